@@ -1,0 +1,290 @@
+//! The command line. Every subcommand documents itself here, with an example.
+
+use std::path::PathBuf;
+
+use anyk::channel::QuadratureRule;
+use anyk::{Config, System};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::failure::Failure;
+use crate::input;
+
+/// Power and bandwidth for the users of a wireless cell, at any number of users.
+///
+/// AnyK finds the powers and bandwidths that meet every user's latency and reliability target with
+/// the least total bandwidth, and proves that no less would do.
+#[derive(Debug, Parser)]
+#[command(
+    name = "anyk",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+#[command(after_help = "\
+Example:
+  anyk sample --k 10 --seed 1 | anyk solve --input -
+
+Exit codes: 0 solved; 2 bad input or usage; 3 the power budget cannot serve every user.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Solve(SolveArgs),
+    Sample(SampleArgs),
+    Sweep(SweepArgs),
+    Bench(BenchArgs),
+    Config(ConfigArgs),
+    Completions(CompletionsArgs),
+}
+
+/// Find the allocation of least total bandwidth, with a proof of optimality
+///
+/// Reads users and prints the power and bandwidth of each, the totals, and a bound on how far the
+/// total is from the optimum.
+///
+/// Input is JSON or CSV, told apart by its first character:
+///
+///   {"users":[{"id":"a","distance_m":60.0},{"id":"b","gain_db":-110.5}]}
+///
+///   id,distance_m
+///   a,60
+///   b,90
+///
+/// Each user has `distance_m` or `gain_db` (10·log10 of the large-scale gain), and may have
+/// `epsilon`, `packet_bits` and `arrival_rate` of its own. A JSON file may hold several cells, one
+/// object after the other.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  anyk solve --input users.json
+  anyk solve --input users.csv --max-power-dbm 40 --json
+  anyk sample --k 200 | anyk solve --input - --json")]
+pub(crate) struct SolveArgs {
+    /// File with the users, or - for standard input
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) input: String,
+    /// Print one JSON object for each cell instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) system: SystemArgs,
+}
+
+/// Draw random users along the road, as input for `solve`
+///
+/// The same seed gives the same users, and realization i does not depend on how many are drawn.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anyk sample --k 10 --seed 1 > users.json
+  anyk sample --k 10 --count 5 --seed 1 | anyk solve --input -
+  anyk sample --k 3 --format csv")]
+pub(crate) struct SampleArgs {
+    /// Users in each cell
+    #[arg(long, value_name = "K", value_parser = size)]
+    pub(crate) k: usize,
+    /// Number of cells, one JSON object a line
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) count: u64,
+    /// Seed of the random numbers
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Format of the output; CSV holds one cell
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) system: SystemArgs,
+}
+
+/// Mean exact optimum over random cells of many sizes
+///
+/// Solves random cells of each size exactly, beside equal power with exact bandwidths on the same
+/// cells: what any other policy is to be measured against.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  anyk sweep --k 1,2,5,10,50,100,200 --samples 1000 --seed 7")]
+pub(crate) struct SweepArgs {
+    /// Sizes, separated by commas
+    #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "1,2,5,10,50,100,200", value_parser = size)]
+    pub(crate) k: Vec<usize>,
+    /// Random cells for each size
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) samples: u64,
+    /// Seed of the random numbers
+    #[arg(long, default_value_t = 7)]
+    pub(crate) seed: u64,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) system: SystemArgs,
+}
+
+/// Measure the speed of this program on this machine
+///
+/// Single-threaded; each figure is the median over repeated runs.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  anyk bench --json")]
+pub(crate) struct BenchArgs {
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print the system's parameters as TOML, to edit and use with --config
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  anyk config --max-power-dbm 40 > cell.toml && anyk solve --config cell.toml --input users.json")]
+pub(crate) struct ConfigArgs {
+    #[command(flatten)]
+    pub(crate) system: SystemArgs,
+}
+
+/// Print a completion script for a shell
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  anyk completions bash > ~/.local/share/bash-completion/completions/anyk")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    Json,
+    Csv,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Quadrature {
+    /// Trapezoidal rule in ln g, accurate at any number of antennas
+    LogTrapezoid,
+    /// Generalized Gauss–Laguerre, 64 points
+    GaussLaguerre,
+}
+
+/// Parameters of the cell; each flag overrides the file.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "System (defaults are the paper's; see `anyk config`)")]
+pub(crate) struct SystemArgs {
+    /// TOML file with the system's parameters
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Power budget P_max [default: 43]
+    #[arg(long, value_name = "DBM", allow_negative_numbers = true)]
+    max_power_dbm: Option<f64>,
+    /// Noise density N_0 [default: -173]
+    #[arg(long, value_name = "DBM/HZ", allow_negative_numbers = true)]
+    noise_density_dbm_hz: Option<f64>,
+    /// Antennas N_t at the base station [default: 8]
+    #[arg(long, value_name = "N")]
+    antennas: Option<u32>,
+    /// Rule for expectations over fading [default: log-trapezoid]
+    #[arg(long, value_enum, value_name = "RULE")]
+    quadrature: Option<Quadrature>,
+    /// Distance of the base station from the road [default: 50]
+    #[arg(long, value_name = "M")]
+    min_distance_m: Option<f64>,
+    /// Radius of the cell [default: 250]
+    #[arg(long, value_name = "M")]
+    cell_radius_m: Option<f64>,
+    /// Path loss at one metre [default: 35.3]
+    #[arg(long, value_name = "DB")]
+    path_loss_intercept_db: Option<f64>,
+    /// Path loss for each decade of distance [default: 37.6]
+    #[arg(long, value_name = "DB")]
+    path_loss_slope_db: Option<f64>,
+    /// Frame duration T_f [default: 0.1]
+    #[arg(long, value_name = "MS")]
+    frame_ms: Option<f64>,
+    /// Data transmission time in a frame τ [default: 0.05]
+    #[arg(long, value_name = "MS")]
+    transmission_ms: Option<f64>,
+    /// Bound on the queueing delay [default: 0.8]
+    #[arg(long, value_name = "MS")]
+    queueing_delay_ms: Option<f64>,
+    /// Largest packet loss ε of users that name none [default: 1e-5]
+    #[arg(long, value_name = "PROBABILITY")]
+    epsilon: Option<f64>,
+    /// Packet size μ of users that name none [default: 160]
+    #[arg(long, value_name = "BITS")]
+    packet_bits: Option<f64>,
+    /// Arrivals a of users that name none, packets per frame [default: 0.2]
+    #[arg(long, value_name = "RATE")]
+    arrival_rate: Option<f64>,
+}
+
+impl SystemArgs {
+    /// The file, if any, overridden by the flags.
+    pub(crate) fn system(&self) -> Result<System, Failure> {
+        let mut config = match &self.config {
+            None => Config::default(),
+            Some(path) => {
+                let name = path.display();
+                let text = String::from_utf8(input::read(&path.to_string_lossy())?)
+                    .map_err(|_| Failure::input(format!("{name}: not UTF-8, expected TOML")))?;
+                let config = Config::from_toml(&text)
+                    .map_err(|error| Failure::input(format!("{name}: {error}")))?;
+                // Checked before the flags are laid over it, so that the message names the file.
+                config
+                    .validate()
+                    .map_err(|error| Failure::input(format!("{name}: {error}")))?;
+                config
+            }
+        };
+        fn set<T: Copy>(slot: &mut T, flag: Option<T>) {
+            if let Some(value) = flag {
+                *slot = value;
+            }
+        }
+        set(&mut config.cell.max_power_dbm, self.max_power_dbm);
+        set(
+            &mut config.cell.noise_density_dbm_hz,
+            self.noise_density_dbm_hz,
+        );
+        set(&mut config.cell.antennas, self.antennas);
+        set(
+            &mut config.cell.quadrature,
+            self.quadrature.map(|rule| match rule {
+                Quadrature::LogTrapezoid => QuadratureRule::LogTrapezoid,
+                Quadrature::GaussLaguerre => QuadratureRule::GaussLaguerre,
+            }),
+        );
+        set(&mut config.road.min_distance_m, self.min_distance_m);
+        set(&mut config.road.cell_radius_m, self.cell_radius_m);
+        set(
+            &mut config.path_loss.intercept_db,
+            self.path_loss_intercept_db,
+        );
+        set(&mut config.path_loss.slope_db, self.path_loss_slope_db);
+        set(&mut config.frame.frame_ms, self.frame_ms);
+        set(&mut config.frame.transmission_ms, self.transmission_ms);
+        set(&mut config.frame.queueing_delay_ms, self.queueing_delay_ms);
+        set(&mut config.service.epsilon, self.epsilon);
+        set(&mut config.service.packet_bits, self.packet_bits);
+        set(&mut config.service.arrival_rate, self.arrival_rate);
+        config
+            .validate()
+            .map_err(|error| Failure::input(format!("command line: {error}")))
+    }
+}
+
+/// A number of users.
+fn size(text: &str) -> Result<usize, String> {
+    const MOST: usize = 10_000_000;
+    match text.trim().parse() {
+        Ok(size) if (1..=MOST).contains(&size) => Ok(size),
+        _ => Err(format!("expected a whole number of users from 1 to {MOST}")),
+    }
+}

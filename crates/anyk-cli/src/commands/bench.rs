@@ -1,0 +1,157 @@
+//! `anyk bench`.
+
+use std::hint::black_box;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyk::channel::sample_distances_m;
+use anyk::problem::Urllc;
+use anyk::solver::{BandwidthTable, Solution, UrllcSolver};
+use anyk::{Config, System};
+use serde::Serialize;
+
+use crate::args::BenchArgs;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+
+/// What is measured, all on one thread.
+#[derive(Serialize)]
+struct Figures {
+    /// One solve of K users, tables built beforehand.
+    solve_us_k10: f64,
+    solve_us_k200: f64,
+    solve_us_k1000: f64,
+    solve_us_k10000: f64,
+    solve_us_k100000: f64,
+    /// Growth from 1,000 to 100,000 users; 100 would be linear.
+    solve_growth_k1000_to_k100000: f64,
+    /// Building the table of one class, its error measured.
+    table_build_ms: f64,
+    /// One evaluation of b(u): table, and exact.
+    bandwidth_table_ns: f64,
+    bandwidth_exact_ns: f64,
+    /// Achieved packet loss of one user.
+    packet_loss_ns: f64,
+}
+
+const STEPS: u64 = 9;
+
+pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
+    let system = Config::default().validate()?;
+    let progress = Progress::new("measurements", STEPS);
+    let figures = measure(&system, &progress)?;
+    progress.finish();
+    let mut out = output::stdout();
+    if args.json {
+        output::json(&mut out, &figures)?;
+    } else {
+        let rows = [
+            ("solve, K = 10", figures.solve_us_k10, "µs"),
+            ("solve, K = 200", figures.solve_us_k200, "µs"),
+            ("solve, K = 1,000", figures.solve_us_k1000, "µs"),
+            ("solve, K = 10,000", figures.solve_us_k10000, "µs"),
+            ("solve, K = 100,000", figures.solve_us_k100000, "µs"),
+            (
+                "growth, K = 1,000 to 100,000",
+                figures.solve_growth_k1000_to_k100000,
+                "×",
+            ),
+            ("table of one class", figures.table_build_ms, "ms"),
+            ("b(u), table", figures.bandwidth_table_ns, "ns"),
+            ("b(u), exact", figures.bandwidth_exact_ns, "ns"),
+            ("packet loss of one user", figures.packet_loss_ns, "ns"),
+        ]
+        .map(|(what, value, unit)| vec![what.to_owned(), format!("{value:.2}"), unit.to_owned()]);
+        writeln!(
+            out,
+            "{}",
+            output::table(&["one thread, median", "", ""], rows)
+        )?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
+    let qos = system.qos(system.service())?;
+    let table_build_ms = 1e3 * median_seconds(progress, || BandwidthTable::new(qos.clone()));
+    let table = BandwidthTable::new(qos.clone());
+    let mut solver = UrllcSolver::default();
+    solver.table(&qos);
+    let mut solve_us = |size: usize| -> Result<f64, Failure> {
+        let distances = sample_distances_m(&system.road(), 1, size, 0);
+        let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
+        // Beyond 200 users the budget grows with K, so that the load stays feasible.
+        let max_power_w = system.max_power_w() * (size as f64 / 200.0).max(1.0);
+        let problem = Urllc::uniform(system, gains)?.with_max_power_w(max_power_w)?;
+        let mut solution = Solution::default();
+        Ok(1e6
+            * median_seconds(progress, || {
+                solver.solve_into(black_box(&problem), &mut solution);
+            }))
+    };
+    let (solve_us_k10, solve_us_k200) = (solve_us(10)?, solve_us(200)?);
+    let (solve_us_k1000, solve_us_k10000) = (solve_us(1000)?, solve_us(10_000)?);
+    let solve_us_k100000 = solve_us(100_000)?;
+    // Received powers over four decades.
+    let received: Vec<f64> = (0..1000)
+        .map(|i| 1e-14 * 10f64.powf(f64::from(i) / 250.0))
+        .collect();
+    let each = 1e9 / received.len() as f64;
+    let bandwidth_table_ns = each
+        * median_seconds(progress, || {
+            received
+                .iter()
+                .filter_map(|&u| table.at(black_box(u)).ok())
+                .map(|p| p.bandwidth_hz)
+                .sum::<f64>()
+        });
+    let bandwidth_exact_ns = each
+        * median_seconds(progress, || {
+            let exact = table.exact();
+            received
+                .iter()
+                .filter_map(|&u| exact.at(black_box(u)).ok())
+                .map(|p| p.bandwidth_hz)
+                .sum::<f64>()
+        });
+    let packet_loss_ns = each
+        * median_seconds(progress, || {
+            received
+                .iter()
+                .map(|&u| qos.packet_loss(black_box(u), 2e5))
+                .sum::<f64>()
+        });
+    Ok(Figures {
+        solve_us_k10,
+        solve_us_k200,
+        solve_us_k1000,
+        solve_us_k10000,
+        solve_us_k100000,
+        solve_growth_k1000_to_k100000: solve_us_k100000 / solve_us_k1000,
+        table_build_ms,
+        bandwidth_table_ns,
+        bandwidth_exact_ns,
+        packet_loss_ns,
+    })
+}
+
+/// Median time of a call, over as many calls as fit into half a second (five at least), after one
+/// to warm up.
+fn median_seconds<T>(progress: &Progress, mut call: impl FnMut() -> T) -> f64 {
+    black_box(call());
+    let started = Instant::now();
+    let mut times = Vec::new();
+    while times.len() < 5
+        || (started.elapsed() < Duration::from_millis(500) && times.len() < 100_000)
+    {
+        let before = Instant::now();
+        black_box(call());
+        times.push(before.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    progress.step();
+    times[times.len() / 2]
+}

@@ -1,0 +1,8 @@
+//! One file for each subcommand.
+
+pub(crate) mod bench;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod sample;
+pub(crate) mod solve;
+pub(crate) mod sweep;

@@ -1,0 +1,106 @@
+//! `anyk solve`.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyk::exchange::{Answer, Denied, Served, read_users};
+use anyk::problem::Urllc;
+use anyk::solver::UrllcSolver;
+
+use crate::args::SolveArgs;
+use crate::failure::{Failure, INFEASIBLE};
+use crate::{input, output};
+
+pub(crate) fn run(args: &SolveArgs) -> Result<ExitCode, Failure> {
+    let system = args.system.system()?;
+    let bytes = input::read(&args.input)?;
+    let cells = read_users(&bytes, input::name(&args.input), &system)?;
+    drop(bytes);
+    let mut solver = UrllcSolver::default();
+    let mut out = output::stdout();
+    let mut infeasible = false;
+    for (index, records) in cells.iter().enumerate() {
+        let users = records.iter().map(|record| (record.gain, record.service));
+        let problem = Urllc::new(&system, users)?;
+        let answer = Answer::solve(&mut solver, &problem, records)?;
+        infeasible |= matches!(answer, Answer::Denied(_));
+        if args.json {
+            output::json(&mut out, &answer)?;
+            continue;
+        }
+        if cells.len() > 1 {
+            writeln!(
+                out,
+                "{}cell {}",
+                if index == 0 { "" } else { "\n" },
+                index + 1
+            )?;
+        }
+        match answer {
+            Answer::Served(served) => print_served(&mut out, &served)?,
+            Answer::Denied(denied) => print_denied(&mut out, &denied)?,
+        }
+    }
+    out.flush()?;
+    Ok(if infeasible {
+        ExitCode::from(INFEASIBLE)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn print_served(out: &mut impl Write, served: &Served) -> Result<(), Failure> {
+    let rows = served.users.iter().map(|user| {
+        vec![
+            user.id.clone(),
+            format!("{:.6}", user.power_w),
+            format!("{:.1}", user.bandwidth_hz),
+            format!("{:.3e}", user.packet_loss),
+        ]
+    });
+    let total = vec![
+        "total".to_owned(),
+        format!("{:.6}", served.total_power_w),
+        format!("{:.1}", served.total_bandwidth_hz),
+        String::new(),
+    ];
+    let header = ["user", "power (W)", "bandwidth (Hz)", "packet loss"];
+    writeln!(out, "{}", output::table(&header, rows.chain([total])))?;
+    writeln!(
+        out,
+        "{}: total bandwidth within {:.1e} of the optimum; power is worth {:.4e} Hz/W here",
+        served.status, served.duality_gap, served.price_hz_per_w
+    )?;
+    Ok(())
+}
+
+fn print_denied(out: &mut impl Write, denied: &Denied) -> Result<(), Failure> {
+    writeln!(
+        out,
+        "infeasible: serving everyone takes at least {:.6} W, {:.6} W more than the budget of {:.6} W",
+        denied.required_power_w, denied.shortfall_w, denied.max_power_w
+    )?;
+    let shown = 20;
+    let mut dropped: Vec<&str> = denied
+        .dropped
+        .iter()
+        .map(String::as_str)
+        .take(shown)
+        .collect();
+    if denied.dropped.len() > shown {
+        dropped.push("…");
+    }
+    writeln!(
+        out,
+        "{} of {} users can be served; drop {}: {}",
+        denied.admissible_count,
+        denied.admissible_count + denied.dropped.len(),
+        denied.dropped.len(),
+        dropped.join(", ")
+    )?;
+    if let Some(admissible) = &denied.admissible {
+        writeln!(out, "\nthe optimum without them:")?;
+        print_served(out, admissible)?;
+    }
+    Ok(())
+}

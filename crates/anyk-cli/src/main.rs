@@ -1,0 +1,27 @@
+//! The program `anyk`.
+
+mod args;
+mod commands;
+mod failure;
+mod input;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Solve(args) => commands::solve::run(&args),
+        Command::Sample(args) => commands::sample::run(&args),
+        Command::Sweep(args) => commands::sweep::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
+        Command::Config(args) => commands::config::run(&args),
+        Command::Completions(args) => commands::completions::run(&args),
+    };
+    outcome.unwrap_or_else(Failure::report)
+}

@@ -1,0 +1,214 @@
+//! Small-scale fading: the random part of the gain, and expectations over it.
+
+use std::f64::consts::TAU;
+
+use gauss_quad::laguerre::GaussLaguerre;
+use rand::Rng;
+use rand_distr::{Distribution, Gamma};
+use serde::{Deserialize, Serialize};
+use statrs::function::gamma::ln_gamma;
+
+/// Rayleigh fading over `N_t` antennas: `g = ‖h‖²` with `h` a vector of `N_t` standard complex
+/// Gaussians, so `g ~ Gamma(N_t, 1)` (paper, section V-A; `E[g] = N_t`).
+///
+/// ```
+/// use anyk::channel::Fading;
+/// use rand::SeedableRng;
+/// let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(7);
+/// let fading = Fading { antennas: 8 };
+/// let mean = (0..10_000).map(|_| fading.sample(&mut rng)).sum::<f64>() / 1e4;
+/// assert!((mean - 8.0).abs() < 0.15);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fading {
+    /// Antennas at the base station, `N_t ≥ 1`.
+    pub antennas: u32,
+}
+
+impl Fading {
+    /// One draw of the small-scale gain `g` (no unit).
+    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        // Gamma refuses only shapes that are not positive; N_t ≥ 1 is checked by the config.
+        Gamma::new(f64::from(self.antennas.max(1)), 1.0).map_or(f64::NAN, |gamma| gamma.sample(rng))
+    }
+}
+
+/// Which quadrature stands for the expectation over fading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QuadratureRule {
+    /// Trapezoidal rule in `ln g`. The integrand is analytic in a strip around the real axis and
+    /// vanishes at both ends, so the rule converges geometrically *whatever the signal-to-noise
+    /// ratio and the number of antennas*: 1e-15 with 60 points at `N_t = 8`.
+    #[default]
+    LogTrapezoid,
+    /// Generalized Gauss–Laguerre with 64 points, weight `g^(N_t−1) e^(−g)`. Exact for polynomials
+    /// in `g`, but the rate has a branch point at `g = −1/SNR`, next to the weight's end when the
+    /// SNR is high: relative error 3e-12 at `N_t = 8`, 1e-7 at 4 and 2e-3 at 1. Kept to compare
+    /// with published numbers, which use it.
+    GaussLaguerre,
+}
+
+/// Nodes `g_i` and weights `w_i` (which sum to 1) such that `E_g[f(g)] ≈ Σ w_i f(g_i)` for
+/// `g ~ Gamma(N_t, 1)`.
+///
+/// ```
+/// use anyk::channel::FadingQuadrature;
+/// let quadrature = FadingQuadrature::log_trapezoid(8);
+/// let second_moment = quadrature.expectation(|g| g * g);
+/// assert!((second_moment / 72.0 - 1.0).abs() < 1e-12); // N_t (N_t + 1)
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct FadingQuadrature {
+    nodes: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+/// Number of points of the Gauss–Laguerre rule.
+const GAUSS_LAGUERRE_POINTS: usize = 64;
+
+impl FadingQuadrature {
+    /// The rule named by `rule`, or `None` where `f64` cannot hold it (Gauss–Laguerre with very
+    /// many antennas: its weights overflow).
+    pub fn new(rule: QuadratureRule, antennas: u32) -> Option<Self> {
+        match rule {
+            QuadratureRule::LogTrapezoid => Some(Self::log_trapezoid(antennas)),
+            QuadratureRule::GaussLaguerre => Self::gauss_laguerre(antennas, GAUSS_LAGUERRE_POINTS),
+        }
+    }
+
+    /// Trapezoidal rule in `t = ln g`: `E[f] = ∫ f(e^t) exp(N_t t − e^t) / Γ(N_t) dt`.
+    pub fn log_trapezoid(antennas: u32) -> Self {
+        let shape = f64::from(antennas.max(1));
+        // The error is about exp(−2π d / h) with d the half width of the strip of analyticity,
+        // π/2 less what the density's growth off the axis takes; the density narrows as
+        // 1/sqrt(N_t). The step is fixed by the test against closed forms.
+        let step = 0.037 * TAU / (1.0 + shape / 8.0).sqrt();
+        let ln_density = |t: f64| shape * t - t.exp() - ln_gamma(shape);
+        // e^(−46) = 1e-20: nothing that f64 could see is cut off.
+        let cut = -46.0;
+        let centre = shape.ln();
+        let below = (1..)
+            .take_while(|&i| ln_density(centre - f64::from(i) * step) > cut)
+            .count();
+        let above = (1..)
+            .take_while(|&i| ln_density(centre + f64::from(i) * step) > cut)
+            .count();
+        let (nodes, weights): (Vec<f64>, Vec<f64>) = (0..=below + above)
+            .map(|i| {
+                let t = centre + (i as f64 - below as f64) * step;
+                (t.exp(), ln_density(t).exp())
+            })
+            .unzip();
+        Self::normalised(nodes, weights)
+    }
+
+    /// Generalized Gauss–Laguerre rule with `points` nodes; `None` if it overflows.
+    pub fn gauss_laguerre(antennas: u32, points: usize) -> Option<Self> {
+        let alpha = f64::from(antennas.max(1)) - 1.0;
+        let rule = GaussLaguerre::new(points.try_into().ok()?, alpha.try_into().ok()?);
+        let mut pairs: Vec<(f64, f64)> =
+            rule.iter().map(|&(node, weight)| (node, weight)).collect();
+        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (nodes, weights): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let sum: f64 = weights.iter().sum();
+        let sound = sum.is_finite() && sum > 0.0 && nodes.iter().all(|&g| g > 0.0);
+        sound.then(|| Self::normalised(nodes, weights))
+    }
+
+    fn normalised(nodes: Vec<f64>, mut weights: Vec<f64>) -> Self {
+        let sum: f64 = weights.iter().sum();
+        for weight in &mut weights {
+            *weight /= sum;
+        }
+        Self { nodes, weights }
+    }
+
+    /// Nodes, ascending.
+    pub fn nodes(&self) -> &[f64] {
+        &self.nodes
+    }
+
+    /// Weights, in the order of the nodes.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// `E_g[f(g)]`.
+    pub fn expectation(&self, f: impl Fn(f64) -> f64) -> f64 {
+        self.nodes
+            .iter()
+            .zip(&self.weights)
+            .map(|(&g, &w)| w * f(g))
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    #[test]
+    fn moments_are_those_of_the_gamma_law() {
+        for antennas in [1, 2, 3, 8, 16, 64, 256] {
+            let quadrature = FadingQuadrature::log_trapezoid(antennas);
+            let shape = f64::from(antennas);
+            assert_relative_eq!(quadrature.expectation(|g| g), shape, max_relative = 1e-13);
+            assert_relative_eq!(
+                quadrature.expectation(|g| g * g),
+                shape * (shape + 1.0),
+                max_relative = 1e-13
+            );
+            // Laplace transform E[e^(−s g)] = (1 + s)^(−N_t).
+            let expected = (1.0f64 + 0.3).powf(-shape);
+            assert_relative_eq!(
+                quadrature.expectation(|g| (-0.3 * g).exp()),
+                expected,
+                max_relative = 1e-11
+            );
+        }
+    }
+
+    /// `E[(1 + x g)^(−c)]` from 30-digit adaptive quadrature (mpmath 1.3, mp.quad in ln g).
+    #[test]
+    fn branch_point_integrand_to_machine_precision() {
+        let golden = [
+            (1, 150.0, 0.2, GOLDEN[0]),
+            (2, 150_000.0, 0.124, GOLDEN[1]),
+            (8, 3.0, 0.65, GOLDEN[2]),
+            (8, 150_000.0, 0.124, GOLDEN[3]),
+            (64, 0.2, 3.0, GOLDEN[4]),
+        ];
+        for (antennas, x, c, expected) in golden {
+            let quadrature = FadingQuadrature::log_trapezoid(antennas);
+            let value = quadrature.expectation(|g| (1.0 + x * g).powf(-c));
+            assert_relative_eq!(value, expected, max_relative = 4e-15);
+        }
+    }
+
+    const GOLDEN: [f64; 5] = [
+        0.421_880_621_875_921_6,
+        0.217_574_301_598_262_78,
+        0.131_557_955_400_386_92,
+        0.177_854_253_255_488_85,
+        0.000_412_877_097_559_624,
+    ];
+
+    #[test]
+    fn gauss_laguerre_agrees_where_it_is_accurate() {
+        let f = |g: f64| (1.0 + 3.0 * g).powf(-0.65);
+        let gauss = FadingQuadrature::gauss_laguerre(8, 64).unwrap();
+        let trapezoid = FadingQuadrature::log_trapezoid(8);
+        assert_relative_eq!(
+            gauss.expectation(f),
+            trapezoid.expectation(f),
+            max_relative = 1e-11
+        );
+        assert_relative_eq!(
+            gauss.weights().iter().sum::<f64>(),
+            1.0,
+            max_relative = 1e-14
+        );
+    }
+}

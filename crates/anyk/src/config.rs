@@ -1,0 +1,389 @@
+//! The system's parameters: one file, checked once.
+//!
+//! A [`Config`] is what a person writes (TOML, flags); [`Config::validate`] turns it into a
+//! [`System`], which is what everything else takes. Defaults are the paper's (section V-A).
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::channel::{Fading, FadingQuadrature, PathLoss, QuadratureRule, Road};
+use crate::problem::{Qos, ServiceClass, ServiceError};
+use crate::units::{Dbm, Watt};
+
+/// All parameters of a cell, as written in a TOML file; every field may be left out.
+///
+/// ```
+/// let config = anyk::Config::from_toml("[cell]\nantennas = 4\n")?;
+/// assert_eq!(config.cell.antennas, 4);
+/// assert_eq!(config.service.epsilon, 1e-5);
+/// # Ok::<(), anyk::ConfigError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The base station and its noise.
+    pub cell: CellConfig,
+    /// Where users are when they are drawn at random.
+    pub road: RoadConfig,
+    /// Path loss, for users given by distance.
+    pub path_loss: PathLossConfig,
+    /// The frame and the delay bound.
+    pub frame: FrameConfig,
+    /// The service of users that name none of their own.
+    pub service: ServiceClass,
+}
+
+/// The base station and its noise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CellConfig {
+    /// Power budget `P_max`, dBm.
+    pub max_power_dbm: f64,
+    /// Single-sided noise density `N_0`, dBm/Hz.
+    pub noise_density_dbm_hz: f64,
+    /// Antennas `N_t`.
+    pub antennas: u32,
+    /// Rule for expectations over fading.
+    pub quadrature: QuadratureRule,
+}
+
+/// The road on which random users are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RoadConfig {
+    /// Distance of the base station from the road, m.
+    pub min_distance_m: f64,
+    /// Radius of the cell, m.
+    pub cell_radius_m: f64,
+}
+
+/// Path loss `intercept + slope·log10(d)`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PathLossConfig {
+    /// Loss at one metre, dB.
+    pub intercept_db: f64,
+    /// Loss for each decade of distance, dB.
+    pub slope_db: f64,
+}
+
+/// The frame structure and the delay bound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FrameConfig {
+    /// Frame duration `T_f`, ms.
+    pub frame_ms: f64,
+    /// Data transmission time in a frame `τ`, ms.
+    pub transmission_ms: f64,
+    /// Bound on the queueing delay `D`, ms (the paper's 1 ms less transmission and decoding).
+    pub queueing_delay_ms: f64,
+}
+
+impl Default for CellConfig {
+    fn default() -> Self {
+        Self {
+            max_power_dbm: 43.0,
+            noise_density_dbm_hz: -173.0,
+            antennas: 8,
+            quadrature: QuadratureRule::default(),
+        }
+    }
+}
+
+impl Default for RoadConfig {
+    fn default() -> Self {
+        Self {
+            min_distance_m: 50.0,
+            cell_radius_m: 250.0,
+        }
+    }
+}
+
+impl Default for PathLossConfig {
+    fn default() -> Self {
+        Self {
+            intercept_db: 35.3,
+            slope_db: 37.6,
+        }
+    }
+}
+
+impl Default for FrameConfig {
+    fn default() -> Self {
+        Self {
+            frame_ms: 0.1,
+            transmission_ms: 0.05,
+            queueing_delay_ms: 0.8,
+        }
+    }
+}
+
+/// Why a config was refused.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ConfigError {
+    /// Not TOML, or a field of the wrong name or type.
+    #[error("{0}")]
+    Syntax(String),
+    /// A value out of range.
+    #[error("{field} is {value}, expected {expected}")]
+    Range {
+        /// `section.field`.
+        field: String,
+        /// The value given.
+        value: f64,
+        /// What is accepted.
+        expected: String,
+    },
+}
+
+impl Config {
+    /// Reads a TOML document; unknown fields are errors, so that a typing slip is not a default.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        toml::from_str(text).map_err(|error| ConfigError::Syntax(error.to_string()))
+    }
+
+    /// The config as a TOML document that [`Config::from_toml`] reads back.
+    pub fn to_toml(&self) -> Result<String, ConfigError> {
+        toml::to_string(self).map_err(|error| ConfigError::Syntax(error.to_string()))
+    }
+
+    /// Checks every value and derives what the rest of the library uses.
+    pub fn validate(&self) -> Result<System, ConfigError> {
+        let range = |field: &str, value: f64, low: f64, high: f64, unit: &str| {
+            if (low..=high).contains(&value) {
+                return Ok(value);
+            }
+            let expected = format!("{unit} from {low} to {high}");
+            Err(ConfigError::Range {
+                field: field.to_owned(),
+                value,
+                expected,
+            })
+        };
+        let Self {
+            cell,
+            road,
+            path_loss,
+            frame,
+            service,
+        } = self;
+        range(
+            "cell.max_power_dbm",
+            cell.max_power_dbm,
+            -60.0,
+            100.0,
+            "a power in dBm",
+        )?;
+        range(
+            "cell.noise_density_dbm_hz",
+            cell.noise_density_dbm_hz,
+            -250.0,
+            -50.0,
+            "a density in dBm/Hz",
+        )?;
+        range(
+            "cell.antennas",
+            f64::from(cell.antennas),
+            1.0,
+            1024.0,
+            "a number of antennas",
+        )?;
+        range(
+            "road.min_distance_m",
+            road.min_distance_m,
+            1.0,
+            1e5,
+            "a distance in m",
+        )?;
+        range(
+            "road.cell_radius_m",
+            road.cell_radius_m,
+            road.min_distance_m,
+            1e5,
+            "a distance in m",
+        )?;
+        range(
+            "path_loss.intercept_db",
+            path_loss.intercept_db,
+            0.0,
+            100.0,
+            "a loss in dB",
+        )?;
+        range(
+            "path_loss.slope_db",
+            path_loss.slope_db,
+            10.0,
+            60.0,
+            "a loss in dB per decade",
+        )?;
+        range("frame.frame_ms", frame.frame_ms, 1e-4, 1e3, "a time in ms")?;
+        range(
+            "frame.transmission_ms",
+            frame.transmission_ms,
+            1e-5,
+            frame.frame_ms,
+            "a time in ms",
+        )?;
+        range(
+            "frame.queueing_delay_ms",
+            frame.queueing_delay_ms,
+            frame.frame_ms,
+            1e3 * frame.frame_ms,
+            "a time in ms",
+        )?;
+        service.validate().map_err(
+            |ServiceError {
+                 field,
+                 value,
+                 expected,
+             }| ConfigError::Range {
+                field: format!("service.{field}"),
+                value,
+                expected: expected.to_owned(),
+            },
+        )?;
+        let fading = FadingQuadrature::new(cell.quadrature, cell.antennas).ok_or_else(|| {
+            ConfigError::Range {
+                field: "cell.antennas".to_owned(),
+                value: f64::from(cell.antennas),
+                expected: "fewer antennas for quadrature = \"gauss-laguerre\", whose weights \
+                           overflow; \"log-trapezoid\" takes any number"
+                    .to_owned(),
+            }
+        })?;
+        Ok(System {
+            config: self.clone(),
+            fading: Arc::new(fading),
+        })
+    }
+}
+
+/// A checked [`Config`], with what follows from it.
+#[derive(Debug, Clone)]
+pub struct System {
+    config: Config,
+    fading: Arc<FadingQuadrature>,
+}
+
+impl System {
+    /// The config this system was made from.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Power budget `P_max`, W.
+    pub fn max_power_w(&self) -> f64 {
+        Watt::from(Dbm(self.config.cell.max_power_dbm)).0
+    }
+
+    /// Noise density `N_0`, W/Hz.
+    pub fn noise_w_hz(&self) -> f64 {
+        Watt::from(Dbm(self.config.cell.noise_density_dbm_hz)).0
+    }
+
+    /// The road of random users.
+    pub fn road(&self) -> Road {
+        let RoadConfig {
+            min_distance_m,
+            cell_radius_m,
+        } = self.config.road;
+        Road {
+            min_distance_m,
+            cell_radius_m,
+        }
+    }
+
+    /// Path loss.
+    pub fn path_loss(&self) -> PathLoss {
+        let PathLossConfig {
+            intercept_db,
+            slope_db,
+        } = self.config.path_loss;
+        PathLoss {
+            intercept_db,
+            slope_db,
+        }
+    }
+
+    /// The law of small-scale fading.
+    pub fn fading(&self) -> Fading {
+        Fading {
+            antennas: self.config.cell.antennas,
+        }
+    }
+
+    /// The service of users that name none of their own.
+    pub fn service(&self) -> ServiceClass {
+        self.config.service
+    }
+
+    /// The QoS constraint of a service class in this cell.
+    pub fn qos(&self, service: ServiceClass) -> Result<Qos, ServiceError> {
+        service.validate()?;
+        let FrameConfig {
+            frame_ms,
+            transmission_ms,
+            queueing_delay_ms,
+        } = self.config.frame;
+        Ok(Qos::new(
+            service,
+            queueing_delay_ms / frame_ms,
+            transmission_ms * 1e-3,
+            self.noise_w_hz(),
+            Arc::clone(&self.fading),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn toml_round_trip() {
+        let config = Config::default();
+        assert_eq!(
+            Config::from_toml(&config.to_toml().unwrap()).unwrap(),
+            config
+        );
+        assert_eq!(Config::from_toml("").unwrap(), config);
+    }
+
+    #[test]
+    fn messages_name_the_field() {
+        let unknown = Config::from_toml("[cell]\nantenas = 4\n")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            unknown.contains("antenas") && unknown.contains("antennas"),
+            "{unknown}"
+        );
+        let mut config = Config::default();
+        config.frame.transmission_ms = 0.2;
+        let error = config.validate().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "frame.transmission_ms is 0.2, expected a time in ms from 0.00001 to 0.1"
+        );
+        config = Config::default();
+        config.service.epsilon = f64::NAN;
+        assert!(
+            config
+                .validate()
+                .unwrap_err()
+                .to_string()
+                .starts_with("service.epsilon is NaN")
+        );
+    }
+
+    #[test]
+    fn gauss_laguerre_is_refused_where_it_overflows() {
+        let mut config = Config::default();
+        config.cell.quadrature = QuadratureRule::GaussLaguerre;
+        assert!(config.validate().is_ok());
+        config.cell.antennas = 1024;
+        assert!(config.validate().is_err());
+    }
+}

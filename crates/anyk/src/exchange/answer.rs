@@ -1,0 +1,144 @@
+//! Answers, as JSON.
+
+use serde::Serialize;
+
+use crate::exchange::UserRecord;
+use crate::problem::{ProblemError, Urllc};
+use crate::solver::{Solution, Status, UrllcSolver};
+
+/// What comes back for one cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// Every user has an allocation.
+    Served(Served),
+    /// The budget does not reach everyone.
+    Denied(Denied),
+}
+
+/// An allocation of one cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Served {
+    /// `optimal`, or `inaccurate` where the gap is over 1e-8.
+    pub status: &'static str,
+    /// `Σ B_k`, Hz.
+    pub total_bandwidth_hz: f64,
+    /// `Σ P_k`, W.
+    pub total_power_w: f64,
+    /// Bound on `(total − optimum) / total`.
+    pub duality_gap: f64,
+    /// Dual variable of the power constraint, Hz/W.
+    pub price_hz_per_w: f64,
+    /// The users, in the input's order.
+    pub users: Vec<ServedUser>,
+}
+
+/// One user of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ServedUser {
+    /// The user's id.
+    pub id: String,
+    /// `P_k`, W.
+    pub power_w: f64,
+    /// `B_k`, Hz.
+    pub bandwidth_hz: f64,
+    /// Achieved packet loss, by quadrature.
+    pub packet_loss: f64,
+}
+
+/// Why a cell cannot be served, and what part of it can.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Denied {
+    /// `infeasible`.
+    pub status: &'static str,
+    /// The budget, W.
+    pub max_power_w: f64,
+    /// Least power that could serve everyone, W.
+    pub required_power_w: f64,
+    /// What is missing, W.
+    pub shortfall_w: f64,
+    /// Users in the largest set that can be served.
+    pub admissible_count: usize,
+    /// Ids of the users dropped, the most expensive first.
+    pub dropped: Vec<String>,
+    /// The optimum for the users that can be served; absent if there is none.
+    pub admissible: Option<Served>,
+}
+
+impl Answer {
+    /// Solves one cell exactly and puts the answer beside the users' ids.
+    pub fn solve(
+        solver: &mut UrllcSolver,
+        problem: &Urllc,
+        records: &[UserRecord],
+    ) -> Result<Self, ProblemError> {
+        let solution = solver.solve(problem);
+        let Status::Infeasible(infeasible) = &solution.status else {
+            return Ok(Self::Served(Served::new(
+                problem,
+                &solution,
+                records.iter(),
+            )?));
+        };
+        let admissible = if infeasible.admissible.is_empty() {
+            None
+        } else {
+            let part = problem.subset(&infeasible.admissible);
+            let solution = solver.solve(&part);
+            let records = infeasible
+                .admissible
+                .iter()
+                .filter_map(|&index| records.get(index));
+            Some(Served::new(&part, &solution, records)?)
+        };
+        Ok(Self::Denied(Denied {
+            status: "infeasible",
+            max_power_w: problem.max_power_w(),
+            required_power_w: infeasible.required_power_w,
+            shortfall_w: infeasible.shortfall_w,
+            admissible_count: infeasible.admissible.len(),
+            dropped: infeasible
+                .dropped
+                .iter()
+                .filter_map(|&index| records.get(index).map(|record| record.id.clone()))
+                .collect(),
+            admissible,
+        }))
+    }
+}
+
+impl Served {
+    fn new<'a>(
+        problem: &Urllc,
+        solution: &Solution,
+        records: impl Iterator<Item = &'a UserRecord>,
+    ) -> Result<Self, ProblemError> {
+        let allocation = &solution.allocation;
+        let losses = problem.packet_losses(allocation)?;
+        let users = records
+            .zip(&allocation.power_w)
+            .zip(&allocation.bandwidth_hz)
+            .zip(losses)
+            .map(
+                |(((record, &power_w), &bandwidth_hz), packet_loss)| ServedUser {
+                    id: record.id.clone(),
+                    power_w,
+                    bandwidth_hz,
+                    packet_loss,
+                },
+            )
+            .collect();
+        Ok(Self {
+            status: if solution.status == Status::Optimal {
+                "optimal"
+            } else {
+                "inaccurate"
+            },
+            total_bandwidth_hz: allocation.total_bandwidth_hz(),
+            total_power_w: allocation.total_power_w(),
+            duality_gap: solution.duality_gap,
+            price_hz_per_w: solution.price_hz_per_w,
+            users,
+        })
+    }
+}

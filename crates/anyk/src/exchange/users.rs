@@ -1,0 +1,459 @@
+//! Users of a cell, read from JSON or CSV.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use crate::config::System;
+use crate::problem::{ServiceClass, ServiceError};
+use crate::units::Decibel;
+
+/// One user of a file, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserRecord {
+    /// Name, unique in its cell.
+    pub id: String,
+    /// Large-scale gain `α`, a power ratio.
+    pub gain: f64,
+    /// The user's own service class, or the system's.
+    pub service: ServiceClass,
+}
+
+/// Why a file was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{file}: {place}{message}")]
+pub struct InputError {
+    /// The file, as the caller named it.
+    pub file: String,
+    /// `"line 3: "`, `"user 2 (\"b\"): "` or empty.
+    pub place: String,
+    /// The field, the value, and what is accepted.
+    pub message: String,
+}
+
+/// What `distance_m` accepts, in words.
+pub const DISTANCE_EXPECTED: &str = "a number of metres from 1 to 100000";
+/// What `gain_db` accepts, in words.
+pub const GAIN_EXPECTED: &str = "a negative number of dB (10·log10 of the gain), down to -300";
+
+const COLUMNS: [&str; 6] = [
+    "id",
+    "distance_m",
+    "gain_db",
+    "epsilon",
+    "packet_bits",
+    "arrival_rate",
+];
+const FORMAT: &str = "JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60}]} or CSV with a header";
+const MAX_ID_CHARS: usize = 200;
+
+/// Reads the cells in a file. JSON: one `{"users":[…]}` after the other, each a cell. CSV: one cell.
+/// Which of the two it is follows from the first character.
+///
+/// `file` is only used in messages.
+///
+/// ```
+/// use anyk::{Config, exchange::read_users};
+/// let system = Config::default().validate()?;
+/// let cells = read_users(b"id,distance_m\na,60\nb,90\n", "users.csv", &system)?;
+/// assert_eq!(cells[0].len(), 2);
+/// let error = read_users(b"id,distance_m\na,-60\n", "users.csv", &system).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "users.csv: line 2 (user \"a\"): distance_m is -60, expected a number of metres from 1 to 100000"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_users(
+    bytes: &[u8],
+    file: &str,
+    system: &System,
+) -> Result<Vec<Vec<UserRecord>>, InputError> {
+    let fail = |place: String, message: String| InputError {
+        file: file.to_owned(),
+        place: if place.is_empty() {
+            place
+        } else {
+            format!("{place}: ")
+        },
+        message,
+    };
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let line = 1 + bytes[..error.valid_up_to()]
+            .iter()
+            .filter(|&&b| b == b'\n')
+            .count();
+        fail(
+            format!("line {line}"),
+            format!(
+                "byte {} is not UTF-8, expected {FORMAT}",
+                error.valid_up_to() + 1
+            ),
+        )
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let reader = Reader {
+        system,
+        fail: &fail,
+    };
+    match text.trim_start().chars().next() {
+        None => Err(fail(
+            String::new(),
+            format!("the file is empty, expected {FORMAT}"),
+        )),
+        Some('{' | '[') => reader.json(text),
+        Some(_) => reader.csv(text).map(|cell| vec![cell]),
+    }
+}
+
+/// The values of one user as they stand in the file, and where that is.
+struct Fields<'a> {
+    /// `line 3` or `user 2`.
+    place: &'a str,
+    id: Option<&'a str>,
+    /// In the order of [`COLUMNS`] without the id.
+    numbers: [Option<&'a str>; 5],
+}
+
+struct Reader<'a> {
+    system: &'a System,
+    fail: &'a dyn Fn(String, String) -> InputError,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JsonCell<'a> {
+    #[serde(borrow)]
+    users: Vec<JsonUser<'a>>,
+}
+
+/// Raw values, so that a message can show what stands in the file (`1e400`, not `inf`).
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JsonUser<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    distance_m: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    gain_db: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    epsilon: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    packet_bits: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    arrival_rate: Option<&'a RawValue>,
+}
+
+impl Reader<'_> {
+    fn json(&self, text: &str) -> Result<Vec<Vec<UserRecord>>, InputError> {
+        let mut cells = Vec::new();
+        let documents = serde_json::Deserializer::from_str(text).into_iter::<JsonCell<'_>>();
+        for (index, document) in documents.enumerate() {
+            let cell = document.map_err(|error| self.json_error(text, &error))?;
+            // With several cells in a file, a user's number alone does not say where it is.
+            let prefix = if index == 0 {
+                String::new()
+            } else {
+                format!("cell {}, ", index + 1)
+            };
+            let mut records = Cell::new(self, cell.users.len());
+            for (position, user) in cell.users.iter().enumerate() {
+                let place = format!("{prefix}user {}", position + 1);
+                let id = self.json_id(&place, user.id)?;
+                records.push(&Fields {
+                    place: &place,
+                    id: id.as_deref(),
+                    numbers: [
+                        user.distance_m,
+                        user.gain_db,
+                        user.epsilon,
+                        user.packet_bits,
+                        user.arrival_rate,
+                    ]
+                    .map(|raw| raw.map(RawValue::get)),
+                })?;
+            }
+            cells.push(records.finish(prefix.trim_end_matches(", "))?);
+        }
+        Ok(cells)
+    }
+
+    /// An id is a string; a whole number is taken as its digits.
+    fn json_id(&self, place: &str, raw: Option<&RawValue>) -> Result<Option<String>, InputError> {
+        let Some(raw) = raw.map(RawValue::get) else {
+            return Ok(None);
+        };
+        if let Ok(id) = serde_json::from_str::<String>(raw) {
+            return Ok(Some(id));
+        }
+        if raw.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(Some(raw.to_owned()));
+        }
+        let message = format!("id is {}, expected a string", shorten(raw));
+        Err((self.fail)(place.to_owned(), message))
+    }
+
+    fn json_error(&self, text: &str, error: &serde_json::Error) -> InputError {
+        let mut message = error.to_string();
+        // The position is in the place already.
+        if let Some(end) = message.rfind(" at line ") {
+            message.truncate(end);
+        }
+        let line = text
+            .lines()
+            .nth(error.line().saturating_sub(1))
+            .unwrap_or_default();
+        let start = floor_char(line, error.column().saturating_sub(30));
+        let end = floor_char(line, error.column().saturating_add(10).min(line.len()));
+        let near = line.get(start..end).unwrap_or_default();
+        if !near.is_empty() {
+            let _ = write!(message, ", near `{near}`");
+        }
+        if near.contains("NaN") || near.contains("nan") || near.contains("Infinity") {
+            message.push_str(" (JSON has no NaN and no infinity; expected a finite number)");
+        } else {
+            let _ = write!(message, "; expected {FORMAT}");
+        }
+        (self.fail)(
+            format!("line {}, column {}", error.line(), error.column()),
+            message,
+        )
+    }
+
+    fn csv(&self, text: &str) -> Result<Vec<UserRecord>, InputError> {
+        let mut reader = csv::ReaderBuilder::new()
+            .trim(csv::Trim::All)
+            .flexible(true)
+            .from_reader(text.as_bytes());
+        let header_line = "line 1".to_owned();
+        let header = reader
+            .headers()
+            .map_err(|error| (self.fail)(header_line.clone(), error.to_string()))?
+            .clone();
+        let mut position_of = [None; COLUMNS.len()];
+        for (position, name) in header.iter().enumerate() {
+            let Some(column) = COLUMNS.iter().position(|&column| column == name) else {
+                let message = format!(
+                    "the column is {}, expected one of {}",
+                    shorten(&format!("{name:?}")),
+                    COLUMNS.join(", ")
+                );
+                return Err((self.fail)(header_line, message));
+            };
+            if position_of[column].replace(position).is_some() {
+                let message = format!("the column {name} stands twice, expected once");
+                return Err((self.fail)(header_line, message));
+            }
+        }
+        if position_of[0].is_none() || (position_of[1].is_none() && position_of[2].is_none()) {
+            let message = format!(
+                "the header is {}, expected the columns id and distance_m or gain_db",
+                shorten(&format!(
+                    "{:?}",
+                    header.iter().collect::<Vec<_>>().join(",")
+                ))
+            );
+            return Err((self.fail)(header_line, message));
+        }
+        let mut records = Cell::new(self, 0);
+        let mut row = csv::StringRecord::new();
+        loop {
+            let more = reader
+                .read_record(&mut row)
+                .map_err(|error| (self.fail)(String::new(), error.to_string()))?;
+            if !more {
+                break;
+            }
+            let place = format!("line {}", row.position().map_or(0, csv::Position::line));
+            if row.len() != header.len() {
+                let message = format!(
+                    "{} fields, expected {} as in the header",
+                    row.len(),
+                    header.len()
+                );
+                return Err((self.fail)(place, message));
+            }
+            let cell = |column: usize| {
+                let text = position_of[column].and_then(|position| row.get(position));
+                text.filter(|text| !text.is_empty())
+            };
+            let numbers = [1, 2, 3, 4, 5].map(cell);
+            records.push(&Fields {
+                place: &place,
+                id: cell(0),
+                numbers,
+            })?;
+        }
+        records.finish("")
+    }
+
+    /// Checks one user.
+    fn record(&self, fields: &Fields<'_>) -> Result<UserRecord, InputError> {
+        let fail = |message: String| {
+            let user = fields
+                .id
+                .map_or(String::new(), |id| format!(" (user {})", quote(id)));
+            // "user 2 (user "b")" would say it twice.
+            let place = if fields.place.contains("user") {
+                fields.id.map_or(fields.place.to_owned(), |id| {
+                    format!("{} ({})", fields.place, quote(id))
+                })
+            } else {
+                format!("{}{user}", fields.place)
+            };
+            (self.fail)(place, message)
+        };
+        let id = fields
+            .id
+            .ok_or_else(|| fail("id is missing, expected a name for each user".to_owned()))?;
+        let too_long = id.chars().nth(MAX_ID_CHARS).is_some();
+        if id.is_empty() || too_long || id.chars().any(char::is_control) {
+            return Err(fail(format!(
+                "id is {}, expected 1 to {MAX_ID_CHARS} printable characters",
+                shorten(&quote(id))
+            )));
+        }
+        let number = |slot: usize, expected: &str| -> Result<Option<f64>, InputError> {
+            let Some(text) = fields.numbers[slot] else {
+                return Ok(None);
+            };
+            // Rust also reads "inf" and "nan"; the range checks below refuse them.
+            text.parse().map(Some).map_err(|_| {
+                fail(format!(
+                    "{} is {}, expected {expected}",
+                    COLUMNS[slot + 1],
+                    shorten(text)
+                ))
+            })
+        };
+        let distance = number(0, DISTANCE_EXPECTED)?;
+        let gain_db = number(1, GAIN_EXPECTED)?;
+        let shown = |slot: usize| shorten(fields.numbers[slot].unwrap_or_default());
+        let gain = match (distance, gain_db) {
+            (Some(_), Some(_)) => {
+                return Err(fail(format!(
+                    "distance_m is {} and gain_db is {}, expected only one of them",
+                    shown(0),
+                    shown(1)
+                )));
+            }
+            (None, None) => {
+                return Err(fail(
+                    "distance_m or gain_db is missing, expected one of them".into(),
+                ));
+            }
+            (Some(distance_m), None) => {
+                if !(1.0..=1e5).contains(&distance_m) {
+                    return Err(fail(format!(
+                        "distance_m is {}, expected {DISTANCE_EXPECTED}",
+                        shown(0)
+                    )));
+                }
+                self.system.path_loss().gain(distance_m)
+            }
+            (None, Some(gain_db)) => {
+                if !(-300.0..0.0).contains(&gain_db) {
+                    return Err(fail(format!(
+                        "gain_db is {}, expected {GAIN_EXPECTED}",
+                        shown(1)
+                    )));
+                }
+                Decibel(gain_db).to_ratio()
+            }
+        };
+        let default = self.system.service();
+        let service = ServiceClass {
+            epsilon: number(2, ServiceClass::EPSILON_EXPECTED)?.unwrap_or(default.epsilon),
+            packet_bits: number(3, ServiceClass::PACKET_BITS_EXPECTED)?
+                .unwrap_or(default.packet_bits),
+            arrival_rate: number(4, ServiceClass::ARRIVAL_RATE_EXPECTED)?
+                .unwrap_or(default.arrival_rate),
+        };
+        service.validate().map_err(
+            |ServiceError {
+                 field, expected, ..
+             }| {
+                let slot = COLUMNS
+                    .iter()
+                    .position(|&column| column == field)
+                    .unwrap_or(1)
+                    - 1;
+                fail(format!("{field} is {}, expected {expected}", shown(slot)))
+            },
+        )?;
+        Ok(UserRecord {
+            id: id.to_owned(),
+            gain,
+            service,
+        })
+    }
+}
+
+/// The users of one cell, ids unique.
+struct Cell<'a, 'b> {
+    reader: &'a Reader<'b>,
+    records: Vec<UserRecord>,
+    places: HashMap<String, String>,
+}
+
+impl<'a, 'b> Cell<'a, 'b> {
+    fn new(reader: &'a Reader<'b>, users: usize) -> Self {
+        Self {
+            reader,
+            records: Vec::with_capacity(users),
+            places: HashMap::with_capacity(users),
+        }
+    }
+
+    fn push(&mut self, fields: &Fields<'_>) -> Result<(), InputError> {
+        let record = self.reader.record(fields)?;
+        if let Some(before) = self
+            .places
+            .insert(record.id.clone(), fields.place.to_owned())
+        {
+            let message = format!(
+                "id is {}, which {before} has already; expected a different id for each user",
+                quote(&record.id)
+            );
+            return Err((self.reader.fail)(fields.place.to_owned(), message));
+        }
+        self.records.push(record);
+        Ok(())
+    }
+
+    fn finish(self, place: &str) -> Result<Vec<UserRecord>, InputError> {
+        if self.records.is_empty() {
+            let message = format!("there are no users, expected at least one: {FORMAT}");
+            return Err((self.reader.fail)(place.to_owned(), message));
+        }
+        Ok(self.records)
+    }
+}
+
+fn quote(id: &str) -> String {
+    shorten(&format!("{id:?}"))
+}
+
+/// At most 60 characters of a value that may be megabytes, without control characters.
+fn shorten(value: &str) -> String {
+    let shown = value.chars().take(60);
+    let mut short: String = shown
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    if value.chars().nth(60).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// The largest character boundary not above `index`.
+fn floor_char(text: &str, index: usize) -> usize {
+    (0..=index.min(text.len()))
+        .rev()
+        .find(|&i| text.is_char_boundary(i))
+        .unwrap_or(0)
+}

@@ -1,0 +1,11 @@
+//! The allocation problems: objective, constraints, and the judge of any answer to them.
+//!
+//! Solvers, networks and tests share these checks, so that "feasible" and "optimal" mean one thing.
+
+mod qos;
+mod service;
+mod urllc;
+
+pub use qos::{Margin, MarginCurvature, Qos};
+pub use service::{ServiceClass, ServiceError};
+pub use urllc::{Allocation, Assessment, ProblemError, Urllc, User};

@@ -1,0 +1,139 @@
+//! Functions of one variable as polynomials on equal pieces: a lookup and a Horner scheme.
+
+/// `N` coefficients (degree `N − 1`) on each of many equal pieces of an interval.
+#[derive(Debug, Clone)]
+pub(crate) struct Piecewise<const N: usize> {
+    start: f64,
+    pieces_per_unit: f64,
+    /// Ascending powers of the local variable `t ∈ [−1, 1]`.
+    coefficients: Vec<[f64; N]>,
+}
+
+impl<const N: usize> Piecewise<N> {
+    /// Interpolates `f` at the `N` Chebyshev points of each piece of `[start, end]`, from left to
+    /// right, so that `f` may carry its last answer along as the next start.
+    pub(crate) fn interpolate(
+        (start, end): (f64, f64),
+        pieces: usize,
+        mut f: impl FnMut(f64) -> f64,
+    ) -> Self {
+        let width = (end - start) / pieces as f64;
+        let coefficients = (0..pieces)
+            .map(|piece| {
+                let centre = start + (piece as f64 + 0.5) * width;
+                let mut values = [0.0; N];
+                for (i, value) in values.iter_mut().enumerate() {
+                    *value = f(centre + 0.5 * width * Self::node(i));
+                }
+                Self::monomials(&values)
+            })
+            .collect();
+        Self {
+            start,
+            pieces_per_unit: 1.0 / width,
+            coefficients,
+        }
+    }
+
+    /// `i`-th Chebyshev point on `[−1, 1]`, ascending.
+    pub(crate) fn node(i: usize) -> f64 {
+        -(std::f64::consts::PI * (i as f64 + 0.5) / N as f64).cos()
+    }
+
+    /// Coefficients of ascending powers from the values at the Chebyshev points.
+    fn monomials(values: &[f64; N]) -> [f64; N] {
+        let mut result = [0.0; N];
+        // T_0, T_1, … as ascending powers: T_{n+1} = 2t·T_n − T_{n−1}, from T_0 = 1 and T_{−1} = t.
+        let (mut before, mut current) = ([0.0; N], [0.0; N]);
+        current[0] = 1.0;
+        if N > 1 {
+            before[1] = 1.0;
+        }
+        for degree in 0..N {
+            let mut chebyshev = 0.0;
+            for (i, value) in values.iter().enumerate() {
+                // The points ascend, so their angles descend.
+                let angle = std::f64::consts::PI * ((N - 1 - i) as f64 + 0.5) / N as f64;
+                chebyshev += value * (degree as f64 * angle).cos();
+            }
+            chebyshev *= if degree == 0 { 1.0 } else { 2.0 } / N as f64;
+            for (sum, power) in result.iter_mut().zip(&current) {
+                *sum += chebyshev * power;
+            }
+            let mut next = [0.0; N];
+            for power in 0..N {
+                let shifted = if power == 0 {
+                    0.0
+                } else {
+                    2.0 * current[power - 1]
+                };
+                next[power] = shifted - before[power];
+            }
+            before = current;
+            current = next;
+        }
+        result
+    }
+
+    /// The piece that holds `x` (the first or last one outside the interval) and the place in it.
+    #[inline]
+    fn locate(&self, x: f64) -> (&[f64; N], f64) {
+        let position = (x - self.start) * self.pieces_per_unit;
+        // `as` saturates, and maps NaN to 0.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let index = (position as usize).min(self.coefficients.len() - 1);
+        (
+            &self.coefficients[index],
+            2.0 * (position - index as f64) - 1.0,
+        )
+    }
+
+    /// Value at `x`.
+    #[inline]
+    pub(crate) fn value(&self, x: f64) -> f64 {
+        let (coefficients, t) = self.locate(x);
+        coefficients
+            .iter()
+            .rev()
+            .fold(0.0, |sum, &coefficient| sum * t + coefficient)
+    }
+
+    /// Value and derivative at `x`.
+    #[inline]
+    pub(crate) fn value_and_slope(&self, x: f64) -> (f64, f64) {
+        let (coefficients, t) = self.locate(x);
+        let (mut value, mut slope) = (0.0, 0.0);
+        for &coefficient in coefficients.iter().rev() {
+            slope = slope * t + value;
+            value = value * t + coefficient;
+        }
+        (value, 2.0 * self.pieces_per_unit * slope)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reproduces_a_smooth_function_and_its_slope() {
+        let table = Piecewise::<8>::interpolate((-1.0, 3.0), 16, f64::sin);
+        for i in 0..=400 {
+            let x = -1.0 + 0.01 * f64::from(i);
+            assert!((table.value(x) - x.sin()).abs() < 1e-12);
+            let (value, slope) = table.value_and_slope(x);
+            assert!((value - table.value(x)).abs() < 1e-15);
+            assert!((slope - x.cos()).abs() < 1e-10);
+        }
+    }
+
+    #[test]
+    fn is_exact_for_its_own_degree() {
+        let cubic = |x: f64| 1.0 - 2.0 * x + 0.5 * x * x * x;
+        let table = Piecewise::<4>::interpolate((0.0, 2.0), 3, cubic);
+        for i in 0..=20 {
+            let x = 0.1 * f64::from(i);
+            assert!((table.value(x) - cubic(x)).abs() < 1e-14);
+        }
+    }
+}

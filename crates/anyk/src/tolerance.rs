@@ -1,0 +1,22 @@
+//! The one place for numerical tolerances. All are relative, since every quantity has a unit.
+
+/// Relative accuracy to which roots (bandwidth, packet loss, multiplier) are iterated.
+pub const ROOT: f64 = 1e-14;
+
+/// Relative accuracy promised for the exact required bandwidth `b(u)`.
+pub const EXACT_BANDWIDTH: f64 = 1e-12;
+
+/// Relative error that the certified table of `b(u)` may have at most; a table whose measured
+/// bound is larger is refused.
+pub const TABLE: f64 = 1e-9;
+
+/// Relative duality gap under which a solution is called optimal.
+pub const DUALITY_GAP: f64 = 1e-8;
+
+/// A cell is called infeasible when the power left above the users' smallest needs is under this
+/// share of the budget: that close to the edge the bandwidth is no longer a function of the budget
+/// that `f64` can resolve.
+pub const POWER_SLACK: f64 = 1e-12;
+
+/// Relative excess over a budget that is put down to rounding.
+pub const BUDGET: f64 = 1e-12;
