@@ -15,12 +15,7 @@ use crate::input;
 /// AnyK finds the powers and bandwidths that meet every user's latency and reliability target with
 /// the least total bandwidth, and proves that no less would do.
 #[derive(Debug, Parser)]
-#[command(
-    name = "anyk",
-    version,
-    max_term_width = 100,
-    arg_required_else_help = true
-)]
+#[command(name = "anyk", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "\
 Example:
   anyk sample --k 10 --seed 1 | anyk solve --input -
@@ -237,9 +232,7 @@ impl SystemArgs {
                 let config = Config::from_toml(&text)
                     .map_err(|error| Failure::input(format!("{name}: {error}")))?;
                 // Checked before the flags are laid over it, so that the message names the file.
-                config
-                    .validate()
-                    .map_err(|error| Failure::input(format!("{name}: {error}")))?;
+                config.validate().map_err(|error| Failure::input(format!("{name}: {error}")))?;
                 config
             }
         };
@@ -249,10 +242,7 @@ impl SystemArgs {
             }
         }
         set(&mut config.cell.max_power_dbm, self.max_power_dbm);
-        set(
-            &mut config.cell.noise_density_dbm_hz,
-            self.noise_density_dbm_hz,
-        );
+        set(&mut config.cell.noise_density_dbm_hz, self.noise_density_dbm_hz);
         set(&mut config.cell.antennas, self.antennas);
         set(
             &mut config.cell.quadrature,
@@ -263,10 +253,7 @@ impl SystemArgs {
         );
         set(&mut config.road.min_distance_m, self.min_distance_m);
         set(&mut config.road.cell_radius_m, self.cell_radius_m);
-        set(
-            &mut config.path_loss.intercept_db,
-            self.path_loss_intercept_db,
-        );
+        set(&mut config.path_loss.intercept_db, self.path_loss_intercept_db);
         set(&mut config.path_loss.slope_db, self.path_loss_slope_db);
         set(&mut config.frame.frame_ms, self.frame_ms);
         set(&mut config.frame.transmission_ms, self.transmission_ms);
@@ -274,9 +261,7 @@ impl SystemArgs {
         set(&mut config.service.epsilon, self.epsilon);
         set(&mut config.service.packet_bits, self.packet_bits);
         set(&mut config.service.arrival_rate, self.arrival_rate);
-        config
-            .validate()
-            .map_err(|error| Failure::input(format!("command line: {error}")))
+        config.validate().map_err(|error| Failure::input(format!("command line: {error}")))
     }
 }
 

@@ -18,16 +18,10 @@ pub(crate) fn read(path: &str) -> Result<Vec<u8>, Failure> {
     let fail = |error: io::Error| Failure::input(format!("{}: cannot read: {error}", name(path)));
     let mut bytes = Vec::new();
     if path == "-" {
-        io::stdin()
-            .lock()
-            .take(MOST_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(fail)?;
+        io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
     } else {
         let file = File::open(path).map_err(fail)?;
-        file.take(MOST_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(fail)?;
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
     }
     if bytes.len() as u64 > MOST_BYTES {
         let message = format!("{}: larger than 1 GiB, expected less", name(path));

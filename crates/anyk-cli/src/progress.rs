@@ -30,14 +30,7 @@ impl Progress {
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         let (done, last_line) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self {
-            what,
-            total,
-            done,
-            started: Instant::now(),
-            last_line,
-            bar,
-        }
+        Self { what, total, done, started: Instant::now(), last_line, bar }
     }
 
     /// One more step is done.
@@ -57,18 +50,11 @@ impl Progress {
         let second = elapsed.as_secs();
         let last = self.last_line.load(Ordering::Relaxed);
         let due = last == 0 || second >= last + LINE_EVERY_SECONDS;
-        let mine = || {
-            self.last_line
-                .compare_exchange(last, second, Ordering::Relaxed, Ordering::Relaxed)
-        };
+        let mine =
+            || self.last_line.compare_exchange(last, second, Ordering::Relaxed, Ordering::Relaxed);
         if due && mine().is_ok() {
             let left = elapsed.mul_f64((self.total - done.min(self.total)) as f64 / done as f64);
-            eprintln!(
-                "{}: {done}/{}, {} left",
-                self.what,
-                self.total,
-                HumanDuration(left)
-            );
+            eprintln!("{}: {done}/{}, {} left", self.what, self.total, HumanDuration(left));
         }
     }
 

@@ -94,29 +94,19 @@ impl Default for CellConfig {
 
 impl Default for RoadConfig {
     fn default() -> Self {
-        Self {
-            min_distance_m: 50.0,
-            cell_radius_m: 250.0,
-        }
+        Self { min_distance_m: 50.0, cell_radius_m: 250.0 }
     }
 }
 
 impl Default for PathLossConfig {
     fn default() -> Self {
-        Self {
-            intercept_db: 35.3,
-            slope_db: 37.6,
-        }
+        Self { intercept_db: 35.3, slope_db: 37.6 }
     }
 }
 
 impl Default for FrameConfig {
     fn default() -> Self {
-        Self {
-            frame_ms: 0.1,
-            transmission_ms: 0.05,
-            queueing_delay_ms: 0.8,
-        }
+        Self { frame_ms: 0.1, transmission_ms: 0.05, queueing_delay_ms: 0.8 }
     }
 }
 
@@ -156,26 +146,10 @@ impl Config {
                 return Ok(value);
             }
             let expected = format!("{unit} from {low} to {high}");
-            Err(ConfigError::Range {
-                field: field.to_owned(),
-                value,
-                expected,
-            })
+            Err(ConfigError::Range { field: field.to_owned(), value, expected })
         };
-        let Self {
-            cell,
-            road,
-            path_loss,
-            frame,
-            service,
-        } = self;
-        range(
-            "cell.max_power_dbm",
-            cell.max_power_dbm,
-            -60.0,
-            100.0,
-            "a power in dBm",
-        )?;
+        let Self { cell, road, path_loss, frame, service } = self;
+        range("cell.max_power_dbm", cell.max_power_dbm, -60.0, 100.0, "a power in dBm")?;
         range(
             "cell.noise_density_dbm_hz",
             cell.noise_density_dbm_hz,
@@ -183,20 +157,8 @@ impl Config {
             -50.0,
             "a density in dBm/Hz",
         )?;
-        range(
-            "cell.antennas",
-            f64::from(cell.antennas),
-            1.0,
-            1024.0,
-            "a number of antennas",
-        )?;
-        range(
-            "road.min_distance_m",
-            road.min_distance_m,
-            1.0,
-            1e5,
-            "a distance in m",
-        )?;
+        range("cell.antennas", f64::from(cell.antennas), 1.0, 1024.0, "a number of antennas")?;
+        range("road.min_distance_m", road.min_distance_m, 1.0, 1e5, "a distance in m")?;
         range(
             "road.cell_radius_m",
             road.cell_radius_m,
@@ -204,20 +166,8 @@ impl Config {
             1e5,
             "a distance in m",
         )?;
-        range(
-            "path_loss.intercept_db",
-            path_loss.intercept_db,
-            0.0,
-            100.0,
-            "a loss in dB",
-        )?;
-        range(
-            "path_loss.slope_db",
-            path_loss.slope_db,
-            10.0,
-            60.0,
-            "a loss in dB per decade",
-        )?;
+        range("path_loss.intercept_db", path_loss.intercept_db, 0.0, 100.0, "a loss in dB")?;
+        range("path_loss.slope_db", path_loss.slope_db, 10.0, 60.0, "a loss in dB per decade")?;
         range("frame.frame_ms", frame.frame_ms, 1e-4, 1e3, "a time in ms")?;
         range(
             "frame.transmission_ms",
@@ -233,30 +183,31 @@ impl Config {
             1e3 * frame.frame_ms,
             "a time in ms",
         )?;
-        service.validate().map_err(
-            |ServiceError {
-                 field,
-                 value,
-                 expected,
-             }| ConfigError::Range {
+        service.validate().map_err(|ServiceError { field, value, expected }| {
+            ConfigError::Range {
                 field: format!("service.{field}"),
                 value,
                 expected: expected.to_owned(),
-            },
-        )?;
-        let fading = FadingQuadrature::new(cell.quadrature, cell.antennas).ok_or_else(|| {
-            ConfigError::Range {
-                field: "cell.antennas".to_owned(),
-                value: f64::from(cell.antennas),
-                expected: "fewer antennas for quadrature = \"gauss-laguerre\", whose weights \
-                           overflow; \"log-trapezoid\" takes any number"
-                    .to_owned(),
             }
         })?;
-        Ok(System {
-            config: self.clone(),
-            fading: Arc::new(fading),
-        })
+        // Gauss–Laguerre takes a millisecond to make and is the same for every service class; the
+        // trapezoidal rule is made for each class.
+        let gauss_laguerre = match cell.quadrature {
+            QuadratureRule::LogTrapezoid => None,
+            QuadratureRule::GaussLaguerre => {
+                let rule = FadingQuadrature::gauss_laguerre(cell.antennas).ok_or_else(|| {
+                    ConfigError::Range {
+                        field: "cell.antennas".to_owned(),
+                        value: f64::from(cell.antennas),
+                        expected: "fewer antennas for quadrature = \"gauss-laguerre\", whose \
+                                   weights overflow; \"log-trapezoid\" takes any number"
+                            .to_owned(),
+                    }
+                })?;
+                Some(Arc::new(rule))
+            }
+        };
+        Ok(System { config: self.clone(), gauss_laguerre })
     }
 }
 
@@ -264,7 +215,7 @@ impl Config {
 #[derive(Debug, Clone)]
 pub struct System {
     config: Config,
-    fading: Arc<FadingQuadrature>,
+    gauss_laguerre: Option<Arc<FadingQuadrature>>,
 }
 
 impl System {
@@ -285,33 +236,19 @@ impl System {
 
     /// The road of random users.
     pub fn road(&self) -> Road {
-        let RoadConfig {
-            min_distance_m,
-            cell_radius_m,
-        } = self.config.road;
-        Road {
-            min_distance_m,
-            cell_radius_m,
-        }
+        let RoadConfig { min_distance_m, cell_radius_m } = self.config.road;
+        Road { min_distance_m, cell_radius_m }
     }
 
     /// Path loss.
     pub fn path_loss(&self) -> PathLoss {
-        let PathLossConfig {
-            intercept_db,
-            slope_db,
-        } = self.config.path_loss;
-        PathLoss {
-            intercept_db,
-            slope_db,
-        }
+        let PathLossConfig { intercept_db, slope_db } = self.config.path_loss;
+        PathLoss { intercept_db, slope_db }
     }
 
     /// The law of small-scale fading.
     pub fn fading(&self) -> Fading {
-        Fading {
-            antennas: self.config.cell.antennas,
-        }
+        Fading { antennas: self.config.cell.antennas }
     }
 
     /// The service of users that name none of their own.
@@ -322,18 +259,17 @@ impl System {
     /// The QoS constraint of a service class in this cell.
     pub fn qos(&self, service: ServiceClass) -> Result<Qos, ServiceError> {
         service.validate()?;
-        let FrameConfig {
-            frame_ms,
-            transmission_ms,
-            queueing_delay_ms,
-        } = self.config.frame;
-        Ok(Qos::new(
-            service,
-            queueing_delay_ms / frame_ms,
-            transmission_ms * 1e-3,
-            self.noise_w_hz(),
-            Arc::clone(&self.fading),
-        ))
+        let FrameConfig { frame_ms, transmission_ms, queueing_delay_ms } = self.config.frame;
+        let delay_frames = queueing_delay_ms / frame_ms;
+        let fading = match &self.gauss_laguerre {
+            Some(rule) => Arc::clone(rule),
+            None => {
+                let antennas = self.config.cell.antennas;
+                let depth = service.expectation_depth(delay_frames, antennas);
+                Arc::new(FadingQuadrature::log_trapezoid(antennas, depth))
+            }
+        };
+        Ok(Qos::new(service, delay_frames, transmission_ms * 1e-3, self.noise_w_hz(), fading))
     }
 }
 
@@ -344,22 +280,14 @@ mod tests {
     #[test]
     fn toml_round_trip() {
         let config = Config::default();
-        assert_eq!(
-            Config::from_toml(&config.to_toml().unwrap()).unwrap(),
-            config
-        );
+        assert_eq!(Config::from_toml(&config.to_toml().unwrap()).unwrap(), config);
         assert_eq!(Config::from_toml("").unwrap(), config);
     }
 
     #[test]
     fn messages_name_the_field() {
-        let unknown = Config::from_toml("[cell]\nantenas = 4\n")
-            .unwrap_err()
-            .to_string();
-        assert!(
-            unknown.contains("antenas") && unknown.contains("antennas"),
-            "{unknown}"
-        );
+        let unknown = Config::from_toml("[cell]\nantenas = 4\n").unwrap_err().to_string();
+        assert!(unknown.contains("antenas") && unknown.contains("antennas"), "{unknown}");
         let mut config = Config::default();
         config.frame.transmission_ms = 0.2;
         let error = config.validate().unwrap_err().to_string();
@@ -369,13 +297,7 @@ mod tests {
         );
         config = Config::default();
         config.service.epsilon = f64::NAN;
-        assert!(
-            config
-                .validate()
-                .unwrap_err()
-                .to_string()
-                .starts_with("service.epsilon is NaN")
-        );
+        assert!(config.validate().unwrap_err().to_string().starts_with("service.epsilon is NaN"));
     }
 
     #[test]

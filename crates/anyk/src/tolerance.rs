@@ -20,3 +20,8 @@ pub const POWER_SLACK: f64 = 1e-12;
 
 /// Relative excess over a budget that is put down to rounding.
 pub const BUDGET: f64 = 1e-12;
+
+/// Share of power that the solver holds back from each user when it picks a bandwidth, so that the
+/// rounding of `ln u` cannot turn a QoS that holds into one that does not. Next to the fold no extra
+/// bandwidth could do that.
+pub const ROUNDING: f64 = 5e-13;

@@ -53,22 +53,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
             ("solve, K = 1,000", figures.solve_us_k1000, "µs"),
             ("solve, K = 10,000", figures.solve_us_k10000, "µs"),
             ("solve, K = 100,000", figures.solve_us_k100000, "µs"),
-            (
-                "growth, K = 1,000 to 100,000",
-                figures.solve_growth_k1000_to_k100000,
-                "×",
-            ),
+            ("growth, K = 1,000 to 100,000", figures.solve_growth_k1000_to_k100000, "×"),
             ("table of one class", figures.table_build_ms, "ms"),
             ("b(u), table", figures.bandwidth_table_ns, "ns"),
             ("b(u), exact", figures.bandwidth_exact_ns, "ns"),
             ("packet loss of one user", figures.packet_loss_ns, "ns"),
         ]
         .map(|(what, value, unit)| vec![what.to_owned(), format!("{value:.2}"), unit.to_owned()]);
-        writeln!(
-            out,
-            "{}",
-            output::table(&["one thread, median", "", ""], rows)
-        )?;
+        writeln!(out, "{}", output::table(&["one thread, median", "", ""], rows))?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
@@ -96,9 +88,7 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
     let (solve_us_k1000, solve_us_k10000) = (solve_us(1000)?, solve_us(10_000)?);
     let solve_us_k100000 = solve_us(100_000)?;
     // Received powers over four decades.
-    let received: Vec<f64> = (0..1000)
-        .map(|i| 1e-14 * 10f64.powf(f64::from(i) / 250.0))
-        .collect();
+    let received: Vec<f64> = (0..1000).map(|i| 1e-14 * 10f64.powf(f64::from(i) / 250.0)).collect();
     let each = 1e9 / received.len() as f64;
     let bandwidth_table_ns = each
         * median_seconds(progress, || {
@@ -119,10 +109,7 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
         });
     let packet_loss_ns = each
         * median_seconds(progress, || {
-            received
-                .iter()
-                .map(|&u| qos.packet_loss(black_box(u), 2e5))
-                .sum::<f64>()
+            received.iter().map(|&u| qos.packet_loss(black_box(u), 2e5)).sum::<f64>()
         });
     Ok(Figures {
         solve_us_k10,

@@ -33,17 +33,9 @@ pub(crate) fn run(args: &SampleArgs) -> Result<ExitCode, Failure> {
         let users = distances
             .into_iter()
             .enumerate()
-            .map(|(i, distance_m)| User {
-                id: format!("u{}", i + 1),
-                distance_m,
-            });
+            .map(|(i, distance_m)| User { id: format!("u{}", i + 1), distance_m });
         match args.format {
-            Format::Json => output::json(
-                &mut out,
-                &Cell {
-                    users: users.collect(),
-                },
-            )?,
+            Format::Json => output::json(&mut out, &Cell { users: users.collect() })?,
             Format::Csv => {
                 writeln!(out, "id,distance_m")?;
                 for user in users {

@@ -29,12 +29,7 @@ pub(crate) fn run(args: &SolveArgs) -> Result<ExitCode, Failure> {
             continue;
         }
         if cells.len() > 1 {
-            writeln!(
-                out,
-                "{}cell {}",
-                if index == 0 { "" } else { "\n" },
-                index + 1
-            )?;
+            writeln!(out, "{}cell {}", if index == 0 { "" } else { "\n" }, index + 1)?;
         }
         match answer {
             Answer::Served(served) => print_served(&mut out, &served)?,
@@ -42,11 +37,7 @@ pub(crate) fn run(args: &SolveArgs) -> Result<ExitCode, Failure> {
         }
     }
     out.flush()?;
-    Ok(if infeasible {
-        ExitCode::from(INFEASIBLE)
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(if infeasible { ExitCode::from(INFEASIBLE) } else { ExitCode::SUCCESS })
 }
 
 fn print_served(out: &mut impl Write, served: &Served) -> Result<(), Failure> {
@@ -81,12 +72,7 @@ fn print_denied(out: &mut impl Write, denied: &Denied) -> Result<(), Failure> {
         denied.required_power_w, denied.shortfall_w, denied.max_power_w
     )?;
     let shown = 20;
-    let mut dropped: Vec<&str> = denied
-        .dropped
-        .iter()
-        .map(String::as_str)
-        .take(shown)
-        .collect();
+    let mut dropped: Vec<&str> = denied.dropped.iter().map(String::as_str).take(shown).collect();
     if denied.dropped.len() > shown {
         dropped.push("…");
     }

@@ -27,21 +27,13 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
     progress.finish();
     let mut out = output::stdout();
     if args.json {
-        output::json(
-            &mut out,
-            &Sweep {
-                samples: args.samples,
-                seed: args.seed,
-                sizes,
-            },
-        )?;
+        output::json(&mut out, &Sweep { samples: args.samples, seed: args.seed, sizes })?;
     } else {
         let value =
             |mean: Option<Mean>| mean.map_or("–".into(), |mean| format!("{:.4}", mean.mean));
         let rows = sizes.iter().map(|row| {
-            let error = row
-                .optimum_mhz
-                .map_or("–".into(), |m| format!("{:.4}", m.standard_error));
+            let error =
+                row.optimum_mhz.map_or("–".into(), |m| format!("{:.4}", m.standard_error));
             let over = match (row.optimum_mhz, row.equal_power_mhz) {
                 (Some(optimum), Some(equal)) => {
                     // At K = 1 the two are the same, but for the last bits.

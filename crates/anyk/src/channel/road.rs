@@ -58,10 +58,7 @@ mod tests {
 
     #[test]
     fn samples_stay_on_the_road_and_are_uniform_along_it() {
-        let road = Road {
-            min_distance_m: 50.0,
-            cell_radius_m: 250.0,
-        };
+        let road = Road { min_distance_m: 50.0, cell_radius_m: 250.0 };
         let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
         let samples = 20_000;
         let mut mean = 0.0;

@@ -24,7 +24,5 @@ pub fn realization_rng(seed: u64, size: usize, index: u64) -> ChaCha8Rng {
 /// Distances in m of `size` users placed at random along the road.
 pub fn sample_distances_m(road: &Road, seed: u64, size: usize, index: u64) -> Vec<f64> {
     let mut rng = realization_rng(seed, size, index);
-    (0..size)
-        .map(|_| road.sample_distance_m(&mut rng))
-        .collect()
+    (0..size).map(|_| road.sample_distance_m(&mut rng)).collect()
 }

@@ -17,15 +17,8 @@ impl Mean {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let variance = if values.len() > 1 {
-            squares / (count - 1.0)
-        } else {
-            0.0
-        };
-        (!values.is_empty()).then(|| Self {
-            mean,
-            standard_error: (variance / count).sqrt(),
-        })
+        let variance = if values.len() > 1 { squares / (count - 1.0) } else { 0.0 };
+        (!values.is_empty()).then(|| Self { mean, standard_error: (variance / count).sqrt() })
     }
 }
 
@@ -35,10 +28,7 @@ mod tests {
 
     #[test]
     fn known_values() {
-        let Mean {
-            mean,
-            standard_error,
-        } = Mean::of(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        let Mean { mean, standard_error } = Mean::of(&[1.0, 2.0, 3.0, 4.0]).unwrap();
         assert!((mean - 2.5).abs() < 1e-15);
         assert!((standard_error - (5.0f64 / 3.0 / 4.0).sqrt()).abs() < 1e-15);
         assert!(Mean::of(&[7.0]).unwrap().standard_error.abs() < 1e-300);

@@ -74,21 +74,14 @@ impl Answer {
     ) -> Result<Self, ProblemError> {
         let solution = solver.solve(problem);
         let Status::Infeasible(infeasible) = &solution.status else {
-            return Ok(Self::Served(Served::new(
-                problem,
-                &solution,
-                records.iter(),
-            )?));
+            return Ok(Self::Served(Served::new(problem, &solution, records.iter())?));
         };
         let admissible = if infeasible.admissible.is_empty() {
             None
         } else {
             let part = problem.subset(&infeasible.admissible);
             let solution = solver.solve(&part);
-            let records = infeasible
-                .admissible
-                .iter()
-                .filter_map(|&index| records.get(index));
+            let records = infeasible.admissible.iter().filter_map(|&index| records.get(index));
             Some(Served::new(&part, &solution, records)?)
         };
         Ok(Self::Denied(Denied {
@@ -119,21 +112,15 @@ impl Served {
             .zip(&allocation.power_w)
             .zip(&allocation.bandwidth_hz)
             .zip(losses)
-            .map(
-                |(((record, &power_w), &bandwidth_hz), packet_loss)| ServedUser {
-                    id: record.id.clone(),
-                    power_w,
-                    bandwidth_hz,
-                    packet_loss,
-                },
-            )
+            .map(|(((record, &power_w), &bandwidth_hz), packet_loss)| ServedUser {
+                id: record.id.clone(),
+                power_w,
+                bandwidth_hz,
+                packet_loss,
+            })
             .collect();
         Ok(Self {
-            status: if solution.status == Status::Optimal {
-                "optimal"
-            } else {
-                "inaccurate"
-            },
+            status: if solution.status == Status::Optimal { "optimal" } else { "inaccurate" },
             total_bandwidth_hz: allocation.total_bandwidth_hz(),
             total_power_w: allocation.total_power_w(),
             duality_gap: solution.duality_gap,

@@ -39,14 +39,8 @@ pub const DISTANCE_EXPECTED: &str = "a number of metres from 1 to 100000";
 /// What `gain_db` accepts, in words.
 pub const GAIN_EXPECTED: &str = "a negative number of dB (10·log10 of the gain), down to -300";
 
-const COLUMNS: [&str; 6] = [
-    "id",
-    "distance_m",
-    "gain_db",
-    "epsilon",
-    "packet_bits",
-    "arrival_rate",
-];
+const COLUMNS: [&str; 6] =
+    ["id", "distance_m", "gain_db", "epsilon", "packet_bits", "arrival_rate"];
 const FORMAT: &str = "JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60}]} or CSV with a header";
 const MAX_ID_CHARS: usize = 200;
 
@@ -74,36 +68,20 @@ pub fn read_users(
 ) -> Result<Vec<Vec<UserRecord>>, InputError> {
     let fail = |place: String, message: String| InputError {
         file: file.to_owned(),
-        place: if place.is_empty() {
-            place
-        } else {
-            format!("{place}: ")
-        },
+        place: if place.is_empty() { place } else { format!("{place}: ") },
         message,
     };
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let line = 1 + bytes[..error.valid_up_to()]
-            .iter()
-            .filter(|&&b| b == b'\n')
-            .count();
+        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
         fail(
             format!("line {line}"),
-            format!(
-                "byte {} is not UTF-8, expected {FORMAT}",
-                error.valid_up_to() + 1
-            ),
+            format!("byte {} is not UTF-8, expected {FORMAT}", error.valid_up_to() + 1),
         )
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let reader = Reader {
-        system,
-        fail: &fail,
-    };
+    let reader = Reader { system, fail: &fail };
     match text.trim_start().chars().next() {
-        None => Err(fail(
-            String::new(),
-            format!("the file is empty, expected {FORMAT}"),
-        )),
+        None => Err(fail(String::new(), format!("the file is empty, expected {FORMAT}"))),
         Some('{' | '[') => reader.json(text),
         Some(_) => reader.csv(text).map(|cell| vec![cell]),
     }
@@ -155,11 +133,7 @@ impl Reader<'_> {
         for (index, document) in documents.enumerate() {
             let cell = document.map_err(|error| self.json_error(text, &error))?;
             // With several cells in a file, a user's number alone does not say where it is.
-            let prefix = if index == 0 {
-                String::new()
-            } else {
-                format!("cell {}, ", index + 1)
-            };
+            let prefix = if index == 0 { String::new() } else { format!("cell {}, ", index + 1) };
             let mut records = Cell::new(self, cell.users.len());
             for (position, user) in cell.users.iter().enumerate() {
                 let place = format!("{prefix}user {}", position + 1);
@@ -203,10 +177,7 @@ impl Reader<'_> {
         if let Some(end) = message.rfind(" at line ") {
             message.truncate(end);
         }
-        let line = text
-            .lines()
-            .nth(error.line().saturating_sub(1))
-            .unwrap_or_default();
+        let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
         let start = floor_char(line, error.column().saturating_sub(30));
         let end = floor_char(line, error.column().saturating_add(10).min(line.len()));
         let near = line.get(start..end).unwrap_or_default();
@@ -218,10 +189,7 @@ impl Reader<'_> {
         } else {
             let _ = write!(message, "; expected {FORMAT}");
         }
-        (self.fail)(
-            format!("line {}, column {}", error.line(), error.column()),
-            message,
-        )
+        (self.fail)(format!("line {}, column {}", error.line(), error.column()), message)
     }
 
     fn csv(&self, text: &str) -> Result<Vec<UserRecord>, InputError> {
@@ -252,10 +220,7 @@ impl Reader<'_> {
         if position_of[0].is_none() || (position_of[1].is_none() && position_of[2].is_none()) {
             let message = format!(
                 "the header is {}, expected the columns id and distance_m or gain_db",
-                shorten(&format!(
-                    "{:?}",
-                    header.iter().collect::<Vec<_>>().join(",")
-                ))
+                shorten(&format!("{:?}", header.iter().collect::<Vec<_>>().join(",")))
             );
             return Err((self.fail)(header_line, message));
         }
@@ -270,11 +235,8 @@ impl Reader<'_> {
             }
             let place = format!("line {}", row.position().map_or(0, csv::Position::line));
             if row.len() != header.len() {
-                let message = format!(
-                    "{} fields, expected {} as in the header",
-                    row.len(),
-                    header.len()
-                );
+                let message =
+                    format!("{} fields, expected {} as in the header", row.len(), header.len());
                 return Err((self.fail)(place, message));
             }
             let cell = |column: usize| {
@@ -282,11 +244,7 @@ impl Reader<'_> {
                 text.filter(|text| !text.is_empty())
             };
             let numbers = [1, 2, 3, 4, 5].map(cell);
-            records.push(&Fields {
-                place: &place,
-                id: cell(0),
-                numbers,
-            })?;
+            records.push(&Fields { place: &place, id: cell(0), numbers })?;
         }
         records.finish("")
     }
@@ -294,9 +252,7 @@ impl Reader<'_> {
     /// Checks one user.
     fn record(&self, fields: &Fields<'_>) -> Result<UserRecord, InputError> {
         let fail = |message: String| {
-            let user = fields
-                .id
-                .map_or(String::new(), |id| format!(" (user {})", quote(id)));
+            let user = fields.id.map_or(String::new(), |id| format!(" (user {})", quote(id)));
             // "user 2 (user "b")" would say it twice.
             let place = if fields.place.contains("user") {
                 fields.id.map_or(fields.place.to_owned(), |id| {
@@ -323,11 +279,7 @@ impl Reader<'_> {
             };
             // Rust also reads "inf" and "nan"; the range checks below refuse them.
             text.parse().map(Some).map_err(|_| {
-                fail(format!(
-                    "{} is {}, expected {expected}",
-                    COLUMNS[slot + 1],
-                    shorten(text)
-                ))
+                fail(format!("{} is {}, expected {expected}", COLUMNS[slot + 1], shorten(text)))
             })
         };
         let distance = number(0, DISTANCE_EXPECTED)?;
@@ -342,9 +294,7 @@ impl Reader<'_> {
                 )));
             }
             (None, None) => {
-                return Err(fail(
-                    "distance_m or gain_db is missing, expected one of them".into(),
-                ));
+                return Err(fail("distance_m or gain_db is missing, expected one of them".into()));
             }
             (Some(distance_m), None) => {
                 if !(1.0..=1e5).contains(&distance_m) {
@@ -357,10 +307,7 @@ impl Reader<'_> {
             }
             (None, Some(gain_db)) => {
                 if !(-300.0..0.0).contains(&gain_db) {
-                    return Err(fail(format!(
-                        "gain_db is {}, expected {GAIN_EXPECTED}",
-                        shown(1)
-                    )));
+                    return Err(fail(format!("gain_db is {}, expected {GAIN_EXPECTED}", shown(1))));
                 }
                 Decibel(gain_db).to_ratio()
             }
@@ -373,23 +320,11 @@ impl Reader<'_> {
             arrival_rate: number(4, ServiceClass::ARRIVAL_RATE_EXPECTED)?
                 .unwrap_or(default.arrival_rate),
         };
-        service.validate().map_err(
-            |ServiceError {
-                 field, expected, ..
-             }| {
-                let slot = COLUMNS
-                    .iter()
-                    .position(|&column| column == field)
-                    .unwrap_or(1)
-                    - 1;
-                fail(format!("{field} is {}, expected {expected}", shown(slot)))
-            },
-        )?;
-        Ok(UserRecord {
-            id: id.to_owned(),
-            gain,
-            service,
-        })
+        service.validate().map_err(|ServiceError { field, expected, .. }| {
+            let slot = COLUMNS.iter().position(|&column| column == field).unwrap_or(1) - 1;
+            fail(format!("{field} is {}, expected {expected}", shown(slot)))
+        })?;
+        Ok(UserRecord { id: id.to_owned(), gain, service })
     }
 }
 
@@ -402,19 +337,12 @@ struct Cell<'a, 'b> {
 
 impl<'a, 'b> Cell<'a, 'b> {
     fn new(reader: &'a Reader<'b>, users: usize) -> Self {
-        Self {
-            reader,
-            records: Vec::with_capacity(users),
-            places: HashMap::with_capacity(users),
-        }
+        Self { reader, records: Vec::with_capacity(users), places: HashMap::with_capacity(users) }
     }
 
     fn push(&mut self, fields: &Fields<'_>) -> Result<(), InputError> {
         let record = self.reader.record(fields)?;
-        if let Some(before) = self
-            .places
-            .insert(record.id.clone(), fields.place.to_owned())
-        {
+        if let Some(before) = self.places.insert(record.id.clone(), fields.place.to_owned()) {
             let message = format!(
                 "id is {}, which {before} has already; expected a different id for each user",
                 quote(&record.id)
@@ -441,9 +369,7 @@ fn quote(id: &str) -> String {
 /// At most 60 characters of a value that may be megabytes, without control characters.
 fn shorten(value: &str) -> String {
     let shown = value.chars().take(60);
-    let mut short: String = shown
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
+    let mut short: String = shown.map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if value.chars().nth(60).is_some() {
         short.push('…');
     }
@@ -452,8 +378,5 @@ fn shorten(value: &str) -> String {
 
 /// The largest character boundary not above `index`.
 fn floor_char(text: &str, index: usize) -> usize {
-    (0..=index.min(text.len()))
-        .rev()
-        .find(|&i| text.is_char_boundary(i))
-        .unwrap_or(0)
+    (0..=index.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
 }

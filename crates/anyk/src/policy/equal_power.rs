@@ -9,18 +9,12 @@ use crate::solver::{BandwidthTable, TooWeak, UrllcSolver};
 /// be served so.
 pub fn equal_power(problem: &Urllc, solver: &mut UrllcSolver) -> Result<Allocation, TooWeak> {
     let power_w = problem.max_power_w() / problem.size() as f64;
-    let tables: Vec<Arc<BandwidthTable>> = problem
-        .classes()
-        .iter()
-        .map(|qos| solver.table(qos))
-        .collect();
+    let tables: Vec<Arc<BandwidthTable>> =
+        problem.classes().iter().map(|qos| solver.table(qos)).collect();
     let bandwidth_hz = problem
         .users()
         .iter()
         .map(|user| Ok(tables[user.class].at(user.gain * power_w)?.bandwidth_hz))
         .collect::<Result<_, TooWeak>>()?;
-    Ok(Allocation {
-        power_w: vec![power_w; problem.size()],
-        bandwidth_hz,
-    })
+    Ok(Allocation { power_w: vec![power_w; problem.size()], bandwidth_hz })
 }

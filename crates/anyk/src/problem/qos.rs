@@ -274,10 +274,7 @@ impl Qos {
         // bisection halves whenever a step leaves it.
         let mut here = self.service.epsilon.ln();
         for _ in 0..200 {
-            let service = ServiceClass {
-                epsilon: here.exp(),
-                ..self.service
-            };
+            let service = ServiceClass { epsilon: here.exp(), ..self.service };
             let qos = self.with_service(service);
             let margin = qos.margin_normalised(ln_v, ln_z);
             if margin.value >= 0.0 {
@@ -290,11 +287,7 @@ impl Qos {
                 break;
             }
             let next = here + step;
-            here = if next > low && next < high {
-                next
-            } else {
-                0.5 * (low + high)
-            };
+            here = if next > low && next < high { next } else { 0.5 * (low + high) };
         }
         here.exp()
     }
@@ -302,11 +295,7 @@ impl Qos {
 
 /// `y/(1 + y)`, without overflow for large `y`.
 fn share(y: f64) -> f64 {
-    if y < 1.0 {
-        y / (1.0 + y)
-    } else {
-        1.0 / (1.0 + 1.0 / y)
-    }
+    if y < 1.0 { y / (1.0 + y) } else { 1.0 / (1.0 + 1.0 / y) }
 }
 
 #[cfg(test)]
@@ -410,11 +399,7 @@ mod tests {
             (1e-12, f64::NAN),
             (1e-30, 1e5),
         ] {
-            assert_relative_eq!(
-                qos.packet_loss(received_w, bandwidth_hz),
-                1.0,
-                epsilon = 1e-12
-            );
+            assert_relative_eq!(qos.packet_loss(received_w, bandwidth_hz), 1.0, epsilon = 1e-12);
         }
     }
 }

@@ -28,11 +28,7 @@ pub struct ServiceClass {
 
 impl Default for ServiceClass {
     fn default() -> Self {
-        Self {
-            epsilon: 1e-5,
-            packet_bits: 160.0,
-            arrival_rate: 0.2,
-        }
+        Self { epsilon: 1e-5, packet_bits: 160.0, arrival_rate: 0.2 }
     }
 }
 
@@ -61,26 +57,12 @@ impl ServiceClass {
     pub fn validate(&self) -> Result<(), ServiceError> {
         let checks = [
             ("epsilon", self.epsilon, 1e-15..=0.1, Self::EPSILON_EXPECTED),
-            (
-                "packet_bits",
-                self.packet_bits,
-                1.0..=1e6,
-                Self::PACKET_BITS_EXPECTED,
-            ),
-            (
-                "arrival_rate",
-                self.arrival_rate,
-                1e-4..=100.0,
-                Self::ARRIVAL_RATE_EXPECTED,
-            ),
+            ("packet_bits", self.packet_bits, 1.0..=1e6, Self::PACKET_BITS_EXPECTED),
+            ("arrival_rate", self.arrival_rate, 1e-4..=100.0, Self::ARRIVAL_RATE_EXPECTED),
         ];
         for (field, value, range, expected) in checks {
             if !range.contains(&value) {
-                return Err(ServiceError {
-                    field,
-                    value,
-                    expected,
-                });
+                return Err(ServiceError { field, value, expected });
             }
         }
         Ok(())
@@ -103,6 +85,15 @@ impl ServiceClass {
     pub fn decoding_quantile(&self) -> f64 {
         // Q⁻¹(p) = √2·erfc⁻¹(2p), and 2·ε/2 = ε.
         std::f64::consts::SQRT_2 * erfc_inv(self.epsilon)
+    }
+
+    /// Nats below 1 to which `E_g[e^(−θ s)]` falls at the bandwidths that serve this class: `θS^E`
+    /// plus the finite-blocklength back-off `κq√z` where `κz` is four times the diversity `N_t`.
+    pub(crate) fn expectation_depth(&self, delay_frames: f64, antennas: u32) -> f64 {
+        let theta = self.qos_exponent(delay_frames);
+        let kappa = theta / (self.packet_bits * std::f64::consts::LN_2);
+        let back_off = 2.0 * self.decoding_quantile() * (f64::from(antennas) * kappa).sqrt();
+        theta * self.effective_bandwidth(theta) + back_off
     }
 
     fn bits(&self) -> [u64; 3] {
@@ -133,10 +124,7 @@ mod tests {
             (6e-6, 2.191_436_907_5, 0.725_374_423_6, 4.526_389_321_4),
             (5e-6, 2.204_091_213_6, 0.731_549_796_3, 4.564_787_730_3),
         ] {
-            let class = ServiceClass {
-                epsilon,
-                ..ServiceClass::default()
-            };
+            let class = ServiceClass { epsilon, ..ServiceClass::default() };
             let measured = class.qos_exponent(8.0);
             assert_relative_eq!(measured, theta, max_relative = 1e-10);
             assert_relative_eq!(
@@ -152,10 +140,7 @@ mod tests {
     fn ranges() {
         assert_eq!(ServiceClass::default().validate(), Ok(()));
         for epsilon in [f64::NAN, 0.0, -1e-5, 0.2, f64::INFINITY] {
-            let class = ServiceClass {
-                epsilon,
-                ..ServiceClass::default()
-            };
+            let class = ServiceClass { epsilon, ..ServiceClass::default() };
             assert_eq!(class.validate().unwrap_err().field, "epsilon");
         }
     }

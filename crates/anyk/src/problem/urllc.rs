@@ -150,11 +150,7 @@ impl Urllc {
         if list.is_empty() {
             return Err(ProblemError::NoUsers);
         }
-        Ok(Self {
-            max_power_w: system.max_power_w(),
-            classes,
-            users: list,
-        })
+        Ok(Self { max_power_w: system.max_power_w(), classes, users: list })
     }
 
     /// The problem of users that all have the system's own service class.
@@ -180,10 +176,7 @@ impl Urllc {
         Self {
             max_power_w: self.max_power_w,
             classes: self.classes.clone(),
-            users: indices
-                .iter()
-                .filter_map(|&index| self.users.get(index).copied())
-                .collect(),
+            users: indices.iter().filter_map(|&index| self.users.get(index).copied()).collect(),
         }
     }
 
@@ -210,10 +203,7 @@ impl Urllc {
     fn check(&self, allocation: &Allocation) -> Result<(), ProblemError> {
         for given in [allocation.power_w.len(), allocation.bandwidth_hz.len()] {
             if given != self.size() {
-                return Err(ProblemError::Size {
-                    given,
-                    expected: self.size(),
-                });
+                return Err(ProblemError::Size { given, expected: self.size() });
             }
         }
         Ok(())
@@ -222,11 +212,7 @@ impl Urllc {
     /// Achieved packet loss `ε_k` of every user; uses all cores.
     pub fn packet_losses(&self, allocation: &Allocation) -> Result<Vec<f64>, ProblemError> {
         self.check(allocation)?;
-        let rows = self
-            .users
-            .par_iter()
-            .zip(&allocation.power_w)
-            .zip(&allocation.bandwidth_hz);
+        let rows = self.users.par_iter().zip(&allocation.power_w).zip(&allocation.bandwidth_hz);
         Ok(rows
             .with_min_len(64)
             .map(|((user, &power_w), &bandwidth_hz)| {
@@ -258,25 +244,15 @@ impl Urllc {
         let total_power_w = allocation.total_power_w();
         let power_excess = total_power_w / self.max_power_w - 1.0;
         let met = rows.iter().filter(|row| row.0 >= 0.0).count();
-        let least = rows
-            .iter()
-            .fold(f64::INFINITY, |least, row| least.min(row.2));
-        let most = rows
-            .iter()
-            .fold(f64::NEG_INFINITY, |most, row| most.max(row.2));
+        let least = rows.iter().fold(f64::INFINITY, |least, row| least.min(row.2));
+        let most = rows.iter().fold(f64::NEG_INFINITY, |most, row| most.max(row.2));
         let tightness = rows.iter().fold(0.0f64, |worst, row| worst.max(row.1));
-        let spread = if least > 0.0 {
-            most / least - 1.0
-        } else {
-            f64::INFINITY
-        };
+        let spread = if least > 0.0 { most / least - 1.0 } else { f64::INFINITY };
         Ok(Assessment {
             total_bandwidth_hz: allocation.total_bandwidth_hz(),
             total_power_w,
             power_excess,
-            worst_margin: rows
-                .iter()
-                .fold(f64::INFINITY, |worst, row| worst.min(row.0)),
+            worst_margin: rows.iter().fold(f64::INFINITY, |worst, row| worst.min(row.0)),
             availability: met as f64 / rows.len() as f64,
             kkt_residual: power_excess.abs().max(tightness).max(spread),
         })

@@ -142,20 +142,21 @@ impl Curve {
         }
     }
 
-    /// `ln z` and the elasticity `−d ln z/d ln v` where `u/u_min − 1` is `excess`.
+    /// `w = √ln(u/u_min)`, `ln z` and the elasticity `−d ln z/d ln v` where `u/u_min − 1` is
+    /// `excess`.
     #[inline]
-    fn point(&self, excess: f64) -> (f64, f64) {
+    fn point(&self, excess: f64) -> (f64, f64, f64) {
         let rise = excess.ln_1p();
         let w = rise.sqrt();
         match self {
             Curve::Table(table) if BandwidthTable::covers(w) => {
                 let (ln_z, gamma) = table.curve(w);
-                (ln_z, gamma / (2.0 * w))
+                (w, ln_z, gamma / (2.0 * w))
             }
             _ => {
                 let exact = self.exact();
                 let (ln_z, margin) = exact.uses_at(exact.fold().ln_v + rise, None);
-                (ln_z, margin.by_received / margin.by_bandwidth)
+                (w, ln_z, margin.by_received / margin.by_bandwidth)
             }
         }
     }
@@ -255,7 +256,15 @@ impl UrllcSolver {
             let end = start + count(class);
             let curve = match exact.next().flatten() {
                 Some(exact) => Curve::Exact(Box::new(exact), vec![None; end - start]),
-                None => Curve::Table(self.table(qos)),
+                None => {
+                    let table = self.table(qos);
+                    if table.error_bound().max(table.slope_error_bound()) <= tolerance::TABLE {
+                        Curve::Table(table)
+                    } else {
+                        // A class that the table cannot follow: exact, at a hundred times the cost.
+                        Curve::Exact(Box::new(table.exact().clone()), vec![None; end - start])
+                    }
+                }
             };
             self.cell.groups.push(Group { curve, start, end });
             start = end;
@@ -264,7 +273,8 @@ impl UrllcSolver {
         cell.ln_gain.clear();
         cell.least_w.clear();
         for group in &cell.groups {
-            let min_received_w = group.curve.exact().min_received_w();
+            // Bandwidths are taken from the curve at a received power lower by this share.
+            let min_received_w = group.curve.exact().min_received_w() * (1.0 + tolerance::ROUNDING);
             for &index in &cell.order[group.start..group.end] {
                 let gain = problem.users()[index].gain;
                 cell.ln_gain.push(gain.ln());
@@ -358,7 +368,7 @@ impl CellByClass {
         allocation.bandwidth_hz.resize(users, 0.0);
         let scale = slack_w / self.over_w.iter().sum::<f64>();
         let (mut total_hz, mut highest, mut weighted, mut table_error) = (0.0, 0.0f64, 0.0, 0.0);
-        let mut slope_error = 0.0f64;
+        let (mut slope_error, mut least_rise) = (0.0f64, 1.0f64);
         for Group { curve, start, end } in &self.groups {
             let ln_uses_scale = curve.exact().qos().ln_uses_scale();
             let (error, error_of_slope) = curve.error_bounds();
@@ -367,7 +377,8 @@ impl CellByClass {
             for i in *start..*end {
                 let over_w = self.over_w[i] * scale;
                 let power_w = self.least_w[i] + over_w;
-                let (ln_z, elasticity) = curve.point(over_w / self.least_w[i]);
+                let (w, ln_z, elasticity) = curve.point(over_w / self.least_w[i]);
+                least_rise = least_rise.min(w);
                 let bandwidth_hz = (ln_z - ln_uses_scale).exp() * (1.0 + error);
                 let price = bandwidth_hz / power_w * elasticity;
                 highest = highest.max(price);
@@ -381,17 +392,14 @@ impl CellByClass {
             table_error += 2.0 * error * class_hz;
         }
         let spread = (highest * slack_w - weighted).max(0.0);
-        (spread + table_error + 2.0 * slope_error * highest * slack_w) / total_hz
+        let slope_error = 2.0 * slope_error / least_rise * highest * slack_w;
+        (spread + table_error + slope_error) / total_hz
     }
 
     /// Which users can be served, dropping those of the largest least power first.
     fn admission(&self, problem: &Urllc, required_power_w: f64) -> Infeasibility {
-        let mut ranked: Vec<(f64, usize)> = self
-            .least_w
-            .iter()
-            .copied()
-            .zip(self.order.iter().copied())
-            .collect();
+        let mut ranked: Vec<(f64, usize)> =
+            self.least_w.iter().copied().zip(self.order.iter().copied()).collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let budget_w = problem.max_power_w() * (1.0 - tolerance::POWER_SLACK);
         let mut used_w = 0.0;
@@ -415,10 +423,7 @@ impl CellByClass {
 
 impl Solution {
     fn infeasible(infeasibility: Infeasibility) -> Self {
-        Self {
-            status: Status::Infeasible(infeasibility),
-            ..Self::default()
-        }
+        Self { status: Status::Infeasible(infeasibility), ..Self::default() }
     }
 }
 

@@ -28,11 +28,7 @@ impl<const N: usize> Piecewise<N> {
                 Self::monomials(&values)
             })
             .collect();
-        Self {
-            start,
-            pieces_per_unit: 1.0 / width,
-            coefficients,
-        }
+        Self { start, pieces_per_unit: 1.0 / width, coefficients }
     }
 
     /// `i`-th Chebyshev point on `[−1, 1]`, ascending.
@@ -62,11 +58,7 @@ impl<const N: usize> Piecewise<N> {
             }
             let mut next = [0.0; N];
             for power in 0..N {
-                let shifted = if power == 0 {
-                    0.0
-                } else {
-                    2.0 * current[power - 1]
-                };
+                let shifted = if power == 0 { 0.0 } else { 2.0 * current[power - 1] };
                 next[power] = shifted - before[power];
             }
             before = current;
@@ -82,20 +74,14 @@ impl<const N: usize> Piecewise<N> {
         // `as` saturates, and maps NaN to 0.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let index = (position as usize).min(self.coefficients.len() - 1);
-        (
-            &self.coefficients[index],
-            2.0 * (position - index as f64) - 1.0,
-        )
+        (&self.coefficients[index], 2.0 * (position - index as f64) - 1.0)
     }
 
     /// Value at `x`.
     #[inline]
     pub(crate) fn value(&self, x: f64) -> f64 {
         let (coefficients, t) = self.locate(x);
-        coefficients
-            .iter()
-            .rev()
-            .fold(0.0, |sum, &coefficient| sum * t + coefficient)
+        coefficients.iter().rev().fold(0.0, |sum, &coefficient| sum * t + coefficient)
     }
 
     /// Value and derivative at `x`.

@@ -77,6 +77,10 @@ pub(crate) struct Response {
     pub(crate) slope: f64,
 }
 
+/// Closer to the fold than this, in `ln(z_fold/z)`, the derivative of `M` is lost in rounding, and the
+/// response to a price is continued by its tangent.
+const NEAREST: f64 = 1e-5;
+
 impl RequiredBandwidth {
     /// Finds the fold of the class; after that, [`at`](Self::at) answers any received power.
     pub fn new(qos: Qos) -> Self {
@@ -108,19 +112,13 @@ impl RequiredBandwidth {
         let ln_v = received_w.ln() + self.qos.ln_energy_scale();
         // The negation also refuses NaN; an infinite power has no finite answer either.
         if !(ln_v >= self.fold.ln_v && ln_v.is_finite()) {
-            return Err(TooWeak {
-                received_w,
-                min_received_w: self.min_received_w(),
-            });
+            return Err(TooWeak { received_w, min_received_w: self.min_received_w() });
         }
         let (ln_z, margin) = self.uses_at(ln_v, None);
         let bandwidth_hz = (ln_z - self.qos.ln_uses_scale()).exp();
         // ln b' / ln u' = −M_u/M_B along M = 0.
         let elasticity = -margin.by_received / margin.by_bandwidth;
-        Ok(BandwidthPoint {
-            bandwidth_hz,
-            slope_hz_per_w: bandwidth_hz / received_w * elasticity,
-        })
+        Ok(BandwidthPoint { bandwidth_hz, slope_hz_per_w: bandwidth_hz / received_w * elasticity })
     }
 
     /// The root `ln z ≤ ln z_fold` of `M = 0` at `ln v`, and `M` there; `near` is a first guess.
@@ -140,10 +138,7 @@ impl RequiredBandwidth {
             margin = Some(here);
             (here.value, here.by_bandwidth)
         });
-        (
-            ln_z,
-            margin.unwrap_or_else(|| self.qos.margin_normalised(ln_v, ln_z)),
-        )
+        (ln_z, margin.unwrap_or_else(|| self.qos.margin_normalised(ln_v, ln_z)))
     }
 
     /// The root `ln v ≥ ln v_fold` of `M = 0` at `ln z`; `near` is a first guess.
@@ -163,7 +158,7 @@ impl RequiredBandwidth {
             let p = ln_p.exp();
             let ln_z = self.fold.ln_z - p;
             let energy = self.energy_at(ln_z, ln_v);
-            ln_v = Some(energy);
+            ln_v = Some(energy).filter(|energy| energy.is_finite());
             let (margin, curvature) = self.qos.curvature_normalised(energy, ln_z);
             let energy_slope = -margin.by_bandwidth / margin.by_received;
             let price = ln_z - energy + (margin.by_received / margin.by_bandwidth).ln();
@@ -175,29 +170,33 @@ impl RequiredBandwidth {
             slope = energy_slope / price_slope;
             (energy, price, -p * price_slope)
         };
-        let start = near.map_or(0.0, |near| {
-            (self.fold.ln_z - near.point.ln_z).max(1e-12).ln()
-        });
-        let (mut low, mut high) = (-23.0, start.max(-22.0));
-        let mut stride = 0.5;
-        while price_at(high).1 > ln_price && stride < 4.0 {
+        let nearest = NEAREST.ln();
+        let start = near.map_or(0.0, |near| (self.fold.ln_z - near.point.ln_z).ln()).max(nearest);
+        let (mut low, mut high) = (nearest, start);
+        // In small strides: far down the curve the energy grows faster than e^(e^p).
+        while price_at(high).1 > ln_price && high < 8.0 {
             low = high;
-            high += stride;
-            stride *= 1.5;
+            high += 0.25;
         }
         let ln_p = root::increasing((low, high), start, 1e-13, |ln_p| {
             let (_, price, slope) = price_at(ln_p);
             (ln_price - price, -slope)
         });
         let ln_z = self.fold.ln_z - ln_p.exp();
-        let (energy, _, _) = price_at(ln_p);
+        let (energy, price, _) = price_at(ln_p);
         let rise = energy - self.fold.ln_v;
-        Response {
-            point: Point { ln_v: energy, ln_z },
-            ln_excess: rise.exp_m1().ln(),
-            // d ln(e^Δ − 1) = dΔ / (1 − e^(−Δ)).
-            slope: slope / -(-rise).exp_m1(),
+        let point = Point { ln_v: energy, ln_z };
+        let ln_excess = rise.exp_m1().ln();
+        if ln_price > price && ln_p <= nearest {
+            // The excess falls with the square of the price there.
+            return Response {
+                point,
+                ln_excess: ln_excess - 2.0 * (ln_price - price),
+                slope: -2.0,
+            };
         }
+        // d ln(e^Δ − 1) = dΔ / (1 − e^(−Δ)).
+        Response { point, ln_excess, slope: slope / -(-rise).exp_m1() }
     }
 }
 
@@ -239,10 +238,7 @@ fn fold(qos: &Qos) -> Point {
         here = next;
     }
     here += 0.5 * stride;
-    let mut point = Point {
-        ln_v: slope_at(here).0,
-        ln_z: here,
-    };
+    let mut point = Point { ln_v: slope_at(here).0, ln_z: here };
     for _ in 0..60 {
         let (margin, curvature) = qos.curvature_normalised(point.ln_v, point.ln_z);
         let determinant = margin.by_bandwidth * curvature.bandwidth_received

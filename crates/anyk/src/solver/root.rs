@@ -20,11 +20,7 @@ pub(crate) fn increasing(
             high = here;
         }
         let next = here - value / slope;
-        let next = if next >= low && next <= high {
-            next
-        } else {
-            0.5 * (low + high)
-        };
+        let next = if next >= low && next <= high { next } else { 0.5 * (low + high) };
         let moved = (next - here).abs();
         here = next;
         if moved <= tolerance || high - low <= tolerance {

@@ -1,0 +1,296 @@
+//! The optimum of (P1): feasible, optimal by its KKT residual and its certificate, indifferent to
+//! the order of users, monotone in load and budget; and honest when the budget does not reach.
+
+use anyk::Config;
+use anyk::problem::{Allocation, ServiceClass, Urllc};
+use anyk::solver::{RequiredBandwidth, Status, UrllcSolver};
+use anyk::{System, tolerance};
+use proptest::prelude::*;
+
+fn paper() -> System {
+    Config::default().validate().unwrap()
+}
+
+/// The classes that users draw from: few, as in a real cell.
+fn classes() -> [ServiceClass; 4] {
+    let paper = ServiceClass::default();
+    [
+        paper,
+        ServiceClass { epsilon: 1e-7, ..paper },
+        ServiceClass { packet_bits: 400.0, ..paper },
+        ServiceClass { epsilon: 1e-3, packet_bits: 96.0, arrival_rate: 0.05 },
+    ]
+}
+
+/// Users as (gain in dB, class), and the share of the budget that is slack.
+fn arbitrary_users() -> impl Strategy<Value = Vec<(f64, ServiceClass)>> {
+    let user = (-135.0f64..-80.0, 0usize..4)
+        .prop_map(|(gain_db, class)| (10f64.powf(gain_db / 10.0), classes()[class]));
+    prop::collection::vec(user, 1..60)
+}
+
+/// The problem of these users with a budget `factor` times the least that could serve them.
+fn problem_with_load(users: &[(f64, ServiceClass)], factor: f64) -> Urllc {
+    let system = paper();
+    let problem = Urllc::new(&system, users.iter().copied()).unwrap();
+    let least = least_power_w(&problem);
+    problem.with_max_power_w(least * factor).unwrap()
+}
+
+fn least_power_w(problem: &Urllc) -> f64 {
+    let received: Vec<f64> = problem
+        .classes()
+        .iter()
+        .map(|qos| RequiredBandwidth::new(qos.clone()).min_received_w())
+        .collect();
+    problem.users().iter().map(|user| received[user.class] / user.gain).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn feasible_and_optimal(users in arbitrary_users(), log_load in 0.05f64..5.0) {
+        let problem = problem_with_load(&users, 10f64.powf(log_load));
+        let solution = UrllcSolver::default().solve(&problem);
+        prop_assert_eq!(&solution.status, &Status::Optimal);
+        prop_assert!((0.0..=tolerance::DUALITY_GAP).contains(&solution.duality_gap));
+        let judged = problem.assess(&solution.allocation).unwrap();
+        prop_assert!(judged.is_feasible(), "{judged:?}");
+        prop_assert!(judged.kkt_residual < 1e-8, "{judged:?}");
+        for (loss, user) in problem.packet_losses(&solution.allocation).unwrap().iter().zip(&users) {
+            prop_assert!(*loss <= user.1.epsilon && *loss > user.1.epsilon * (1.0 - 1e-6));
+        }
+    }
+
+    /// Close to the edge of feasibility the certificate still holds.
+    #[test]
+    fn tight_budgets(users in arbitrary_users(), log_slack in -9.0f64..-1.0) {
+        let problem = problem_with_load(&users, 1.0 + 10f64.powf(log_slack));
+        let solution = UrllcSolver::default().solve(&problem);
+        prop_assert_eq!(&solution.status, &Status::Optimal);
+        let judged = problem.assess(&solution.allocation).unwrap();
+        prop_assert!(judged.is_feasible(), "{judged:?}");
+    }
+
+    /// No feasible allocation found by moving power between two users does better.
+    #[test]
+    fn no_exchange_of_power_helps(
+        users in arbitrary_users(), log_load in 0.1f64..3.0, share in 0.001f64..0.2,
+        from in any::<prop::sample::Index>(), to in any::<prop::sample::Index>(),
+    ) {
+        let problem = problem_with_load(&users, 10f64.powf(log_load));
+        let mut solver = UrllcSolver::default();
+        let solution = solver.solve(&problem);
+        let (from, to) = (from.index(users.len()), to.index(users.len()));
+        let mut power_w = solution.allocation.power_w.clone();
+        let moved = share * power_w[from];
+        power_w[from] -= moved;
+        power_w[to] += moved;
+        let bandwidth: Option<f64> = problem.users().iter().zip(&power_w).map(|(user, &power_w)| {
+            let table = solver.table(&problem.classes()[user.class]);
+            table.at(user.gain * power_w).ok().map(|point| point.bandwidth_hz)
+        }).sum();
+        if let Some(total) = bandwidth {
+            let optimum = solution.allocation.total_bandwidth_hz();
+            prop_assert!(total >= optimum * (1.0 - 1e-9), "{total} under {optimum}");
+        }
+    }
+
+    #[test]
+    fn permuting_users_permutes_the_answer(
+        users in arbitrary_users(), log_load in 0.1f64..4.0, seed in any::<u64>(),
+    ) {
+        use rand::{SeedableRng, seq::SliceRandom};
+        let mut order: Vec<usize> = (0..users.len()).collect();
+        order.shuffle(&mut rand_chacha::ChaCha8Rng::seed_from_u64(seed));
+        let shuffled: Vec<_> = order.iter().map(|&i| users[i]).collect();
+        let factor = 10f64.powf(log_load);
+        let mut solver = UrllcSolver::default();
+        let straight = solver.solve(&problem_with_load(&users, factor));
+        let budget = problem_with_load(&users, factor).max_power_w();
+        let permuted =
+            problem_with_load(&shuffled, factor).with_max_power_w(budget).unwrap();
+        let permuted = solver.solve(&permuted);
+        for (position, &user) in order.iter().enumerate() {
+            let (a, b) = (&straight.allocation, &permuted.allocation);
+            for (one, other) in [
+                (a.power_w[user], b.power_w[position]),
+                (a.bandwidth_hz[user], b.bandwidth_hz[position]),
+            ] {
+                prop_assert!((one / other - 1.0).abs() < 1e-11, "{one} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_user_or_less_power_never_lowers_the_total(
+        users in arbitrary_users(), extra in (-120.0f64..-80.0, 0usize..4), log_load in 0.3f64..4.0,
+    ) {
+        let mut solver = UrllcSolver::default();
+        let mut more = users.clone();
+        more.push((10f64.powf(extra.0 / 10.0), classes()[extra.1]));
+        let larger = problem_with_load(&more, 10f64.powf(log_load));
+        let budget = larger.max_power_w();
+        let smaller = problem_with_load(&users, 2.0).with_max_power_w(budget).unwrap();
+        let poorer = smaller.clone().with_max_power_w(0.9 * budget).unwrap();
+        let total = |solution: anyk::solver::Solution| solution.allocation.total_bandwidth_hz();
+        let base = total(solver.solve(&smaller));
+        prop_assert!(total(solver.solve(&larger)) > base);
+        let poorer = solver.solve(&poorer);
+        if poorer.status == Status::Optimal {
+            prop_assert!(total(poorer) > base);
+        }
+    }
+
+    #[test]
+    fn infeasible_says_what_is_missing_and_what_can_be_served(
+        users in arbitrary_users(), factor in 0.01f64..0.999,
+    ) {
+        let problem = problem_with_load(&users, factor);
+        let mut solver = UrllcSolver::default();
+        let Status::Infeasible(why) = solver.solve(&problem).status else {
+            return Err(TestCaseError::fail("expected infeasible"));
+        };
+        let least = least_power_w(&problem);
+        prop_assert!((why.required_power_w / least - 1.0).abs() < 1e-9);
+        prop_assert!((why.shortfall_w / (least - problem.max_power_w()) - 1.0).abs() < 1e-6);
+        prop_assert_eq!(why.admissible.len() + why.dropped.len(), users.len());
+        let alone = |i: usize| problem_with_load(&users[i..=i], 1.0).max_power_w();
+        let kept: f64 = why.admissible.iter().map(|&i| alone(i)).sum();
+        prop_assert!(kept <= problem.max_power_w());
+        // One more would not fit, and nobody dropped is cheaper than somebody kept.
+        let next = why.dropped.iter().map(|&i| alone(i)).fold(f64::INFINITY, f64::min);
+        prop_assert!(kept + next >= problem.max_power_w() * (1.0 - 1e-9));
+        for &i in &why.admissible {
+            prop_assert!(alone(i) <= next * (1.0 + 1e-9));
+        }
+        if !why.admissible.is_empty() {
+            let part = problem_with_load(
+                &why.admissible.iter().map(|&i| users[i]).collect::<Vec<_>>(), 2.0,
+            ).with_max_power_w(problem.max_power_w()).unwrap();
+            let served = solver.solve(&part);
+            prop_assert!(!matches!(served.status, Status::Infeasible(_)));
+        }
+    }
+}
+
+/// More classes than the solver tabulates: the path without tables gives the same answers.
+#[test]
+fn a_class_for_each_user() {
+    let system = paper();
+    let users: Vec<(f64, ServiceClass)> = (0..80)
+        .map(|i| {
+            let class = ServiceClass {
+                epsilon: 1e-5 * (1.0 + 1e-3 * f64::from(i)),
+                ..ServiceClass::default()
+            };
+            (system.path_loss().gain(50.0 + 2.5 * f64::from(i)), class)
+        })
+        .collect();
+    let problem = Urllc::new(&system, users.iter().copied()).unwrap();
+    assert_eq!(problem.classes().len(), 80);
+    let exact = UrllcSolver::default().solve(&problem);
+    assert_eq!(exact.status, Status::Optimal);
+    let judged = problem.assess(&exact.allocation).unwrap();
+    assert!(judged.is_feasible() && judged.kkt_residual < 1e-9, "{judged:?}");
+    // The same users in cells of few classes, at the price found: each class's own table must
+    // agree with the exact path.
+    let mut solver = UrllcSolver::default();
+    for (index, (gain, _)) in users.iter().enumerate() {
+        let table = solver.table(&problem.classes()[index]);
+        let point = table.at(gain * exact.allocation.power_w[index]).unwrap();
+        let price = -gain * point.slope_hz_per_w;
+        assert!((point.bandwidth_hz / exact.allocation.bandwidth_hz[index] - 1.0).abs() < 1e-10);
+        assert!((price / exact.price_hz_per_w - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn one_user_gets_everything() {
+    let system = paper();
+    let problem = Urllc::uniform(&system, [1e-12]).unwrap();
+    let solution = UrllcSolver::default().solve(&problem);
+    assert!((solution.allocation.power_w[0] / system.max_power_w() - 1.0).abs() < 1e-14);
+}
+
+#[test]
+fn a_solver_keeps_cells_apart() {
+    let mut solver = UrllcSolver::default();
+    let mut config = Config::default();
+    let eight = Urllc::uniform(&config.validate().unwrap(), [1e-12, 1e-11]).unwrap();
+    config.cell.antennas = 2;
+    let two = Urllc::uniform(&config.validate().unwrap(), [1e-12, 1e-11]).unwrap();
+    let first = solver.solve(&eight);
+    let other = solver.solve(&two);
+    assert!(other.allocation.total_bandwidth_hz() > 1.1 * first.allocation.total_bandwidth_hz());
+    assert_eq!(solver.solve(&eight), first);
+}
+
+#[test]
+fn the_judge_is_not_fooled() {
+    let system = paper();
+    let problem = Urllc::uniform(&system, [1e-12, 1e-11, 1e-10]).unwrap();
+    let good = UrllcSolver::default().solve(&problem).allocation;
+    let judge = |allocation: &Allocation| problem.assess(allocation).unwrap();
+    assert!(judge(&good).is_feasible());
+    let mut greedy = good.clone();
+    greedy.power_w[0] *= 1.01;
+    assert!(!judge(&greedy).is_feasible());
+    let mut short = good.clone();
+    short.bandwidth_hz[1] *= 0.99;
+    assert!((judge(&short).availability - 2.0 / 3.0).abs() < 1e-12);
+    let mut wasteful = good.clone();
+    wasteful.bandwidth_hz[1] *= 1.01;
+    assert!(judge(&wasteful).is_feasible() && judge(&wasteful).kkt_residual > 1e-4);
+    let nothing = Allocation { power_w: vec![0.0; 3], bandwidth_hz: vec![0.0; 3] };
+    assert!(judge(&nothing).availability.abs() < 1e-12);
+    let another = Allocation { power_w: vec![1.0], bandwidth_hz: vec![1.0] };
+    assert!(problem.assess(&another).is_err());
+    for gain in [0.0, -1.0, f64::NAN, 2.0] {
+        assert!(Urllc::uniform(&system, [gain]).is_err());
+    }
+    assert!(Urllc::uniform(&system, []).is_err());
+}
+
+/// A value between two ends, evenly in its logarithm.
+fn log_uniform(low: f64, high: f64) -> impl Strategy<Value = f64> {
+    (low.ln()..=high.ln()).prop_map(move |ln| ln.exp().clamp(low, high))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Every parameter anywhere in the range that the config accepts: an answer that the judge
+    /// accepts, or a statement of infeasibility with finite numbers. Never a NaN, never a hang.
+    #[test]
+    fn the_whole_accepted_range(
+        epsilon in log_uniform(1e-15, 0.1), packet_bits in log_uniform(1.0, 1e6),
+        arrival_rate in log_uniform(1e-4, 100.0), antennas in log_uniform(1.0, 1024.0),
+        log_load in -0.3f64..8.0, noise in -250.0f64..-50.0,
+        frame_ms in log_uniform(1e-4, 1e3), transmission in log_uniform(0.1, 1.0),
+        delay_frames in log_uniform(1.0, 1e3), gains in prop::collection::vec(-300.0f64..0.0, 1..5),
+    ) {
+        let mut config = Config::default();
+        config.cell.noise_density_dbm_hz = noise;
+        config.cell.antennas = antennas as u32;
+        config.frame.frame_ms = frame_ms;
+        config.frame.transmission_ms = (frame_ms * transmission).max(1e-5);
+        config.frame.queueing_delay_ms = frame_ms * delay_frames;
+        config.service = ServiceClass { epsilon, packet_bits, arrival_rate };
+        let system = config.validate().unwrap();
+        let gains = gains.iter().map(|db| 10f64.powf(db / 10.0));
+        let problem = Urllc::uniform(&system, gains).unwrap();
+        let budget = least_power_w(&problem) * 10f64.powf(log_load);
+        let problem = problem.with_max_power_w(budget).unwrap();
+        let solution = UrllcSolver::default().solve(&problem);
+        if let Status::Infeasible(why) = &solution.status {
+            prop_assert!(why.required_power_w.is_finite() && why.shortfall_w.is_finite());
+            return Ok(());
+        }
+         prop_assert!(solution.duality_gap.is_finite() && solution.price_hz_per_w.is_finite());
+        let judged = problem.assess(&solution.allocation).unwrap();
+        prop_assert!(judged.is_feasible(), "{solution:?} {judged:?}");
+        prop_assert_eq!(&solution.status, &Status::Optimal, "{:?} {:?}", solution, judged);
+    }
+}
