@@ -1,1 +1,115 @@
-fn main() {}
+//! The project's own commands: `cargo xtask test` runs every check, `cargo xtask compare` measures
+//! this program beside what one would write in Python.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+const HELP: &str = "\
+Usage: cargo xtask COMMAND
+
+  test      every check: format, lints, documentation, licences, tests
+  compare   speed beside SciPy, in one run (bench/README.md)";
+
+fn main() -> ExitCode {
+    let outcome = match env::args().nth(1).as_deref() {
+        Some("test") => test(),
+        Some("compare") => compare(),
+        Some("help" | "--help" | "-h") => {
+            println!("{HELP}");
+            Ok(())
+        }
+        other => Err(anyhow::anyhow!("unknown command {:?}\n{HELP}", other.unwrap_or(""))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The project's root: cargo runs xtask from anywhere below it.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_path_buf)
+}
+
+fn cargo() -> Command {
+    let mut command = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Runs one step, says how long it took, and fails with its name.
+fn step(name: &str, command: &mut Command) -> Result<()> {
+    println!("== {name}");
+    let started = Instant::now();
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    if !status.success() {
+        bail!("{name} failed: {command:?}");
+    }
+    println!("== {name}: {:.0} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn test() -> Result<()> {
+    let started = Instant::now();
+    step("format", cargo().args(["fmt", "--all", "--check"]))?;
+    let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+    step("lints", cargo().args(clippy))?;
+    step(
+        "documentation",
+        cargo()
+            .args(["doc", "--workspace", "--no-deps", "--document-private-items", "--locked"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    )?;
+    licences()?;
+    // The same random cases in every run, so that a failure can be had again; set the variable to
+    // look elsewhere.
+    let seed = env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| "20220201".into());
+    step(
+        "tests",
+        cargo().args(["test", "--workspace", "--locked"]).env("PROPTEST_RNG_SEED", seed),
+    )?;
+    println!("== all checks passed in {:.0} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// `cargo deny` with deny.toml; installed first where it is missing. Its database of advisories is
+/// not consulted: that needs a network that not every machine has.
+fn licences() -> Result<()> {
+    let installed = cargo().args(["deny", "--version"]).output().is_ok_and(|o| o.status.success());
+    if !installed {
+        let install = ["install", "cargo-deny", "--locked", "--quiet"];
+        if let Err(error) = step("install cargo-deny", cargo().args(install)) {
+            println!("== licences: skipped, since the tool cannot be installed here ({error:#})");
+            return Ok(());
+        }
+    }
+    let check = ["deny", "--all-features", "check", "licenses", "bans", "sources"];
+    step("licences", cargo().args(check))
+}
+
+/// Builds the program, makes a Python environment, and runs bench/compare.py.
+fn compare() -> Result<()> {
+    step("build", cargo().args(["build", "--release", "--locked"]))?;
+    let environment = root().join("target/bench-python");
+    let python = environment.join("bin/python");
+    if !python.exists() {
+        step("python environment", Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+    }
+    let requirements = root().join("bench/requirements.txt");
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+    step("python packages", Command::new(&python).args(install).arg(requirements))?;
+    step(
+        "comparison",
+        Command::new(&python)
+            .arg(root().join("bench/compare.py"))
+            .arg(root().join("target/release/anyk"))
+            .args(env::args().skip(2)),
+    )
+}

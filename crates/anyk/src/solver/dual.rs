@@ -6,17 +6,18 @@
 //!
 //! # The certificate
 //!
-//! Let `D_k = −db_k/dP_k` at the answer, `D = max_k D_k`, and `P_k^min = u_min/α_k`. For convex
-//! `b_k` and any feasible `P'`,
+//! With the whole budget used, the gap between the answer and the Lagrangian dual at `ν` is
+//! `Σ [h_k(P_k) − min h_k]`, where `h_k(P) = b_k(α_k P) + νP`. Let `D_k = −db_k/dP_k` at the answer,
+//! `P_k^min = u_min/α_k`, and let `P_k*` minimise `h_k`. By convexity
 //!
 //! ```text
-//! Σ b_k(P'_k) ≥ Σ b_k(P_k) − Σ D_k (P'_k − P_k)
-//!             ≥ Σ b_k(P_k) + Σ D_k (P_k − P_k^min) − D·(P_max − Σ P_k^min),
+//! h_k(P_k) − h_k(P_k*) ≤ |ν − D_k|·|P_k − P_k*| ≤ |ν − D_k|·(P_k − P_k^min).
 //! ```
 //!
-//! the second line because `P'_k ≥ P_k^min` and `Σ P'_k ≤ P_max`. It is the Lagrangian dual at
-//! `ν = D`. With the whole budget used, the gap is `Σ (D − D_k)(P_k − P_k^min)`: a sum of terms that
-//! are not negative, free of cancellation. The tables' own error bounds are added to it.
+//! The second step is plain where `P_k* < P_k`. Otherwise it says that twice the power over the
+//! least would be too much: along the curve the price falls at least as fast as
+//! `(P − P^min)^(−1/2)`, its law at the fold, so there it is at most `D_k/√2 < ν` as long as
+//! `D_k < √2·ν`, which is checked. The error bounds of the tables are added.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -206,7 +207,8 @@ impl UrllcSolver {
         let (ln_price, iterations) = self.cell.find_price(slack_w);
         solution.iterations = iterations;
         solution.price_hz_per_w = ln_price.exp();
-        solution.duality_gap = self.cell.allocate(slack_w, &mut solution.allocation);
+        solution.duality_gap =
+            self.cell.allocate(slack_w, solution.price_hz_per_w, &mut solution.allocation);
         solution.status = if solution.duality_gap <= tolerance::DUALITY_GAP {
             Status::Optimal
         } else {
@@ -361,39 +363,38 @@ impl CellByClass {
     }
 
     /// Powers (the whole budget, to rounding) and bandwidths from `over_w`, in the problem's order;
-    /// returns the relative duality gap.
-    fn allocate(&mut self, slack_w: f64, allocation: &mut Allocation) -> f64 {
+    /// returns the relative duality gap at the price `ν`.
+    fn allocate(&mut self, slack_w: f64, price: f64, allocation: &mut Allocation) -> f64 {
         let users = self.order.len();
         allocation.power_w.resize(users, 0.0);
         allocation.bandwidth_hz.resize(users, 0.0);
         let scale = slack_w / self.over_w.iter().sum::<f64>();
-        let (mut total_hz, mut highest, mut weighted, mut table_error) = (0.0, 0.0f64, 0.0, 0.0);
-        let (mut slope_error, mut least_rise) = (0.0f64, 1.0f64);
+        let (mut total_hz, mut gap_hz) = (0.0, 0.0);
         for Group { curve, start, end } in &self.groups {
             let ln_uses_scale = curve.exact().qos().ln_uses_scale();
-            let (error, error_of_slope) = curve.error_bounds();
-            slope_error = slope_error.max(error_of_slope);
-            let mut class_hz = 0.0;
+            let (error, slope_error) = curve.error_bounds();
             for i in *start..*end {
                 let over_w = self.over_w[i] * scale;
                 let power_w = self.least_w[i] + over_w;
                 let (w, ln_z, elasticity) = curve.point(over_w / self.least_w[i]);
-                least_rise = least_rise.min(w);
                 let bandwidth_hz = (ln_z - ln_uses_scale).exp() * (1.0 + error);
-                let price = bandwidth_hz / power_w * elasticity;
-                highest = highest.max(price);
-                weighted += price * over_w;
-                class_hz += bandwidth_hz;
+                // D_k, and how far it may be off.
+                let own_price = bandwidth_hz / power_w * elasticity;
+                let uncertain = slope_error / w.min(1.0) * own_price;
+                let valid = own_price < 1.4 * price;
+                gap_hz += if valid {
+                    ((price - own_price).abs() + uncertain) * over_w
+                } else {
+                    f64::INFINITY
+                };
+                gap_hz += 2.0 * error * bandwidth_hz;
+                total_hz += bandwidth_hz;
                 let index = self.order[i];
                 allocation.power_w[index] = power_w;
                 allocation.bandwidth_hz[index] = bandwidth_hz;
             }
-            total_hz += class_hz;
-            table_error += 2.0 * error * class_hz;
         }
-        let spread = (highest * slack_w - weighted).max(0.0);
-        let slope_error = 2.0 * slope_error / least_rise * highest * slack_w;
-        (spread + table_error + slope_error) / total_hz
+        gap_hz / total_hz
     }
 
     /// Which users can be served, dropping those of the largest least power first.

@@ -1,0 +1,370 @@
+//! The program, through its real binary.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::fs;
+use std::path::PathBuf;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn anyk() -> Command {
+    let mut command = Command::cargo_bin("anyk").unwrap();
+    command.timeout(std::time::Duration::from_secs(120));
+    command
+}
+
+/// Standard output and error, and the exit code.
+struct Outcome {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn run(args: &[&str], stdin: impl Into<Vec<u8>>) -> Outcome {
+    let output = anyk().args(args).write_stdin(stdin.into()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    // A signal or a panic (101) is never an answer.
+    let code = output.status.code().unwrap_or(-1);
+    assert!((0..=3).contains(&code), "exit code {code}: {stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    Outcome { code, stdout, stderr }
+}
+
+fn solve_json(input: &str, flags: &[&str]) -> Value {
+    let args = [&["solve", "--input", "-", "--json"], flags].concat();
+    let outcome = run(&args, input);
+    serde_json::from_str(&outcome.stdout).unwrap_or_else(|_| panic!("{}", outcome.stderr))
+}
+
+const FIVE: &str = include_str!("../../../examples/five-users.json");
+
+#[test]
+fn solves_the_golden_cell() {
+    let answer = solve_json(FIVE, &[]);
+    assert_eq!(answer["status"], "optimal");
+    // Independent computation, f64, 64-point generalized Gauss–Laguerre (shared reference).
+    let total = answer["total_bandwidth_hz"].as_f64().unwrap();
+    assert!((total / 778_450.15 - 1.0).abs() < 1e-7);
+    assert!((answer["total_power_w"].as_f64().unwrap() / 19.9526 - 1.0).abs() < 1e-5);
+    assert!(answer["duality_gap"].as_f64().unwrap() <= 1e-8);
+    let users = answer["users"].as_array().unwrap();
+    let ids: Vec<&str> = users.iter().map(|user| user["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["near", "bridge", "square", "school", "edge"]);
+    for (user, power) in users.iter().zip([2.451_935, 3.072_302, 3.660_303, 4.806_896, 5.961_188]) {
+        assert!((user["power_w"].as_f64().unwrap() / power - 1.0).abs() < 1e-6);
+        assert!(user["packet_loss"].as_f64().unwrap() <= 1e-5);
+    }
+}
+
+#[test]
+fn json_and_csv_distance_and_gain_are_the_same() {
+    let json = r#"{"users":[{"id":"a","distance_m":100},{"id":"b","gain_db":-110.5}]}"#;
+    let csv = "gain_db,id,distance_m\n,a,100\n-110.5,b,\n";
+    let (one, other) = (solve_json(json, &[]), solve_json(csv, &[]));
+    assert_eq!(one, other);
+    // 100 m is −110.5 dB.
+    let power = |i: usize| one["users"][i]["power_w"].as_f64().unwrap();
+    assert!((power(0) / power(1) - 1.0).abs() < 1e-9);
+    // A byte-order mark, Windows line ends and blanks are no obstacle.
+    let windows = "\u{feff}id, distance_m, gain_db\r\na , 100 ,\r\nb,,-110.5\r\n";
+    assert_eq!(solve_json(windows, &[]), one);
+}
+
+#[test]
+fn service_classes_config_and_flags() {
+    let mixed = r#"{"users":[{"id":"a","distance_m":100},
+        {"id":"b","distance_m":100,"epsilon":1e-7,"packet_bits":256,"arrival_rate":0.1}]}"#;
+    let answer = solve_json(mixed, &[]);
+    let loss = |i: usize| answer["users"][i]["packet_loss"].as_f64().unwrap();
+    assert!((loss(0) / 1e-5 - 1.0).abs() < 1e-6 && loss(0) <= 1e-5);
+    assert!((loss(1) / 1e-7 - 1.0).abs() < 1e-6 && loss(1) <= 1e-7);
+    // A flag and a file say the same; a flag overrides the file.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cell.toml");
+    fs::write(&file, "[cell]\nmax_power_dbm = 40.0\n").unwrap();
+    let file = file.to_str().unwrap();
+    let by_flag = solve_json(FIVE, &["--max-power-dbm", "40"]);
+    assert_eq!(by_flag, solve_json(FIVE, &["--config", file]));
+    let back = solve_json(FIVE, &["--config", file, "--max-power-dbm", "43"]);
+    assert_eq!(back, solve_json(FIVE, &[]));
+    assert!(by_flag["total_bandwidth_hz"].as_f64() > back["total_bandwidth_hz"].as_f64());
+    // The printed config is one that is read.
+    let printed = run(&["config", "--antennas", "4"], "").stdout;
+    assert!(printed.contains("antennas = 4"), "{printed}");
+    let copy = folder.path().join("copy.toml");
+    fs::write(&copy, printed).unwrap();
+    let again = run(&["config", "--config", copy.to_str().unwrap()], "").stdout;
+    assert!(again.contains("antennas = 4"));
+}
+
+#[test]
+fn sample_feeds_solve() {
+    let sampled = run(&["sample", "--k", "10", "--count", "5", "--seed", "1"], "");
+    assert_eq!(sampled.code, 0);
+    assert_eq!(sampled.stdout.lines().count(), 5);
+    let cell: Value = serde_json::from_str(sampled.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(cell["users"].as_array().unwrap().len(), 10);
+    let solved = run(&["solve", "--input", "-", "--json"], sampled.stdout.clone());
+    assert_eq!((solved.code, solved.stdout.lines().count()), (0, 5));
+    assert_eq!(
+        run(&["sample", "--k", "10", "--count", "5", "--seed", "1"], "").stdout,
+        sampled.stdout
+    );
+    assert_ne!(
+        run(&["sample", "--k", "10", "--count", "5", "--seed", "2"], "").stdout,
+        sampled.stdout
+    );
+    // The first cells do not depend on how many are drawn.
+    let fewer = run(&["sample", "--k", "10", "--count", "2", "--seed", "1"], "").stdout;
+    assert!(sampled.stdout.starts_with(&fewer));
+    let csv = run(&["sample", "--k", "3", "--format", "csv"], "").stdout;
+    assert_eq!(run(&["solve", "--input", "-"], csv).code, 0);
+}
+
+#[test]
+fn infeasible_is_exit_code_3_with_numbers() {
+    let outcome = run(&["solve", "--input", "-", "--json", "--max-power-dbm", "10"], FIVE);
+    assert_eq!(outcome.code, 3);
+    let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(answer["status"], "infeasible");
+    let number = |key: &str| answer[key].as_f64().unwrap();
+    assert!((number("max_power_w") - 0.01).abs() < 1e-12);
+    let short = number("required_power_w") - number("max_power_w");
+    assert!(short > 0.0 && (number("shortfall_w") - short).abs() < 1e-12);
+    assert_eq!(answer["dropped"], serde_json::json!(["edge"]));
+    let admissible = &answer["admissible"];
+    assert_eq!(admissible["status"], "optimal");
+    assert_eq!(admissible["users"].as_array().unwrap().len(), 4);
+    let table = run(&["solve", "--input", "-", "--max-power-dbm", "10"], FIVE);
+    assert_eq!(table.code, 3);
+    assert!(table.stdout.contains("4 of 5 users can be served; drop 1: edge"), "{}", table.stdout);
+    // Nobody can be served.
+    let nobody = run(&["solve", "--input", "-", "--json", "--max-power-dbm", "-40"], FIVE);
+    assert_eq!(nobody.code, 3);
+    assert!(nobody.stdout.contains("\"admissible\":null"));
+}
+
+/// What goes in, and words that the message must have.
+#[test]
+fn bad_input_is_exit_code_2_with_a_message_that_helps() {
+    let user = |fields: &str| format!(r#"{{"users":[{{"id":"a","distance_m":60}},{{{fields}}}]}}"#);
+    let deep = "[".repeat(200_000);
+    let table: Vec<(Vec<u8>, &[&str])> = vec![
+        (b"".to_vec(), &["the file is empty", "expected JSON"]),
+        (b" \n\t ".to_vec(), &["the file is empty"]),
+        (b"{}".to_vec(), &["users", "missing field"]),
+        (br#"{"users":[]}"#.to_vec(), &["there are no users"]),
+        (br#"{"users":5}"#.to_vec(), &["line 1", "invalid type"]),
+        (br#"[{"id":"a"}]"#.to_vec(), &["line 1", "expected JSON {\"users\""]),
+        (br#"{"users":[{"id":"a","distance_m":60}"#.to_vec(), &["line 1", "EOF"]),
+        (user(r#""id":"b","distance_m":NaN"#).into(), &["line 1", "NaN", "finite number"]),
+        (
+            user(r#""id":"b","distance_m":1e400"#).into(),
+            &["user 2 (\"b\")", "distance_m is 1e400", "1 to 100000"],
+        ),
+        (user(r#""id":"b","distance_m":-5"#).into(), &["user 2 (\"b\")", "distance_m is -5"]),
+        (user(r#""id":"b","distance_m":0"#).into(), &["distance_m is 0,"]),
+        (
+            user(r#""id":"b","distance_m":"60""#).into(),
+            &["distance_m is \"60\", expected a number"],
+        ),
+        (user(r#""id":"b","distance_m":[1]"#).into(), &["distance_m is [1], expected a number"]),
+        (user(r#""id":"b","gain_db":110.5"#).into(), &["gain_db is 110.5, expected a negative"]),
+        (user(r#""id":"b","gain_db":-1e9"#).into(), &["gain_db is -1e9"]),
+        (user(r#""id":"b","gain_db":-100,"distance_m":60"#).into(), &["only one of them"]),
+        (user(r#""id":"b""#).into(), &["user 2 (\"b\")", "distance_m or gain_db is missing"]),
+        (user(r#""distance_m":60"#).into(), &["user 2", "id is missing"]),
+        (user(r#""id":"","distance_m":60"#).into(), &["id is \"\""]),
+        (user(r#""id":"x\u0007y","distance_m":60"#).into(), &["id is", "printable"]),
+        (user(r#""id":{},"distance_m":60"#).into(), &["id is {}, expected a string"]),
+        (
+            user(r#""id":"a","distance_m":60"#).into(),
+            &["user 2", "id is \"a\"", "user 1 has already"],
+        ),
+        (
+            user(r#""id":"b","distance_m":60,"epsilon":0.5"#).into(),
+            &["epsilon is 0.5", "1e-15 to 0.1"],
+        ),
+        (user(r#""id":"b","distance_m":60,"packet_bits":-1"#).into(), &["packet_bits is -1"]),
+        (user(r#""id":"b","distance_m":60,"arrival_rate":1e99"#).into(), &["arrival_rate is 1e99"]),
+        (user(r#""id":"b","distence_m":60"#).into(), &["unknown field `distence_m`", "distance_m"]),
+        (deep.clone().into(), &["line 1", "expected JSON"]),
+        (format!("{{\"users\":{deep}").into(), &["line 1"]),
+        (user(&format!(r#""id":{deep}"#)).into(), &["line 1"]),
+        (b"{\"users\":[{\"id\":\"\xff\",\"distance_m\":60}]}".to_vec(), &["byte 18 is not UTF-8"]),
+        (b"\x00\x01\x02".to_vec(), &["line 1", "the column is"]),
+        (b"id,distance_m\n".to_vec(), &["there are no users"]),
+        (b"id,distance_m\na,60\na,70\n".to_vec(), &["line 3", "id is \"a\"", "line 2 has already"]),
+        (b"id,distance_m\na,abc\n".to_vec(), &["line 2 (user \"a\")", "distance_m is abc"]),
+        (b"id,distance_m\na,inf\n".to_vec(), &["line 2 (user \"a\")", "distance_m is inf"]),
+        (b"id,distance_m\na,NaN\n".to_vec(), &["line 2 (user \"a\")", "distance_m is NaN"]),
+        (b"id,distance_m\na\n".to_vec(), &["line 2", "1 fields, expected 2"]),
+        (b"id,distance\na,60\n".to_vec(), &["line 1", "the column is \"distance\"", "distance_m"]),
+        (b"id,id,distance_m\na,b,60\n".to_vec(), &["line 1", "stands twice"]),
+        (b"id,epsilon\na,1e-5\n".to_vec(), &["line 1", "id and distance_m or gain_db"]),
+        (b"distance_m\n60\n".to_vec(), &["line 1", "id and distance_m or gain_db"]),
+    ];
+    for (input, words) in table {
+        let shown = String::from_utf8_lossy(&input).chars().take(80).collect::<String>();
+        for format in [&["solve", "--input", "-"][..], &["solve", "--input", "-", "--json"]] {
+            let outcome = run(format, input.clone());
+            assert_eq!(outcome.code, 2, "{shown}: {}", outcome.stderr);
+            assert!(outcome.stdout.is_empty(), "{shown}");
+            assert!(outcome.stderr.starts_with("error: standard input: "), "{}", outcome.stderr);
+            assert!(outcome.stderr.len() < 600, "{shown}: {} bytes", outcome.stderr.len());
+            for word in words {
+                assert!(
+                    outcome.stderr.contains(word),
+                    "{shown}: {word:?} not in {}",
+                    outcome.stderr
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn bad_usage_names_the_file_or_the_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| -> PathBuf {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let typo = write("typo.toml", "[cell]\nantenas = 4\n");
+    let range = write("range.toml", "[service]\nepsilon = 2.0\n");
+    let broken = write("broken.toml", "[cell\n");
+    let users = write("users.json", r#"{"users":[{"id":"a","distance_m":-1}]}"#);
+    let path = |path: &PathBuf| path.to_str().unwrap().to_owned();
+    let table: Vec<(Vec<String>, Vec<&str>)> = vec![
+        (
+            vec!["solve".into(), "--input".into(), "/no/such/file".into()],
+            vec!["/no/such/file", "cannot read"],
+        ),
+        (
+            vec!["solve".into(), "--input".into(), path(&folder.path().to_owned())],
+            vec!["cannot read"],
+        ),
+        (
+            vec!["solve".into(), "--input".into(), path(&users)],
+            vec!["users.json: user 1", "distance_m is -1"],
+        ),
+        (vec!["solve".into()], vec!["--input"]),
+        (
+            vec!["solve".into(), "--input".into(), "-".into(), "--config".into(), path(&typo)],
+            vec!["typo.toml", "antenas", "antennas"],
+        ),
+        (
+            vec!["solve".into(), "--input".into(), "-".into(), "--config".into(), path(&range)],
+            vec!["range.toml", "service.epsilon is 2", "0.1"],
+        ),
+        (
+            vec!["solve".into(), "--input".into(), "-".into(), "--config".into(), path(&broken)],
+            vec!["broken.toml"],
+        ),
+        (
+            vec!["solve".into(), "--input".into(), "-".into(), "--epsilon".into(), "nan".into()],
+            vec!["service.epsilon is NaN"],
+        ),
+        (
+            vec!["solve".into(), "--input".into(), "-".into(), "--antennas".into(), "0".into()],
+            vec!["cell.antennas is 0", "1 to 1024"],
+        ),
+        (vec!["sample".into(), "--k".into(), "0".into()], vec!["--k", "1 to 10000000"]),
+        (
+            vec![
+                "sample".into(),
+                "--k".into(),
+                "2".into(),
+                "--count".into(),
+                "2".into(),
+                "--format".into(),
+                "csv".into(),
+            ],
+            vec!["--count", "one cell"],
+        ),
+        (vec!["sweep".into(), "--k".into(), "1,x".into()], vec!["x", "whole number"]),
+        (vec!["nonsense".into()], vec!["nonsense"]),
+    ];
+    for (args, words) in table {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let outcome = run(&args, FIVE);
+        assert_eq!(outcome.code, 2, "{args:?}");
+        for word in words {
+            assert!(outcome.stderr.contains(word), "{args:?}: {word:?} not in {}", outcome.stderr);
+        }
+    }
+}
+
+/// 100 MB: users that are solved, and garbage that is refused, both without falling over.
+#[test]
+fn very_large_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let garbage = folder.path().join("garbage.json");
+    fs::write(&garbage, vec![b'{'; 100_000_000]).unwrap();
+    assert_eq!(run(&["solve", "--input", garbage.to_str().unwrap()], "").code, 2);
+    let many = folder.path().join("many.csv");
+    // 300,000 users, more than the paper's power can serve: infeasible, quickly.
+    let rows: String = (0..300_000).map(|i| format!("user-{i:>06},{}\n", 50 + i % 200)).collect();
+    fs::write(&many, format!("id,distance_m\n{rows}")).unwrap();
+    let outcome = run(&["solve", "--input", many.to_str().unwrap(), "--json"], "");
+    assert_eq!(outcome.code, 3);
+    let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert!(answer["admissible_count"].as_u64().unwrap() > 1000);
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    use std::process::{Command, Stdio};
+    let binary = assert_cmd::cargo::cargo_bin("anyk");
+    let mut child = Command::new(binary)
+        .args(["sample", "--k", "1000", "--count", "1000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty());
+}
+
+#[test]
+fn help_has_an_example_everywhere() {
+    let top = run(&["--help"], "");
+    assert_eq!(top.code, 0);
+    for command in ["solve", "sample", "sweep", "bench", "config", "completions"] {
+        assert!(top.stdout.contains(command));
+        let help = run(&[command, "--help"], "").stdout;
+        assert!(help.contains("Example") && help.contains(&format!("anyk {command}")), "{help}");
+    }
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = run(&["completions", shell], "");
+        assert!(script.code == 0 && script.stdout.contains("anyk"));
+    }
+}
+
+#[test]
+fn bench_prints_the_promised_keys() {
+    let outcome = run(&["bench", "--json"], "");
+    let figures: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    for key in ["solve_us_k200", "solve_us_k1000", "solve_us_k100000", "table_build_ms"] {
+        assert!(figures[key].as_f64().unwrap() > 0.0, "{key}");
+    }
+}
+
+#[test]
+fn sweep_does_not_depend_on_threads() {
+    let sweep = |threads: &str| {
+        let args = ["sweep", "--k", "1,20", "--samples", "40", "--json"];
+        let output = anyk().args(args).env("RAYON_NUM_THREADS", threads).output().unwrap();
+        output.stdout
+    };
+    let one = sweep("1");
+    assert_eq!(one, sweep("4"));
+    let rows: Value = serde_json::from_slice(&one).unwrap();
+    let optimum = rows["sizes"][1]["optimum_mhz"]["mean"].as_f64().unwrap();
+    let equal = rows["sizes"][1]["equal_power_mhz"]["mean"].as_f64().unwrap();
+    assert!(optimum < equal && equal < 1.02 * optimum);
+}

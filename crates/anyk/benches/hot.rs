@@ -1,0 +1,60 @@
+//! Each hot function on its own: `cargo bench -p anyk`.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::hint::black_box;
+
+use anyk::Config;
+use anyk::channel::sample_distances_m;
+use anyk::policy::equal_power;
+use anyk::problem::Urllc;
+use anyk::solver::{BandwidthTable, RequiredBandwidth, Solution, UrllcSolver};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+fn hot(criterion: &mut Criterion) {
+    let system = Config::default().validate().unwrap();
+    let qos = system.qos(system.service()).unwrap();
+    let table = BandwidthTable::new(qos.clone());
+    criterion.bench_function("margin and gradient, one quadrature", |bencher| {
+        bencher.iter(|| qos.margin(black_box(-27.6), black_box(12.2)));
+    });
+    criterion.bench_function("packet loss", |bencher| {
+        bencher.iter(|| qos.packet_loss(black_box(1e-12), black_box(2.1e5)));
+    });
+    criterion.bench_function("fold of a class", |bencher| {
+        bencher.iter(|| RequiredBandwidth::new(qos.clone()));
+    });
+    criterion.bench_function("b(u), exact", |bencher| {
+        bencher.iter(|| table.exact().at(black_box(1e-12)));
+    });
+    criterion.bench_function("b(u), table", |bencher| {
+        bencher.iter(|| table.at(black_box(1e-12)));
+    });
+    criterion.bench_function("table of a class", |bencher| {
+        bencher.iter(|| BandwidthTable::new(qos.clone()));
+    });
+    let mut solve = criterion.benchmark_group("solve");
+    let mut solver = UrllcSolver::default();
+    for size in [1, 10, 200, 1000, 10_000] {
+        let gains = sample_distances_m(&system.road(), 1, size, 0);
+        let gains = gains.into_iter().map(|distance_m| system.path_loss().gain(distance_m));
+        let budget = system.max_power_w() * (size as f64 / 200.0).max(1.0);
+        let problem = Urllc::uniform(&system, gains).unwrap().with_max_power_w(budget).unwrap();
+        solve.throughput(Throughput::Elements(size as u64));
+        solve.bench_with_input(BenchmarkId::new("optimum", size), &problem, |bencher, problem| {
+            let mut solution = Solution::default();
+            bencher.iter(|| solver.solve_into(black_box(problem), &mut solution));
+        });
+        solve.bench_with_input(
+            BenchmarkId::new("equal power", size),
+            &problem,
+            |bencher, problem| {
+                bencher.iter(|| equal_power(black_box(problem), &mut solver));
+            },
+        );
+    }
+    solve.finish();
+}
+
+criterion_group!(benches, hot);
+criterion_main!(benches);
