@@ -1,6 +1,6 @@
 //! Functions of one variable as polynomials on equal pieces: a lookup and a Horner scheme.
 
-/// `N` coefficients (degree `N − 1`) on each of many equal pieces of an interval.
+/// `N` coefficients (degree `N − 1`, `N` even) on each of many equal pieces of an interval.
 #[derive(Debug, Clone)]
 pub(crate) struct Piecewise<const N: usize> {
     start: f64,
@@ -81,19 +81,32 @@ impl<const N: usize> Piecewise<N> {
     #[inline]
     pub(crate) fn value(&self, x: f64) -> f64 {
         let (coefficients, t) = self.locate(x);
-        coefficients.iter().rev().fold(0.0, |sum, &coefficient| sum * t + coefficient)
+        // Even and odd powers apart: two chains of half the length.
+        let square = t * t;
+        let (mut even, mut odd) = (0.0, 0.0);
+        for pair in coefficients.as_chunks::<2>().0.iter().rev() {
+            even = even * square + pair[0];
+            odd = odd * square + pair[1];
+        }
+        even + t * odd
     }
 
     /// Value and derivative at `x`.
     #[inline]
     pub(crate) fn value_and_slope(&self, x: f64) -> (f64, f64) {
         let (coefficients, t) = self.locate(x);
-        let (mut value, mut slope) = (0.0, 0.0);
-        for &coefficient in coefficients.iter().rev() {
-            slope = slope * t + value;
-            value = value * t + coefficient;
+        let square = t * t;
+        // E, O of the value and their derivatives by t²: with s = t², the derivative of
+        // E(s) + t·O(s) is 2t·E' + O + 2s·O'.
+        let (mut even, mut odd, mut even_slope, mut odd_slope) = (0.0, 0.0, 0.0, 0.0);
+        for pair in coefficients.as_chunks::<2>().0.iter().rev() {
+            even_slope = even_slope * square + even;
+            odd_slope = odd_slope * square + odd;
+            even = even * square + pair[0];
+            odd = odd * square + pair[1];
         }
-        (value, 2.0 * self.pieces_per_unit * slope)
+        let slope = odd + 2.0 * (t * even_slope + square * odd_slope);
+        (even + t * odd, 2.0 * self.pieces_per_unit * slope)
     }
 }
 
