@@ -51,6 +51,7 @@ pub mod channel;
 mod config;
 pub mod evaluation;
 pub mod exchange;
+pub mod network;
 pub mod policy;
 pub mod problem;
 pub mod solver;

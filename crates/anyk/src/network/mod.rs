@@ -1,0 +1,18 @@
+//! Networks that run at any number of users: permutation-equivariant by construction, with analytic
+//! gradients.
+//!
+//! A [`Gnn`] is a stack of layers `h_k ← σ(U h_k + V·agg_{j≠k} h_j + c)` (paper, eq. (Out-hidd)) and an
+//! output that may carry a size law of its own. Forward and backward cost O(K). Parameters are plain
+//! slices, so that an optimizer, a file and a test see the same numbers.
+
+mod activation;
+mod aggregator;
+mod dense;
+mod gnn;
+mod output;
+
+pub use activation::Activation;
+pub use aggregator::Aggregator;
+pub use dense::{Dense, DenseTape, Real};
+pub use gnn::{Gnn, Tape};
+pub use output::Output;

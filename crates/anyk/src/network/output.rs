@@ -1,0 +1,108 @@
+//! Output layers: where a network gets its size law.
+
+use serde::{Deserialize, Serialize};
+
+use crate::network::Activation;
+
+/// What is done to the last layer's pre-activations `o_k`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Output {
+    /// `y_k = σ(o_k)`: independent of the size.
+    Elementwise(Activation),
+    /// `y_k = e^{o_k} / Σ_j e^{o_j}`: sums to 1, falls as 1/K (paper, eq. (P-case2-equi)).
+    Softmax,
+    /// `y_k = s_k / Σ_j s_j` with `s = softplus(o)`: the other normalisation (paper, footnote 2).
+    SumNormalisation,
+    /// `y_k = softplus(o_k)·f_k` with a pre-trained outer function `f_k = f(x_k, K)` that carries the
+    /// size law (paper, section IV-B1).
+    Pretrained,
+}
+
+impl Output {
+    /// All of them, with one elementwise, for tests and sweeps.
+    pub const ALL: [Self; 4] = [
+        Self::Elementwise(Activation::Softplus),
+        Self::Softmax,
+        Self::SumNormalisation,
+        Self::Pretrained,
+    ];
+
+    /// Turns pre-activations into outputs, in place. `outer` is `f_k`, read by
+    /// [`Output::Pretrained`] alone.
+    pub(crate) fn forward(self, values: &mut [f64], outer: &[f64]) {
+        match self {
+            Self::Elementwise(activation) => {
+                for value in values {
+                    *value = activation.value(*value);
+                }
+            }
+            Self::Softmax => {
+                let most = values.iter().fold(f64::NEG_INFINITY, |most, &value| most.max(value));
+                let mut sum = 0.0;
+                for value in &mut *values {
+                    *value = (*value - most).exp();
+                    sum += *value;
+                }
+                for value in values {
+                    *value /= sum;
+                }
+            }
+            Self::SumNormalisation => {
+                let mut sum = 0.0;
+                for value in &mut *values {
+                    *value = Activation::Softplus.value(*value);
+                    sum += *value;
+                }
+                for value in values {
+                    *value /= sum;
+                }
+            }
+            Self::Pretrained => {
+                for (value, outer) in values.iter_mut().zip(outer) {
+                    *value = Activation::Softplus.value(*value) * outer;
+                }
+            }
+        }
+    }
+
+    /// Turns the gradient of the outputs into that of the pre-activations, in place.
+    pub(crate) fn backward(
+        self,
+        pre_activations: &[f64],
+        outputs: &[f64],
+        outer: &[f64],
+        gradient: &mut [f64],
+    ) {
+        let weighted = |gradient: &[f64]| -> f64 {
+            gradient.iter().zip(outputs).map(|(gradient, output)| gradient * output).sum()
+        };
+        match self {
+            Self::Elementwise(activation) => {
+                for (gradient, &pre) in gradient.iter_mut().zip(pre_activations) {
+                    *gradient *= activation.slope(pre);
+                }
+            }
+            Self::Softmax => {
+                let mean = weighted(gradient);
+                for (gradient, output) in gradient.iter_mut().zip(outputs) {
+                    *gradient = output * (*gradient - mean);
+                }
+            }
+            Self::SumNormalisation => {
+                let mean = weighted(gradient);
+                let sum: f64 =
+                    pre_activations.iter().map(|&pre| Activation::Softplus.value(pre)).sum();
+                for (gradient, &pre) in gradient.iter_mut().zip(pre_activations) {
+                    *gradient = (*gradient - mean) / sum * Activation::Softplus.slope(pre);
+                }
+            }
+            Self::Pretrained => {
+                let rows = gradient.iter_mut().zip(pre_activations).zip(outer);
+                for ((gradient, &pre), outer) in rows {
+                    *gradient *= Activation::Softplus.slope(pre) * outer;
+                }
+            }
+        }
+    }
+}
