@@ -29,6 +29,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Solve(SolveArgs),
+    Train(Box<TrainArgs>),
+    Evaluate(EvaluateArgs),
+    Allocate(AllocateArgs),
     Sample(SampleArgs),
     Sweep(SweepArgs),
     Bench(BenchArgs),
@@ -68,6 +71,116 @@ pub(crate) struct SolveArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) system: SystemArgs,
+}
+
+/// Train a policy at one number of users, for use at any other
+///
+/// Pre-trains the outer function (for p-gnn), runs the paper's Algorithm 1, measures the result on a
+/// validation set and writes a model. Interrupted, the same command continues where it stopped, and
+/// ends with the same model bit for bit.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  anyk train --method p-gnn --train-k 10 --samples 2000 --epsilon-d 6e-6 --seed 1 --out model.safetensors")]
+pub(crate) struct TrainArgs {
+    /// What to train
+    #[arg(long, value_enum, default_value_t = Method::PGnn)]
+    pub(crate) method: Method,
+    /// Users in the training samples; several sizes separated by commas
+    #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "10", value_parser = size)]
+    pub(crate) train_k: Vec<usize>,
+    /// Training samples of each size
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    pub(crate) samples: usize,
+    /// Loss target to train for, stricter than the users' own
+    #[arg(long, value_name = "PROBABILITY", default_value_t = 6e-6)]
+    pub(crate) epsilon_d: f64,
+    /// How users see each other
+    #[arg(long, value_enum, default_value_t = AggregatorArg::Mean)]
+    pub(crate) aggregator: AggregatorArg,
+    /// Optimizer, schedule and batch: ours, or the paper's (table II)
+    #[arg(long, value_enum, default_value_t = Preset::Fast)]
+    pub(crate) preset: Preset,
+    /// Seed of samples, initialization and order
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// File to write the model to
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) system: SystemArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Method {
+    /// Power by softmax, bandwidth with a pre-trained outer function
+    PGnn,
+    /// Power by softmax, bandwidth without it
+    MGnn,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum AggregatorArg {
+    Mean,
+    Sum,
+    Max,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Preset {
+    /// Seconds
+    Fast,
+    /// The paper's million steps
+    Paper,
+}
+
+/// Measure a model at many numbers of users, beside the exact optimum
+///
+/// Availability is the share of users whose QoS is met, by quadrature over fading; both it and the
+/// bandwidth are means over random cells that the model was not trained on.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  anyk evaluate model.safetensors --k 1,2,5,10,50,100,200 --samples 100 --seed 7")]
+pub(crate) struct EvaluateArgs {
+    /// The model
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: String,
+    /// Sizes, separated by commas
+    #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "1,2,5,10,50,100,200", value_parser = size)]
+    pub(crate) k: Vec<usize>,
+    /// Random cells for each size
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) samples: u64,
+    /// Seed of the test cells
+    #[arg(long, default_value_t = 7)]
+    pub(crate) seed: u64,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Allocate power and bandwidth with a model, in the form of `solve`
+///
+/// Input and output are those of `anyk solve`, so that the two can be compared. The cell's parameters
+/// are those of the model.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  anyk sample --k 50 | anyk allocate model.safetensors --input -")]
+pub(crate) struct AllocateArgs {
+    /// The model
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: String,
+    /// File with the users, or - for standard input
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) input: String,
+    /// Print one JSON object for each cell instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Draw random users along the road, as input for `solve`

@@ -4,8 +4,10 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use anyk::evaluation::RunError;
 use anyk::exchange::InputError;
 use anyk::problem::ProblemError;
+use anyk::training::TrainError;
 use anyk::{ConfigError, problem::ServiceError};
 
 /// Exit code of a cell that the power budget cannot serve.
@@ -73,6 +75,18 @@ impl From<ProblemError> for Failure {
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
+        Self::input(error)
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Self::input(error)
+    }
+}
+
+impl From<TrainError> for Failure {
+    fn from(error: TrainError) -> Self {
         Self::input(error)
     }
 }

@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+use anyk::exchange::model_from_bytes;
+use anyk::policy::LearnedPolicy;
+
 use crate::failure::Failure;
 
 /// Larger inputs are refused before they fill the memory.
@@ -28,4 +31,10 @@ pub(crate) fn read(path: &str) -> Result<Vec<u8>, Failure> {
         return Err(Failure::input(message));
     }
     Ok(bytes)
+}
+
+/// A model from its file.
+pub(crate) fn model(path: &str) -> Result<LearnedPolicy, Failure> {
+    model_from_bytes(&read(path)?)
+        .map_err(|error| Failure::input(format!("{}: {error}", name(path))))
 }

@@ -17,6 +17,9 @@ use crate::failure::Failure;
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Solve(args) => commands::solve::run(&args),
+        Command::Train(args) => commands::train::run(&args),
+        Command::Evaluate(args) => commands::evaluate::run(&args),
+        Command::Allocate(args) => commands::allocate::run(&args),
         Command::Sample(args) => commands::sample::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
         Command::Bench(args) => commands::bench::run(&args),

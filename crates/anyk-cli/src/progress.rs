@@ -33,6 +33,11 @@ impl Progress {
         Self { what, total, done, started: Instant::now(), last_line, bar }
     }
 
+    /// Steps that an earlier run has done.
+    pub(crate) fn skip(&self, steps: u64) {
+        self.done.fetch_add(steps, Ordering::Relaxed);
+    }
+
     /// One more step is done.
     pub(crate) fn step(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;

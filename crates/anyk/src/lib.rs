@@ -56,6 +56,7 @@ pub mod policy;
 pub mod problem;
 pub mod solver;
 pub mod tolerance;
+pub mod training;
 pub mod units;
 
 pub use config::{

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &SolveArgs) -> Result<ExitCode, Failure> {
     Ok(if infeasible { ExitCode::from(INFEASIBLE) } else { ExitCode::SUCCESS })
 }
 
-fn print_served(out: &mut impl Write, served: &Served) -> Result<(), Failure> {
+pub(crate) fn print_served(out: &mut impl Write, served: &Served) -> Result<(), Failure> {
     let rows = served.users.iter().map(|user| {
         vec![
             user.id.clone(),
@@ -57,11 +57,25 @@ fn print_served(out: &mut impl Write, served: &Served) -> Result<(), Failure> {
     ];
     let header = ["user", "power (W)", "bandwidth (Hz)", "packet loss"];
     writeln!(out, "{}", output::table(&header, rows.chain([total])))?;
-    writeln!(
-        out,
-        "{}: total bandwidth within {:.1e} of the optimum; power is worth {:.4e} Hz/W here",
-        served.status, served.duality_gap, served.price_hz_per_w
-    )?;
+    match (served.duality_gap, served.price_hz_per_w, served.availability) {
+        (Some(gap), Some(price), _) => writeln!(
+            out,
+            "{}: total bandwidth within {gap:.1e} of the optimum; power is worth {price:.4e} Hz/W here",
+            served.status
+        )?,
+        (gap, _, availability) => {
+            let met = 100.0 * availability.unwrap_or(0.0);
+            write!(out, "{}: the QoS of {met:.2} % of users is met", served.status)?;
+            match gap {
+                Some(gap) => writeln!(
+                    out,
+                    "; total bandwidth {:.2} % over the exact optimum",
+                    100.0 * gap / (1.0 - gap)
+                )?,
+                None => writeln!(out, "; the power cannot serve everyone, see `anyk solve`")?,
+            }
+        }
+    }
     Ok(())
 }
 

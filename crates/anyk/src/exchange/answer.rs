@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::exchange::UserRecord;
-use crate::problem::{ProblemError, Urllc};
+use crate::problem::{Allocation, ProblemError, Urllc};
 use crate::solver::{Solution, Status, UrllcSolver};
 
 /// What comes back for one cell.
@@ -19,16 +19,22 @@ pub enum Answer {
 /// An allocation of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Served {
-    /// `optimal`, or `inaccurate` where the gap is over 1e-8.
+    /// `optimal`; `inaccurate` where the gap is over 1e-8; `learned` from a model.
     pub status: &'static str,
     /// `Σ B_k`, Hz.
     pub total_bandwidth_hz: f64,
     /// `Σ P_k`, W.
     pub total_power_w: f64,
-    /// Bound on `(total − optimum) / total`.
-    pub duality_gap: f64,
-    /// Dual variable of the power constraint, Hz/W.
-    pub price_hz_per_w: f64,
+    /// Bound on `(total − optimum) / total`; for a learned answer the distance itself, which is
+    /// negative if the answer takes less bandwidth than the users need. Absent where there is no
+    /// optimum, since the power cannot serve everyone.
+    pub duality_gap: Option<f64>,
+    /// Dual variable of the power constraint, Hz/W; the solver's alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_hz_per_w: Option<f64>,
+    /// Share of users whose QoS is met, for a learned answer: the solver's are always all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub availability: Option<f64>,
     /// The users, in the input's order.
     pub users: Vec<ServedUser>,
 }
@@ -101,31 +107,60 @@ impl Answer {
 }
 
 impl Served {
+    /// A model's allocation of one cell, beside the exact optimum.
+    pub fn learned(
+        solver: &mut UrllcSolver,
+        problem: &Urllc,
+        allocation: &Allocation,
+        records: &[UserRecord],
+    ) -> Result<Self, ProblemError> {
+        let judged = problem.assess(allocation)?;
+        let solution = solver.solve(problem);
+        let total_bandwidth_hz = allocation.total_bandwidth_hz();
+        let gap = || 1.0 - solution.allocation.total_bandwidth_hz() / total_bandwidth_hz;
+        Ok(Self {
+            status: "learned",
+            total_bandwidth_hz,
+            total_power_w: allocation.total_power_w(),
+            duality_gap: (!matches!(solution.status, Status::Infeasible(_))).then(gap),
+            price_hz_per_w: None,
+            availability: Some(judged.availability),
+            users: served_users(problem, allocation, records.iter())?,
+        })
+    }
+
     fn new<'a>(
         problem: &Urllc,
         solution: &Solution,
         records: impl Iterator<Item = &'a UserRecord>,
     ) -> Result<Self, ProblemError> {
         let allocation = &solution.allocation;
-        let losses = problem.packet_losses(allocation)?;
-        let users = records
-            .zip(&allocation.power_w)
-            .zip(&allocation.bandwidth_hz)
-            .zip(losses)
-            .map(|(((record, &power_w), &bandwidth_hz), packet_loss)| ServedUser {
-                id: record.id.clone(),
-                power_w,
-                bandwidth_hz,
-                packet_loss,
-            })
-            .collect();
+        let users = served_users(problem, allocation, records)?;
         Ok(Self {
             status: if solution.status == Status::Optimal { "optimal" } else { "inaccurate" },
             total_bandwidth_hz: allocation.total_bandwidth_hz(),
             total_power_w: allocation.total_power_w(),
-            duality_gap: solution.duality_gap,
-            price_hz_per_w: solution.price_hz_per_w,
+            duality_gap: Some(solution.duality_gap),
+            price_hz_per_w: Some(solution.price_hz_per_w),
+            availability: None,
             users,
         })
     }
+}
+
+fn served_users<'a>(
+    problem: &Urllc,
+    allocation: &Allocation,
+    records: impl Iterator<Item = &'a UserRecord>,
+) -> Result<Vec<ServedUser>, ProblemError> {
+    let losses = problem.packet_losses(allocation)?;
+    let rows = records.zip(&allocation.power_w).zip(&allocation.bandwidth_hz).zip(losses);
+    Ok(rows
+        .map(|(((record, &power_w), &bandwidth_hz), packet_loss)| ServedUser {
+            id: record.id.clone(),
+            power_w,
+            bandwidth_hz,
+            packet_loss,
+        })
+        .collect())
 }

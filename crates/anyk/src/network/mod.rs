@@ -9,10 +9,13 @@ mod activation;
 mod aggregator;
 mod dense;
 mod gnn;
+mod law;
 mod output;
 
 pub use activation::Activation;
 pub use aggregator::Aggregator;
 pub use dense::{Dense, DenseTape, Real};
 pub use gnn::{Gnn, Tape};
+pub(crate) use law::UNIT_HZ;
+pub use law::{BandwidthLaw, CompiledLaw, LawShape, scaled_gain};
 pub use output::Output;

@@ -1,5 +1,7 @@
 //! Policies: what turns the users of a cell into an allocation without searching for the optimum.
 
 mod equal_power;
+mod learned;
 
 pub use equal_power::equal_power;
+pub use learned::{LearnedPolicy, ModelError, ModelMetrics, ModelRecord, SizedPolicy};

@@ -1,0 +1,49 @@
+//! `anyk allocate`.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyk::exchange::{Served, read_users};
+use anyk::problem::{Allocation, Urllc};
+use anyk::solver::UrllcSolver;
+
+use crate::args::AllocateArgs;
+use crate::commands::solve::print_served;
+use crate::failure::Failure;
+use crate::{input, output};
+
+pub(crate) fn run(args: &AllocateArgs) -> Result<ExitCode, Failure> {
+    let policy = input::model(&args.model)?;
+    let system = policy.system();
+    let bytes = input::read(&args.input)?;
+    let name = input::name(&args.input);
+    let cells = read_users(&bytes, name, system)?;
+    drop(bytes);
+    let mut solver = UrllcSolver::default();
+    let mut out = output::stdout();
+    for (index, records) in cells.iter().enumerate() {
+        if let Some(user) = records.iter().find(|record| record.service != system.service()) {
+            return Err(Failure::input(format!(
+                "{name}: user {:?} has a service class of its own, expected the one that the model \
+                 was trained for ({:?}); `anyk solve` takes any",
+                user.id,
+                system.service()
+            )));
+        }
+        let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();
+        let problem = Urllc::uniform(system, gains.iter().copied())?;
+        let mut allocation = Allocation::default();
+        policy.at_size(gains.len()).allocate(&gains, &mut allocation);
+        let served = Served::learned(&mut solver, &problem, &allocation, records)?;
+        if args.json {
+            output::json(&mut out, &served)?;
+            continue;
+        }
+        if cells.len() > 1 {
+            writeln!(out, "{}cell {}", if index == 0 { "" } else { "\n" }, index + 1)?;
+        }
+        print_served(&mut out, &served)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}

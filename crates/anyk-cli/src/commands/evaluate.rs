@@ -1,0 +1,42 @@
+//! `anyk evaluate`.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyk::evaluation::{SizeResult, TestSet};
+use serde::Serialize;
+
+use crate::args::EvaluateArgs;
+use crate::failure::Failure;
+use crate::{input, output};
+
+#[derive(Serialize)]
+struct Evaluation {
+    samples: u64,
+    seed: u64,
+    sizes: Vec<SizeResult>,
+}
+
+pub(crate) fn run(args: &EvaluateArgs) -> Result<ExitCode, Failure> {
+    let policy = input::model(&args.model)?;
+    let set = TestSet::draw(policy.system(), &args.k, args.samples, args.seed)?;
+    let sizes = set.evaluate(&policy)?;
+    let mut out = output::stdout();
+    if args.json {
+        output::json(&mut out, &Evaluation { samples: args.samples, seed: args.seed, sizes })?;
+    } else {
+        let rows = sizes.iter().map(|row| {
+            vec![
+                row.k.to_string(),
+                format!("{:.4}", row.availability),
+                format!("{:.4}", row.total_bandwidth_mhz),
+                format!("{:.4}", row.optimum_mhz),
+                format!("{:.2}", row.gap_percent),
+            ]
+        });
+        let header = ["K", "availability", "bandwidth (MHz)", "optimum (MHz)", "over (%)"];
+        writeln!(out, "{}", output::table(&header, rows))?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,216 @@
+//! `anyk train`.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyk::System;
+use anyk::evaluation::{finish, law_for};
+use anyk::exchange::{
+    checkpoint_from_bytes, checkpoint_to_bytes, model_to_bytes, write_atomically,
+};
+use anyk::network::{Aggregator, BandwidthLaw};
+use anyk::policy::LearnedPolicy;
+use anyk::training::{GnnMethod, PretrainSettings, Recipe, TrainSettings, Trainer};
+use serde::Serialize;
+
+use crate::args::{AggregatorArg, Method, Preset, TrainArgs};
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+
+/// Between two checkpoints, as long as nothing else is due.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
+/// Steps between looks at the clock.
+const STEPS_AT_ONCE: u64 = 1000;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    model: String,
+    training: &'a TrainSettings,
+    pretrain_seconds: f64,
+    train_seconds: f64,
+    resumed_at_step: u64,
+    availability: f64,
+    gap_percent: f64,
+}
+
+pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
+    let system = args.system.system()?;
+    let settings = settings(args);
+    settings.validate()?;
+    let pretraining = PretrainSettings::default();
+    let checkpoint = Checkpoint::beside(&args.out);
+    let started = Instant::now();
+    let saved = checkpoint.load(&settings, &pretraining);
+    let resumed_at_step = saved.as_ref().map_or(0, |saved| saved.1.step);
+    let (law, state) = match saved {
+        Some((law, state)) => (law, Some(state)),
+        None => {
+            let progress = Progress::new("pre-training, epochs", pretraining.epochs as u64);
+            let law = law_for(&system, &settings, &pretraining, || progress.step())?;
+            progress.finish();
+            (law, None)
+        }
+    };
+    let pretrain_seconds = started.elapsed().as_secs_f64();
+    let mut trainer = Trainer::new(&system, &settings, law.as_ref())?;
+    if let Some(state) = state
+        && !trainer.resume(state)
+    {
+        eprintln!("{}: does not fit this training; starting over", checkpoint.path.display());
+    }
+    let started = Instant::now();
+    advance(&mut trainer, &pretraining, law.as_ref(), &checkpoint)?;
+    let train_seconds = started.elapsed().as_secs_f64();
+    let policy = finish(&system, &trainer, &pretraining, law.as_ref())?;
+    save(&args.out, &policy)?;
+    checkpoint.remove();
+    let metrics = policy.record().metrics;
+    let mut out = output::stdout();
+    let report = Report {
+        model: args.out.display().to_string(),
+        training: &settings,
+        pretrain_seconds,
+        train_seconds,
+        resumed_at_step,
+        availability: metrics.availability,
+        gap_percent: metrics.gap_percent,
+    };
+    if args.json {
+        output::json(&mut out, &report)?;
+    } else {
+        print(&mut out, &report, &system)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn settings(args: &TrainArgs) -> TrainSettings {
+    TrainSettings {
+        method: match args.method {
+            Method::PGnn => GnnMethod::PGnn,
+            Method::MGnn => GnnMethod::MGnn,
+        },
+        train_k: args.train_k.clone(),
+        samples: args.samples,
+        epsilon_d: args.epsilon_d,
+        aggregator: match args.aggregator {
+            AggregatorArg::Mean => Aggregator::Mean,
+            AggregatorArg::Sum => Aggregator::Sum,
+            AggregatorArg::Max => Aggregator::Max,
+        },
+        hidden: vec![4],
+        recipe: match args.preset {
+            Preset::Fast => Recipe::fast(),
+            Preset::Paper => Recipe::paper(),
+        },
+        seed: args.seed,
+    }
+}
+
+fn advance(
+    trainer: &mut Trainer,
+    pretraining: &PretrainSettings,
+    law: Option<&BandwidthLaw>,
+    checkpoint: &Checkpoint,
+) -> Result<(), Failure> {
+    let blocks = trainer.settings().steps().div_ceil(STEPS_AT_ONCE);
+    let progress = Progress::new("training, thousands of steps", blocks);
+    progress.skip(trainer.state().step / STEPS_AT_ONCE);
+    let mut saved = Instant::now();
+    let mut attempt = trainer.state().attempt;
+    while !trainer.is_done() {
+        trainer.advance(STEPS_AT_ONCE)?;
+        if trainer.state().attempt > attempt {
+            attempt = trainer.state().attempt;
+            eprintln!("the loss diverged; starting over from initialization {}", attempt + 1);
+        }
+        progress.step();
+        if saved.elapsed() > CHECKPOINT_EVERY {
+            checkpoint.save(trainer, pretraining, law)?;
+            saved = Instant::now();
+        }
+    }
+    progress.finish();
+    Ok(())
+}
+
+fn save(path: &Path, policy: &LearnedPolicy) -> Result<(), Failure> {
+    let bytes = model_to_bytes(policy).map_err(Failure::input)?;
+    write_atomically(path, &bytes)
+        .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display())))
+}
+
+fn print(out: &mut impl Write, report: &Report<'_>, system: &System) -> Result<(), Failure> {
+    writeln!(
+        out,
+        "{}: {} steps at K = {:?} in {:.1} s, after {:.1} s of pre-training",
+        report.model,
+        report.training.steps(),
+        report.training.train_k,
+        report.train_seconds,
+        report.pretrain_seconds
+    )?;
+    writeln!(
+        out,
+        "validation: {:.2} % of users meet ε = {}; bandwidth {:.2} % over the optimum",
+        100.0 * report.availability,
+        system.service().epsilon,
+        report.gap_percent
+    )?;
+    Ok(())
+}
+
+/// The file beside the model that holds an unfinished training.
+struct Checkpoint {
+    path: PathBuf,
+}
+
+impl Checkpoint {
+    fn beside(model: &Path) -> Self {
+        let mut name = model.file_name().unwrap_or_default().to_owned();
+        name.push(".checkpoint");
+        Self { path: model.with_file_name(name) }
+    }
+
+    fn load(
+        &self,
+        settings: &TrainSettings,
+        pretraining: &PretrainSettings,
+    ) -> Option<(Option<BandwidthLaw>, anyk::training::TrainState)> {
+        let bytes = fs::read(&self.path).ok()?;
+        let pretraining = (settings.method == GnnMethod::PGnn).then_some(pretraining);
+        match checkpoint_from_bytes(&bytes, settings, pretraining) {
+            Ok(found) => {
+                eprintln!("{}: continuing at step {}", self.path.display(), found.1.step);
+                Some(found)
+            }
+            Err(error) => {
+                eprintln!("{}: not used: {error}", self.path.display());
+                None
+            }
+        }
+    }
+
+    fn save(
+        &self,
+        trainer: &Trainer,
+        pretraining: &PretrainSettings,
+        law: Option<&BandwidthLaw>,
+    ) -> Result<(), Failure> {
+        let law = law.map(|law| (pretraining, law));
+        let bytes = checkpoint_to_bytes(trainer.settings(), law, trainer.state())
+            .map_err(Failure::input)?;
+        write_atomically(&self.path, &bytes).map_err(|error| {
+            Failure::input(format!("{}: cannot write: {error}", self.path.display()))
+        })
+    }
+
+    /// The model is there; the checkpoint has done its work. One that stays behind does no harm.
+    fn remove(&self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,226 @@
+//! The pre-trained "activation function" `B^v(α, K)` (paper, section IV-B1): a fully-connected network
+//! that knows how the bandwidth of a user grows with the number of users.
+
+use serde::{Deserialize, Serialize};
+
+use crate::network::{Activation, Dense, DenseTape};
+
+/// `B^v(α, K)` in Hz: `softplus(FNN(ln α + 30, K/200))·10^5`.
+///
+/// Inputs are scaled as in the paper (section V-B). The unit of 10^5 Hz keeps the network's output
+/// near 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BandwidthLaw {
+    network: Dense,
+    parameters: Vec<f64>,
+}
+
+/// Hz for a network output of 1.
+pub(crate) const UNIT_HZ: f64 = 1e5;
+
+/// The paper's scaling of a gain: `ln α + 30`.
+pub fn scaled_gain(gain: f64) -> f64 {
+    gain.ln() + 30.0
+}
+
+/// The shape of a law, as it stands in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LawShape {
+    /// Neurons of the hidden layers.
+    pub hidden: Vec<usize>,
+}
+
+impl Default for LawShape {
+    /// The paper's (table II): 35,901 parameters.
+    fn default() -> Self {
+        Self { hidden: vec![200, 100, 100, 50] }
+    }
+}
+
+impl LawShape {
+    /// The network of this shape; its output is before the softplus, so that it is piecewise linear.
+    pub fn network(&self) -> Dense {
+        let mut widths = vec![2];
+        widths.extend(&self.hidden);
+        widths.push(1);
+        Dense::new(&widths, Activation::LeakyRelu, Activation::Identity)
+    }
+}
+
+impl BandwidthLaw {
+    /// A law from its parameters; `None` if their number is wrong or one is not finite.
+    pub fn new(shape: &LawShape, parameters: Vec<f64>) -> Option<Self> {
+        let network = shape.network();
+        let sound = parameters.len() == network.parameter_count()
+            && parameters.iter().all(|parameter| parameter.is_finite());
+        sound.then_some(Self { network, parameters })
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &[f64] {
+        &self.parameters
+    }
+
+    /// The paper's scaling of the inputs.
+    pub(crate) fn inputs(gain: f64, size: usize) -> [f64; 2] {
+        [scaled_gain(gain), size as f64 / 200.0]
+    }
+
+    /// `B^v` of users with these gains in a cell of `size` users, Hz: the plain evaluation, 36,000
+    /// multiplications for each user.
+    pub fn bandwidths_hz(&self, gains: &[f64], size: usize) -> Vec<f64> {
+        let inputs: Vec<f64> = gains.iter().flat_map(|&gain| Self::inputs(gain, size)).collect();
+        let mut tape = DenseTape::default();
+        let outputs = self.network.forward(&self.parameters, &inputs, &mut tape);
+        outputs.iter().map(|&output| UNIT_HZ * Activation::Softplus.value(output)).collect()
+    }
+
+    /// The law at one size as a table over the gain, exact to rounding.
+    pub fn at_size(&self, size: usize) -> CompiledLaw {
+        CompiledLaw::new(&self.network, &self.parameters, size)
+    }
+}
+
+/// `B^v(·, K)` at one K.
+///
+/// At a fixed K the network is a piecewise *linear* function of `ln α + 30` before its softplus, since
+/// its hidden activations are. All its kinks are found layer by layer; between them two numbers are
+/// enough. A look-up costs some nanoseconds where the plain evaluation costs 36,000 multiplications,
+/// and differs from it by rounding alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompiledLaw {
+    /// Ascending ends of the pieces, the range's own ends included.
+    knots: Vec<f64>,
+    /// Value at the knots, before the softplus.
+    values: Vec<f64>,
+    /// For each of equal bins over the range, the piece that holds its start.
+    bins: Vec<u32>,
+}
+
+/// Range of `ln α + 30`: gains from −300 dB to 0 dB.
+const RANGE: (f64, f64) = (-39.2, 30.1);
+const BINS: usize = 4096;
+
+impl CompiledLaw {
+    fn new(network: &Dense, parameters: &[f64], size: usize) -> Self {
+        // Values of all neurons of a layer at the knots, knot by knot. Between knots they are linear;
+        // where one crosses zero its activation bends: a new knot.
+        let second = size as f64 / 200.0;
+        let mut knots = vec![RANGE.0, RANGE.1];
+        let mut values: Vec<f64> = knots.iter().flat_map(|&x| [x, second]).collect();
+        let mut offset = 0;
+        let count = network.widths.len() - 1;
+        for (layer, pair) in network.widths.windows(2).enumerate() {
+            let (from, to) = (pair[0], pair[1]);
+            let weights = &parameters[offset..offset + to * from];
+            let biases = &parameters[offset + to * from..offset + to * (from + 1)];
+            offset += to * (from + 1);
+            let mut next: Vec<f64> = Vec::with_capacity(values.len() / from * to);
+            for row in values.chunks_exact(from) {
+                for (weights, bias) in weights.chunks_exact(from).zip(biases) {
+                    let sum: f64 = weights.iter().zip(row).map(|(w, x)| w * x).sum();
+                    next.push(sum + bias);
+                }
+            }
+            if layer + 1 < count {
+                (knots, next) = split_at_zeros(&knots, &next, to);
+                for value in &mut next {
+                    *value = Activation::LeakyRelu.value(*value);
+                }
+            }
+            values = next;
+        }
+        let width = (RANGE.1 - RANGE.0) / BINS as f64;
+        let mut piece = 0;
+        let bins = (0..BINS)
+            .map(|bin| {
+                let start = RANGE.0 + bin as f64 * width;
+                while piece + 2 < knots.len() && knots[piece + 1] <= start {
+                    piece += 1;
+                }
+                u32::try_from(piece).unwrap_or(u32::MAX)
+            })
+            .collect();
+        Self { knots, values, bins }
+    }
+
+    /// `B^v` of one user, Hz.
+    #[inline]
+    pub fn bandwidth_hz(&self, gain: f64) -> f64 {
+        self.at_scaled_gain(scaled_gain(gain))
+    }
+
+    /// `B^v` at `ln α + 30`, Hz.
+    #[inline]
+    pub(crate) fn at_scaled_gain(&self, x: f64) -> f64 {
+        let position = (x - RANGE.0) * (BINS as f64 / (RANGE.1 - RANGE.0));
+        // `as` saturates, and maps NaN to 0.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let bin = (position as usize).min(BINS - 1);
+        let mut piece = self.bins[bin] as usize;
+        while piece + 2 < self.knots.len() && self.knots[piece + 1] <= x {
+            piece += 1;
+        }
+        let (left, right) = (self.knots[piece], self.knots[piece + 1]);
+        let (low, high) = (self.values[piece], self.values[piece + 1]);
+        let value = low + (high - low) * ((x - left) / (right - left));
+        UNIT_HZ * Activation::Softplus.value(value)
+    }
+}
+
+/// Adds a knot wherever one of `width` piecewise linear functions crosses zero between two knots.
+fn split_at_zeros(knots: &[f64], values: &[f64], width: usize) -> (Vec<f64>, Vec<f64>) {
+    let mut new_knots = vec![knots[0]];
+    let mut new_values = values[..width].to_vec();
+    let mut crossings: Vec<f64> = Vec::new();
+    for (index, ends) in knots.windows(2).enumerate() {
+        let left = &values[index * width..(index + 1) * width];
+        let right = &values[(index + 1) * width..(index + 2) * width];
+        crossings.clear();
+        for (&low, &high) in left.iter().zip(right) {
+            if (low < 0.0) != (high < 0.0) {
+                crossings.push(low / (low - high));
+            }
+        }
+        crossings.sort_by(f64::total_cmp);
+        for &share in &crossings {
+            let knot = ends[0] + share * (ends[1] - ends[0]);
+            let last = new_knots.last().copied().unwrap_or(f64::NEG_INFINITY);
+            if knot > last && knot < ends[1] {
+                new_knots.push(knot);
+                new_values
+                    .extend(left.iter().zip(right).map(|(low, high)| low + share * (high - low)));
+            }
+        }
+        new_knots.push(ends[1]);
+        new_values.extend_from_slice(right);
+    }
+    (new_knots, new_values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+
+    /// The compiled law is the plain one, at random parameters, for small and large cells.
+    #[test]
+    fn compiled_is_exact() {
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(11);
+        let shape = LawShape { hidden: vec![60, 40, 30] };
+        let count = shape.network().parameter_count();
+        let parameters = (0..count).map(|_| rng.random_range(-0.5..0.5)).collect();
+        let law = BandwidthLaw::new(&shape, parameters).unwrap();
+        for size in [1, 10, 200, 5000] {
+            let compiled = law.at_size(size);
+            assert!(compiled.knots.len() > 20, "{} knots", compiled.knots.len());
+            let gains: Vec<f64> =
+                (0..2000).map(|_| 10f64.powf(rng.random_range(-30.0..0.0))).collect();
+            for (plain, gain) in law.bandwidths_hz(&gains, size).iter().zip(&gains) {
+                let off = (compiled.bandwidth_hz(*gain) / plain - 1.0).abs();
+                assert!(off < 1e-9, "{gain}: off by {off}");
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Samples `(g, α)` for Algorithm 1 (paper, section V-B), laid out for the kernel.
+
+use crate::channel::realization_rng;
+use crate::config::System;
+use crate::network::{BandwidthLaw, scaled_gain};
+use crate::problem::Qos;
+use crate::training::lagrangian::Batch;
+use crate::training::lanes::LANES;
+
+/// One sample of a step, and the first of its fading states to use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pick {
+    pub(crate) index: u32,
+    pub(crate) first: u32,
+}
+
+/// Samples of one size, one sample after the other.
+#[derive(Debug, Clone)]
+pub(crate) struct TrainingSet {
+    pub(crate) size: usize,
+    pub(crate) samples: usize,
+    pub(crate) draws: usize,
+    x: Vec<f32>,
+    energy: Vec<f32>,
+    uses: Vec<f32>,
+    fading: Vec<f32>,
+}
+
+impl TrainingSet {
+    /// Draws `samples` cells of `size` users, each user with `draws` fading states. `z⁰` is the law's
+    /// (computed once, here), or `constant_hz` without one.
+    pub(crate) fn draw(
+        system: &System,
+        qos: &Qos,
+        (size, samples, draws): (usize, usize, usize),
+        law: Option<&BandwidthLaw>,
+        constant_hz: f64,
+        seed: u64,
+    ) -> Self {
+        let (mut x, mut energy, mut uses, mut fading) = (vec![], vec![], vec![], vec![]);
+        let compiled = law.map(|law| law.at_size(size));
+        let per_gain = system.max_power_w() * qos.ln_energy_scale().exp();
+        let transmission_s = qos.ln_uses_scale().exp();
+        for sample in 0..samples {
+            let mut rng = realization_rng(seed, size, sample as u64);
+            for _ in 0..size {
+                let gain = system.path_loss().gain(system.road().sample_distance_m(&mut rng));
+                let outer_hz = compiled.as_ref().map_or(constant_hz, |law| law.bandwidth_hz(gain));
+                x.push(single(scaled_gain(gain)));
+                energy.push(single(gain * per_gain));
+                uses.push(single(outer_hz * transmission_s));
+            }
+            for _ in 0..size * draws {
+                fading.push(single(system.fading().sample(&mut rng)));
+            }
+        }
+        Self { size, samples, draws, x, energy, uses, fading }
+    }
+
+    /// Mean of `z⁰` over all users: the loss's unit.
+    pub(crate) fn mean_uses(&self) -> f64 {
+        self.uses.iter().map(|&uses| f64::from(uses)).sum::<f64>() / self.uses.len() as f64
+    }
+
+    /// Copies samples into a batch, each with as many fading states as the batch has room for,
+    /// from the sample's own `first` one on, around the end.
+    pub(crate) fn gather(&self, samples: &[Pick], batch: &mut Batch) {
+        let (size, draws) = (self.size, batch.draws);
+        for (position, &Pick { index, first }) in samples.iter().enumerate() {
+            let (group, lane) = (position / LANES, position % LANES);
+            let (from, to) = (index as usize * size, group * size);
+            for user in 0..size {
+                batch.x[to + user][lane] = self.x[from + user];
+                batch.energy[to + user][lane] = self.energy[from + user];
+                batch.uses[to + user][lane] = self.uses[from + user];
+            }
+            for user in 0..size {
+                let mut draw = first as usize;
+                for row in &mut batch.fading[(to + user) * draws..(to + user + 1) * draws] {
+                    row[lane] = self.fading[(from + user) * self.draws + draw];
+                    draw = if draw + 1 == self.draws { 0 } else { draw + 1 };
+                }
+            }
+        }
+    }
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn single(value: f64) -> f32 {
+    value as f32
+}

@@ -1,0 +1,110 @@
+//! How to train: optimizer, schedule, batch.
+
+use serde::{Deserialize, Serialize};
+
+/// Optimizer, schedule and batch of Algorithm 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// How parameters move.
+    pub update: Update,
+    /// Learning rate over the steps.
+    pub rate: Schedule,
+    /// Samples in a step.
+    pub batch: usize,
+    /// Passes over the samples, unless `steps` is set.
+    pub epochs: u64,
+    /// Steps, whatever the number of samples.
+    pub steps: Option<u64>,
+    /// Fading states stored with each large-scale sample.
+    pub stored_draws: usize,
+    /// Fading states used in a step.
+    pub draws: usize,
+}
+
+/// How parameters move against their gradient.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Update {
+    /// `x ← x − rate·g`.
+    Sgd,
+    /// Adam, with these decay rates.
+    Adam {
+        /// Decay of the mean of gradients.
+        beta1: f64,
+        /// Decay of the mean of their squares.
+        beta2: f64,
+    },
+}
+
+/// Learning rate over the steps.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// `rate / (1 + decay·t)`.
+    Inverse {
+        /// At the start.
+        rate: f64,
+        /// For each step.
+        decay: f64,
+    },
+    /// From `rate` down to `last` along a half cosine.
+    Cosine {
+        /// At the start.
+        rate: f64,
+        /// At the end.
+        last: f64,
+    },
+}
+
+impl Schedule {
+    /// The rate of a step.
+    pub fn at(self, step: u64, steps: u64) -> f64 {
+        match self {
+            Self::Inverse { rate, decay } => rate / (1.0 + decay * step as f64),
+            Self::Cosine { rate, last } => {
+                let phase = std::f64::consts::PI * step as f64 / steps.max(1) as f64;
+                last + (rate - last) * 0.5 * (1.0 + phase.cos())
+            }
+        }
+    }
+}
+
+impl Recipe {
+    /// The paper's (table II): plain gradient steps, `0.01/(1 + 0.01t)`, batches of 10, 5000 epochs,
+    /// one fading state for each sample.
+    pub fn paper() -> Self {
+        Self {
+            update: Update::Sgd,
+            rate: Schedule::Inverse { rate: 0.01, decay: 0.01 },
+            batch: 10,
+            epochs: 5000,
+            steps: None,
+            stored_draws: 1,
+            draws: 1,
+        }
+    }
+
+    /// Ours: 30,000 steps of Adam without its first moment, which would carry the game between
+    /// descending bandwidths and ascending multipliers around in circles; 16 of 64 stored fading
+    /// states in each step, since what the networks must learn about the *other* users is a hundredth
+    /// of the noise that a single state brings.
+    pub fn fast() -> Self {
+        Self {
+            update: Update::Adam { beta1: 0.0, beta2: 0.999 },
+            rate: Schedule::Cosine { rate: 3e-3, last: 1e-5 },
+            batch: 10,
+            epochs: 0,
+            steps: Some(30_000),
+            stored_draws: 64,
+            draws: 16,
+        }
+    }
+
+    pub(crate) fn betas(&self) -> (f64, f64) {
+        match self.update {
+            Update::Adam { beta1, beta2 } => (beta1, beta2),
+            Update::Sgd => (0.0, 0.0),
+        }
+    }
+}
