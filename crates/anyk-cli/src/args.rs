@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Train(Box<TrainArgs>),
     Evaluate(EvaluateArgs),
     Allocate(AllocateArgs),
+    Reproduce(ReproduceArgs),
     Sample(SampleArgs),
     Sweep(SweepArgs),
     Bench(BenchArgs),
@@ -84,8 +85,8 @@ Example:
   anyk train --method p-gnn --train-k 10 --samples 2000 --epsilon-d 6e-6 --seed 1 --out model.safetensors")]
 pub(crate) struct TrainArgs {
     /// What to train
-    #[arg(long, value_enum, default_value_t = Method::PGnn)]
-    pub(crate) method: Method,
+    #[arg(long, value_enum, default_value_t = MethodArg::PGnn)]
+    pub(crate) method: MethodArg,
     /// Users in the training samples; several sizes separated by commas
     #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "10", value_parser = size)]
     pub(crate) train_k: Vec<usize>,
@@ -115,11 +116,13 @@ pub(crate) struct TrainArgs {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Method {
+pub(crate) enum MethodArg {
     /// Power by softmax, bandwidth with a pre-trained outer function
     PGnn,
     /// Power by softmax, bandwidth without it
     MGnn,
+    /// Fully-connected networks, for cells up to the training size
+    Fnn,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -181,6 +184,53 @@ pub(crate) struct AllocateArgs {
     /// Print one JSON object for each cell instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Reproduce the paper's tables, beside its own figures
+///
+/// Trains and measures what each table needs, prints it beside the paper's figures, and writes CSV,
+/// Markdown, plots (SVG) and one self-contained report.html. Interrupted, it continues where it stopped.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anyk reproduce
+  anyk reproduce table3 table6 --out tables
+  anyk reproduce --full --out full")]
+pub(crate) struct ReproduceArgs {
+    /// Tables, by the paper's numbers; all without a name
+    #[arg(value_enum, value_name = "NAME")]
+    pub(crate) names: Vec<PaperTable>,
+    /// The paper's ten trainings for each entry, and the FNN's 100,000 samples
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Trainings for each entry [default: 3, or 10 with --full]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub(crate) trainings: Option<u64>,
+    /// Folder for the results
+    #[arg(long, value_name = "DIR", default_value = "out/reproduce")]
+    pub(crate) out: PathBuf,
+}
+
+/// The paper's tables.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum PaperTable {
+    /// Data sets
+    Table1,
+    /// Hyper-parameters
+    Table2,
+    /// P-GNN for different ε_D
+    Table3,
+    /// Small training sizes
+    Table4,
+    /// Samples and training time
+    Table5,
+    /// The methods compared
+    Table6,
+}
+
+impl PaperTable {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Table1, Self::Table2, Self::Table3, Self::Table4, Self::Table5, Self::Table6];
 }
 
 /// Draw random users along the road, as input for `solve`

@@ -6,6 +6,7 @@ mod failure;
 mod input;
 mod output;
 mod progress;
+mod report;
 
 use std::process::ExitCode;
 
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         Command::Train(args) => commands::train::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Allocate(args) => commands::allocate::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Sample(args) => commands::sample::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),
         Command::Bench(args) => commands::bench::run(&args),

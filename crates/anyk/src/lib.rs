@@ -52,6 +52,7 @@ mod config;
 pub mod evaluation;
 pub mod exchange;
 pub mod network;
+pub mod paper;
 pub mod policy;
 pub mod problem;
 pub mod solver;

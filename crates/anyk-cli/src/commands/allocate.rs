@@ -33,7 +33,10 @@ pub(crate) fn run(args: &AllocateArgs) -> Result<ExitCode, Failure> {
         let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();
         let problem = Urllc::uniform(system, gains.iter().copied())?;
         let mut allocation = Allocation::default();
-        policy.at_size(gains.len()).allocate(&gains, &mut allocation);
+        let mut sized = policy
+            .at_size(gains.len())
+            .map_err(|error| Failure::input(format!("{name}: {error}")))?;
+        sized.allocate(&gains, &mut allocation);
         let served = Served::learned(&mut solver, &problem, &allocation, records)?;
         if args.json {
             output::json(&mut out, &served)?;

@@ -20,7 +20,9 @@ struct Evaluation {
 pub(crate) fn run(args: &EvaluateArgs) -> Result<ExitCode, Failure> {
     let policy = input::model(&args.model)?;
     let set = TestSet::draw(policy.system(), &args.k, args.samples, args.seed)?;
-    let sizes = set.evaluate(&policy)?;
+    let sizes = set
+        .evaluate(&policy)
+        .map_err(|error| Failure::input(format!("{}: {error}", args.model)))?;
     let mut out = output::stdout();
     if args.json {
         output::json(&mut out, &Evaluation { samples: args.samples, seed: args.seed, sizes })?;

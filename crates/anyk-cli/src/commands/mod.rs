@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod evaluate;
+pub(crate) mod reproduce;
 pub(crate) mod sample;
 pub(crate) mod solve;
 pub(crate) mod sweep;

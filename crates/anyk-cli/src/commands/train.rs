@@ -13,10 +13,10 @@ use anyk::exchange::{
 };
 use anyk::network::{Aggregator, BandwidthLaw};
 use anyk::policy::LearnedPolicy;
-use anyk::training::{GnnMethod, PretrainSettings, Recipe, TrainSettings, Trainer};
+use anyk::training::{Method, PretrainSettings, Recipe, TrainSettings, Trainer};
 use serde::Serialize;
 
-use crate::args::{AggregatorArg, Method, Preset, TrainArgs};
+use crate::args::{AggregatorArg, MethodArg, Preset, TrainArgs};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
@@ -89,10 +89,12 @@ pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
 }
 
 fn settings(args: &TrainArgs) -> TrainSettings {
+    let largest = args.train_k.iter().copied().max().unwrap_or(1);
     TrainSettings {
         method: match args.method {
-            Method::PGnn => GnnMethod::PGnn,
-            Method::MGnn => GnnMethod::MGnn,
+            MethodArg::PGnn => Method::PGnn,
+            MethodArg::MGnn => Method::MGnn,
+            MethodArg::Fnn => Method::Fnn,
         },
         train_k: args.train_k.clone(),
         samples: args.samples,
@@ -102,10 +104,16 @@ fn settings(args: &TrainArgs) -> TrainSettings {
             AggregatorArg::Sum => Aggregator::Sum,
             AggregatorArg::Max => Aggregator::Max,
         },
-        hidden: vec![4],
+        hidden: if matches!(args.method, MethodArg::Fnn) { vec![300] } else { vec![4] },
         recipe: match args.preset {
-            Preset::Fast => Recipe::fast(),
-            Preset::Paper => Recipe::paper(),
+            Preset::Fast => match args.method {
+                MethodArg::Fnn => Recipe::fast_fnn(),
+                MethodArg::PGnn | MethodArg::MGnn => Recipe::fast(largest),
+            },
+            Preset::Paper => match args.method {
+                MethodArg::Fnn => Recipe::paper_fnn(),
+                MethodArg::PGnn | MethodArg::MGnn => Recipe::paper(),
+            },
         },
         seed: args.seed,
     }
@@ -182,7 +190,7 @@ impl Checkpoint {
         pretraining: &PretrainSettings,
     ) -> Option<(Option<BandwidthLaw>, anyk::training::TrainState)> {
         let bytes = fs::read(&self.path).ok()?;
-        let pretraining = (settings.method == GnnMethod::PGnn).then_some(pretraining);
+        let pretraining = (settings.method == Method::PGnn).then_some(pretraining);
         match checkpoint_from_bytes(&bytes, settings, pretraining) {
             Ok(found) => {
                 eprintln!("{}: continuing at step {}", self.path.display(), found.1.step);

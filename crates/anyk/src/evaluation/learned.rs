@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::sample_distances_m;
 use crate::config::System;
-use crate::policy::LearnedPolicy;
+use crate::policy::{LearnedPolicy, ModelError};
 use crate::problem::{Allocation, ProblemError, Urllc};
 use crate::solver::{Status, UrllcSolver};
 
@@ -83,11 +83,11 @@ impl TestSet {
     }
 
     /// Measures a policy on all cells, on all cores; the result does not depend on their number.
-    pub fn evaluate(&self, policy: &LearnedPolicy) -> Result<Vec<SizeResult>, ProblemError> {
+    pub fn evaluate(&self, policy: &LearnedPolicy) -> Result<Vec<SizeResult>, ModelError> {
         self.sizes
             .iter()
             .map(|cells| {
-                let sized = policy.at_size(cells.size);
+                let sized = policy.at_size(cells.size)?;
                 let results: Vec<(f64, f64)> = cells
                     .problems
                     .par_iter()
@@ -99,7 +99,8 @@ impl TestSet {
                             Ok((judged.availability, judged.total_bandwidth_hz / 1e6))
                         },
                     )
-                    .collect::<Result<_, ProblemError>>()?;
+                    .collect::<Result<_, ProblemError>>()
+                    .map_err(|error| ModelError::Content(error.to_string()))?;
                 let count = results.len().max(1) as f64;
                 let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / count;
                 let availability = mean(&mut results.iter().map(|result| result.0));

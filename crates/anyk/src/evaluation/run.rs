@@ -6,7 +6,7 @@ use crate::network::BandwidthLaw;
 use crate::policy::{LearnedPolicy, ModelError, ModelMetrics, ModelRecord};
 use crate::problem::ProblemError;
 use crate::training::{
-    GnnMethod, PretrainError, PretrainSettings, TrainError, TrainSettings, Trainer, pretrain_law,
+    Method, PretrainError, PretrainSettings, TrainError, TrainSettings, Trainer, pretrain_law,
 };
 
 /// Why a run ended without a policy.
@@ -39,8 +39,8 @@ pub fn law_for(
     progress: impl FnMut(),
 ) -> Result<Option<BandwidthLaw>, RunError> {
     match settings.method {
-        GnnMethod::MGnn => Ok(None),
-        GnnMethod::PGnn => {
+        Method::MGnn | Method::Fnn => Ok(None),
+        Method::PGnn => {
             let law =
                 pretrain_law(system, settings.epsilon_d, pretraining, settings.seed, progress)?;
             Ok(Some(law))
@@ -64,6 +64,7 @@ pub fn finish(
             config: system.config().clone(),
             training: settings.clone(),
             law: law.map(|_| pretraining.shape.clone()),
+            unit_hz: trainer.unit_hz(),
             metrics,
         };
         LearnedPolicy::new(

@@ -108,6 +108,13 @@ impl<T> Default for DenseTape<T> {
     }
 }
 
+impl<T> DenseTape<T> {
+    /// Outputs of the last forward pass.
+    pub fn outputs(&self) -> &[T] {
+        self.values.last().map_or(&[], Vec::as_slice)
+    }
+}
+
 impl Dense {
     /// A network with the given widths.
     pub fn new(widths: &[usize], hidden: Activation, output: Activation) -> Self {

@@ -154,6 +154,12 @@ impl CompiledLaw {
     /// `B^v` at `ln α + 30`, Hz.
     #[inline]
     pub(crate) fn at_scaled_gain(&self, x: f64) -> f64 {
+        UNIT_HZ * Activation::Softplus.value(self.before_softplus(x))
+    }
+
+    /// The piecewise linear part at `ln α + 30`.
+    #[inline]
+    pub(crate) fn before_softplus(&self, x: f64) -> f64 {
         let position = (x - RANGE.0) * (BINS as f64 / (RANGE.1 - RANGE.0));
         // `as` saturates, and maps NaN to 0.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -164,8 +170,7 @@ impl CompiledLaw {
         }
         let (left, right) = (self.knots[piece], self.knots[piece + 1]);
         let (low, high) = (self.values[piece], self.values[piece + 1]);
-        let value = low + (high - low) * ((x - left) / (right - left));
-        UNIT_HZ * Activation::Softplus.value(value)
+        low + (high - low) * ((x - left) / (right - left))
     }
 }
 

@@ -4,10 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, ConfigError, System};
 use crate::network::{
-    Activation, Aggregator, BandwidthLaw, CompiledLaw, Gnn, LawShape, Output, Tape, scaled_gain,
+    Activation, BandwidthLaw, CompiledLaw, Dense, DenseTape, Gnn, LawShape, Output, Tape,
+    scaled_gain,
 };
+use crate::policy::fused::FusedPair;
 use crate::problem::Allocation;
-use crate::training::{GnnMethod, TrainSettings};
+use crate::training::{Method, TrainSettings, fnn_input, fnn_network};
 
 /// How a model came about: settings, and what was measured on its validation set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +21,8 @@ pub struct ModelRecord {
     pub training: TrainSettings,
     /// Shape of the outer function, for P-GNN.
     pub law: Option<LawShape>,
+    /// Bandwidth that the outputs of M-GNN and FNN are in units of, Hz.
+    pub unit_hz: f64,
     /// Measured after training.
     pub metrics: ModelMetrics,
 }
@@ -33,15 +37,21 @@ pub struct ModelMetrics {
     pub gap_percent: f64,
 }
 
-/// A learned policy: P-GNN or M-GNN.
+/// A learned policy: P-GNN, M-GNN or FNN.
 #[derive(Debug, Clone)]
 pub struct LearnedPolicy {
     record: ModelRecord,
     system: System,
-    power: (Gnn, Vec<f64>),
-    bandwidth: (Gnn, Vec<f64>),
+    networks: Networks,
+    power: Vec<f64>,
+    bandwidth: Vec<f64>,
     law: Option<BandwidthLaw>,
-    constant_hz: f64,
+}
+
+#[derive(Debug, Clone)]
+enum Networks {
+    Gnn { power: Gnn, bandwidth: Gnn },
+    Fnn(Dense),
 }
 
 impl LearnedPolicy {
@@ -53,9 +63,13 @@ impl LearnedPolicy {
         law: Option<Vec<f64>>,
     ) -> Result<Self, ModelError> {
         let system = record.config.validate()?;
-        record.training.validate().map_err(|error| ModelError::Content(error.to_string()))?;
-        let law = match (record.training.method, &record.law, law) {
-            (GnnMethod::PGnn, Some(shape), Some(parameters)) => {
+        let training = &record.training;
+        training.validate().map_err(|error| ModelError::Content(error.to_string()))?;
+        if !(record.unit_hz > 0.0 && record.unit_hz.is_finite()) {
+            return Err(ModelError::Content(format!("unit_hz is {}", record.unit_hz)));
+        }
+        let law = match (training.method, &record.law, law) {
+            (Method::PGnn, Some(shape), Some(parameters)) => {
                 let sound = !shape.hidden.is_empty()
                     && shape.hidden.iter().all(|width| (1..=4096).contains(width));
                 let law = sound.then(|| BandwidthLaw::new(shape, parameters)).flatten();
@@ -63,26 +77,32 @@ impl LearnedPolicy {
                     ModelError::Content("the parameters of the law do not fit its shape".into())
                 })?)
             }
-            (GnnMethod::MGnn, None, None) => None,
+            (Method::MGnn | Method::Fnn, None, None) => None,
             _ => {
                 let message = "a law is part of p-gnn and of no other method";
                 return Err(ModelError::Content(message.into()));
             }
         };
-        let mut widths = vec![1];
-        widths.extend(&record.training.hidden);
-        widths.push(1);
-        let gnn =
-            |output| Gnn::new(&widths, record.training.aggregator, Activation::LeakyRelu, output);
-        let (power_gnn, bandwidth_gnn) = (gnn(Output::Softmax), gnn(Output::Pretrained));
-        for (name, gnn, parameters) in
-            [("power", &power_gnn, &power), ("bandwidth", &bandwidth_gnn, &bandwidth)]
-        {
-            if parameters.len() != gnn.parameter_count() {
+        let networks = match training.method {
+            Method::Fnn => Networks::Fnn(fnn_network(training)),
+            Method::PGnn | Method::MGnn => {
+                let mut widths = vec![1];
+                widths.extend(&training.hidden);
+                widths.push(1);
+                let gnn =
+                    |output| Gnn::new(&widths, training.aggregator, Activation::LeakyRelu, output);
+                Networks::Gnn { power: gnn(Output::Softmax), bandwidth: gnn(Output::Pretrained) }
+            }
+        };
+        let expected = match &networks {
+            Networks::Gnn { power, .. } => power.parameter_count(),
+            Networks::Fnn(network) => network.parameter_count(),
+        };
+        for (name, parameters) in [("power", &power), ("bandwidth", &bandwidth)] {
+            if parameters.len() != expected {
                 return Err(ModelError::Content(format!(
-                    "the {name} network has {} parameters, expected {}",
+                    "the {name} network has {} parameters, expected {expected}",
                     parameters.len(),
-                    gnn.parameter_count()
                 )));
             }
             if !parameters.iter().all(|parameter| parameter.is_finite()) {
@@ -91,9 +111,7 @@ impl LearnedPolicy {
                 )));
             }
         }
-        let constant_hz = crate::training::M_GNN_UNIT_HZ;
-        let (power, bandwidth) = ((power_gnn, power), (bandwidth_gnn, bandwidth));
-        Ok(Self { record, system, power, bandwidth, law, constant_hz })
+        Ok(Self { record, system, networks, power, bandwidth, law })
     }
 
     /// How it came about.
@@ -108,12 +126,12 @@ impl LearnedPolicy {
 
     /// Parameters of the power network.
     pub fn power_parameters(&self) -> &[f64] {
-        &self.power.1
+        &self.power
     }
 
     /// Parameters of the bandwidth network.
     pub fn bandwidth_parameters(&self) -> &[f64] {
-        &self.bandwidth.1
+        &self.bandwidth
     }
 
     /// The outer function, for P-GNN.
@@ -121,62 +139,118 @@ impl LearnedPolicy {
         self.law.as_ref()
     }
 
-    /// How users see each other.
-    pub fn aggregator(&self) -> Aggregator {
-        self.record.training.aggregator
-    }
-
-    /// The policy made ready for cells of one size.
-    pub fn at_size(&self, size: usize) -> SizedPolicy<'_> {
-        SizedPolicy {
-            policy: self,
-            size,
-            law: self.law.as_ref().map(|law| law.at_size(size)),
-            x: Vec::new(),
-            outer: Vec::new(),
-            power: Tape::default(),
-            bandwidth: Tape::default(),
-        }
+    /// The policy made ready for cells of one size: its outer function compiled, its buffers there.
+    pub fn at_size(&self, size: usize) -> Result<SizedPolicy<'_>, ModelError> {
+        let law = self.law.as_ref().map(|law| law.at_size(size));
+        let fused = FusedPair::new(&self.record.training, &self.power, &self.bandwidth, size);
+        let engine = match (&self.networks, fused) {
+            (_, Some(fused)) => SizedEngine::Fused(Box::new(fused)),
+            (Networks::Fnn(network), _) => {
+                if size > network.widths[0] {
+                    return Err(ModelError::TooLarge { size, most: network.widths[0] });
+                }
+                SizedEngine::Plain(Box::default())
+            }
+            (Networks::Gnn { .. }, None) => SizedEngine::Plain(Box::default()),
+        };
+        Ok(SizedPolicy { policy: self, size, law, engine })
     }
 }
 
-/// A [`LearnedPolicy`] at one size, its outer function compiled.
+/// A [`LearnedPolicy`] at one size.
 #[derive(Debug, Clone)]
 pub struct SizedPolicy<'a> {
     policy: &'a LearnedPolicy,
     size: usize,
     law: Option<CompiledLaw>,
+    engine: SizedEngine,
+}
+
+#[derive(Debug, Clone)]
+enum SizedEngine {
+    /// The paper's networks, vectorised over users.
+    Fused(Box<FusedPair>),
+    /// Any network, in `f64`.
+    Plain(Box<PlainBuffers>),
+}
+
+#[derive(Debug, Clone, Default)]
+struct PlainBuffers {
     x: Vec<f64>,
     outer: Vec<f64>,
     power: Tape,
     bandwidth: Tape,
+    dense: DenseTape<f64>,
 }
 
 impl SizedPolicy<'_> {
-    /// Powers and bandwidths of users with these gains.
+    /// Powers and bandwidths of users with these gains. With room in `allocation` for them, the
+    /// paper's networks allocate no memory here.
     ///
     /// # Panics
     ///
     /// If the number of gains is not the size that this was made for.
     pub fn allocate(&mut self, gains: &[f64], allocation: &mut Allocation) {
         assert_eq!(gains.len(), self.size, "users of a policy made for one size");
-        let policy = self.policy;
+        let max_power_w = self.policy.system.max_power_w();
+        match &mut self.engine {
+            SizedEngine::Fused(fused) => {
+                let unit_hz = self.policy.record.unit_hz;
+                fused.allocate(gains, self.law.as_ref(), unit_hz, max_power_w, allocation);
+            }
+            SizedEngine::Plain(buffers) => {
+                buffers.allocate(self.policy, self.law.as_ref(), gains, allocation);
+            }
+        }
+    }
+
+    /// The plain evaluation in `f64`, which the fused one is checked against.
+    pub fn allocate_plainly(&mut self, gains: &[f64], allocation: &mut Allocation) {
+        assert_eq!(gains.len(), self.size, "users of a policy made for one size");
+        let mut buffers = PlainBuffers::default();
+        buffers.allocate(self.policy, self.law.as_ref(), gains, allocation);
+    }
+}
+
+impl PlainBuffers {
+    fn allocate(
+        &mut self,
+        policy: &LearnedPolicy,
+        law: Option<&CompiledLaw>,
+        gains: &[f64],
+        allocation: &mut Allocation,
+    ) {
         self.x.clear();
         self.x.extend(gains.iter().map(|&gain| scaled_gain(gain)));
+        let unit_hz = policy.record.unit_hz;
+        let outer = self.x.iter().map(|&x| law.map_or(unit_hz, |law| law.at_scaled_gain(x)));
         self.outer.clear();
-        let constant = policy.constant_hz;
-        self.outer.extend(
-            self.x.iter().map(|&x| self.law.as_ref().map_or(constant, |law| law.at_scaled_gain(x))),
-        );
+        self.outer.extend(outer);
         let max_power_w = policy.system.max_power_w();
-        let (gnn, parameters) = &policy.power;
-        let shares = gnn.forward(parameters, &self.x, &[], &mut self.power);
         allocation.power_w.clear();
-        allocation.power_w.extend(shares.iter().map(|share| max_power_w * share));
-        let (gnn, parameters) = &policy.bandwidth;
-        let bandwidths = gnn.forward(parameters, &self.x, &self.outer, &mut self.bandwidth);
         allocation.bandwidth_hz.clear();
-        allocation.bandwidth_hz.extend_from_slice(bandwidths);
+        match &policy.networks {
+            Networks::Gnn { power, bandwidth } => {
+                let shares = power.forward(&policy.power, &self.x, &[], &mut self.power);
+                allocation.power_w.extend(shares.iter().map(|share| max_power_w * share));
+                let bandwidths =
+                    bandwidth.forward(&policy.bandwidth, &self.x, &self.outer, &mut self.bandwidth);
+                allocation.bandwidth_hz.extend_from_slice(bandwidths);
+            }
+            Networks::Fnn(network) => {
+                let mut inputs: Vec<f64> = self.x.iter().map(|&x| fnn_input(x)).collect();
+                inputs.resize(network.widths[0], 0.0);
+                let outputs = network.forward(&policy.power, &inputs, &mut self.dense);
+                allocation.power_w.extend_from_slice(&outputs[..gains.len()]);
+                Output::Softmax.forward(&mut allocation.power_w, &[]);
+                for power_w in &mut allocation.power_w {
+                    *power_w *= max_power_w;
+                }
+                let outputs = network.forward(&policy.bandwidth, &inputs, &mut self.dense);
+                allocation.bandwidth_hz.extend_from_slice(&outputs[..gains.len()]);
+                Output::Pretrained.forward(&mut allocation.bandwidth_hz, &self.outer);
+            }
+        }
     }
 }
 
@@ -192,6 +266,14 @@ pub enum ModelError {
     /// Not a model of ours, or damaged.
     #[error("not an AnyK model, or a damaged one: {0}")]
     Format(String),
+    /// A cell that a fully-connected network has no inputs for.
+    #[error("the cell has {size} users, the model is for at most {most}")]
+    TooLarge {
+        /// Users in the cell.
+        size: usize,
+        /// Users that the model has inputs for.
+        most: usize,
+    },
     /// From a newer version.
     #[error("the model's format is version {found}, this program reads up to {known}; update it")]
     Newer {

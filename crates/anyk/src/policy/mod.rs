@@ -1,6 +1,7 @@
 //! Policies: what turns the users of a cell into an allocation without searching for the optimum.
 
 mod equal_power;
+mod fused;
 mod learned;
 
 pub use equal_power::equal_power;

@@ -7,21 +7,26 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::config::System;
-use crate::network::{Aggregator, BandwidthLaw};
+use rand_distr::StandardNormal;
+
+use crate::network::{Activation, Aggregator, BandwidthLaw, Dense};
 use crate::problem::{Qos, ServiceClass, ServiceError};
+use crate::solver::RequiredBandwidth;
 use crate::training::dataset::{Pick, TrainingSet};
 use crate::training::engine::Engine;
 use crate::training::lagrangian::{BANDWIDTH, MULTIPLIER, POWER};
 use crate::training::{Adam, Recipe, Schedule, Update};
 
-/// What to train: the paper's two graph neural networks for (P1).
+/// What to train: the three methods that the paper compares (section V-C3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum GnnMethod {
+pub enum Method {
     /// Power by softmax, bandwidth with the pre-trained outer function `B^v`.
     PGnn,
     /// Power by softmax, bandwidth by a network without it.
     MGnn,
+    /// Fully-connected networks for up to the training size, smaller cells padded with zeros.
+    Fnn,
 }
 
 /// A training, whole: the same settings and the same seed give the same parameters, bit for bit.
@@ -29,7 +34,7 @@ pub enum GnnMethod {
 #[serde(deny_unknown_fields)]
 pub struct TrainSettings {
     /// The method.
-    pub method: GnnMethod,
+    pub method: Method,
     /// Sizes of the training samples.
     pub train_k: Vec<usize>,
     /// Samples of each size.
@@ -38,7 +43,8 @@ pub struct TrainSettings {
     pub epsilon_d: f64,
     /// How users see each other.
     pub aggregator: Aggregator,
-    /// Hidden features of each user, layer by layer (paper: `[4]`).
+    /// Hidden features of each user, layer by layer (paper: `[4]`); for the FNN, its hidden neurons
+    /// (paper: `[300]`).
     pub hidden: Vec<usize>,
     /// Optimizer, schedule and batch.
     pub recipe: Recipe,
@@ -97,6 +103,7 @@ pub struct Trainer {
     gradient: Vec<f32>,
     order: Vec<(u32, Vec<Pick>)>,
     epoch: Option<u64>,
+    unit_hz: f64,
 }
 
 /// Initializations tried before a training is given up.
@@ -144,27 +151,28 @@ impl Trainer {
         let service = ServiceClass { epsilon: settings.epsilon_d, ..system.service() };
         let qos: Qos = system.qos(service)?;
         let law = match (settings.method, law) {
-            (GnnMethod::PGnn, None) => {
+            (Method::PGnn, None) => {
                 return Err(TrainError::Setting {
                     field: "method",
                     value: "p-gnn".into(),
                     expected: "a pre-trained law with it",
                 });
             }
-            (GnnMethod::PGnn, law) => law,
-            (GnnMethod::MGnn, _) => None,
+            (Method::PGnn, law) => law,
+            (Method::MGnn | Method::Fnn, _) => None,
         };
+        let unit_hz = unit_hz(system, &qos, &settings.train_k)?;
         let sets: Vec<TrainingSet> = settings
             .train_k
             .iter()
             .map(|&size| {
                 let shape = (size, settings.samples, settings.recipe.stored_draws);
-                TrainingSet::draw(system, &qos, shape, law, M_GNN_UNIT_HZ, settings.seed)
+                TrainingSet::draw(system, &qos, shape, law, unit_hz, settings.seed)
             })
             .collect();
         let mean_uses = sets.iter().map(TrainingSet::mean_uses).sum::<f64>() / sets.len() as f64;
-        let unit_hz = mean_uses / qos.ln_uses_scale().exp();
-        let engine = Engine::new(&qos, unit_hz, &settings.hidden, settings.aggregator);
+        let mean_hz = mean_uses / qos.ln_uses_scale().exp();
+        let engine = Engine::new(&qos, mean_hz, settings);
         let count = 3 * engine.parameter_count();
         let mut trainer = Self {
             settings: settings.clone(),
@@ -179,6 +187,7 @@ impl Trainer {
             gradient: vec![0.0; count],
             order: Vec::new(),
             epoch: None,
+            unit_hz,
         };
         trainer.restart(0);
         Ok(trainer)
@@ -189,11 +198,16 @@ impl Trainer {
         rng.set_stream(u64::MAX - u64::from(attempt));
         let mut parameters = Vec::new();
         for network in [POWER, BANDWIDTH, MULTIPLIER] {
-            parameters.extend(initialize(&self.settings.hidden, network, &mut rng));
+            parameters.extend(initialize(&self.settings, network, &mut rng));
         }
         let adam = Adam::new(parameters.len(), self.settings.recipe.betas());
         self.state = TrainState { attempt, step: 0, parameters, adam };
         self.epoch = None;
+    }
+
+    /// Bandwidth that the outputs of M-GNN and FNN are in units of, Hz.
+    pub fn unit_hz(&self) -> f64 {
+        self.unit_hz
     }
 
     /// The settings.
@@ -295,30 +309,74 @@ impl Trainer {
     }
 }
 
-/// Bandwidth that M-GNN's output is in units of, Hz.
-pub(crate) const M_GNN_UNIT_HZ: f64 = 1e5;
+/// A bandwidth of the right order for outputs that carry no size law of their own: what a user in the
+/// middle of the road needs at equal power, averaged over the training sizes. Hz.
+fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainError> {
+    let required = RequiredBandwidth::new(qos.clone());
+    let road = system.road();
+    let gain = system.path_loss().gain(road.distance_m(0.6 * road.half_length_m()));
+    let mut sum = 0.0;
+    for &size in sizes {
+        let received_w = gain * system.max_power_w() / size as f64;
+        let point = required.at(received_w).map_err(|_| TrainError::Setting {
+            field: "train_k",
+            value: size.to_string(),
+            expected: "a size that the power budget can serve",
+        })?;
+        sum += point.bandwidth_hz;
+    }
+    Ok(sum / sizes.len() as f64)
+}
 
-/// Random parameters such that the outputs start near equal power, `B' = 1` and `λ = 1.25` (its value
-/// at the optimum), and such that all but one feature are in their linear range for every input that
-/// any size can bring: `x = ln α + 30` runs from 1 to 7, and the others' mean from 0 (alone) to 7.
-/// The dependence on the others then extrapolates linearly to sizes never seen. One feature of the
-/// bandwidth's and one of the multiplier's first layer has its kink inside the range.
-fn initialize(hidden: &[usize], network: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+/// Random parameters of one network, such that the outputs start near equal power, `B' = 1` and
+/// `λ = 1.25` (about its value at the optimum).
+fn initialize(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+    let parameters = match settings.method {
+        Method::Fnn => initialize_dense(settings, network, rng),
+        Method::PGnn | Method::MGnn => initialize_gnn(settings, network, rng),
+    };
+    #[allow(clippy::cast_possible_truncation)]
+    parameters.into_iter().map(|parameter| parameter as f32).collect()
+}
+
+/// The last bias that makes the output start where it should.
+fn start(network: usize) -> f64 {
+    match network {
+        POWER => 0.0,
+        BANDWIDTH => 1f64.exp_m1().ln(),
+        _ => 1.25f64.exp_m1().ln(),
+    }
+}
+
+/// Features of the first layer are in their linear range for every input that any size can bring
+/// (`x = ln α + 30` runs from 1 to 7, the others' mean from 0, for a user alone, to 7): what is learned
+/// of the others then extrapolates linearly to sizes never seen. This is a choice of design: at a
+/// single training size nothing else fixes how the outputs move with the size.
+///
+/// Exceptions, which give the networks their bend: one feature of P-GNN's bandwidth and multiplier has
+/// its kink inside the range (falling instead of rising for very small training cells, where the far
+/// users' share of the sum is larger); two of M-GNN's have, since its bandwidth must follow the whole
+/// curve and not only a correction.
+fn initialize_gnn(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let hidden = &settings.hidden;
     let mut parameters: Vec<f64> = Vec::new();
     let mut inputs = 1;
+    let small = settings.train_k.iter().all(|&size| size < 5);
     for (layer, &width) in hidden.iter().enumerate() {
-        let slopes: Vec<f64> =
-            (0..width * inputs).map(|_| rng.random_range(0.25..0.5) / inputs as f64).collect();
+        let mut slopes = Vec::new();
         let mut biases = Vec::new();
         for feature in 0..width {
-            let kink = layer == 0 && feature + 1 == width && network != POWER;
-            let (low, high) = match (kink, network) {
-                (true, BANDWIDTH) => (1.5, 3.0),
-                (true, _) => (3.0, 4.5),
-                (false, _) => (0.6, 1.1),
+            let from_last = width - 1 - feature;
+            let (low, high, sign) = match (layer, network, settings.method, from_last) {
+                (0, BANDWIDTH | MULTIPLIER, Method::MGnn, 0) => (3.25, 5.0, -1.0),
+                (0, BANDWIDTH | MULTIPLIER, Method::MGnn, 1) => (1.5, 3.25, 1.0),
+                (0, BANDWIDTH, Method::PGnn, 0) => (1.5, 3.0, if small { -1.0 } else { 1.0 }),
+                (0, MULTIPLIER, Method::PGnn, 0) => (3.0, 4.5, 1.0),
+                _ => (0.6, 1.1, 1.0),
             };
             let place: f64 = rng.random_range(low..high);
-            let slope: f64 = slopes[feature * inputs..(feature + 1) * inputs].iter().sum();
+            let slope: f64 = sign * rng.random_range(0.25..0.5);
+            slopes.extend(std::iter::repeat_n(slope / inputs as f64, inputs));
             biases.push(if layer == 0 { -slope * place } else { 0.0 });
         }
         parameters.extend(slopes);
@@ -327,14 +385,33 @@ fn initialize(hidden: &[usize], network: usize, rng: &mut ChaCha8Rng) -> Vec<f32
         inputs = width;
     }
     parameters.extend((0..2 * inputs).map(|_| rng.random_range(-0.005..0.005)));
-    let start: f64 = match network {
-        POWER => 0.0,
-        BANDWIDTH => 1.0,
-        _ => 1.25,
-    };
-    parameters.push(if network == POWER { 0.0 } else { start.exp_m1().ln() });
-    #[allow(clippy::cast_possible_truncation)]
-    parameters.into_iter().map(|parameter| parameter as f32).collect()
+    parameters.push(start(network));
+    parameters
+}
+
+/// He's initialization, the last layer small.
+fn initialize_dense(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let dense = fnn_network(settings);
+    let mut parameters: Vec<f64> = Vec::new();
+    let last = dense.widths.len() - 2;
+    for (layer, pair) in dense.widths.windows(2).enumerate() {
+        let scale = if layer == last { 0.003 } else { (2.0 / pair[0] as f64).sqrt() };
+        let mut normal = || -> f64 { rng.sample(StandardNormal) };
+        parameters.extend((0..pair[0] * pair[1]).map(|_| scale * normal()));
+        let bias = if layer == last { start(network) } else { 0.0 };
+        parameters.extend(std::iter::repeat_n(bias, pair[1]));
+    }
+    parameters
+}
+
+/// The fully-connected network of the FNN method: as many inputs and outputs as the largest cell has
+/// users. Its output is before softmax or softplus.
+pub(crate) fn fnn_network(settings: &TrainSettings) -> Dense {
+    let users = settings.train_k.iter().copied().max().unwrap_or(1);
+    let mut widths = vec![users];
+    widths.extend(&settings.hidden);
+    widths.push(users);
+    Dense::new(&widths, Activation::LeakyRelu, Activation::Identity)
 }
 
 impl Recipe {

@@ -62,6 +62,26 @@ impl TrainingSet {
         self.uses.iter().map(|&uses| f64::from(uses)).sum::<f64>() / self.uses.len() as f64
     }
 
+    /// `ln α + 30` of a sample's users.
+    pub(crate) fn x(&self, pick: Pick) -> &[f32] {
+        &self.x[pick.index as usize * self.size..(pick.index as usize + 1) * self.size]
+    }
+
+    /// `v⁰` and `z⁰` of one user.
+    pub(crate) fn energy_and_uses(&self, pick: Pick, user: usize) -> (f64, f64) {
+        let index = pick.index as usize * self.size + user;
+        (f64::from(self.energy[index]), f64::from(self.uses[index]))
+    }
+
+    /// As many fading states of one user as asked for, from the picked one on, around the end.
+    pub(crate) fn fading(&self, pick: Pick, user: usize, draws: usize, states: &mut Vec<f64>) {
+        let start = (pick.index as usize * self.size + user) * self.draws;
+        let all = &self.fading[start..start + self.draws];
+        states.clear();
+        let picked = all.iter().cycle().skip(pick.first as usize).take(draws);
+        states.extend(picked.map(|&state| f64::from(state)));
+    }
+
     /// Copies samples into a batch, each with as many fading states as the batch has room for,
     /// from the sample's own `first` one on, around the end.
     pub(crate) fn gather(&self, samples: &[Pick], batch: &mut Batch) {

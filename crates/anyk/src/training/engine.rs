@@ -4,15 +4,18 @@
 use crate::network::Aggregator;
 use crate::problem::Qos;
 use crate::training::dataset::{Pick, TrainingSet};
+use crate::training::fully_connected::FullyConnected;
 use crate::training::lagrangian::{
     self, Batch, HIDDEN, LossConstants, PARAMETERS, Parameters, Scratch,
 };
 use crate::training::reference::{self, Networks, Sample, Tapes};
+use crate::training::{Method, TrainSettings};
 
 /// Computes gradients; holds the buffers that this takes.
 pub(crate) enum Engine {
     Fused(Box<Fused>),
     Reference(Box<Reference>),
+    Dense(Box<FullyConnected>),
 }
 
 pub(crate) struct Fused {
@@ -34,8 +37,12 @@ pub(crate) struct Reference {
 }
 
 impl Engine {
-    pub(crate) fn new(qos: &Qos, unit_hz: f64, hidden: &[usize], aggregator: Aggregator) -> Self {
-        if hidden == [HIDDEN] && aggregator != Aggregator::Max {
+    pub(crate) fn new(qos: &Qos, unit_hz: f64, settings: &TrainSettings) -> Self {
+        let (hidden, aggregator) = (&settings.hidden, settings.aggregator);
+        if settings.method == Method::Fnn {
+            return Self::Dense(Box::new(FullyConnected::new(qos, unit_hz, settings)));
+        }
+        if hidden[..] == [HIDDEN] && aggregator != Aggregator::Max {
             Self::Fused(Box::new(Fused {
                 constants: LossConstants::new(qos, unit_hz, aggregator),
                 batch: Batch::default(),
@@ -60,6 +67,7 @@ impl Engine {
         match self {
             Self::Fused(_) => PARAMETERS,
             Self::Reference(reference) => reference.networks.power.parameter_count(),
+            Self::Dense(dense) => dense.parameter_count(),
         }
     }
 
@@ -77,6 +85,7 @@ impl Engine {
             Self::Reference(reference) => {
                 reference.gradient(parameters, set, picks, draws, gradient)
             }
+            Self::Dense(dense) => dense.gradient(parameters, set, picks, draws, gradient),
         }
     }
 }

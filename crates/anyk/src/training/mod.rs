@@ -4,15 +4,17 @@ mod adam;
 mod algorithm1;
 mod dataset;
 mod engine;
+mod fully_connected;
 mod lagrangian;
-mod lanes;
+pub(crate) mod lanes;
 mod pretrain;
 mod recipe;
 mod reference;
 
 pub use adam::Adam;
-pub(crate) use algorithm1::M_GNN_UNIT_HZ;
-pub use algorithm1::{GnnMethod, TrainError, TrainSettings, TrainState, Trainer};
+pub(crate) use algorithm1::fnn_network;
+pub use algorithm1::{Method, TrainError, TrainSettings, TrainState, Trainer};
+pub(crate) use fully_connected::fnn_input;
 pub use pretrain::{
     PretrainError, PretrainLoss, PretrainSettings, RelativeError, measure_law, pretrain_law,
 };

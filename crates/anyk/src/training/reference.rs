@@ -40,6 +40,55 @@ pub(crate) struct Sample<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tapes([Tape; 3]);
 
+/// One user's part of the Lagrangian.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LossTerms {
+    kappa: f64,
+    quantile: f64,
+    demand: f64,
+    per_unit: f64,
+}
+
+/// A user's loss and its slopes.
+pub(crate) struct UserSlopes {
+    pub(crate) loss: f64,
+    pub(crate) by_ln_power: f64,
+    pub(crate) by_ln_bandwidth: f64,
+    pub(crate) by_multiplier: f64,
+}
+
+impl LossTerms {
+    pub(crate) fn new(qos: &Qos, unit_hz: f64) -> Self {
+        Self {
+            kappa: qos.kappa(),
+            quantile: qos.service().decoding_quantile(),
+            demand: qos.theta() * qos.effective_bandwidth(),
+            per_unit: 1.0 / (unit_hz * qos.ln_uses_scale().exp()),
+        }
+    }
+
+    /// For received energy `v`, channel uses `z`, multiplier `λ` and fading states `g`.
+    pub(crate) fn user(&self, v: f64, z: f64, lambda: f64, fading: &[f64]) -> UserSlopes {
+        let back_off = self.kappa * self.quantile * z.sqrt();
+        let c = self.kappa * z;
+        let (mut mean, mut mean_z, mut mean_v) = (0.0, 0.0, 0.0);
+        for g in fading {
+            let y = v / z * g;
+            let (l, r) = (y.ln_1p(), y / (1.0 + y));
+            let e = (back_off + self.demand - c * l).exp() / fading.len() as f64;
+            mean += e;
+            mean_z += e * c * (l - r);
+            mean_v += e * c * r;
+        }
+        UserSlopes {
+            loss: z * self.per_unit + lambda * (mean - 1.0),
+            by_ln_power: -lambda * mean_v,
+            by_ln_bandwidth: z * self.per_unit - lambda * (mean_z - 0.5 * back_off * mean),
+            by_multiplier: mean - 1.0,
+        }
+    }
+}
+
 /// Adds the gradient of one sample's loss by the parameters of the three networks (the multiplier's
 /// negated, so that all descend); returns the loss.
 pub(crate) fn add_gradient(
@@ -59,29 +108,17 @@ pub(crate) fn add_gradient(
         networks.multiplier.forward(parameters[2], sample.x, &[], multiplier_tape).to_vec();
     let size = shares.len();
     let draws = sample.fading.len() / size;
-    let (kappa, quantile) = (qos.kappa(), qos.service().decoding_quantile());
-    let demand = qos.theta() * qos.effective_bandwidth();
-    let per_unit = 1.0 / (unit_hz * qos.ln_uses_scale().exp());
+    let terms = LossTerms::new(qos, unit_hz);
     let mut slopes = [vec![0.0; size], vec![0.0; size], vec![0.0; size]];
     let mut loss = 0.0;
     for user in 0..size {
         let (z, lambda) = (uses[user], multipliers[user]);
-        let snr = sample.energy[user] * shares[user] / z;
-        let back_off = kappa * quantile * z.sqrt();
-        let c = kappa * z;
-        let (mut mean, mut mean_z, mut mean_v) = (0.0, 0.0, 0.0);
-        for g in &sample.fading[user * draws..(user + 1) * draws] {
-            let y = snr * g;
-            let (l, r) = (y.ln_1p(), y / (1.0 + y));
-            let e = (back_off + demand - c * l).exp() / draws as f64;
-            mean += e;
-            mean_z += e * c * (l - r);
-            mean_v += e * c * r;
-        }
-        loss += z * per_unit + lambda * (mean - 1.0);
-        slopes[0][user] = -lambda * mean_v / shares[user].max(f64::MIN_POSITIVE);
-        slopes[1][user] = per_unit - lambda * (mean_z - 0.5 * back_off * mean) / z;
-        slopes[2][user] = 1.0 - mean;
+        let fading = &sample.fading[user * draws..(user + 1) * draws];
+        let slope = terms.user(sample.energy[user] * shares[user], z, lambda, fading);
+        loss += slope.loss;
+        slopes[0][user] = slope.by_ln_power / shares[user].max(f64::MIN_POSITIVE);
+        slopes[1][user] = slope.by_ln_bandwidth / z;
+        slopes[2][user] = -slope.by_multiplier;
     }
     let [power, bandwidth, multiplier] = gradients;
     networks.power.backward(parameters[0], power_tape, &slopes[0], power);

@@ -1,0 +1,524 @@
+//! `anyk reproduce`.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyk::evaluation::{TestSet, law_for};
+use anyk::exchange::write_atomically;
+use anyk::network::BandwidthLaw;
+use anyk::paper::{
+    Entry, EntryResult, Measure, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES,
+    PaperRow, TEST_SEED, TEST_SIZES, paper_entries,
+};
+use anyk::training::{Method, PretrainSettings, measure_law};
+use anyk::{Config, System};
+use rayon::prelude::*;
+
+use crate::args::{PaperTable, ReproduceArgs};
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+use crate::report::{self, Chart, Series, Table};
+
+/// Cells of each size in the test set (paper, table I).
+const TEST_SAMPLES: u64 = 100;
+/// Sample counts that table IV tries, and the seed of the cells it chooses on: not the test set's.
+const SAMPLE_COUNTS: [usize; 10] = [20, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000];
+const SELECTION_SEED: u64 = 8;
+
+pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
+    let cannot = |what: &Path, error: std::io::Error| {
+        Failure::input(format!("{}: cannot write: {error}", what.display()))
+    };
+    let runs = args.trainings.unwrap_or(if args.full { 10 } else { 3 });
+    let mut lab = Lab::new(&args.out, runs, args.full)?;
+    let names: Vec<PaperTable> =
+        if args.names.is_empty() { PaperTable::ALL.to_vec() } else { args.names.clone() };
+    let mut tables = Vec::new();
+    let mut out = output::stdout();
+    for name in names {
+        let table = match name {
+            PaperTable::Table1 => table1(&lab),
+            PaperTable::Table2 => table2(&lab),
+            PaperTable::Table3 => table3(&mut lab)?,
+            PaperTable::Table4 => table4(&mut lab)?,
+            PaperTable::Table5 => table5(&mut lab)?,
+            PaperTable::Table6 => table6(&mut lab)?,
+        };
+        report::write_table(&args.out, &table).map_err(|error| cannot(&args.out, error))?;
+        writeln!(out, "{}\n", table.title)?;
+        let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+        writeln!(out, "{}", output::table(&columns, table.rows.iter().cloned()))?;
+        writeln!(out, "{}\n", table.note)?;
+        out.flush()?;
+        tables.push(table);
+    }
+    let subtitle = format!(
+        "anyk {} · {runs} trainings for each entry{} · test set: {TEST_SAMPLES} cells of each size, \
+         seed {TEST_SEED}",
+        env!("CARGO_PKG_VERSION"),
+        if args.full { ", second worst of ten" } else { ", the worst" },
+    );
+    let title =
+        "Size Generalization for Resource Allocation with Graph Neural Networks, reproduced";
+    report::write_report(&args.out, title, &subtitle, &tables)
+        .map_err(|error| cannot(&args.out, error))?;
+    writeln!(out, "written to {}", args.out.join("report.html").display())?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Trains and measures, remembering what was done: in memory and in `DIR/cache`, so that an
+/// interrupted reproduction continues where it stopped.
+struct Lab {
+    system: System,
+    pretraining: PretrainSettings,
+    runs: u64,
+    full: bool,
+    cache: PathBuf,
+    laws: HashMap<u64, BandwidthLaw>,
+    test: TestSet,
+    selection: TestSet,
+}
+
+impl Lab {
+    fn new(out: &Path, runs: u64, full: bool) -> Result<Self, Failure> {
+        let system = Config::default().validate()?;
+        let cache = out.join("cache");
+        fs::create_dir_all(&cache).map_err(|error| {
+            Failure::input(format!("{}: cannot make: {error}", cache.display()))
+        })?;
+        let test = TestSet::draw(&system, &TEST_SIZES, TEST_SAMPLES, TEST_SEED)?;
+        let selection = TestSet::draw(&system, &TEST_SIZES, TEST_SAMPLES, SELECTION_SEED)?;
+        let pretraining = PretrainSettings::default();
+        Ok(Self { system, pretraining, runs, full, cache, laws: HashMap::new(), test, selection })
+    }
+
+    /// The outer function for an `ε_D`: pre-trained once, shared by all trainings.
+    fn prepare_law(&mut self, entry: &Entry) -> Result<(), Failure> {
+        let key = entry.settings.epsilon_d.to_bits();
+        if entry.settings.method != Method::PGnn || self.laws.contains_key(&key) {
+            return Ok(());
+        }
+        let progress = Progress::new("pre-training, epochs", self.pretraining.epochs as u64);
+        let settings = entry.settings_of_run(0);
+        let law = law_for(&self.system, &settings, &self.pretraining, || progress.step())?;
+        progress.finish();
+        if let Some(law) = law {
+            self.laws.insert(key, law);
+        }
+        Ok(())
+    }
+
+    /// All trainings of an entry on the test set (or on the cells for choosing).
+    fn results(&mut self, entry: &Entry, choosing: bool) -> Result<EntryResult, Failure> {
+        let key = |run: u64| -> Result<PathBuf, Failure> {
+            let version = env!("CARGO_PKG_VERSION");
+            let settings = (version, &self.pretraining, entry.settings_of_run(run), choosing);
+            let text = serde_json::to_string(&settings)?;
+            Ok(self.cache.join(format!("{:016x}.json", fingerprint(&text))))
+        };
+        let files: Vec<PathBuf> = (0..self.runs).map(key).collect::<Result<_, _>>()?;
+        let known = |file: &PathBuf| -> Option<Measure> {
+            serde_json::from_slice(&fs::read(file).ok()?).ok()
+        };
+        let mut runs: Vec<Option<Measure>> = files.iter().map(known).collect();
+        if runs.iter().any(Option::is_none) {
+            self.prepare_law(entry)?;
+            let law = self.laws.get(&entry.settings.epsilon_d.to_bits());
+            let law = law.filter(|_| entry.settings.method == Method::PGnn);
+            let test = if choosing { &self.selection } else { &self.test };
+            let progress = Progress::new("trainings", self.runs);
+            let measured: Vec<(usize, Measure)> = (0..runs.len())
+                .into_par_iter()
+                .filter(|&run| runs[run].is_none())
+                .map(|run| {
+                    let number = run as u64;
+                    let measure =
+                        entry.measure(&self.system, number, &self.pretraining, law, test)?;
+                    let bytes = serde_json::to_vec(&measure)?;
+                    write_atomically(&files[run], &bytes)?;
+                    progress.step();
+                    Ok((run, measure))
+                })
+                .collect::<Result<_, Failure>>()?;
+            progress.finish();
+            for (run, measure) in measured {
+                runs[run] = Some(measure);
+            }
+        }
+        Ok(EntryResult { entry: entry.clone(), runs: runs.into_iter().flatten().collect() })
+    }
+
+    /// What is shown of several trainings.
+    fn rule(&self) -> &'static str {
+        if self.runs >= 10 { "second worst of ten trainings" } else { "worst of the trainings" }
+    }
+}
+
+/// FNV-1a: names a cache file.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn strings<const N: usize>(row: [&str; N]) -> Vec<String> {
+    row.map(str::to_owned).to_vec()
+}
+
+fn table1(lab: &Lab) -> Table {
+    let rows = vec![
+        strings(["training", "[10]", "2000", "2000", "2000"]),
+        strings(["validation", "[10]", "200", "200", "200"]),
+        strings(["test", "[1, 2, 5, 10, 50, 100, 200]", "100", "700", "700"]),
+        vec![
+            "pre-training".into(),
+            format!("[1, …, {}]", lab.pretraining.max_size),
+            lab.pretraining.samples_per_size.to_string(),
+            (lab.pretraining.max_size * lab.pretraining.samples_per_size).to_string(),
+            "4000".into(),
+        ],
+    ];
+    Table {
+        name: "table1".into(),
+        title: "Table I: data sets".into(),
+        note: format!(
+            "As used for P-GNN. The test set (seed {TEST_SEED}) was fixed before the first training, and \
+             no choice was made on it."
+        ),
+        columns: strings(["set", "sizes K", "samples for each K", "total", "paper's total"]),
+        rows,
+        chart: None,
+    }
+}
+
+fn table2(lab: &Lab) -> Table {
+    let p = paper_entries(true);
+    let recipe = &p[0].settings.recipe;
+    let fnn = &p[3].settings.recipe;
+    let steps = |steps: Option<u64>| steps.map_or("–".to_owned(), |steps| steps.to_string());
+    let row = |name: &str, gnn: String, law: String, fnn: String, paper: &str| {
+        vec![name.to_owned(), gnn, law, fnn, paper.to_owned()]
+    };
+    let hidden = format!("{:?}", lab.pretraining.shape.hidden);
+    let rows = vec![
+        row(
+            "hidden layers",
+            "[4] for each user".into(),
+            hidden,
+            "[300]".into(),
+            "[4K]; [200, 100, 100, 50]; [300]",
+        ),
+        row(
+            "hidden activation",
+            "leaky ReLU".into(),
+            "leaky ReLU".into(),
+            "leaky ReLU".into(),
+            "leaky ReLU",
+        ),
+        row(
+            "output",
+            "softmax, softplus".into(),
+            "softplus".into(),
+            "softmax, softplus".into(),
+            "the same",
+        ),
+        row(
+            "optimizer",
+            format!("{:?}", recipe.update),
+            "Adam".into(),
+            format!("{:?}", fnn.update),
+            "gradient steps",
+        ),
+        row(
+            "learning rate",
+            format!("{:?}", recipe.rate),
+            format!("{} to 0, cosine", lab.pretraining.rate),
+            format!("{:?}", fnn.rate),
+            "0.01/(1+0.01t); 0.01/(1+0.001t); 0.001/(1+0.001t)",
+        ),
+        row(
+            "batch",
+            recipe.batch.to_string(),
+            lab.pretraining.batch.to_string(),
+            fnn.batch.to_string(),
+            "10; 100; 100",
+        ),
+        row(
+            "length",
+            format!("{} steps", steps(recipe.steps)),
+            format!("{} epochs", lab.pretraining.epochs),
+            format!("{} steps", steps(fnn.steps)),
+            "5000 epochs; 2500 epochs; –",
+        ),
+        row(
+            "fading states in a step",
+            format!("{} of {}", recipe.draws, recipe.stored_draws),
+            "quadrature".into(),
+            format!("{} of {}", fnn.draws, fnn.stored_draws),
+            "1",
+        ),
+    ];
+    Table {
+        name: "table2".into(),
+        title: "Table II: hyper-parameters, as used (preset fast)".into(),
+        note: "The paper's own are the preset `paper` of `anyk train`. For training cells of more than 50 \
+               users the fast preset takes batches of 5, 20,000 steps and 4 of 16 fading states."
+            .into(),
+        columns: strings(["", "GNNs", "B^v", "FNN", "paper: GNNs; B^v; FNN"]),
+        rows,
+        chart: None,
+    }
+}
+
+/// Columns of tables III and VI: for each size the availability and the bandwidth, ours and the
+/// paper's, and the deviation.
+fn size_rows(label: &str, result: &EntryResult, paper: &PaperRow) -> Vec<Vec<String>> {
+    TEST_SIZES
+        .iter()
+        .zip(paper.figures)
+        .map(|(&size, (paper_a, paper_w))| {
+            let [(worst, best), (least, most)] = result.spread(size);
+            let w = result.bandwidth_mhz(size);
+            vec![
+                label.to_owned(),
+                size.to_string(),
+                format!("{:.2}", result.availability(size)),
+                format!("{paper_a:.2}"),
+                format!("{w:.4}"),
+                format!("{paper_w:.2}"),
+                format!("{:+.2}", 100.0 * (w / paper_w - 1.0)),
+                format!("{:+.2}", result.gap_percent(size)),
+                format!("{worst:.3}–{best:.3}"),
+                format!("{least:+.2} to {most:+.2}"),
+            ]
+        })
+        .collect()
+}
+
+const SIZE_COLUMNS: [&str; 9] = [
+    "K",
+    "A_K",
+    "paper",
+    "W_K (MHz)",
+    "paper",
+    "deviation (%)",
+    "over optimum (%)",
+    "A_K, all",
+    "over optimum, all (%)",
+];
+
+fn size_columns(first: &str) -> Vec<String> {
+    let mut columns = vec![first.to_owned()];
+    columns.extend(SIZE_COLUMNS.map(str::to_owned));
+    columns
+}
+
+fn points(value: impl Fn(usize) -> f64) -> Vec<(f64, f64)> {
+    TEST_SIZES.iter().map(|&size| (size as f64, value(size))).collect()
+}
+
+fn series(label: String, points: Vec<(f64, f64)>, dashed: bool) -> Series {
+    Series { label, points, dashed, ..Series::default() }
+}
+
+fn table3(lab: &mut Lab) -> Result<Table, Failure> {
+    let (mut rows, mut measured, mut printed) = (vec![], vec![], vec![]);
+    for (epsilon_d, paper) in &PAPER_EPSILON {
+        let result = lab.results(&Entry::p_gnn(10, 2000, *epsilon_d), false)?;
+        rows.extend(size_rows(paper.label, &result, paper));
+        let label = format!("ε_D = {}", paper.label);
+        measured.push(series(label.clone(), points(|size| result.availability(size)), false));
+        let figures: HashMap<usize, f64> =
+            TEST_SIZES.iter().copied().zip(paper.figures.map(|figure| figure.0)).collect();
+        printed.push(series(format!("{label}, paper"), points(|size| figures[&size]), true));
+    }
+    let errors = match lab.laws.get(&6e-6f64.to_bits()) {
+        Some(law) => {
+            let error = measure_law(&lab.system, 6e-6, law, &lab.pretraining, SELECTION_SEED)
+                .map_err(Failure::input)?;
+            format!(
+                " The outer function B^v at ε_D = 6e-6 is off by {:.2} % on average, {:.2} % at the 99th \
+                 percentile and {:.2} % at most, on 4,000 held-out (α, K).",
+                100.0 * error.mean,
+                100.0 * error.percentile_99,
+                100.0 * error.max
+            )
+        }
+        None => String::new(),
+    };
+    Ok(Table {
+        name: "table3".into(),
+        title: "Table III: P-GNN trained at K = 10 for different ε_D".into(),
+        note: format!(
+            "Each figure is the {}. A stricter ε_D buys availability for a little bandwidth, as in the \
+             paper. W_1 and W_2 of the paper are printed with two digits, and its cells are not ours: \
+             compare the gap to the optimum of the same cells.{errors}",
+            lab.rule()
+        ),
+        columns: size_columns("ε_D"),
+        rows,
+        chart: Some(Chart {
+            title: "Availability over the number of users".into(),
+            x_label: "users K".into(),
+            y_label: "availability".into(),
+            log_x: true,
+            log_y: false,
+            series: measured.into_iter().chain(printed).collect(),
+        }),
+    })
+}
+
+fn table4(lab: &mut Lab) -> Result<Table, Failure> {
+    let mut rows = Vec::new();
+    let (mut ours, mut theirs) = (vec![], vec![]);
+    for (size, paper_samples, paper_seconds) in PAPER_SMALL_K {
+        // Ascending; the first count that holds on the cells for choosing is measured on the test
+        // set.
+        let mut found = None;
+        for samples in SAMPLE_COUNTS {
+            let entry = Entry::p_gnn(size, samples, 6e-6);
+            if lab.results(&entry, true)?.is_available() {
+                found = Some(entry);
+                break;
+            }
+        }
+        let entry = found.clone().unwrap_or_else(|| Entry::p_gnn(size, paper_samples, 6e-6));
+        let result = lab.results(&entry, false)?;
+        let worst = TEST_SIZES
+            .map(|size| (result.availability(size), size))
+            .into_iter()
+            .fold((f64::INFINITY, 0), |worst, next| if next.0 < worst.0 { next } else { worst });
+        if found.is_some() {
+            ours.push((size as f64, entry.settings.samples as f64));
+        }
+        theirs.push((size as f64, paper_samples as f64));
+        rows.push(vec![
+            size.to_string(),
+            found.map_or("none tried".to_owned(), |entry| entry.settings.samples.to_string()),
+            paper_samples.to_string(),
+            format!("{:.2}", result.seconds()),
+            format!("{paper_seconds:.2}"),
+            format!("{:.3} at K = {}", worst.0, worst.1),
+            format!("{:+.2}", result.gap_percent(200)),
+        ]);
+    }
+    Ok(Table {
+        name: "table4".into(),
+        title: "Table IV: small training sizes, ε_D = 6e-6".into(),
+        note: format!(
+            "Smallest number of samples, of {SAMPLE_COUNTS:?}, whose availability is 1.00 at every size \
+             ({}), chosen on cells of their own (seed {SELECTION_SEED}) and measured on the test set. A \
+             sample of ours has 64 fading states, one of the paper's has one.",
+            lab.rule()
+        ),
+        columns: strings([
+            "training K",
+            "samples",
+            "paper",
+            "seconds",
+            "paper",
+            "lowest A_K, test",
+            "over optimum, K = 200 (%)",
+        ]),
+        rows,
+        chart: Some(Chart {
+            title: "Samples for availability 1.00 at every size".into(),
+            x_label: "users K in the training samples".into(),
+            y_label: "training samples".into(),
+            log_x: false,
+            log_y: true,
+            series: vec![series("AnyK".into(), ours, false), series("paper".into(), theirs, true)],
+        }),
+    })
+}
+
+fn table5(lab: &mut Lab) -> Result<Table, Failure> {
+    let mut rows = Vec::new();
+    let entries = paper_entries(lab.full);
+    for (entry, (label, epsilon_d, train_k, samples, seconds)) in entries.iter().zip(PAPER_TIMES) {
+        let result = lab.results(entry, false)?;
+        rows.push(vec![
+            label.to_owned(),
+            format!("{epsilon_d:e}"),
+            train_k.to_string(),
+            entry.settings.samples.to_string(),
+            samples.to_string(),
+            entry.settings.steps().to_string(),
+            format!("{:.2}", result.seconds()),
+            format!("{seconds:.2}"),
+            format!("{:.0}", seconds / result.seconds()),
+        ]);
+    }
+    Ok(Table {
+        name: "table5".into(),
+        title: "Table V: samples and training time".into(),
+        note: format!(
+            "Mean seconds of one training on one core, without the pre-training of B^v. {}",
+            fnn_note(lab)
+        ),
+        columns: strings([
+            "method",
+            "ε_D",
+            "training K",
+            "samples",
+            "paper",
+            "steps",
+            "seconds",
+            "paper",
+            "times faster",
+        ]),
+        rows,
+        chart: None,
+    })
+}
+
+fn fnn_note(lab: &Lab) -> String {
+    if lab.full {
+        "The FNN has the paper's 100,000 samples.".to_owned()
+    } else {
+        let samples = paper_entries(false)[3].settings.samples;
+        format!(
+            "The FNN is on a reduced budget of {samples} samples; `--full` gives it all 100,000."
+        )
+    }
+}
+
+fn table6(lab: &mut Lab) -> Result<Table, Failure> {
+    let (mut rows, mut measured, mut printed) = (vec![], vec![], vec![]);
+    for (entry, paper) in paper_entries(lab.full).iter().zip(&PAPER_COMPARISON) {
+        let result = lab.results(entry, false)?;
+        rows.extend(size_rows(paper.label, &result, paper));
+        let per_user = |size: usize| result.bandwidth_mhz(size) / size as f64;
+        measured.push(series(paper.label.to_owned(), points(per_user), false));
+        let figures: Vec<(f64, f64)> = TEST_SIZES
+            .iter()
+            .zip(paper.figures)
+            .map(|(&size, figure)| (size as f64, figure.1 / size as f64))
+            .collect();
+        printed.push(series(format!("{}, paper", paper.label), figures, true));
+    }
+    Ok(Table {
+        name: "table6".into(),
+        title: "Table VI: the methods compared".into(),
+        note: format!(
+            "Each figure is the {}. Only P-GNN follows the optimum's growth with K. {}",
+            lab.rule(),
+            fnn_note(lab)
+        ),
+        columns: size_columns("method"),
+        rows,
+        chart: Some(Chart {
+            title: "Bandwidth of a user over the number of users".into(),
+            x_label: "users K".into(),
+            y_label: "W_K / K (MHz)".into(),
+            log_x: true,
+            log_y: true,
+            series: measured.into_iter().chain(printed).collect(),
+        }),
+    })
+}

@@ -1,0 +1,189 @@
+//! The report as a whole: what is escaped, what is written, and numbers no chart should fear.
+
+use std::fs;
+
+use super::{Chart, Series, Table, svg, write_report, write_table};
+
+/// The user counts of the sample.
+const USERS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 200.0];
+
+/// A table of four settings over the number of users, with the paper's curve beside each of ours.
+fn sample() -> Table {
+    let series = |setting: usize, dashed: bool| {
+        let scale = 0.4 * f64::from(u8::try_from(setting).unwrap());
+        let factor = if dashed { 1.15 } else { 1.0 };
+        let gap = USERS.map(|users| factor * scale * (1.0 + (users / 40.0).sqrt()));
+        Series {
+            label: format!("setting {setting}, {}", if dashed { "paper" } else { "measured" }),
+            points: USERS.into_iter().zip(gap).collect(),
+            dashed,
+            lower: (!dashed).then(|| gap.map(|gap| 0.9 * gap).to_vec()),
+            upper: (!dashed).then(|| gap.map(|gap| 1.1 * gap).to_vec()),
+        }
+    };
+    let head =
+        |setting: usize| [format!("availability {setting} (%)"), format!("W {setting} (MHz)")];
+    let row = |users: f64| {
+        let cells = (1..=4).flat_map(move |s: u8| {
+            let s = f64::from(s);
+            [format!("{:.2}", 100.0 - 0.01 * users / s), format!("{:.3}", 0.11 * users * s)]
+        });
+        std::iter::once(users.to_string()).chain(cells).collect()
+    };
+    Table {
+        name: "table3".into(),
+        title: "Table III: availability and bandwidth over the number of users".into(),
+        note: "Trained at K = 200, tested at smaller K. 1000 channel draws each.".into(),
+        columns: std::iter::once("K".to_owned()).chain((1..=4).flat_map(head)).collect(),
+        rows: USERS.map(row).to_vec(),
+        chart: Some(Chart {
+            title: "Bandwidth above the optimum".into(),
+            x_label: "number of users K".into(),
+            y_label: "gap to the optimum (%)".into(),
+            log_x: true,
+            log_y: false,
+            series: (1..=4).flat_map(|s| [series(s, false), series(s, true)]).collect(),
+        }),
+    }
+}
+
+/// Checks that every tag of an XML text is closed in its order and that no text breaks out.
+fn assert_balanced(xml: &str) {
+    let mut open = Vec::new();
+    let mut rest = xml;
+    while let Some((before, after)) = rest.split_once('<') {
+        assert!(!before.contains('>') || before.ends_with('\n'), "a stray > in {before:?}");
+        let (tag, next) = after.split_once('>').expect("a tag that ends");
+        assert_eq!(tag.matches('"').count() % 2, 0, "quotes in <{tag}>");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "closing </{name}>");
+        } else if !tag.starts_with('!') && !tag.ends_with('/') {
+            open.push(tag.split_whitespace().next().expect("a tag with a name"));
+        }
+        rest = next;
+    }
+    assert!(open.is_empty(), "left open: {open:?}");
+}
+
+#[test]
+fn svg_is_well_formed_and_repeatable() {
+    let chart = sample().chart.unwrap();
+    let text = svg(&chart);
+    assert!(text.starts_with("<svg viewBox=\"0 0 720 "));
+    assert_balanced(&text);
+    assert_eq!(text, svg(&chart), "the text depends on nothing but the chart");
+    for tick in ["1", "2", "5", "10", "20", "50", "100", "200"] {
+        assert!(text.contains(&format!(">{tick}</text>")), "tick {tick}");
+    }
+}
+
+#[test]
+fn text_is_escaped_everywhere() {
+    let hostile = "<script>alert(\"1\")</script> & 'x' | $a$ $b$ \u{1}\n#";
+    let mut table = sample();
+    table.title = hostile.into();
+    table.note = hostile.into();
+    table.columns[1] = hostile.into();
+    table.rows[0][0] = hostile.into();
+    let chart = table.chart.as_mut().unwrap();
+    chart.title = hostile.into();
+    chart.x_label = hostile.into();
+    chart.y_label = hostile.into();
+    chart.series[0].label = hostile.into();
+    let picture = svg(chart);
+    assert_balanced(&picture);
+    assert!(picture.contains("$a$ $b$"), "dollar signs are no formula");
+
+    let page = super::html::page(hostile, hostile, std::slice::from_ref(&table));
+    assert!(!page.contains("<script") && !page.contains('\u{1}'));
+    assert!(page.contains("&lt;script&gt;alert(&quot;1&quot;)"));
+
+    let markdown = super::files::markdown(&table);
+    assert!(!markdown.replace("\\<", "").contains('<'));
+    let unescaped = |line: &str| line.matches('|').count() - line.matches("\\|").count();
+    for line in markdown.lines().filter(|line| line.starts_with('|')) {
+        assert_eq!(unescaped(line), table.columns.len() + 1, "{line}");
+    }
+}
+
+#[test]
+fn hostile_numbers_are_drawn_or_dropped() {
+    let values = [0.0, -1.0, 1e-320, 1e-12, 3.0, 3.0, 1e300, f64::MAX, f64::NAN, f64::INFINITY];
+    let mut all: Vec<Vec<(f64, f64)>> =
+        values.iter().flat_map(|&x| values.map(|y| vec![(x, y)])).collect();
+    all.push(all.concat());
+    all.push(Vec::new());
+    all.push((0..40).map(|i| (f64::from(i), f64::from(i))).collect());
+    for points in all {
+        for (log_x, log_y) in [(false, false), (true, false), (false, true), (true, true)] {
+            let bound = |value: f64| Some(vec![value; points.len().saturating_sub(1)]);
+            let series = [
+                Series { points: points.clone(), lower: bound(-2.0), ..Series::default() },
+                Series { points: points.clone(), upper: bound(f64::NAN), ..Series::default() },
+                Series { upper: bound(f64::INFINITY), ..Series::default() },
+            ];
+            let chart = Chart { log_x, log_y, series: series.to_vec(), ..Chart::default() };
+            let text = svg(&chart);
+            assert_balanced(&text);
+            assert!(!text.contains("NaN") && !text.contains("inf"), "{points:?}");
+            assert!(text.len() < 60_000, "{} bytes for {points:?}", text.len());
+        }
+    }
+    assert!(svg(&Chart::default()).contains("no data"));
+}
+
+#[test]
+fn files_are_written_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("new/folder");
+    let mut plain = sample();
+    (plain.name, plain.chart) = ("table4".into(), None);
+    for table in [&sample(), &plain, &sample()] {
+        write_table(&dir, table).unwrap();
+    }
+    write_report(&dir, "Title", "Subtitle", &[sample(), plain]).unwrap();
+    let mut names: Vec<_> = fs::read_dir(&dir).unwrap().map(|f| f.unwrap().file_name()).collect();
+    names.sort();
+    let expected =
+        ["report.html", "table3.csv", "table3.md", "table3.svg", "table4.csv", "table4.md"];
+    assert_eq!(names, expected, "and no temporary file is left");
+
+    let page = fs::read_to_string(dir.join("report.html")).unwrap();
+    assert_eq!(page.matches("<svg ").count(), 1);
+    assert!(page.contains("<a href=\"#table4\">") && page.contains("<section id=\"table4\">"));
+    // The name of the SVG format is the only address in the page.
+    assert_eq!(page.matches("http").count(), page.matches("http://www.w3.org/2000/svg").count());
+}
+
+#[test]
+fn names_stay_in_the_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["", "..", ".hidden", "a/b", "a\\b", "a b", "a\"b"] {
+        let table = Table { name: name.into(), ..sample() };
+        assert!(write_table(dir.path(), &table).is_err(), "{name:?}");
+        assert!(write_report(dir.path(), "", "", &[table]).is_err(), "{name:?}");
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn csv_comes_back_as_it_went() {
+    let table = Table {
+        name: "t".into(),
+        columns: vec!["a, b".into(), "c \"d\"".into(), "e".into()],
+        rows: vec![
+            vec!["1\n2".into(), "x,y".into(), "\"".into()],
+            vec!["short".into()],
+            vec![String::new(), String::new(), String::new()],
+        ],
+        ..Table::default()
+    };
+    let bytes = super::files::csv(&table).unwrap();
+    let mut reader = csv::Reader::from_reader(bytes.as_slice());
+    assert_eq!(reader.headers().unwrap(), table.columns);
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(rows[0], table.rows[0]);
+    assert_eq!(rows[1], vec!["short", "", ""]);
+    assert_eq!(rows[2], table.rows[2]);
+    assert!(super::files::csv(&Table::default()).unwrap().is_empty());
+}

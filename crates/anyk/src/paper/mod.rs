@@ -1,0 +1,9 @@
+//! The paper's tables: what it trained, what it printed, and the same measured here.
+
+mod entry;
+mod figures;
+
+pub use entry::{Entry, EntryResult, Measure, TEST_SEED, TEST_SIZES, second_worst};
+pub use figures::{
+    PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow, paper_entries,
+};
