@@ -286,12 +286,16 @@ pub(crate) struct SweepArgs {
 
 /// Measure the speed of this program on this machine
 ///
-/// Single-threaded; each figure is the median over repeated runs.
+/// Single-threaded; each figure is the median over repeated runs. `cargo xtask compare` runs what one
+/// would write in Python beside it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
   anyk bench --json")]
 pub(crate) struct BenchArgs {
+    /// Instead, write a training step and an allocation, inputs and outputs, to a JSON file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export: Option<PathBuf>,
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub(crate) json: bool,

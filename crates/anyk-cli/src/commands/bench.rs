@@ -2,12 +2,18 @@
 
 use std::hint::black_box;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyk::channel::sample_distances_m;
-use anyk::problem::Urllc;
+use anyk::evaluation::{finish, law_for};
+use anyk::exchange::write_atomically;
+use anyk::paper::Entry;
+use anyk::policy::LearnedPolicy;
+use anyk::problem::{Allocation, Urllc};
 use anyk::solver::{BandwidthTable, Solution, UrllcSolver};
+use anyk::training::{PretrainSettings, Recipe, Trainer};
 use anyk::{Config, System};
 use serde::Serialize;
 
@@ -34,12 +40,24 @@ struct Figures {
     bandwidth_exact_ns: f64,
     /// Achieved packet loss of one user.
     packet_loss_ns: f64,
+    /// One step of Algorithm 1: batch 10, K = 10, three networks of 21 parameters, one fading state.
+    train_step_us: f64,
+    /// One allocation by P-GNN, the outer function compiled for the size.
+    allocate_us_k200: f64,
+    allocate_us_k10000: f64,
+    allocate_us_k1000000: f64,
+    /// Growth from 10,000 to 1,000,000 users; 100 would be linear.
+    allocate_growth_k10000_to_k1000000: f64,
 }
 
-const STEPS: u64 = 9;
+const STEPS: u64 = 13;
 
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
     let system = Config::default().validate()?;
+    if let Some(path) = &args.export {
+        export(&system, path)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let progress = Progress::new("measurements", STEPS);
     let figures = measure(&system, &progress)?;
     progress.finish();
@@ -58,6 +76,11 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
             ("b(u), table", figures.bandwidth_table_ns, "ns"),
             ("b(u), exact", figures.bandwidth_exact_ns, "ns"),
             ("packet loss of one user", figures.packet_loss_ns, "ns"),
+            ("training step, batch 10, K = 10", figures.train_step_us, "µs"),
+            ("allocate, P-GNN, K = 200", figures.allocate_us_k200, "µs"),
+            ("allocate, P-GNN, K = 10,000", figures.allocate_us_k10000, "µs"),
+            ("allocate, P-GNN, K = 1,000,000", figures.allocate_us_k1000000, "µs"),
+            ("growth, K = 10,000 to 1,000,000", figures.allocate_growth_k10000_to_k1000000, "×"),
         ]
         .map(|(what, value, unit)| vec![what.to_owned(), format!("{value:.2}"), unit.to_owned()]);
         writeln!(out, "{}", output::table(&["one thread, median", "", ""], rows))?;
@@ -111,6 +134,21 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
         * median_seconds(progress, || {
             received.iter().map(|&u| qos.packet_loss(black_box(u), 2e5)).sum::<f64>()
         });
+    let (mut trainer, policy) = learned(system)?;
+    // A hundred steps to a call: a single one is near the clock's own cost.
+    let train_step_us =
+        1e4 * median_seconds(progress, || (0..100).map(|_| trainer.step()).sum::<f32>());
+    let allocate_us = |size: usize| -> Result<f64, Failure> {
+        let gains: Vec<f64> = sample_distances_m(&system.road(), 1, size, 0)
+            .into_iter()
+            .map(|distance_m| system.path_loss().gain(distance_m))
+            .collect();
+        let mut sized = policy.at_size(size).map_err(Failure::input)?;
+        let mut allocation = Allocation::default();
+        Ok(1e6 * median_seconds(progress, || sized.allocate(black_box(&gains), &mut allocation)))
+    };
+    let (allocate_us_k200, allocate_us_k10000) = (allocate_us(200)?, allocate_us(10_000)?);
+    let allocate_us_k1000000 = allocate_us(1_000_000)?;
     Ok(Figures {
         solve_us_k10,
         solve_us_k200,
@@ -122,7 +160,54 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
         bandwidth_table_ns,
         bandwidth_exact_ns,
         packet_loss_ns,
+        train_step_us,
+        allocate_us_k200,
+        allocate_us_k10000,
+        allocate_us_k1000000,
+        allocate_growth_k10000_to_k1000000: allocate_us_k1000000 / allocate_us_k10000,
     })
+}
+
+/// The paper's P-GNN at the start of its training, with an outer function of the right shape: what it
+/// has learned does not change how long it takes.
+fn learned(system: &System) -> Result<(Trainer, LearnedPolicy), Failure> {
+    let mut entry = Entry::p_gnn(10, 2000, 6e-6);
+    entry.settings.recipe = Recipe { stored_draws: 1, draws: 1, ..Recipe::fast(10) };
+    let pretraining = PretrainSettings { epochs: 4, ..PretrainSettings::default() };
+    let law = law_for(system, &entry.settings, &pretraining, || ())?;
+    let trainer = Trainer::new(system, &entry.settings, law.as_ref())?;
+    let policy = finish(system, &trainer, &pretraining, law.as_ref())?;
+    Ok((trainer, policy))
+}
+
+/// Writes one training step and one allocation, inputs and outputs, as JSON: for bench/.
+fn export(system: &System, path: &Path) -> Result<(), Failure> {
+    let (mut trainer, policy) = learned(system)?;
+    // Away from the start, where many gradients are 0.
+    trainer.advance(2000)?;
+    let step = trainer.record_step();
+    let gains: Vec<f64> = sample_distances_m(&system.road(), 1, 200, 0)
+        .into_iter()
+        .map(|distance_m| system.path_loss().gain(distance_m))
+        .collect();
+    let mut allocation = Allocation::default();
+    policy.at_size(200).map_err(Failure::input)?.allocate(&gains, &mut allocation);
+    let export = serde_json::json!({
+        "step": step,
+        "allocation": {
+            "max_power_w": system.max_power_w(),
+            "gains": gains,
+            "power_parameters": policy.power_parameters(),
+            "bandwidth_parameters": policy.bandwidth_parameters(),
+            "law_hidden": policy.record().law.as_ref().map(|law| &law.hidden),
+            "law_parameters": policy.law().map(|law| law.parameters()),
+            "power_w": allocation.power_w,
+            "bandwidth_hz": allocation.bandwidth_hz,
+        },
+    });
+    let bytes = serde_json::to_vec(&export)?;
+    write_atomically(path, &bytes)
+        .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display())))
 }
 
 /// Median time of a call, over as many calls as fit into half a second (five at least), after one

@@ -15,7 +15,7 @@ use crate::solver::RequiredBandwidth;
 use crate::training::dataset::{Pick, TrainingSet};
 use crate::training::engine::Engine;
 use crate::training::lagrangian::{BANDWIDTH, MULTIPLIER, POWER};
-use crate::training::{Adam, Recipe, Schedule, Update};
+use crate::training::{Adam, Recipe, Schedule, StepRecord, Update};
 
 /// What to train: the three methods that the paper compares (section V-C3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +104,8 @@ pub struct Trainer {
     order: Vec<(u32, Vec<Pick>)>,
     epoch: Option<u64>,
     unit_hz: f64,
+    qos: Qos,
+    mean_hz: f64,
 }
 
 /// Initializations tried before a training is given up.
@@ -188,6 +190,8 @@ impl Trainer {
             order: Vec::new(),
             epoch: None,
             unit_hz,
+            qos,
+            mean_hz,
         };
         trainer.restart(0);
         Ok(trainer)
@@ -286,6 +290,31 @@ impl Trainer {
         }
         self.state.step += 1;
         loss
+    }
+
+    /// Does one step with one fading state for each user, and says all that went in and came out.
+    pub fn record_step(&mut self) -> StepRecord {
+        self.shuffle(self.state.step / self.settings.steps_per_epoch());
+        let (set, picks) = self.order[0].clone();
+        let count = self.engine.parameter_count();
+        let rows = |values: &[f32]| values.chunks(count).map(<[f32]>::to_vec).collect();
+        let recipe = &self.settings.recipe;
+        let set = &self.sets[set as usize];
+        let before = self.state.parameters.clone();
+        let rate = recipe.rate.at(self.state.step, self.settings.steps());
+        let loss = self.engine.gradient(&before, set, &picks, 1, &mut self.gradient);
+        self.state.adam.descend(&mut self.state.parameters, &self.gradient, rate);
+        let (beta1, beta2) = recipe.betas();
+        StepRecord {
+            beta1,
+            beta2,
+            rate,
+            parameters: rows(&before),
+            gradient: rows(&self.gradient),
+            parameters_after: rows(&self.state.parameters),
+            loss,
+            ..StepRecord::new(&self.qos, self.mean_hz, set, &picks)
+        }
     }
 
     /// The order of one epoch, from the seed and the epoch's number alone: nothing to save.

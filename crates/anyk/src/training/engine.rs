@@ -100,7 +100,7 @@ impl Fused {
         gradient: &mut [f32],
     ) -> f32 {
         // Only the last batch of an epoch, or another size, has another shape.
-        if (self.samples, self.batch.size) != (picks.len(), set.size) {
+        if (self.samples, self.batch.size, self.batch.draws) != (picks.len(), set.size, draws) {
             self.batch = Batch::new(picks.len(), set.size, draws);
             self.samples = picks.len();
         }

@@ -4,6 +4,7 @@ mod adam;
 mod algorithm1;
 mod dataset;
 mod engine;
+mod export;
 mod fully_connected;
 mod lagrangian;
 pub(crate) mod lanes;
@@ -14,6 +15,7 @@ mod reference;
 pub use adam::Adam;
 pub(crate) use algorithm1::fnn_network;
 pub use algorithm1::{Method, TrainError, TrainSettings, TrainState, Trainer};
+pub use export::StepRecord;
 pub(crate) use fully_connected::fnn_input;
 pub use pretrain::{
     PretrainError, PretrainLoss, PretrainSettings, RelativeError, measure_law, pretrain_law,

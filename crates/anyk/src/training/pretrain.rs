@@ -137,7 +137,9 @@ pub fn pretrain_law(
                     PretrainLoss::Unsupervised => residual_square(&qos, &samples[index], output),
                 };
                 loss += value;
-                upstream.push(slope / batch.len() as f32);
+                // The law is steepest in K for the smallest cells, which are few among 1, …, 200.
+                let weight = 1.0 + 20.0 / samples[index].size as f32;
+                upstream.push(weight * slope / batch.len() as f32);
             }
             if !loss.is_finite() {
                 return Err(PretrainError::Diverged(step));
