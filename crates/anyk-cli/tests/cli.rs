@@ -334,7 +334,18 @@ fn a_reader_that_leaves_is_no_error() {
 fn help_has_an_example_everywhere() {
     let top = run(&["--help"], "");
     assert_eq!(top.code, 0);
-    for command in ["solve", "sample", "sweep", "bench", "config", "completions"] {
+    for command in [
+        "solve",
+        "train",
+        "evaluate",
+        "allocate",
+        "reproduce",
+        "sample",
+        "sweep",
+        "bench",
+        "config",
+        "completions",
+    ] {
         assert!(top.stdout.contains(command));
         let help = run(&[command, "--help"], "").stdout;
         assert!(help.contains("Example") && help.contains(&format!("anyk {command}")), "{help}");
@@ -349,7 +360,16 @@ fn help_has_an_example_everywhere() {
 fn bench_prints_the_promised_keys() {
     let outcome = run(&["bench", "--json"], "");
     let figures: Value = serde_json::from_str(&outcome.stdout).unwrap();
-    for key in ["solve_us_k200", "solve_us_k1000", "solve_us_k100000", "table_build_ms"] {
+    for key in [
+        "solve_us_k200",
+        "solve_us_k1000",
+        "solve_us_k100000",
+        "table_build_ms",
+        "train_step_us",
+        "allocate_us_k200",
+        "allocate_us_k10000",
+        "allocate_us_k1000000",
+    ] {
         assert!(figures[key].as_f64().unwrap() > 0.0, "{key}");
     }
 }
@@ -367,4 +387,110 @@ fn sweep_does_not_depend_on_threads() {
     let optimum = rows["sizes"][1]["optimum_mhz"]["mean"].as_f64().unwrap();
     let equal = rows["sizes"][1]["equal_power_mhz"]["mean"].as_f64().unwrap();
     assert!(optimum < equal && equal < 1.02 * optimum);
+}
+
+/// Train, evaluate, allocate: the files of one fit the next, and the learned answer stands beside the
+/// exact one.
+#[test]
+fn train_evaluate_allocate() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model.safetensors");
+    let model = model.to_str().unwrap();
+    let trained = run(&["train", "--samples", "500", "--seed", "1", "--out", model, "--json"], "");
+    assert_eq!(trained.code, 0, "{}", trained.stderr);
+    let report: Value = serde_json::from_str(&trained.stdout).unwrap();
+    assert!(report["availability"].as_f64().unwrap() > 0.99, "{report}");
+    assert!(!folder.path().join("model.safetensors.checkpoint").exists());
+    let evaluated = run(&["evaluate", model, "--k", "2,10,100", "--samples", "20", "--json"], "");
+    let evaluation: Value = serde_json::from_str(&evaluated.stdout).unwrap();
+    for size in evaluation["sizes"].as_array().unwrap() {
+        assert!(size["availability"].as_f64().unwrap() > 0.98, "{size}");
+        assert!((0.0..10.0).contains(&size["gap_percent"].as_f64().unwrap()), "{size}");
+        assert!(size["total_bandwidth_mhz"].as_f64() > size["optimum_mhz"].as_f64());
+    }
+    let allocated = run(&["allocate", model, "--input", "-", "--json"], FIVE);
+    let learned: Value = serde_json::from_str(&allocated.stdout).unwrap();
+    assert_eq!(learned["status"], "learned");
+    let exact = solve_json(FIVE, &[]);
+    let total = |answer: &Value| answer["total_bandwidth_hz"].as_f64().unwrap();
+    let gap = 1.0 - total(&exact) / total(&learned);
+    assert!((learned["duality_gap"].as_f64().unwrap() - gap).abs() < 1e-9);
+    assert_eq!(learned["users"][4]["id"], "edge");
+    assert!(run(&["allocate", model, "--input", "-"], FIVE).stdout.contains("learned: the QoS of"));
+    // Users of another class are not what it was trained for.
+    let other = r#"{"users":[{"id":"a","distance_m":60,"epsilon":1e-7}]}"#;
+    let refused = run(&["allocate", model, "--input", "-"], other);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("service class of its own"), "{}", refused.stderr);
+}
+
+#[test]
+fn models_that_are_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    fs::write(&path, b"not a model").unwrap();
+    let path = path.to_str().unwrap();
+    for args in [vec!["evaluate", path], vec!["allocate", path, "--input", "-"]] {
+        let outcome = run(&args, FIVE);
+        assert_eq!(outcome.code, 2);
+        assert!(outcome.stderr.contains("not an AnyK model"), "{}", outcome.stderr);
+    }
+    assert!(run(&["evaluate", "/no/such/model"], "").stderr.contains("cannot read"));
+    for (flag, value, words) in [
+        ("--epsilon-d", "0.5", "epsilon is 0.5"),
+        ("--samples", "0", "samples is 0"),
+        ("--train-k", "20000", "sizes from 1 to 10000"),
+    ] {
+        let outcome = run(&["train", "--method", "m-gnn", "--out", path, flag, value], "");
+        assert_eq!(outcome.code, 2, "{flag}");
+        assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+    }
+}
+
+/// Killed at any moment, the same command ends with the same model.
+#[test]
+#[cfg(unix)]
+fn training_survives_sigkill() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    let folder = tempfile::tempdir().unwrap();
+    let train = |out: &str| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("anyk"));
+        // A million steps: some seconds, and a checkpoint every two.
+        command
+            .args(["train", "--method", "m-gnn", "--preset", "paper", "--seed", "5", "--out", out]);
+        command.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    assert!(train("whole.safetensors").status().unwrap().success());
+    let checkpoint = folder.path().join("killed.safetensors.checkpoint");
+    let mut child = train("killed.safetensors").spawn().unwrap();
+    let started = Instant::now();
+    while !checkpoint.exists() && started.elapsed() < Duration::from_secs(60) {
+        assert!(child.try_wait().unwrap().is_none(), "ended before its first checkpoint");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!folder.path().join("killed.safetensors").exists());
+    let resumed = train("killed.safetensors").output().unwrap();
+    let messages = String::from_utf8_lossy(&resumed.stderr).into_owned();
+    assert!(messages.contains("continuing at step"), "{messages}");
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(read("killed.safetensors"), read("whole.safetensors"));
+}
+
+#[test]
+fn reproduce_writes_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("tables");
+    let path = out.to_str().unwrap();
+    let outcome = run(&["reproduce", "table1", "table2", "--trainings", "1", "--out", path], "");
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("Table I: data sets"));
+    for file in ["table1.csv", "table1.md", "table2.csv", "report.html"] {
+        assert!(out.join(file).exists(), "{file}");
+    }
+    let unknown = run(&["reproduce", "table7"], "");
+    assert_eq!(unknown.code, 2);
 }

@@ -71,7 +71,7 @@ impl Container {
         }
         tensors.sort_by(|a: &(String, Vec<f64>), b| a.0.cmp(&b.0));
         let container = Self { kind: kind.to_owned(), text: text.to_owned(), tensors };
-        if u32::from_str_radix(checksum, 16) != Ok(container.checksum()) {
+        if format!("{:08x}", container.checksum()) != checksum {
             return Err("its checksum does not match its content".into());
         }
         Ok(container)

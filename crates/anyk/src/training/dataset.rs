@@ -88,17 +88,24 @@ impl TrainingSet {
         let (size, draws) = (self.size, batch.draws);
         for (position, &Pick { index, first }) in samples.iter().enumerate() {
             let (group, lane) = (position / LANES, position % LANES);
-            let (from, to) = (index as usize * size, group * size);
-            for user in 0..size {
-                batch.x[to + user][lane] = self.x[from + user];
-                batch.energy[to + user][lane] = self.energy[from + user];
-                batch.uses[to + user][lane] = self.uses[from + user];
+            let from = index as usize * size..(index as usize + 1) * size;
+            let to = group * size..(group + 1) * size;
+            for (batch, own) in [
+                (&mut batch.x, &self.x),
+                (&mut batch.energy, &self.energy),
+                (&mut batch.uses, &self.uses),
+            ] {
+                for (row, &value) in batch[to.clone()].iter_mut().zip(&own[from.clone()]) {
+                    row[lane] = value;
+                }
             }
-            for user in 0..size {
-                let mut draw = first as usize;
-                for row in &mut batch.fading[(to + user) * draws..(to + user + 1) * draws] {
-                    row[lane] = self.fading[(from + user) * self.draws + draw];
-                    draw = if draw + 1 == self.draws { 0 } else { draw + 1 };
+            let rows = batch.fading[to.start * draws..to.end * draws].chunks_exact_mut(draws);
+            let stored = &self.fading[from.start * self.draws..from.end * self.draws];
+            for (rows, stored) in rows.zip(stored.chunks_exact(self.draws)) {
+                // From the picked one to the end, then from the start.
+                let (before, after) = stored.split_at(first as usize);
+                for (row, &value) in rows.iter_mut().zip(after.iter().chain(before)) {
+                    row[lane] = value;
                 }
             }
         }

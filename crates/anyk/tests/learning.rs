@@ -1,0 +1,265 @@
+//! Training, from samples to a policy that works at sizes it never saw; determinism, checkpoints and
+//! model files.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::OnceLock;
+
+use anyk::evaluation::{TestSet, finish, law_for};
+use anyk::exchange::{
+    checkpoint_from_bytes, checkpoint_to_bytes, model_from_bytes, model_to_bytes,
+};
+use anyk::network::{Aggregator, BandwidthLaw};
+use anyk::paper::Entry;
+use anyk::policy::{LearnedPolicy, ModelError};
+use anyk::problem::Allocation;
+use anyk::training::{
+    Method, PretrainLoss, PretrainSettings, Recipe, Schedule, TrainError, TrainSettings, Trainer,
+    measure_law, pretrain_law,
+};
+use anyk::{Config, System};
+use proptest::prelude::*;
+
+fn paper() -> System {
+    Config::default().validate().unwrap()
+}
+
+/// A quarter of the epochs: two seconds instead of seven.
+fn small_pretraining() -> PretrainSettings {
+    PretrainSettings { epochs: 100, ..PretrainSettings::default() }
+}
+
+fn small_law() -> &'static BandwidthLaw {
+    static LAW: OnceLock<BandwidthLaw> = OnceLock::new();
+    LAW.get_or_init(|| pretrain_law(&paper(), 6e-6, &small_pretraining(), 1, || ()).unwrap())
+}
+
+fn p_gnn(seed: u64) -> TrainSettings {
+    TrainSettings { seed, ..Entry::p_gnn(10, 500, 6e-6).settings }
+}
+
+fn m_gnn(steps: u64) -> TrainSettings {
+    let recipe = Recipe { steps: Some(steps), ..Recipe::fast(10) };
+    TrainSettings { method: Method::MGnn, epsilon_d: 5e-6, recipe, ..p_gnn(1) }
+}
+
+fn train(settings: &TrainSettings) -> LearnedPolicy {
+    let system = paper();
+    let law = (settings.method == Method::PGnn).then(small_law);
+    let mut trainer = Trainer::new(&system, settings, law).unwrap();
+    trainer.advance(u64::MAX).unwrap();
+    finish(&system, &trainer, &small_pretraining(), law).unwrap()
+}
+
+#[test]
+fn the_law_is_learned_with_and_without_labels() {
+    let system = paper();
+    let settings = small_pretraining();
+    let error = measure_law(&system, 6e-6, small_law(), &settings, 99).unwrap();
+    assert!(error.mean < 0.005 && error.percentile_99 < 0.02, "{error:?}");
+    let unsupervised =
+        PretrainSettings { loss: PretrainLoss::Unsupervised, epochs: 60, ..settings.clone() };
+    let law = pretrain_law(&system, 6e-6, &unsupervised, 1, || ()).unwrap();
+    let error = measure_law(&system, 6e-6, &law, &settings, 99).unwrap();
+    assert!(error.mean < 0.02, "{error:?}");
+}
+
+/// The point of it all: trained at 10 users, available at 1 to 200, a few percent over the optimum.
+#[test]
+fn trained_at_ten_users_it_serves_any() {
+    let system = paper();
+    let policy = train(&p_gnn(1));
+    let test = TestSet::draw(&system, &[1, 2, 5, 10, 50, 100, 200], 20, 4242).unwrap();
+    for result in test.evaluate(&policy).unwrap() {
+        assert!(result.availability > 0.98, "{result:?}");
+        assert!((0.0..9.0).contains(&result.gap_percent), "{result:?}");
+    }
+    assert!(policy.record().metrics.availability > 0.995);
+}
+
+/// Without the outer function the size law is missing: the paper's M-GNN trained at 10 users.
+#[test]
+fn without_the_outer_function_it_does_not_generalize() {
+    let policy = train(&m_gnn(30_000));
+    let test = TestSet::draw(&paper(), &[10, 50, 200], 20, 4242).unwrap();
+    let results = test.evaluate(&policy).unwrap();
+    assert!(results[0].availability > 0.98, "{results:?}");
+    assert!(results[1].availability < 0.05 && results[2].availability < 0.01, "{results:?}");
+}
+
+#[test]
+fn every_aggregator_and_a_set_of_sizes_can_be_trained() {
+    let system = paper();
+    for aggregator in Aggregator::ALL {
+        let recipe = Recipe { steps: Some(300), ..Recipe::fast(10) };
+        let settings = TrainSettings { aggregator, train_k: vec![4, 9], recipe, ..p_gnn(1) };
+        let policy = train(&settings);
+        let test = TestSet::draw(&system, &[7], 3, 1).unwrap();
+        let result = test.evaluate(&policy).unwrap()[0];
+        assert!(result.total_bandwidth_mhz.is_finite() && result.total_bandwidth_mhz > 0.0);
+    }
+}
+
+#[test]
+fn fully_connected_networks_train_and_refuse_larger_cells() {
+    let recipe = Recipe { steps: Some(400), ..Recipe::fast_fnn() };
+    let settings = TrainSettings {
+        method: Method::Fnn,
+        train_k: vec![20],
+        samples: 1000,
+        hidden: vec![40],
+        epsilon_d: 4e-6,
+        recipe,
+        ..p_gnn(1)
+    };
+    let policy = train(&settings);
+    let system = paper();
+    let test = TestSet::draw(&system, &[20], 20, 1).unwrap();
+    let result = test.evaluate(&policy).unwrap()[0];
+    assert!(result.gap_percent.abs() < 30.0, "{result:?}");
+    assert!(policy.at_size(3).is_ok());
+    let error = policy.at_size(21).unwrap_err();
+    assert_eq!(error, ModelError::TooLarge { size: 21, most: 20 });
+}
+
+#[test]
+fn divergence_is_an_error_never_a_model() {
+    let recipe = Recipe { rate: Schedule::Cosine { rate: 1e6, last: 1e6 }, ..Recipe::fast(10) };
+    let settings = TrainSettings { recipe, ..m_gnn(1000) };
+    let mut trainer = Trainer::new(&paper(), &settings, None).unwrap();
+    let error = trainer.advance(u64::MAX).unwrap_err();
+    assert!(matches!(error, TrainError::Diverged { attempts: 5, .. }), "{error}");
+}
+
+#[test]
+fn settings_are_checked() {
+    let system = paper();
+    for settings in [
+        TrainSettings { train_k: vec![], ..m_gnn(1) },
+        TrainSettings { train_k: vec![0], ..m_gnn(1) },
+        TrainSettings { samples: 0, ..m_gnn(1) },
+        TrainSettings { hidden: vec![], ..m_gnn(1) },
+        TrainSettings { epsilon_d: f64::NAN, ..m_gnn(1) },
+        TrainSettings { recipe: Recipe { batch: 0, ..Recipe::paper() }, ..m_gnn(1) },
+        TrainSettings { recipe: Recipe { draws: 2, ..Recipe::paper() }, ..m_gnn(1) },
+    ] {
+        assert!(Trainer::new(&system, &settings, None).is_err());
+    }
+    assert!(Trainer::new(&system, &p_gnn(1), None).is_err(), "p-gnn needs its law");
+    assert!(law_for(&system, &m_gnn(1), &small_pretraining(), || ()).unwrap().is_none());
+}
+
+/// Same seed, same bytes, whatever the number of threads; another seed, another model.
+#[test]
+fn training_is_deterministic() {
+    let settings = p_gnn(3);
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let bytes = |threads: usize, settings: &TrainSettings| {
+        pool(threads).install(|| model_to_bytes(&train(settings)).unwrap())
+    };
+    let one = bytes(1, &settings);
+    assert_eq!(one, bytes(4, &settings));
+    assert_ne!(one, bytes(1, &p_gnn(4)));
+}
+
+/// A training stopped anywhere and continued in another process ends with the same parameters.
+#[test]
+fn a_checkpoint_continues_bit_for_bit() {
+    let system = paper();
+    for settings in [p_gnn(5), TrainSettings { recipe: Recipe::paper(), samples: 40, ..m_gnn(1) }] {
+        let recipe = Recipe { steps: Some(2500), ..settings.recipe.clone() };
+        let settings = TrainSettings { recipe, ..settings };
+        let pretraining = small_pretraining();
+        let law = (settings.method == Method::PGnn).then(small_law);
+        let mut whole = Trainer::new(&system, &settings, law).unwrap();
+        whole.advance(u64::MAX).unwrap();
+        let mut first = Trainer::new(&system, &settings, law).unwrap();
+        first.advance(1234).unwrap();
+        let saved = law.map(|law| (&pretraining, law));
+        let bytes = checkpoint_to_bytes(&settings, saved, first.state()).unwrap();
+        let expected = law.map(|_| &pretraining);
+        let (law, state) = checkpoint_from_bytes(&bytes, &settings, expected).unwrap();
+        let mut second = Trainer::new(&system, &settings, law.as_ref()).unwrap();
+        assert!(second.resume(state));
+        second.advance(u64::MAX).unwrap();
+        assert_eq!(second.state(), whole.state());
+        // It is refused for any other training.
+        let other = TrainSettings { samples: 41, ..settings.clone() };
+        assert!(checkpoint_from_bytes(&bytes, &other, expected).is_err());
+    }
+}
+
+#[test]
+fn a_model_survives_its_file() {
+    let policy = train(&TrainSettings {
+        recipe: Recipe { steps: Some(500), ..Recipe::fast(10) },
+        ..p_gnn(1)
+    });
+    let bytes = model_to_bytes(&policy).unwrap();
+    let read = model_from_bytes(&bytes).unwrap();
+    assert_eq!(read.record(), policy.record());
+    assert_eq!(model_to_bytes(&read).unwrap(), bytes);
+}
+
+/// Every truncation and every flipped bit is refused: a damaged model never allocates.
+#[test]
+fn damaged_models_are_refused() {
+    let bytes = model_to_bytes(&train(&m_gnn(10))).unwrap();
+    for length in 0..bytes.len() {
+        assert!(model_from_bytes(&bytes[..length]).is_err(), "cut at {length}");
+    }
+    for bit in 0..8 * bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        assert!(model_from_bytes(&damaged).is_err(), "bit {bit} of byte {}", bit / 8);
+    }
+    let mut longer = bytes.clone();
+    longer.push(0);
+    assert!(model_from_bytes(&longer).is_err());
+    for foreign in [&b""[..], b"{}", b"PK\x03\x04", &[0xff; 64]] {
+        assert!(matches!(model_from_bytes(foreign), Err(ModelError::Format(_))));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// The vectorised allocation is the plain one, and permuting users permutes it.
+    #[test]
+    fn allocation_is_fast_and_equivariant(
+        distances in prop::collection::vec(50.0f64..250.0, 1..70), seed in any::<u64>(),
+    ) {
+        use rand::{SeedableRng, seq::SliceRandom};
+        static POLICIES: OnceLock<Vec<LearnedPolicy>> = OnceLock::new();
+        let policies = POLICIES.get_or_init(|| {
+            let recipe = Recipe { steps: Some(2000), ..Recipe::fast(10) };
+            let p_gnn = TrainSettings { recipe, ..p_gnn(1) };
+            let sum = TrainSettings { aggregator: Aggregator::Sum, ..p_gnn.clone() };
+            let max = TrainSettings { aggregator: Aggregator::Max, samples: 50, ..m_gnn(100) };
+            vec![train(&p_gnn), train(&sum), train(&m_gnn(2000)), train(&max)]
+        });
+        let system = paper();
+        let gains: Vec<f64> = distances.iter().map(|&d| system.path_loss().gain(d)).collect();
+        let mut order: Vec<usize> = (0..gains.len()).collect();
+        order.shuffle(&mut rand_chacha::ChaCha8Rng::seed_from_u64(seed));
+        let shuffled: Vec<f64> = order.iter().map(|&user| gains[user]).collect();
+        for policy in policies {
+            let mut sized = policy.at_size(gains.len()).unwrap();
+            let (mut fast, mut plain) = (Allocation::default(), Allocation::default());
+            sized.allocate(&gains, &mut fast);
+            sized.allocate_plainly(&gains, &mut plain);
+            let close = |a: f64, b: f64, tolerance: f64| (a / b - 1.0).abs() < tolerance;
+            prop_assert!(close(fast.total_power_w(), system.max_power_w(), 1e-12));
+            for user in 0..gains.len() {
+                prop_assert!(close(fast.power_w[user], plain.power_w[user], 1e-5));
+                prop_assert!(close(fast.bandwidth_hz[user], plain.bandwidth_hz[user], 1e-5));
+            }
+            let mut permuted = Allocation::default();
+            sized.allocate(&shuffled, &mut permuted);
+            for (position, &user) in order.iter().enumerate() {
+                prop_assert!(close(permuted.power_w[position], fast.power_w[user], 1e-5));
+                prop_assert!(close(permuted.bandwidth_hz[position], fast.bandwidth_hz[user], 1e-5));
+            }
+        }
+    }
+}
