@@ -235,8 +235,9 @@ fn forward(
             let mut h = lanes::all(parameters[BIAS + feature]);
             lanes::add_scaled(&mut h, x, parameters[feature]);
             lanes::add_scaled(&mut h, others, parameters[OTHERS + feature]);
-            hidden[feature] = lanes::map(&h, |h| h.max(0.01 * h));
-            lanes::add(&mut sums[feature], &hidden[feature]);
+            let h = lanes::map(&h, |h| h.max(0.01 * h));
+            lanes::add(&mut sums[feature], &h);
+            hidden[feature] = h;
         }
     }
     // Σ_f u_f h_f + v_f·scale·(Σ_j h_j − h): the part that all users share once.
@@ -248,10 +249,12 @@ fn forward(
         lanes::add_scaled(&mut shared, &sums[feature], through);
     }
     for (hidden, output) in hidden.iter().zip(output) {
-        *output = shared;
+        // In a local: the compiler then keeps it in registers, lane by lane side by side.
+        let mut sum = shared;
         for feature in 0..HIDDEN {
-            lanes::add_scaled(output, &hidden[feature], own[feature]);
+            lanes::add_scaled(&mut sum, &hidden[feature], own[feature]);
         }
+        *output = sum;
     }
     sums
 }
