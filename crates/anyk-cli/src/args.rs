@@ -152,18 +152,8 @@ pub(crate) struct EvaluateArgs {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
-    /// Sizes, separated by commas
-    #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "1,2,5,10,50,100,200", value_parser = size)]
-    pub(crate) k: Vec<usize>,
-    /// Random cells for each size
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub(crate) samples: u64,
-    /// Seed of the test cells
-    #[arg(long, default_value_t = 7)]
-    pub(crate) seed: u64,
-    /// Print one JSON object instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) cells: CellsArgs,
 }
 
 /// Allocate power and bandwidth with a model, in the form of `solve`
@@ -268,18 +258,8 @@ pub(crate) struct SampleArgs {
 Example:
   anyk sweep --k 1,2,5,10,50,100,200 --samples 1000 --seed 7")]
 pub(crate) struct SweepArgs {
-    /// Sizes, separated by commas
-    #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "1,2,5,10,50,100,200", value_parser = size)]
-    pub(crate) k: Vec<usize>,
-    /// Random cells for each size
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub(crate) samples: u64,
-    /// Seed of the random numbers
-    #[arg(long, default_value_t = 7)]
-    pub(crate) seed: u64,
-    /// Print one JSON object instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) cells: CellsArgs,
     #[command(flatten)]
     pub(crate) system: SystemArgs,
 }
@@ -320,6 +300,34 @@ pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
     pub(crate) shell: Shell,
+}
+
+/// Random cells to measure on.
+#[derive(Debug, Args)]
+pub(crate) struct CellsArgs {
+    /// Sizes, separated by commas
+    #[arg(
+        long,
+        value_name = "K,…",
+        value_delimiter = ',',
+        default_value = "1,2,5,10,50,100,200",
+        value_parser = size
+    )]
+    pub(crate) k: Vec<usize>,
+    /// Random cells for each size
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000)
+    )]
+    pub(crate) samples: u64,
+    /// Seed of the random numbers
+    #[arg(long, default_value_t = 7)]
+    pub(crate) seed: u64,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

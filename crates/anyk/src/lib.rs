@@ -1,4 +1,4 @@
-//! Resource allocation for wireless networks, exact and (soon) learned, at any number of users.
+//! Resource allocation for wireless networks, exact and learned, at any number of users.
 //!
 //! # The problem
 //!
@@ -40,9 +40,12 @@
 //! | [`channel`] | places on a road | gains, fading |
 //! | [`problem`] | gains, service classes | objective, constraints, the judge of any answer |
 //! | [`solver`] | a problem | its exact optimum, with a certificate |
-//! | [`policy`] | a problem | an allocation, without searching for the optimum |
-//! | [`evaluation`] | many random cells | means with standard errors |
-//! | [`exchange`] | files | users; and answers, as JSON |
+//! | [`network`] | features of K users | outputs, at any K; gradients |
+//! | [`training`] | samples at one K | parameters |
+//! | [`policy`] | the gains of any K users | an allocation, without searching for the optimum |
+//! | [`evaluation`] | many random cells | availability, bandwidth, the gap to the optimum |
+//! | [`paper`] | the paper's settings | its tables, measured |
+//! | [`exchange`] | files | users, models, checkpoints; and answers, as JSON |
 //!
 //! [`Config`] holds every parameter and is checked once, into a [`System`]; all tolerances are in
 //! [`tolerance`].

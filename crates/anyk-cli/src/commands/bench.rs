@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyk::channel::sample_distances_m;
 use anyk::evaluation::{finish, law_for};
 use anyk::exchange::write_atomically;
+use anyk::network::BandwidthLaw;
 use anyk::paper::Entry;
 use anyk::policy::LearnedPolicy;
 use anyk::problem::{Allocation, Urllc};
@@ -200,7 +201,7 @@ fn export(system: &System, path: &Path) -> Result<(), Failure> {
             "power_parameters": policy.power_parameters(),
             "bandwidth_parameters": policy.bandwidth_parameters(),
             "law_hidden": policy.record().law.as_ref().map(|law| &law.hidden),
-            "law_parameters": policy.law().map(|law| law.parameters()),
+            "law_parameters": policy.law().map(BandwidthLaw::parameters),
             "power_w": allocation.power_w,
             "bandwidth_hz": allocation.bandwidth_hz,
         },

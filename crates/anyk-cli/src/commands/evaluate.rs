@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyk::evaluation::{SizeResult, TestSet};
 use serde::Serialize;
 
-use crate::args::EvaluateArgs;
+use crate::args::{CellsArgs, EvaluateArgs};
 use crate::failure::Failure;
 use crate::{input, output};
 
@@ -19,13 +19,14 @@ struct Evaluation {
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<ExitCode, Failure> {
     let policy = input::model(&args.model)?;
-    let set = TestSet::draw(policy.system(), &args.k, args.samples, args.seed)?;
+    let CellsArgs { k, samples, seed, json } = &args.cells;
+    let set = TestSet::draw(policy.system(), k, *samples, *seed)?;
     let sizes = set
         .evaluate(&policy)
         .map_err(|error| Failure::input(format!("{}: {error}", args.model)))?;
     let mut out = output::stdout();
-    if args.json {
-        output::json(&mut out, &Evaluation { samples: args.samples, seed: args.seed, sizes })?;
+    if *json {
+        output::json(&mut out, &Evaluation { samples: *samples, seed: *seed, sizes })?;
     } else {
         let rows = sizes.iter().map(|row| {
             vec![

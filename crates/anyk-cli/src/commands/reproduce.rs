@@ -13,7 +13,7 @@ use anyk::paper::{
     Entry, EntryResult, Measure, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES,
     PaperRow, TEST_SEED, TEST_SIZES, paper_entries,
 };
-use anyk::training::{Method, PretrainSettings, measure_law};
+use anyk::training::{Method, PretrainSettings, Recipe, Schedule, Update, measure_law};
 use anyk::{Config, System};
 use rayon::prelude::*;
 
@@ -227,18 +227,12 @@ fn table2(lab: &Lab) -> Table {
             "softmax, softplus".into(),
             "the same",
         ),
-        row(
-            "optimizer",
-            format!("{:?}", recipe.update),
-            "Adam".into(),
-            format!("{:?}", fnn.update),
-            "gradient steps",
-        ),
+        row("optimizer", update(recipe), "Adam".into(), update(fnn), "gradient steps"),
         row(
             "learning rate",
-            format!("{:?}", recipe.rate),
+            rate(recipe),
             format!("{} to 0, cosine", lab.pretraining.rate),
-            format!("{:?}", fnn.rate),
+            rate(fnn),
             "0.01/(1+0.01t); 0.01/(1+0.001t); 0.001/(1+0.001t)",
         ),
         row(
@@ -266,12 +260,26 @@ fn table2(lab: &Lab) -> Table {
     Table {
         name: "table2".into(),
         title: "Table II: hyper-parameters, as used (preset fast)".into(),
-        note: "The paper's own are the preset `paper` of `anyk train`. For training cells of more than 50 \
+        note: "The paper's own are the preset “paper” of anyk train. For training cells of more than 50 \
                users the fast preset takes batches of 5, 20,000 steps and 4 of 16 fading states."
             .into(),
         columns: strings(["", "GNNs", "B^v", "FNN", "paper: GNNs; B^v; FNN"]),
         rows,
         chart: None,
+    }
+}
+
+fn update(recipe: &Recipe) -> String {
+    match recipe.update {
+        Update::Sgd => "gradient steps".into(),
+        Update::Adam { beta1, beta2 } => format!("Adam ({beta1}, {beta2})"),
+    }
+}
+
+fn rate(recipe: &Recipe) -> String {
+    match recipe.rate {
+        Schedule::Inverse { rate, decay } => format!("{rate}/(1+{decay}t)"),
+        Schedule::Cosine { rate, last } => format!("{rate} to {last:e}, cosine"),
     }
 }
 
@@ -439,9 +447,13 @@ fn table4(lab: &mut Lab) -> Result<Table, Failure> {
 
 fn table5(lab: &mut Lab) -> Result<Table, Failure> {
     let mut rows = Vec::new();
+    let (mut ours, mut theirs) = (vec![], vec![]);
     let entries = paper_entries(lab.full);
     for (entry, (label, epsilon_d, train_k, samples, seconds)) in entries.iter().zip(PAPER_TIMES) {
         let result = lab.results(entry, false)?;
+        let place = (entry.settings.samples as f64, result.seconds());
+        ours.push(series(label.to_owned(), vec![place], false));
+        theirs.push(series(format!("{label}, paper"), vec![(samples as f64, seconds)], true));
         rows.push(vec![
             label.to_owned(),
             format!("{epsilon_d:e}"),
@@ -473,7 +485,14 @@ fn table5(lab: &mut Lab) -> Result<Table, Failure> {
             "times faster",
         ]),
         rows,
-        chart: None,
+        chart: Some(Chart {
+            title: "Training time over the number of samples".into(),
+            x_label: "training samples".into(),
+            y_label: "seconds".into(),
+            log_x: true,
+            log_y: true,
+            series: ours.into_iter().chain(theirs).collect(),
+        }),
     })
 }
 
@@ -482,9 +501,7 @@ fn fnn_note(lab: &Lab) -> String {
         "The FNN has the paper's 100,000 samples.".to_owned()
     } else {
         let samples = paper_entries(false)[3].settings.samples;
-        format!(
-            "The FNN is on a reduced budget of {samples} samples; `--full` gives it all 100,000."
-        )
+        format!("The FNN is on a reduced budget of {samples} samples; --full gives it all 100,000.")
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyk::evaluation::{Mean, OptimumRow, optimum_over_sizes};
 use serde::Serialize;
 
-use crate::args::SweepArgs;
+use crate::args::{CellsArgs, SweepArgs};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
@@ -20,14 +20,15 @@ struct Sweep {
 
 pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
     let system = args.system.system()?;
-    let progress = Progress::new("cells solved", args.samples * args.k.len() as u64);
-    let sizes = optimum_over_sizes(&system, &args.k, args.samples, args.seed, || {
+    let CellsArgs { k, samples, seed, json } = &args.cells;
+    let progress = Progress::new("cells solved", samples * k.len() as u64);
+    let sizes = optimum_over_sizes(&system, k, *samples, *seed, || {
         progress.step();
     })?;
     progress.finish();
     let mut out = output::stdout();
-    if args.json {
-        output::json(&mut out, &Sweep { samples: args.samples, seed: args.seed, sizes })?;
+    if *json {
+        output::json(&mut out, &Sweep { samples: *samples, seed: *seed, sizes })?;
     } else {
         let value =
             |mean: Option<Mean>| mean.map_or("–".into(), |mean| format!("{:.4}", mean.mean));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::container::Container;
-use crate::network::BandwidthLaw;
+use crate::network::{BandwidthLaw, single};
 use crate::training::{Adam, PretrainSettings, TrainSettings, TrainState};
 
 const KIND: &str = "anyk-checkpoint";
@@ -57,8 +57,7 @@ pub fn checkpoint_from_bytes(
     }
     let mut take =
         |name: &str| file.take(name).ok_or_else(|| format!("the tensor {name} is missing"));
-    #[allow(clippy::cast_possible_truncation)]
-    let single = |values: Vec<f64>| values.into_iter().map(|v| v as f32).collect::<Vec<f32>>();
+    let singles = |values: Vec<f64>| values.into_iter().map(single).collect::<Vec<f32>>();
     let law = match pretraining {
         Some(pretraining) => {
             let law = BandwidthLaw::new(&pretraining.shape, take("law")?);
@@ -66,9 +65,9 @@ pub fn checkpoint_from_bytes(
         }
         None => None,
     };
-    let (first, second) = (single(take("first")?), single(take("second")?));
+    let (first, second) = (singles(take("first")?), singles(take("second")?));
     let adam = Adam::from_memory(first, second, text.adam_steps, settings.recipe.betas())
         .ok_or("its optimizer's memory does not fit")?;
-    let parameters = single(take("parameters")?);
+    let parameters = singles(take("parameters")?);
     Ok((law, TrainState { attempt: text.attempt, step: text.step, parameters, adam }))
 }

@@ -112,10 +112,9 @@ impl Gnn {
             for user in 0..size {
                 let range = user * inputs..(user + 1) * inputs;
                 let (h, a) = (&layer.inputs[range.clone()], &layer.aggregate[range]);
-                for output in 0..outputs {
-                    let row = output * inputs..(output + 1) * inputs;
-                    let sum = dot(&own[row.clone()], h) + dot(&others[row], a) + bias[output];
-                    layer.pre_activations.push(sum);
+                let rows = own.chunks_exact(inputs).zip(others.chunks_exact(inputs)).zip(bias);
+                for ((own, others), bias) in rows {
+                    layer.pre_activations.push(dot(own, h) + dot(others, a) + bias);
                 }
             }
             tape.outputs.clear();

@@ -19,3 +19,9 @@ pub use gnn::{Gnn, Tape};
 pub(crate) use law::UNIT_HZ;
 pub use law::{BandwidthLaw, CompiledLaw, LawShape, scaled_gain};
 pub use output::Output;
+
+/// Rounded to single precision, in which the networks are trained.
+#[allow(clippy::cast_possible_truncation)]
+pub(crate) fn single(value: f64) -> f32 {
+    value as f32
+}

@@ -1,7 +1,7 @@
 //! The paper's pair of networks (one hidden layer of four features, mean or sum aggregator), sixteen
 //! users side by side: what allocates in microseconds.
 
-use crate::network::{Aggregator, CompiledLaw, UNIT_HZ, scaled_gain};
+use crate::network::{Aggregator, CompiledLaw, UNIT_HZ, scaled_gain, single};
 use crate::problem::Allocation;
 use crate::training::lanes::{self, LANES, Lanes};
 use crate::training::{Method, TrainSettings};
@@ -182,9 +182,4 @@ fn kernel(pair: &mut FusedPair, size: usize, sum_x: f32, with_law: bool) {
     for output in output.iter_mut() {
         *output = lanes::map(output, |value| lanes::exp(value - most));
     }
-}
-
-#[allow(clippy::cast_possible_truncation)]
-fn single(value: f64) -> f32 {
-    value as f32
 }

@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::config::System;
 use rand_distr::StandardNormal;
 
-use crate::network::{Activation, Aggregator, BandwidthLaw, Dense};
+use crate::network::{Activation, Aggregator, BandwidthLaw, Dense, single};
 use crate::problem::{Qos, ServiceClass, ServiceError};
 use crate::solver::RequiredBandwidth;
 use crate::training::dataset::{Pick, TrainingSet};
@@ -250,7 +250,7 @@ impl Trainer {
                 break;
             }
             let loss = self.step();
-            if !(loss.abs() < LARGEST_LOSS) {
+            if loss.is_nan() || loss.abs() > LARGEST_LOSS {
                 let (attempt, step) = (self.state.attempt + 1, self.state.step);
                 if attempt >= ATTEMPTS {
                     return Err(TrainError::Diverged { attempts: ATTEMPTS, step });
@@ -281,8 +281,7 @@ impl Trainer {
                 self.state.adam.descend(&mut self.state.parameters, &self.gradient, rate);
             }
             Update::Sgd => {
-                #[allow(clippy::cast_possible_truncation)]
-                let rate = rate as f32;
+                let rate = single(rate);
                 for (parameter, gradient) in self.state.parameters.iter_mut().zip(&self.gradient) {
                     *parameter -= rate * gradient;
                 }
@@ -364,8 +363,7 @@ fn initialize(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng) ->
         Method::Fnn => initialize_dense(settings, network, rng),
         Method::PGnn | Method::MGnn => initialize_gnn(settings, network, rng),
     };
-    #[allow(clippy::cast_possible_truncation)]
-    parameters.into_iter().map(|parameter| parameter as f32).collect()
+    parameters.into_iter().map(single).collect()
 }
 
 /// The last bias that makes the output start where it should.

@@ -2,7 +2,7 @@
 
 use crate::channel::realization_rng;
 use crate::config::System;
-use crate::network::{BandwidthLaw, scaled_gain};
+use crate::network::{BandwidthLaw, scaled_gain, single};
 use crate::problem::Qos;
 use crate::training::lagrangian::Batch;
 use crate::training::lanes::LANES;
@@ -110,9 +110,4 @@ impl TrainingSet {
             }
         }
     }
-}
-
-#[allow(clippy::cast_possible_truncation)]
-fn single(value: f64) -> f32 {
-    value as f32
 }

@@ -1,7 +1,7 @@
 //! Gradients of a batch: by the fused kernel where the networks have its shape, by the reference
 //! elsewhere.
 
-use crate::network::Aggregator;
+use crate::network::{Aggregator, single};
 use crate::problem::Qos;
 use crate::training::dataset::{Pick, TrainingSet};
 use crate::training::fully_connected::FullyConnected;
@@ -156,12 +156,9 @@ impl Reference {
             );
         }
         let samples = picks.len() as f64;
-        #[allow(clippy::cast_possible_truncation)]
         for (to, from) in gradient.iter_mut().zip(&sums) {
-            *to = (from / samples) as f32;
+            *to = single(from / samples);
         }
-        #[allow(clippy::cast_possible_truncation)]
-        let loss = (loss / samples) as f32;
-        loss
+        single(loss / samples)
     }
 }

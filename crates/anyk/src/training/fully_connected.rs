@@ -1,7 +1,7 @@
 //! The paper's comparison with fully-connected networks (section V-C3, "FNN"): one input and one output
 //! for each user of the largest cell, smaller cells padded with zeros.
 
-use crate::network::{Activation, Dense, DenseTape};
+use crate::network::{Activation, Dense, DenseTape, single};
 use crate::problem::Qos;
 use crate::training::dataset::{Pick, TrainingSet};
 use crate::training::reference::LossTerms;
@@ -117,9 +117,4 @@ impl FullyConnected {
         }
         loss
     }
-}
-
-#[allow(clippy::cast_possible_truncation)]
-fn single(value: f64) -> f32 {
-    value as f32
 }

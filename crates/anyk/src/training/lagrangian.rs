@@ -12,7 +12,7 @@
 //! the multiplier is of the order of 1). The powers and bandwidths descend, the
 //! multipliers ascend. `z⁰` is `τB^v(α_k, K)` for P-GNN and a constant for M-GNN.
 
-use crate::network::Aggregator;
+use crate::network::{Aggregator, single};
 use crate::problem::Qos;
 use crate::training::lanes::{self, LANES, Lanes};
 
@@ -49,11 +49,6 @@ pub(crate) struct LossConstants {
 impl LossConstants {
     /// For the QoS at `ε_D` and bandwidths in units of `unit_hz`.
     pub(crate) fn new(qos: &Qos, unit_hz: f64, aggregator: Aggregator) -> Self {
-        let single = |value: f64| {
-            #[allow(clippy::cast_possible_truncation)]
-            let value = value as f32;
-            value
-        };
         Self {
             kappa: single(qos.kappa()),
             quantile: single(qos.service().decoding_quantile()),

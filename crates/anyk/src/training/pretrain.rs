@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::channel::realization_rng;
 use crate::config::System;
-use crate::network::{Activation, BandwidthLaw, DenseTape, LawShape, scaled_gain};
+use crate::network::{Activation, BandwidthLaw, DenseTape, LawShape, UNIT_HZ, scaled_gain, single};
 use crate::problem::{Qos, ServiceClass, ServiceError};
 use crate::solver::{BandwidthTable, TooWeak};
 use crate::training::Adam;
@@ -99,7 +99,7 @@ pub fn pretrain_law(
     let samples = draw(system, settings, seed);
     let labels: Vec<f32> = samples
         .iter()
-        .map(|sample| Ok(single(sample.bandwidth_hz(&table)? / crate::network::UNIT_HZ)))
+        .map(|sample| Ok(single(sample.bandwidth_hz(&table)? / UNIT_HZ)))
         .collect::<Result<_, TooWeak>>()?;
     let network = settings.shape.network();
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x5ca1_ab1e);
@@ -224,15 +224,10 @@ fn relative_square(output: f32, label: f32) -> (f32, f32) {
 fn residual_square(qos: &Qos, sample: &Sample, output: f32) -> (f32, f32) {
     let output = f64::from(output);
     let value = Activation::Softplus.value(output).max(1e-6);
-    let ln_bandwidth = (value * crate::network::UNIT_HZ).ln();
+    let ln_bandwidth = (value * UNIT_HZ).ln();
     let margin = qos.margin(sample.received_w.ln(), ln_bandwidth);
     let slope = margin.by_bandwidth * Activation::Softplus.slope(output) / value;
     (single(margin.value * margin.value), single(2.0 * margin.value * slope))
-}
-
-#[allow(clippy::cast_possible_truncation)]
-fn single(value: f64) -> f32 {
-    value as f32
 }
 
 /// A standard normal number.

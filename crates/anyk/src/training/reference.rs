@@ -131,6 +131,7 @@ pub(crate) fn add_gradient(
 mod tests {
     use super::*;
     use crate::Config;
+    use crate::network::single;
     use crate::problem::ServiceClass;
     use crate::training::lagrangian::{self, Batch, LossConstants, PARAMETERS, Parameters};
     use crate::training::lanes::LANES;
@@ -227,11 +228,6 @@ mod tests {
             let networks = Networks::new(&[lagrangian::HIDDEN], aggregator);
             let case = case(&networks, count, size, draws, 5);
             let (loss, gradients) = total_gradient(&networks, &case);
-            let single = |value: f64| {
-                #[allow(clippy::cast_possible_truncation)]
-                let value = value as f32;
-                value
-            };
             let mut parameters: Parameters = [[0.0; PARAMETERS]; 3];
             for (to, from) in parameters.iter_mut().zip(&case.parameters) {
                 for (to, &from) in to.iter_mut().zip(from) {

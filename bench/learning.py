@@ -1,0 +1,306 @@
+"""One training step and one allocation beside PyTorch and JAX, in one run.
+
+Run by `cargo xtask compare learning`. The networks, the loss and Adam are written once here, for both
+libraries, in the faster of two forms tried: the networks side by side in one array, and sums of
+products in place of small matrices.
+
+torch eager      autograd and torch.optim.Adam (fused)
+torch compiled   forward, backward and Adam as one compiled graph, one step to a call
+jax scan         forward, backward and Adam jitted, 1,000 steps to a call
+... table        allocation with our idea: the outer function B^v as a table made beforehand (not timed)
+
+All in float32 on one thread. Inputs lie in the libraries' own arrays before the clock starts, while
+ours gathers its batch from the training set within the step. Losses, gradients and allocations must
+agree with ours on the same parameters, or the comparison is void.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+# One thread. JAX 0.10 heeds NPROC; xla_cpu_multi_thread_eigen=false leaves large products on all cores,
+# and makes the allocation slower.
+os.environ["OMP_NUM_THREADS"] = os.environ["NPROC"] = "1"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import torch
+import torch.nn.functional
+
+ANYK = sys.argv[1]
+STEPS = 1000  # to a call of JAX
+BATCH = ("x", "energy", "uses", "fading")
+# Range and pieces of the table of B^v over ln α + 30.
+LOW, HIGH, PIECES = -10.0, 20.0, 2**14
+
+
+def outputs(nn, parameters, x):
+    """Outputs of networks (first axis) for samples and users."""
+    p = parameters[:, :, None, None]
+    others = (x.sum(-1, keepdims=True) - x) / x.shape[-1]
+    h = nn.leaky_relu(p[:, 0:4] * x + p[:, 4:8] * others + p[:, 8:12], 0.01)
+    h_others = (h.sum(-1, keepdims=True) - h) / x.shape[-1]
+    return (p[:, 12:16] * h + p[:, 16:20] * h_others).sum(1) + p[:, 20]
+
+
+def make_loss(lib, nn, step):
+    kappa, back_off, demand, unit = step["kappa"], step["kappa"] * step["quantile"], step["demand"], step["unit_uses"]
+
+    def loss(parameters, x, energy, uses, fading):
+        power, bandwidth, multiplier = outputs(nn, parameters, x)
+        z = uses * nn.softplus(bandwidth)
+        snr = fading * energy * nn.softmax(power, -1) / z
+        excess = lib.exp(demand + back_off * lib.sqrt(z) - kappa * z * lib.log1p(snr)) - 1
+        return (z / unit + nn.softplus(multiplier) * excess).sum() / x.shape[0]
+
+    return loss
+
+
+def make_step(lib, value_and_grad, ascent, step):
+    """State and batch to state and loss: a gradient, and Adam."""
+    beta1, beta2, rate = step["beta1"], step["beta2"], step["rate"]
+
+    def advance(state, batch):
+        parameters, first, second, count = state
+        loss, gradient = value_and_grad(parameters, *batch)
+        gradient, count = gradient * ascent, count + 1
+        first = beta1 * first + (1 - beta1) * gradient
+        second = beta2 * second + (1 - beta2) * gradient * gradient
+        scale = lib.sqrt(second / (1 - beta2**count)) + 1e-8
+        return (parameters - rate * first / (1 - beta1**count) / scale, first, second, count), loss
+
+    return advance
+
+
+def layers(cell):
+    """Weights and biases of the law."""
+    widths, parameters, result = [2, *cell["law_hidden"], 1], np.array(cell["law_parameters"]), []
+    for inputs, rows in zip(widths, widths[1:]):
+        weights, biases, parameters = np.split(parameters, [rows * inputs, rows * (inputs + 1)])
+        result.append((weights.reshape(rows, inputs), biases))
+    return result
+
+
+def make_law(lib, nn, linear):
+    """B^v before its softplus, by its network."""
+
+    def law(layers, x):
+        values = lib.stack([x, lib.full_like(x, x.shape[-1] / 200)], -1)
+        for weights, biases in layers[:-1]:
+            values = nn.leaky_relu(linear(values, weights, biases), 0.01)
+        return linear(values, *layers[-1])[..., 0]
+
+    return law
+
+
+def make_table(lib):
+    """The same by a table."""
+
+    def law(values, x):
+        position = (x - LOW) * (PIECES / (HIGH - LOW))
+        piece = lib.asarray(position, dtype=lib.int32)
+        low = values[piece]
+        return low + (values[piece + 1] - low) * (position - piece)
+
+    return law
+
+
+def make_allocate(lib, nn, law, max_power_w):
+    def allocate(gains, parameters, law_parameters):
+        x = lib.log(gains) + 30
+        power, bandwidth = outputs(nn, parameters, x[None])[:, 0]
+        outer = 1e5 * nn.softplus(law(law_parameters, x))
+        return max_power_w * nn.softmax(power, -1), nn.softplus(bandwidth) * outer
+
+    return allocate
+
+
+def median_us(call, seconds=2):
+    call()
+    times, started = [], time.perf_counter()
+    while len(times) < 3 or time.perf_counter() - started < seconds:
+        before = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - before)
+    return 1e6 * sorted(times)[len(times) // 2]
+
+
+def agree(what, theirs, ours, scale=None, within=1e-4):
+    theirs, ours = np.asarray(theirs, float), np.asarray(ours, float)
+    off = np.abs((theirs - ours) / (ours if scale is None else scale)).max()
+    if not off <= within:
+        sys.exit(f"{what} is off by {off:.1e}: the comparison is void")
+
+
+def check_step(name, step, loss, gradient, parameters):
+    """Loss and gradient against ours; the parameters after a first step of Adam by its formula."""
+    ours = np.array(step["gradient"])
+    largest = np.abs(ours).max(1, keepdims=True)
+    agree(f"{name}: the loss", loss, step["loss"])
+    agree(f"{name}: the gradient", gradient, ours, largest)
+    expected = np.array(step["parameters"]) - step["rate"] * ours / (np.abs(ours) + 1e-8)
+    clear = np.abs(ours) > 1e-3 * largest
+    agree(f"{name}: the update", np.asarray(parameters)[clear], expected[clear], step["rate"], 1e-2)
+
+
+def check_allocation(name, cell, allocation):
+    for key, theirs in zip(("power_w", "bandwidth_hz"), allocation):
+        agree(f"{name}: {key}", theirs, cell[key])
+
+
+def torch_rows(step, cell, table):
+    """Names and calls, each checked."""
+    torch.set_num_threads(1)
+    nn = torch.nn.functional
+    array = lambda values: torch.tensor(np.array(values), dtype=torch.float32)
+    batch = [array(step[key]) for key in BATCH]
+    ascent = array([[1], [1], [-1]])
+    loss = make_loss(torch, nn, step)
+
+    parameters = array(step["parameters"]).requires_grad_()
+    adam = torch.optim.Adam([parameters], lr=step["rate"], betas=(step["beta1"], step["beta2"]), fused=True)
+
+    def eager_step():
+        adam.zero_grad()
+        value = loss(parameters, *batch)
+        value.backward()
+        parameters.grad[2].neg_()
+        adam.step()
+        return value.detach()
+
+    check_step("torch eager", step, eager_step(), parameters.grad, parameters.detach())
+    steps = {"torch_eager": eager_step}
+
+    weights = array([cell["power_parameters"], cell["bandwidth_parameters"]])
+    law = [tuple(map(array, layer)) for layer in layers(cell)]
+    kinds = {
+        "": (make_allocate(torch, nn, make_law(torch, nn, nn.linear), cell["max_power_w"]), law),
+        "_table": (make_allocate(torch, nn, make_table(torch), cell["max_power_w"]), array(table)),
+    }
+    gains, allocations = array(cell["gains"]), {}
+
+    def add_allocation(name, allocate, law):
+        @torch.inference_mode()
+        def call():
+            return allocate(gains, weights, law)
+
+        check_allocation(name, cell, call())
+        allocations[name] = call
+
+    for kind, (allocate, law) in kinds.items():
+        add_allocation(f"torch_eager{kind}", allocate, law)
+
+    def add_compiled():
+        def value_and_grad(parameters, *batch):
+            gradient, value = torch.func.grad_and_value(loss)(parameters, *batch)
+            return value, gradient
+
+        advance = torch.compile(make_step(torch, value_and_grad, ascent, step), fullgraph=True)
+        start = array(step["parameters"])
+        state = (start, torch.zeros_like(start), torch.zeros_like(start), torch.tensor(0.0))
+
+        @torch.no_grad()
+        def compiled_step():
+            nonlocal state
+            state, value = advance(state, batch)
+            return value
+
+        value = compiled_step()
+        # After one step from 0 the first moments are (1 − β₁)·g.
+        check_step("torch compiled", step, value, state[1] / (1 - step["beta1"]), state[0])
+        steps["torch_compiled"] = compiled_step
+        for kind, (allocate, law) in kinds.items():
+            add_allocation(f"torch_compiled{kind}", torch.compile(allocate, fullgraph=True), law)
+
+    compiler = os.environ.get("CXX", "clang++" if sys.platform == "darwin" else "g++")
+    reason = None if shutil.which(compiler) else f"there is no C++ compiler {compiler}"
+    if not reason:
+        try:
+            add_compiled()
+        except Exception as error:  # a compiler without the headers it needs, for one
+            reason = str(error).strip().split("\n")[0]
+    if reason:
+        print(f"torch compiled is left out: {reason}", file=sys.stderr)
+    return steps, allocations
+
+
+def jax_rows(step, cell, table):
+    array = lambda values: jnp.array(values, jnp.float32)
+    batch = [array(step[key]) for key in BATCH]
+    value_and_grad = jax.value_and_grad(make_loss(jnp, jax.nn, step))
+    advance = make_step(jnp, value_and_grad, array([[1], [1], [-1]]), step)
+    start = array(step["parameters"])
+    state = (start, jnp.zeros_like(start), jnp.zeros_like(start), jnp.float32(0))
+    after, value = jax.jit(advance)(state, batch)
+    check_step("jax", step, value, after[1] / (1 - step["beta1"]), after[0])
+
+    # A batch for each step, as in training: nothing can be computed once for all of them.
+    batches = [jnp.tile(values, (STEPS, 1, 1)) for values in batch]
+    scan = jax.jit(lambda state, batches: jax.lax.scan(advance, state, batches))
+    steps = {"jax_scan": lambda: jax.block_until_ready(scan(state, batches))}
+
+    weights = array([cell["power_parameters"], cell["bandwidth_parameters"]])
+    law = [tuple(map(array, layer)) for layer in layers(cell)]
+    linear = lambda values, weights, biases: values @ weights.T + biases
+    gains, allocations = array(cell["gains"]), {}
+    for name, function, law in [
+        ("jax", make_law(jnp, jax.nn, linear), law),
+        ("jax_table", make_table(jnp), array(table)),
+    ]:
+        allocate = jax.jit(make_allocate(jnp, jax.nn, function, cell["max_power_w"]))
+        check_allocation(name, cell, allocate(gains, weights, law))
+        allocations[name] = lambda allocate=allocate, law=law: jax.block_until_ready(allocate(gains, weights, law))
+    return steps, allocations
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "step.json")
+        subprocess.run([ANYK, "bench", "--export", path], check=True)
+        with open(path, encoding="utf-8") as file:
+            record = json.load(file)
+    step, cell = record["step"], record["allocation"]
+    figures = json.loads(subprocess.run([ANYK, "bench", "--json"], capture_output=True, check=True).stdout)
+
+    # B^v(·, K) on a grid, by NumPy in float64.
+    grid = np.linspace(LOW, HIGH, PIECES + 1)
+    values = np.stack([grid, np.full_like(grid, len(cell["gains"]) / 200)], 1)
+    for index, (weights, biases) in enumerate(layers(cell)):
+        values = (np.maximum(values, 0.01 * values) if index else values) @ weights.T + biases
+    table = values[:, 0]
+
+    steps, allocations = {}, {}
+    for rows in (torch_rows, jax_rows):
+        for to, new in zip((steps, allocations), rows(step, cell, table)):
+            to.update(new)
+    tasks = {
+        "step": ("training step, batch 10, K = 10", steps, figures["train_step_us"]),
+        "allocate": (f"allocation by P-GNN, K = {len(cell['gains'])}", allocations, figures["allocate_us_k200"]),
+    }
+    result = {}
+    for task, (_, rows, ours) in tasks.items():
+        result[f"anyk_{task}_us"] = ours
+        for name, call in rows.items():
+            us = median_us(call) / (STEPS if name == "jax_scan" else 1)
+            result[f"{name}_{task}_us"] = us
+            result[f"{name}_{task}_over_anyk"] = us / ours
+    if "--json" in sys.argv:
+        print(json.dumps(result))
+        return
+    for task, (title, rows, ours) in tasks.items():
+        print(f"{title}, one thread")
+        print(f"{'':24}{'µs':>12}{'times anyk':>14}")
+        print(f"{'anyk':24}{ours:12.1f}{1:14.1f}")
+        for name in rows:
+            us, ratio = result[f"{name}_{task}_us"], result[f"{name}_{task}_over_anyk"]
+            print(f"{name.replace('_', ' '):24}{us:12.1f}{ratio:14.1f}")
+        print()
+
+
+main()
