@@ -12,7 +12,8 @@ const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
   test      every check: format, lints, documentation, licences, tests
-  compare   speed beside SciPy, in one run (bench/README.md)";
+  compare   speed of the exact solver beside SciPy, in one run (bench/README.md)
+  compare learning   speed of training and allocation beside PyTorch and JAX";
 
 fn main() -> ExitCode {
     let outcome = match env::args().nth(1).as_deref() {
@@ -94,22 +95,27 @@ fn licences() -> Result<()> {
     step("licences", cargo().args(check))
 }
 
-/// Builds the program, makes a Python environment, and runs bench/compare.py.
+/// Builds the program, makes a Python environment, and runs a comparison of bench/ in it: the exact
+/// optimum, or with the word `learning` training and allocation.
 fn compare() -> Result<()> {
+    let mut arguments = env::args().skip(2).peekable();
+    let learning = arguments.next_if(|argument| argument == "learning").is_some();
+    let (environment, requirements, script) = if learning {
+        println!("== PyTorch brings its GPU libraries along: 3 GB to load, 6 GB on the disk");
+        ("target/bench-python-learning", "bench/requirements-learning.txt", "bench/learning.py")
+    } else {
+        ("target/bench-python", "bench/requirements.txt", "bench/compare.py")
+    };
     step("build", cargo().args(["build", "--release", "--locked"]))?;
-    let environment = root().join("target/bench-python");
+    let environment = root().join(environment);
     let python = environment.join("bin/python");
     if !python.exists() {
         step("python environment", Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
     }
-    let requirements = root().join("bench/requirements.txt");
     let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+    let requirements = root().join(requirements);
     step("python packages", Command::new(&python).args(install).arg(requirements))?;
-    step(
-        "comparison",
-        Command::new(&python)
-            .arg(root().join("bench/compare.py"))
-            .arg(root().join("target/release/anyk"))
-            .args(env::args().skip(2)),
-    )
+    let program = root().join("target/release/anyk");
+    let mut command = Command::new(&python);
+    step("comparison", command.arg(root().join(script)).arg(program).args(arguments))
 }

@@ -11,7 +11,7 @@ use anyk::exchange::write_atomically;
 use anyk::network::BandwidthLaw;
 use anyk::paper::{
     Entry, EntryResult, Measure, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES,
-    PaperRow, TEST_SEED, TEST_SIZES, paper_entries,
+    PROGRESS_CALLS, PaperRow, TEST_SEED, TEST_SIZES, paper_entries,
 };
 use anyk::training::{Method, PretrainSettings, Recipe, Schedule, Update, measure_law};
 use anyk::{Config, System};
@@ -131,17 +131,18 @@ impl Lab {
             let law = self.laws.get(&entry.settings.epsilon_d.to_bits());
             let law = law.filter(|_| entry.settings.method == Method::PGnn);
             let test = if choosing { &self.selection } else { &self.test };
-            let progress = Progress::new("trainings", self.runs);
+            let missing = runs.iter().filter(|run| run.is_none()).count() as u64;
+            let progress = Progress::new("training, parts", missing * PROGRESS_CALLS);
             let measured: Vec<(usize, Measure)> = (0..runs.len())
                 .into_par_iter()
                 .filter(|&run| runs[run].is_none())
                 .map(|run| {
                     let number = run as u64;
-                    let measure =
-                        entry.measure(&self.system, number, &self.pretraining, law, test)?;
+                    let law = (&self.pretraining, law);
+                    let step = || progress.step();
+                    let measure = entry.measure(&self.system, number, law, test, step)?;
                     let bytes = serde_json::to_vec(&measure)?;
                     write_atomically(&files[run], &bytes)?;
-                    progress.step();
                     Ok((run, measure))
                 })
                 .collect::<Result<_, Failure>>()?;

@@ -15,6 +15,9 @@ pub const TEST_SEED: u64 = 7;
 /// Sizes of the test set (paper, table I).
 pub const TEST_SIZES: [usize; 7] = [1, 2, 5, 10, 50, 100, 200];
 
+/// How often a training reports its progress.
+pub const PROGRESS_CALLS: u64 = 50;
+
 /// A kind of training; each run has a seed of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
@@ -47,16 +50,16 @@ impl Entry {
         TrainSettings { seed: 100 + run, ..self.settings.clone() }
     }
 
-    /// Trains one run and measures it.
+    /// Trains one run and measures it; `progress` is called [`PROGRESS_CALLS`] times.
     pub fn measure(
         &self,
         system: &System,
         run: u64,
-        pretraining: &PretrainSettings,
-        law: Option<&BandwidthLaw>,
+        (pretraining, law): (&PretrainSettings, Option<&BandwidthLaw>),
         test: &TestSet,
+        progress: impl FnMut(),
     ) -> Result<Measure, RunError> {
-        let (policy, train_seconds) = self.train(system, run, pretraining, law)?;
+        let (policy, train_seconds) = self.train(system, run, (pretraining, law), progress)?;
         Ok(Measure { train_seconds, sizes: test.evaluate(&policy)? })
     }
 
@@ -65,11 +68,16 @@ impl Entry {
         &self,
         system: &System,
         run: u64,
-        pretraining: &PretrainSettings,
-        law: Option<&BandwidthLaw>,
+        (pretraining, law): (&PretrainSettings, Option<&BandwidthLaw>),
+        mut progress: impl FnMut(),
     ) -> Result<(LearnedPolicy, f64), RunError> {
         let mut trainer = Trainer::new(system, &self.settings_of_run(run), law)?;
         let started = Instant::now();
+        for _ in 0..PROGRESS_CALLS {
+            trainer.advance(self.settings.steps().div_ceil(PROGRESS_CALLS))?;
+            progress();
+        }
+        // What is left if an initialization diverged and was started over.
         trainer.advance(u64::MAX)?;
         let seconds = started.elapsed().as_secs_f64();
         Ok((finish(system, &trainer, pretraining, law)?, seconds))

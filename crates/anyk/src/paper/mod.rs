@@ -3,7 +3,7 @@
 mod entry;
 mod figures;
 
-pub use entry::{Entry, EntryResult, Measure, TEST_SEED, TEST_SIZES, second_worst};
+pub use entry::{Entry, EntryResult, Measure, PROGRESS_CALLS, TEST_SEED, TEST_SIZES, second_worst};
 pub use figures::{
     PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow, paper_entries,
 };
