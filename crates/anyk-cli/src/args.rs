@@ -102,6 +102,9 @@ pub(crate) struct TrainArgs {
     /// Optimizer, schedule and batch: ours, or the paper's (table II)
     #[arg(long, value_enum, default_value_t = Preset::Fast)]
     pub(crate) preset: Preset,
+    /// Loss of the outer function's pre-training, for p-gnn
+    #[arg(long, value_enum, default_value_t = Pretraining::Supervised)]
+    pub(crate) pretraining: Pretraining,
     /// Seed of samples, initialization and order
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -130,6 +133,14 @@ pub(crate) enum AggregatorArg {
     Mean,
     Sum,
     Max,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Pretraining {
+    /// Labels by solving for the bandwidth at equal power
+    Supervised,
+    /// The KKT residual at equal power, no labels
+    Unsupervised,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -6,9 +6,12 @@ use std::hint::black_box;
 
 use anyk::Config;
 use anyk::channel::sample_distances_m;
+use anyk::evaluation::finish;
+use anyk::paper::Entry;
 use anyk::policy::equal_power;
-use anyk::problem::Urllc;
+use anyk::problem::{Allocation, Urllc};
 use anyk::solver::{BandwidthTable, RequiredBandwidth, Solution, UrllcSolver};
+use anyk::training::{Method, PretrainSettings, Trainer};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 fn hot(criterion: &mut Criterion) {
@@ -32,6 +35,22 @@ fn hot(criterion: &mut Criterion) {
     });
     criterion.bench_function("table of a class", |bencher| {
         bencher.iter(|| BandwidthTable::new(qos.clone()));
+    });
+    let mut settings = Entry::p_gnn(10, 2000, 5e-6).settings;
+    settings.method = Method::MGnn;
+    let mut trainer = Trainer::new(&system, &settings, None).unwrap();
+    criterion.bench_function("training step, batch 10, K = 10, 16 fading states", |bencher| {
+        bencher.iter(|| trainer.step());
+    });
+    let policy = finish(&system, &trainer, &PretrainSettings::default(), None).unwrap();
+    let mut sized = policy.at_size(200).unwrap();
+    let gains: Vec<f64> = sample_distances_m(&system.road(), 1, 200, 0)
+        .into_iter()
+        .map(|distance_m| system.path_loss().gain(distance_m))
+        .collect();
+    let mut allocation = Allocation::default();
+    criterion.bench_function("allocate, M-GNN, K = 200", |bencher| {
+        bencher.iter(|| sized.allocate(black_box(&gains), &mut allocation));
     });
     let mut solve = criterion.benchmark_group("solve");
     let mut solver = UrllcSolver::default();

@@ -13,10 +13,13 @@ use anyk::exchange::{
 };
 use anyk::network::{Aggregator, BandwidthLaw};
 use anyk::policy::LearnedPolicy;
-use anyk::training::{Method, PretrainSettings, Recipe, TrainSettings, Trainer};
+use anyk::training::{
+    Method, PretrainLoss, PretrainSettings, Recipe, RelativeError, TrainSettings, Trainer,
+    measure_law,
+};
 use serde::Serialize;
 
-use crate::args::{AggregatorArg, MethodArg, Preset, TrainArgs};
+use crate::args::{AggregatorArg, MethodArg, Preset, Pretraining, TrainArgs};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
@@ -33,6 +36,8 @@ struct Report<'a> {
     pretrain_seconds: f64,
     train_seconds: f64,
     resumed_at_step: u64,
+    /// Relative error of the outer function on held-out (α, K), for P-GNN.
+    law_error: Option<RelativeError>,
     availability: f64,
     gap_percent: f64,
 }
@@ -41,7 +46,13 @@ pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     let system = args.system.system()?;
     let settings = settings(args);
     settings.validate()?;
-    let pretraining = PretrainSettings::default();
+    let pretraining = PretrainSettings {
+        loss: match args.pretraining {
+            Pretraining::Supervised => PretrainLoss::Supervised,
+            Pretraining::Unsupervised => PretrainLoss::Unsupervised,
+        },
+        ..PretrainSettings::default()
+    };
     let checkpoint = Checkpoint::beside(&args.out);
     let started = Instant::now();
     let saved = checkpoint.load(&settings, &pretraining);
@@ -69,6 +80,13 @@ pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     save(&args.out, &policy)?;
     checkpoint.remove();
     let metrics = policy.record().metrics;
+    // Held out: other cells than those of the pre-training, whose seed is the training's.
+    let held_out = !settings.seed;
+    let law_error = law
+        .as_ref()
+        .map(|law| measure_law(&system, settings.epsilon_d, law, &pretraining, held_out))
+        .transpose()
+        .map_err(Failure::input)?;
     let mut out = output::stdout();
     let report = Report {
         model: args.out.display().to_string(),
@@ -76,6 +94,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
         pretrain_seconds,
         train_seconds,
         resumed_at_step,
+        law_error,
         availability: metrics.availability,
         gap_percent: metrics.gap_percent,
     };
@@ -162,6 +181,16 @@ fn print(out: &mut impl Write, report: &Report<'_>, system: &System) -> Result<(
         report.train_seconds,
         report.pretrain_seconds
     )?;
+    if let Some(RelativeError { mean, percentile_99, max }) = report.law_error {
+        writeln!(
+            out,
+            "outer function, held-out: off by {:.2} % on average, {:.2} % at the 99th percentile, {:.2} % at \
+             most",
+            100.0 * mean,
+            100.0 * percentile_99,
+            100.0 * max
+        )?;
+    }
     writeln!(
         out,
         "validation: {:.2} % of users meet ε = {}; bandwidth {:.2} % over the optimum",
