@@ -272,7 +272,7 @@ fn table2(lab: &Lab) -> Table {
 
 fn update(recipe: &Recipe) -> String {
     match recipe.update {
-        Update::Sgd => "gradient steps".into(),
+        Update::Sgd { scale } => format!("gradient steps, loss times {scale}"),
         Update::Adam { beta1, beta2 } => format!("Adam ({beta1}, {beta2})"),
     }
 }

@@ -194,8 +194,8 @@ impl UrllcSolver {
         solution
     }
 
-    /// Solves (P1) into an existing solution, whose buffers are reused: with tables prepared and
-    /// sizes met before, nothing is allocated.
+    /// Solves (P1) into an existing solution, whose buffers are reused: for users of one class, with
+    /// its table there and the size met before, nothing is allocated.
     pub fn solve_into(&mut self, problem: &Urllc, solution: &mut Solution) {
         self.group(problem);
         let required_power_w: f64 = self.cell.least_w.iter().sum();

@@ -280,8 +280,8 @@ impl Trainer {
             Update::Adam { .. } => {
                 self.state.adam.descend(&mut self.state.parameters, &self.gradient, rate);
             }
-            Update::Sgd => {
-                let rate = single(rate);
+            Update::Sgd { scale } => {
+                let rate = single(rate * scale);
                 for (parameter, gradient) in self.state.parameters.iter_mut().zip(&self.gradient) {
                     *parameter -= rate * gradient;
                 }

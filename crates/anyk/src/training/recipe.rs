@@ -26,8 +26,12 @@ pub struct Recipe {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
-    /// `x ← x − rate·g`.
-    Sgd,
+    /// `x ← x − rate·scale·g`.
+    Sgd {
+        /// Factor on the loss: the paper says nothing of the units of its bandwidths, and plain
+        /// gradient steps depend on them.
+        scale: f64,
+    },
     /// Adam, with these decay rates.
     Adam {
         /// Decay of the mean of gradients.
@@ -72,10 +76,11 @@ impl Schedule {
 
 impl Recipe {
     /// The paper's (table II): plain gradient steps, `0.01/(1 + 0.01t)`, batches of 10, 5000 epochs,
-    /// one fading state for each sample.
+    /// one fading state for each sample. The loss is scaled by 4: with 1 the networks are not there
+    /// after its million steps, with 10 they diverge.
     pub fn paper() -> Self {
         Self {
-            update: Update::Sgd,
+            update: Update::Sgd { scale: 4.0 },
             rate: Schedule::Inverse { rate: 0.01, decay: 0.01 },
             batch: 10,
             epochs: 5000,
@@ -127,7 +132,7 @@ impl Recipe {
     pub(crate) fn betas(&self) -> (f64, f64) {
         match self.update {
             Update::Adam { beta1, beta2 } => (beta1, beta2),
-            Update::Sgd => (0.0, 0.0),
+            Update::Sgd { .. } => (0.0, 0.0),
         }
     }
 }

@@ -1,0 +1,75 @@
+//! The hot paths allocate no memory: solving with tables built, allocating with a model, training.
+
+#![allow(clippy::unwrap_used, unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyk::Config;
+use anyk::channel::sample_distances_m;
+use anyk::evaluation::finish;
+use anyk::paper::Entry;
+use anyk::problem::{Allocation, Urllc};
+use anyk::solver::{Solution, UrllcSolver};
+use anyk::training::{Method, PretrainSettings, Trainer};
+
+/// The system's allocator, counting.
+struct Counting;
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { SystemAllocator.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { SystemAllocator.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn calls_during(work: impl FnOnce()) -> u64 {
+    let before = CALLS.load(Ordering::Relaxed);
+    work();
+    CALLS.load(Ordering::Relaxed) - before
+}
+
+/// One test, so that nothing else allocates at the same time.
+#[test]
+fn hot_paths_allocate_nothing() {
+    let system = Config::default().validate().unwrap();
+    let gains: Vec<f64> = sample_distances_m(&system.road(), 1, 200, 0)
+        .into_iter()
+        .map(|distance_m| system.path_loss().gain(distance_m))
+        .collect();
+    let problem = Urllc::uniform(&system, gains.iter().copied()).unwrap();
+    let mut solver = UrllcSolver::default();
+    let mut solution = Solution::default();
+    solver.solve_into(&problem, &mut solution);
+    assert_eq!(calls_during(|| solver.solve_into(&problem, &mut solution)), 0, "solve");
+
+    let mut settings = Entry::p_gnn(10, 200, 5e-6).settings;
+    settings.method = Method::MGnn;
+    let mut trainer = Trainer::new(&system, &settings, None).unwrap();
+    // The first step of an epoch draws its order; 20 steps are one epoch.
+    trainer.step();
+    let steps = calls_during(|| {
+        for _ in 0..19 {
+            trainer.step();
+        }
+    });
+    assert_eq!(steps, 0, "training steps");
+
+    let policy = finish(&system, &trainer, &PretrainSettings::default(), None).unwrap();
+    let mut sized = policy.at_size(200).unwrap();
+    let mut allocation = Allocation::default();
+    sized.allocate(&gains, &mut allocation);
+    assert_eq!(calls_during(|| sized.allocate(&gains, &mut allocation)), 0, "allocate");
+}
