@@ -93,7 +93,9 @@ proptest! {
         let outer: Vec<f64> = order.iter().map(|&user| outer[user]).collect();
         let permuted = network.forward(&parameters, &shuffled, &outer, &mut tape);
         for (position, &user) in order.iter().enumerate() {
-            prop_assert!((permuted[position] - straight[user]).abs() < 1e-12);
+            // Sums run in another order; three layers and a softplus far below 0 magnify that.
+            let off = (permuted[position] - straight[user]).abs();
+            prop_assert!(off < 1e-9 * (1.0 + straight[user].abs()), "{off}");
         }
     }
 
