@@ -37,26 +37,13 @@ impl Output {
                     *value = activation.value(*value);
                 }
             }
-            Self::Softmax => {
-                let most = values.iter().fold(f64::NEG_INFINITY, |most, &value| most.max(value));
-                let mut sum = 0.0;
-                for value in &mut *values {
-                    *value = (*value - most).exp();
-                    sum += *value;
-                }
-                for value in values {
-                    *value /= sum;
-                }
-            }
+            Self::Softmax => softmax(values),
             Self::SumNormalisation => {
-                let mut sum = 0.0;
+                // s_k/Σs is the softmax of ln s: without 0/0 where every softplus underflows.
                 for value in &mut *values {
-                    *value = Activation::Softplus.value(*value);
-                    sum += *value;
+                    *value = ln_softplus(*value);
                 }
-                for value in values {
-                    *value /= sum;
-                }
+                softmax(values);
             }
             Self::Pretrained => {
                 for (value, outer) in values.iter_mut().zip(outer) {
@@ -91,10 +78,9 @@ impl Output {
             }
             Self::SumNormalisation => {
                 let mean = weighted(gradient);
-                let sum: f64 =
-                    pre_activations.iter().map(|&pre| Activation::Softplus.value(pre)).sum();
-                for (gradient, &pre) in gradient.iter_mut().zip(pre_activations) {
-                    *gradient = (*gradient - mean) / sum * Activation::Softplus.slope(pre);
+                let rows = gradient.iter_mut().zip(pre_activations).zip(outputs);
+                for ((gradient, &pre), output) in rows {
+                    *gradient = output * (*gradient - mean) * ln_softplus_slope(pre);
                 }
             }
             Self::Pretrained => {
@@ -105,4 +91,29 @@ impl Output {
             }
         }
     }
+}
+
+fn softmax(values: &mut [f64]) {
+    let most = values.iter().fold(f64::NEG_INFINITY, |most, &value| most.max(value));
+    let mut sum = 0.0;
+    for value in &mut *values {
+        *value = (*value - most).exp();
+        sum += *value;
+    }
+    for value in values {
+        *value /= sum;
+    }
+}
+
+/// Below this, `softplus(x) = e^x` to rounding.
+const FAR_BELOW: f64 = -40.0;
+
+/// `ln softplus(x)`, without underflow.
+fn ln_softplus(x: f64) -> f64 {
+    if x < FAR_BELOW { x } else { Activation::Softplus.value(x).ln() }
+}
+
+/// Its derivative.
+fn ln_softplus_slope(x: f64) -> f64 {
+    if x < FAR_BELOW { 1.0 } else { Activation::Softplus.slope(x) / Activation::Softplus.value(x) }
 }
