@@ -1,9 +1,11 @@
 //! CSV and Markdown, and files that appear whole.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::Path;
+
+use anyk::exchange::write_atomically;
 
 use super::Table;
 
@@ -17,28 +19,12 @@ pub(super) fn check_name(name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a file under another name in the same folder and then gives it its own, so that a run
-/// that is stopped halfway leaves the old file or the new one.
+/// Writes a file whole, and its folder if it is missing.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(dir) = path.parent() {
         fs::create_dir_all(dir)?;
     }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    // Two processes that write the same report must not share the unfinished file.
-    name.push(format!(".{}.tmp", std::process::id()));
-    let unfinished = path.with_file_name(name);
-    let outcome = File::create(&unfinished)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            // Without this, a power cut can leave the new name with no content.
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&unfinished, path));
-    if outcome.is_err() {
-        // The first error is the one to tell; what is left behind is only a temporary file.
-        let _ = fs::remove_file(&unfinished);
-    }
-    outcome
+    write_atomically(path, bytes)
 }
 
 /// The table as CSV: the heads, then the rows.
