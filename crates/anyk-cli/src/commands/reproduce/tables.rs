@@ -1,177 +1,22 @@
-//! `anyk reproduce`.
+//! The tables themselves: what each one measures, and how it reads.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use anyk::evaluation::{TestSet, law_for};
-use anyk::exchange::write_atomically;
-use anyk::network::BandwidthLaw;
 use anyk::paper::{
-    Entry, EntryResult, Measure, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES,
-    PROGRESS_CALLS, PaperRow, TEST_SEED, TEST_SIZES, paper_entries,
+    Entry, EntryResult, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow,
+    TEST_SEED, TEST_SIZES, paper_entries,
 };
-use anyk::training::{Method, PretrainSettings, Recipe, Schedule, Update, measure_law};
-use anyk::{Config, System};
-use rayon::prelude::*;
+use anyk::training::{Recipe, Schedule, Update, measure_law};
 
-use crate::args::{PaperTable, ReproduceArgs};
+use super::{Lab, SAMPLE_COUNTS, SELECTION_SEED, TEST_SAMPLES};
 use crate::failure::Failure;
-use crate::output;
-use crate::progress::Progress;
-use crate::report::{self, Chart, Series, Table};
-
-/// Cells of each size in the test set (paper, table I).
-const TEST_SAMPLES: u64 = 100;
-/// Sample counts that table IV tries, and the seed of the cells it chooses on: not the test set's.
-const SAMPLE_COUNTS: [usize; 10] = [20, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000];
-const SELECTION_SEED: u64 = 8;
-
-pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
-    let cannot = |what: &Path, error: std::io::Error| {
-        Failure::input(format!("{}: cannot write: {error}", what.display()))
-    };
-    let runs = args.trainings.unwrap_or(if args.full { 10 } else { 3 });
-    let mut lab = Lab::new(&args.out, runs, args.full)?;
-    let names: Vec<PaperTable> =
-        if args.names.is_empty() { PaperTable::ALL.to_vec() } else { args.names.clone() };
-    let mut tables = Vec::new();
-    let mut out = output::stdout();
-    for name in names {
-        let table = match name {
-            PaperTable::Table1 => table1(&lab),
-            PaperTable::Table2 => table2(&lab),
-            PaperTable::Table3 => table3(&mut lab)?,
-            PaperTable::Table4 => table4(&mut lab)?,
-            PaperTable::Table5 => table5(&mut lab)?,
-            PaperTable::Table6 => table6(&mut lab)?,
-        };
-        report::write_table(&args.out, &table).map_err(|error| cannot(&args.out, error))?;
-        writeln!(out, "{}\n", table.title)?;
-        let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
-        writeln!(out, "{}", output::table(&columns, table.rows.iter().cloned()))?;
-        writeln!(out, "{}\n", table.note)?;
-        out.flush()?;
-        tables.push(table);
-    }
-    let subtitle = format!(
-        "anyk {} · {runs} trainings for each entry{} · test set: {TEST_SAMPLES} cells of each size, \
-         seed {TEST_SEED}",
-        env!("CARGO_PKG_VERSION"),
-        if args.full { ", second worst of ten" } else { ", the worst" },
-    );
-    let title =
-        "Size Generalization for Resource Allocation with Graph Neural Networks, reproduced";
-    report::write_report(&args.out, title, &subtitle, &tables)
-        .map_err(|error| cannot(&args.out, error))?;
-    writeln!(out, "written to {}", args.out.join("report.html").display())?;
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Trains and measures, remembering what was done: in memory and in `DIR/cache`, so that an
-/// interrupted reproduction continues where it stopped.
-struct Lab {
-    system: System,
-    pretraining: PretrainSettings,
-    runs: u64,
-    full: bool,
-    cache: PathBuf,
-    laws: HashMap<u64, BandwidthLaw>,
-    test: TestSet,
-    selection: TestSet,
-}
-
-impl Lab {
-    fn new(out: &Path, runs: u64, full: bool) -> Result<Self, Failure> {
-        let system = Config::default().validate()?;
-        let cache = out.join("cache");
-        fs::create_dir_all(&cache).map_err(|error| {
-            Failure::input(format!("{}: cannot make: {error}", cache.display()))
-        })?;
-        let test = TestSet::draw(&system, &TEST_SIZES, TEST_SAMPLES, TEST_SEED)?;
-        let selection = TestSet::draw(&system, &TEST_SIZES, TEST_SAMPLES, SELECTION_SEED)?;
-        let pretraining = PretrainSettings::default();
-        Ok(Self { system, pretraining, runs, full, cache, laws: HashMap::new(), test, selection })
-    }
-
-    /// The outer function for an `ε_D`: pre-trained once, shared by all trainings.
-    fn prepare_law(&mut self, entry: &Entry) -> Result<(), Failure> {
-        let key = entry.settings.epsilon_d.to_bits();
-        if entry.settings.method != Method::PGnn || self.laws.contains_key(&key) {
-            return Ok(());
-        }
-        let progress = Progress::new("pre-training, epochs", self.pretraining.epochs as u64);
-        let settings = entry.settings_of_run(0);
-        let law = law_for(&self.system, &settings, &self.pretraining, || progress.step())?;
-        progress.finish();
-        if let Some(law) = law {
-            self.laws.insert(key, law);
-        }
-        Ok(())
-    }
-
-    /// All trainings of an entry on the test set (or on the cells for choosing).
-    fn results(&mut self, entry: &Entry, choosing: bool) -> Result<EntryResult, Failure> {
-        let key = |run: u64| -> Result<PathBuf, Failure> {
-            let version = env!("CARGO_PKG_VERSION");
-            let settings = (version, &self.pretraining, entry.settings_of_run(run), choosing);
-            let text = serde_json::to_string(&settings)?;
-            Ok(self.cache.join(format!("{:016x}.json", fingerprint(&text))))
-        };
-        let files: Vec<PathBuf> = (0..self.runs).map(key).collect::<Result<_, _>>()?;
-        let known = |file: &PathBuf| -> Option<Measure> {
-            serde_json::from_slice(&fs::read(file).ok()?).ok()
-        };
-        let mut runs: Vec<Option<Measure>> = files.iter().map(known).collect();
-        if runs.iter().any(Option::is_none) {
-            self.prepare_law(entry)?;
-            let law = self.laws.get(&entry.settings.epsilon_d.to_bits());
-            let law = law.filter(|_| entry.settings.method == Method::PGnn);
-            let test = if choosing { &self.selection } else { &self.test };
-            let missing = runs.iter().filter(|run| run.is_none()).count() as u64;
-            let progress = Progress::new("training, parts", missing * PROGRESS_CALLS);
-            let measured: Vec<(usize, Measure)> = (0..runs.len())
-                .into_par_iter()
-                .filter(|&run| runs[run].is_none())
-                .map(|run| {
-                    let number = run as u64;
-                    let law = (&self.pretraining, law);
-                    let step = || progress.step();
-                    let measure = entry.measure(&self.system, number, law, test, step)?;
-                    let bytes = serde_json::to_vec(&measure)?;
-                    write_atomically(&files[run], &bytes)?;
-                    Ok((run, measure))
-                })
-                .collect::<Result<_, Failure>>()?;
-            progress.finish();
-            for (run, measure) in measured {
-                runs[run] = Some(measure);
-            }
-        }
-        Ok(EntryResult { entry: entry.clone(), runs: runs.into_iter().flatten().collect() })
-    }
-
-    /// What is shown of several trainings.
-    fn rule(&self) -> &'static str {
-        if self.runs >= 10 { "second worst of ten trainings" } else { "worst of the trainings" }
-    }
-}
-
-/// FNV-1a: names a cache file.
-fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
+use crate::report::{Chart, Series, Table};
 
 fn strings<const N: usize>(row: [&str; N]) -> Vec<String> {
     row.map(str::to_owned).to_vec()
 }
 
-fn table1(lab: &Lab) -> Table {
+pub(super) fn table1(lab: &Lab) -> Table {
     let rows = vec![
         strings(["training", "[10]", "2000", "2000", "2000"]),
         strings(["validation", "[10]", "200", "200", "200"]),
@@ -193,11 +38,29 @@ fn table1(lab: &Lab) -> Table {
         ),
         columns: strings(["set", "sizes K", "samples for each K", "total", "paper's total"]),
         rows,
-        chart: None,
+        chart: Some(Chart {
+            title: "Samples of each size".into(),
+            x_label: "users K".into(),
+            y_label: "samples for each K".into(),
+            log_x: true,
+            log_y: true,
+            series: vec![
+                series("training".into(), vec![(10.0, 2000.0)], false),
+                series("validation".into(), vec![(10.0, 200.0)], false),
+                series("test".into(), points(|_| TEST_SAMPLES as f64), false),
+                series(
+                    "pre-training".into(),
+                    [1.0, lab.pretraining.max_size as f64]
+                        .map(|size| (size, lab.pretraining.samples_per_size as f64))
+                        .to_vec(),
+                    false,
+                ),
+            ],
+        }),
     }
 }
 
-fn table2(lab: &Lab) -> Table {
+pub(super) fn table2(lab: &Lab) -> Table {
     let p = paper_entries(true);
     let recipe = &p[0].settings.recipe;
     let fnn = &p[3].settings.recipe;
@@ -266,8 +129,32 @@ fn table2(lab: &Lab) -> Table {
             .into(),
         columns: strings(["", "GNNs", "B^v", "FNN", "paper: GNNs; B^v; FNN"]),
         rows,
-        chart: None,
+        chart: Some(Chart {
+            title: "Learning rate over the steps".into(),
+            x_label: "step".into(),
+            y_label: "learning rate".into(),
+            log_x: true,
+            log_y: true,
+            series: vec![
+                rates("GNNs", recipe, false),
+                rates("FNN", fnn, false),
+                rates("GNNs, paper", &Recipe::paper(), true),
+                rates("FNN, paper", &Recipe::paper_fnn(), true),
+            ],
+        }),
     }
+}
+
+/// Learning rate at steps evenly spaced in their logarithm. The paper's recipes have epochs: 200 steps
+/// for 2,000 samples in batches of 10, 1,000 for 100,000 in batches of 100.
+fn rates(label: &str, recipe: &Recipe, dashed: bool) -> Series {
+    let steps = recipe.steps.unwrap_or(recipe.epochs * if recipe.batch == 10 { 200 } else { 1000 });
+    let rate = |i: u32| {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let step = (steps as f64).powf(f64::from(i) / 60.0) as u64;
+        (step as f64, recipe.rate.at(step, steps))
+    };
+    series(label.to_owned(), (0..=60).map(rate).collect(), dashed)
 }
 
 fn update(recipe: &Recipe) -> String {
@@ -335,7 +222,7 @@ fn series(label: String, points: Vec<(f64, f64)>, dashed: bool) -> Series {
     Series { label, points, dashed, ..Series::default() }
 }
 
-fn table3(lab: &mut Lab) -> Result<Table, Failure> {
+pub(super) fn table3(lab: &mut Lab) -> Result<Table, Failure> {
     let (mut rows, mut measured, mut printed) = (vec![], vec![], vec![]);
     for (epsilon_d, paper) in &PAPER_EPSILON {
         let result = lab.results(&Entry::p_gnn(10, 2000, *epsilon_d), false)?;
@@ -382,7 +269,7 @@ fn table3(lab: &mut Lab) -> Result<Table, Failure> {
     })
 }
 
-fn table4(lab: &mut Lab) -> Result<Table, Failure> {
+pub(super) fn table4(lab: &mut Lab) -> Result<Table, Failure> {
     let mut rows = Vec::new();
     let (mut ours, mut theirs) = (vec![], vec![]);
     for (size, paper_samples, paper_seconds) in PAPER_SMALL_K {
@@ -446,7 +333,7 @@ fn table4(lab: &mut Lab) -> Result<Table, Failure> {
     })
 }
 
-fn table5(lab: &mut Lab) -> Result<Table, Failure> {
+pub(super) fn table5(lab: &mut Lab) -> Result<Table, Failure> {
     let mut rows = Vec::new();
     let (mut ours, mut theirs) = (vec![], vec![]);
     let entries = paper_entries(lab.full);
@@ -506,7 +393,7 @@ fn fnn_note(lab: &Lab) -> String {
     }
 }
 
-fn table6(lab: &mut Lab) -> Result<Table, Failure> {
+pub(super) fn table6(lab: &mut Lab) -> Result<Table, Failure> {
     let (mut rows, mut measured, mut printed) = (vec![], vec![], vec![]);
     for (entry, paper) in paper_entries(lab.full).iter().zip(&PAPER_COMPARISON) {
         let result = lab.results(entry, false)?;

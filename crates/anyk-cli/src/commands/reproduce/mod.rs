@@ -1,0 +1,167 @@
+//! `anyk reproduce`: trains and measures what the tables need.
+
+mod tables;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyk::evaluation::{TestSet, law_for};
+use anyk::exchange::write_atomically;
+use anyk::network::BandwidthLaw;
+use anyk::paper::{Entry, EntryResult, Measure, PROGRESS_CALLS, TEST_SEED, TEST_SIZES};
+use anyk::training::{Method, PretrainSettings};
+use anyk::{Config, System};
+use rayon::prelude::*;
+
+use crate::args::{PaperTable, ReproduceArgs};
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+use crate::report;
+
+/// Cells of each size in the test set (paper, table I).
+const TEST_SAMPLES: u64 = 100;
+/// Sample counts that table IV tries, and the seed of the cells it chooses on: not the test set's.
+const SAMPLE_COUNTS: [usize; 10] = [20, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000];
+const SELECTION_SEED: u64 = 8;
+
+pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
+    let cannot = |what: &Path, error: std::io::Error| {
+        Failure::input(format!("{}: cannot write: {error}", what.display()))
+    };
+    let runs = args.trainings.unwrap_or(if args.full { 10 } else { 3 });
+    let mut lab = Lab::new(&args.out, runs, args.full)?;
+    let names: Vec<PaperTable> =
+        if args.names.is_empty() { PaperTable::ALL.to_vec() } else { args.names.clone() };
+    let mut tables = Vec::new();
+    let mut out = output::stdout();
+    for name in names {
+        let table = match name {
+            PaperTable::Table1 => tables::table1(&lab),
+            PaperTable::Table2 => tables::table2(&lab),
+            PaperTable::Table3 => tables::table3(&mut lab)?,
+            PaperTable::Table4 => tables::table4(&mut lab)?,
+            PaperTable::Table5 => tables::table5(&mut lab)?,
+            PaperTable::Table6 => tables::table6(&mut lab)?,
+        };
+        report::write_table(&args.out, &table).map_err(|error| cannot(&args.out, error))?;
+        writeln!(out, "{}\n", table.title)?;
+        let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+        writeln!(out, "{}", output::table(&columns, table.rows.iter().cloned()))?;
+        writeln!(out, "{}\n", table.note)?;
+        out.flush()?;
+        tables.push(table);
+    }
+    let subtitle = format!(
+        "anyk {} · {runs} trainings for each entry{} · test set: {TEST_SAMPLES} cells of each size, \
+         seed {TEST_SEED}",
+        env!("CARGO_PKG_VERSION"),
+        if args.full { ", second worst of ten" } else { ", the worst" },
+    );
+    let title =
+        "Size Generalization for Resource Allocation with Graph Neural Networks, reproduced";
+    report::write_report(&args.out, title, &subtitle, &tables)
+        .map_err(|error| cannot(&args.out, error))?;
+    writeln!(out, "written to {}", args.out.join("report.html").display())?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Trains and measures, remembering what was done: in memory and in `DIR/cache`, so that an
+/// interrupted reproduction continues where it stopped.
+struct Lab {
+    system: System,
+    pretraining: PretrainSettings,
+    runs: u64,
+    full: bool,
+    cache: PathBuf,
+    laws: HashMap<u64, BandwidthLaw>,
+    test: TestSet,
+    selection: TestSet,
+}
+
+impl Lab {
+    fn new(out: &Path, runs: u64, full: bool) -> Result<Self, Failure> {
+        let system = Config::default().validate()?;
+        let cache = out.join("cache");
+        fs::create_dir_all(&cache).map_err(|error| {
+            Failure::input(format!("{}: cannot make: {error}", cache.display()))
+        })?;
+        let test = TestSet::draw(&system, &TEST_SIZES, TEST_SAMPLES, TEST_SEED)?;
+        let selection = TestSet::draw(&system, &TEST_SIZES, TEST_SAMPLES, SELECTION_SEED)?;
+        let pretraining = PretrainSettings::default();
+        Ok(Self { system, pretraining, runs, full, cache, laws: HashMap::new(), test, selection })
+    }
+
+    /// The outer function for an `ε_D`: pre-trained once, shared by all trainings.
+    fn prepare_law(&mut self, entry: &Entry) -> Result<(), Failure> {
+        let key = entry.settings.epsilon_d.to_bits();
+        if entry.settings.method != Method::PGnn || self.laws.contains_key(&key) {
+            return Ok(());
+        }
+        let progress = Progress::new("pre-training, epochs", self.pretraining.epochs as u64);
+        let settings = entry.settings_of_run(0);
+        let law = law_for(&self.system, &settings, &self.pretraining, || progress.step())?;
+        progress.finish();
+        if let Some(law) = law {
+            self.laws.insert(key, law);
+        }
+        Ok(())
+    }
+
+    /// All trainings of an entry on the test set (or on the cells for choosing).
+    fn results(&mut self, entry: &Entry, choosing: bool) -> Result<EntryResult, Failure> {
+        let key = |run: u64| -> Result<PathBuf, Failure> {
+            let version = env!("CARGO_PKG_VERSION");
+            let settings = (version, &self.pretraining, entry.settings_of_run(run), choosing);
+            let text = serde_json::to_string(&settings)?;
+            Ok(self.cache.join(format!("{:016x}.json", fingerprint(&text))))
+        };
+        let files: Vec<PathBuf> = (0..self.runs).map(key).collect::<Result<_, _>>()?;
+        let known = |file: &PathBuf| -> Option<Measure> {
+            serde_json::from_slice(&fs::read(file).ok()?).ok()
+        };
+        let mut runs: Vec<Option<Measure>> = files.iter().map(known).collect();
+        if runs.iter().any(Option::is_none) {
+            self.prepare_law(entry)?;
+            let law = self.laws.get(&entry.settings.epsilon_d.to_bits());
+            let law = law.filter(|_| entry.settings.method == Method::PGnn);
+            let test = if choosing { &self.selection } else { &self.test };
+            let missing = runs.iter().filter(|run| run.is_none()).count() as u64;
+            let progress = Progress::new("training, parts", missing * PROGRESS_CALLS);
+            let measured: Vec<(usize, Measure)> = (0..runs.len())
+                .into_par_iter()
+                .filter(|&run| runs[run].is_none())
+                .map(|run| {
+                    let number = run as u64;
+                    let law = (&self.pretraining, law);
+                    let step = || progress.step();
+                    let measure = entry.measure(&self.system, number, law, test, step)?;
+                    let bytes = serde_json::to_vec(&measure)?;
+                    write_atomically(&files[run], &bytes)?;
+                    Ok((run, measure))
+                })
+                .collect::<Result<_, Failure>>()?;
+            progress.finish();
+            for (run, measure) in measured {
+                runs[run] = Some(measure);
+            }
+        }
+        Ok(EntryResult { entry: entry.clone(), runs: runs.into_iter().flatten().collect() })
+    }
+
+    /// What is shown of several trainings.
+    fn rule(&self) -> &'static str {
+        if self.runs >= 10 { "second worst of ten trainings" } else { "worst of the trainings" }
+    }
+}
+
+/// FNV-1a: names a cache file.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
