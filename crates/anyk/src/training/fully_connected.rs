@@ -118,3 +118,59 @@ impl FullyConnected {
         loss
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use crate::paper::Entry;
+    use crate::training::Method;
+    use rand::{RngExt, SeedableRng};
+
+    /// Against differences of its own loss, in the single precision that it trains in: hence the wide
+    /// step, and a tolerance relative to each network's largest slope. A padded cell is among the
+    /// samples' sizes: the network has inputs for two users more than the cells have.
+    #[test]
+    fn gradient_matches_finite_differences() {
+        let system = Config::default().validate().unwrap();
+        let qos = system.qos(system.service()).unwrap();
+        let settings = TrainSettings {
+            method: Method::Fnn,
+            train_k: vec![6],
+            hidden: vec![5],
+            ..Entry::p_gnn(6, 8, 1e-5).settings
+        };
+        let set = TrainingSet::draw(&system, &qos, (4, 8, 2), None, 1.7e5, 3);
+        let picks: Vec<Pick> = (0..8).map(|index| Pick { index, first: index % 2 }).collect();
+        let mut engine = FullyConnected::new(&qos, 1.7e5, &settings);
+        let count = engine.parameter_count();
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(9);
+        let parameters: Vec<f32> = (0..3 * count).map(|_| rng.random_range(-0.4f32..0.4)).collect();
+        let mut gradient = vec![0.0; 3 * count];
+        engine.gradient(&parameters, &set, &picks, 2, &mut gradient);
+        let mut unused = vec![0.0; 3 * count];
+        let mut kinks = 0;
+        for network in 0..3 {
+            // The multiplier ascends: its gradient is negated.
+            let sign = if network == 2 { -1.0 } else { 1.0 };
+            let range = network * count..(network + 1) * count;
+            let largest = gradient[range.clone()].iter().fold(0.0f32, |most, g| most.max(g.abs()));
+            for index in range {
+                let mut at = |step: f32| {
+                    let mut moved = parameters.clone();
+                    moved[index] += step;
+                    engine.gradient(&moved, &set, &picks, 2, &mut unused)
+                };
+                let (minus, here, plus) = (at(-4e-3), at(0.0), at(4e-3));
+                // A kink between the three is no fault of the gradient.
+                let kink = ((plus - here) - (here - minus)).abs() / 4e-3 > 0.02 * largest;
+                let numeric = sign * (plus - minus) / 8e-3;
+                let off = (gradient[index] - numeric).abs();
+                let fine = kink || off < 0.02 * largest;
+                assert!(fine, "{network}, {index}: {} {numeric}", gradient[index]);
+                kinks += u32::from(kink);
+            }
+        }
+        assert!(kinks < 20, "{kinks} of {} passed over", 3 * count);
+    }
+}
