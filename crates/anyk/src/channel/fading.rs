@@ -183,6 +183,22 @@ mod tests {
         0.000_412_877_097_559_624,
     ];
 
+    /// The figures that the documentation gives for it.
+    #[test]
+    fn gauss_laguerre_is_off_with_few_antennas() {
+        for (antennas, x, c, low, high) in [
+            (1, 150_000.0, 0.124, 2e-3, 3e-3),
+            (4, 150.0, 0.2, 3e-8, 2e-7),
+            (8, 150.0, 0.2, 1e-12, 5e-12),
+        ] {
+            let f = |g: f64| (1.0 + x * g).powf(-c);
+            let gauss = FadingQuadrature::gauss_laguerre(antennas).unwrap();
+            let exact = FadingQuadrature::log_trapezoid(antennas, 20.0).expectation(f);
+            let off = (gauss.expectation(f) / exact - 1.0).abs();
+            assert!((low..high).contains(&off), "{antennas} antennas: {off}");
+        }
+    }
+
     #[test]
     fn gauss_laguerre_agrees_where_it_is_accurate() {
         let f = |g: f64| (1.0 + 3.0 * g).powf(-0.65);
