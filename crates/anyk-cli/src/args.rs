@@ -64,6 +64,9 @@ Examples:
   anyk solve --input users.csv --max-power-dbm 40 --json
   anyk sample --k 200 | anyk solve --input - --json")]
 pub(crate) struct SolveArgs {
+    /// What is allocated, and for what
+    #[arg(long, value_enum, default_value_t = ProblemArg::Urllc)]
+    pub(crate) problem: ProblemArg,
     /// File with the users, or - for standard input
     #[arg(long, short, value_name = "FILE")]
     pub(crate) input: String,
@@ -72,6 +75,13 @@ pub(crate) struct SolveArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) system: SystemArgs,
+}
+
+/// The allocation problems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProblemArg {
+    /// Power and bandwidth, least total bandwidth at a loss and delay target
+    Urllc,
 }
 
 /// Train a policy at one number of users, for use at any other
@@ -84,6 +94,9 @@ pub(crate) struct SolveArgs {
 Example:
   anyk train --method p-gnn --train-k 10 --samples 2000 --epsilon-d 6e-6 --seed 1 --out model.safetensors")]
 pub(crate) struct TrainArgs {
+    /// What is allocated, and for what
+    #[arg(long, value_enum, default_value_t = ProblemArg::Urllc)]
+    pub(crate) problem: ProblemArg,
     /// What to train
     #[arg(long, value_enum, default_value_t = MethodArg::PGnn)]
     pub(crate) method: MethodArg,

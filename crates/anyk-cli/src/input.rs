@@ -3,8 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use anyk::exchange::model_from_bytes;
-use anyk::policy::LearnedPolicy;
+use anyk::exchange::Model;
 
 use crate::failure::Failure;
 
@@ -34,7 +33,7 @@ pub(crate) fn read(path: &str) -> Result<Vec<u8>, Failure> {
 }
 
 /// A model from its file.
-pub(crate) fn model(path: &str) -> Result<LearnedPolicy, Failure> {
-    model_from_bytes(&read(path)?)
+pub(crate) fn model(path: &str) -> Result<Model, Failure> {
+    Model::from_bytes(&read(path)?)
         .map_err(|error| Failure::input(format!("{}: {error}", name(path))))
 }

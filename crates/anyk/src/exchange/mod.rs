@@ -13,5 +13,5 @@ mod users;
 pub use answer::{Answer, Denied, Served, ServedUser};
 pub use checkpoint::{checkpoint_from_bytes, checkpoint_to_bytes};
 pub use container::write_atomically;
-pub use model::{model_from_bytes, model_to_bytes};
+pub use model::{Model, model_from_bytes, model_to_bytes};
 pub use users::{DISTANCE_EXPECTED, GAIN_EXPECTED, InputError, UserRecord, read_users};

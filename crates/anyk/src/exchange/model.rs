@@ -21,6 +21,20 @@ struct Version {
     version: u64,
 }
 
+/// A learned policy of any problem.
+#[derive(Debug, Clone)]
+pub enum Model {
+    /// Power and bandwidth for URLLC.
+    Urllc(Box<LearnedPolicy>),
+}
+
+impl Model {
+    /// Reads a model of any problem; a damaged, truncated, foreign or newer file is refused.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+        model_from_bytes(bytes).map(|policy| Self::Urllc(Box::new(policy)))
+    }
+}
+
 /// A model as the bytes of a safetensors file: tensors `power`, `bandwidth` and, for P-GNN, `law`, with
 /// the record of its training in the metadata. The same model gives the same bytes.
 pub fn model_to_bytes(policy: &LearnedPolicy) -> Result<Vec<u8>, ModelError> {

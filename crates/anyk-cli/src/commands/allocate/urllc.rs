@@ -1,9 +1,10 @@
-//! `anyk allocate`.
+//! A URLLC policy's answer, in the form of `solve`.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::exchange::{Served, read_users};
+use anyk::policy::LearnedPolicy;
 use anyk::problem::{Allocation, Urllc};
 use anyk::solver::UrllcSolver;
 
@@ -12,8 +13,7 @@ use crate::commands::solve::print_served;
 use crate::failure::Failure;
 use crate::{input, output};
 
-pub(crate) fn run(args: &AllocateArgs) -> Result<ExitCode, Failure> {
-    let policy = input::model(&args.model)?;
+pub(super) fn run(args: &AllocateArgs, policy: &LearnedPolicy) -> Result<ExitCode, Failure> {
     let system = policy.system();
     let bytes = input::read(&args.input)?;
     let name = input::name(&args.input);

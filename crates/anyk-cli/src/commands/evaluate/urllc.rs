@@ -1,14 +1,15 @@
-//! `anyk evaluate`.
+//! Availability and bandwidth of a URLLC policy.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::evaluation::{SizeResult, TestSet};
+use anyk::policy::LearnedPolicy;
 use serde::Serialize;
 
 use crate::args::{CellsArgs, EvaluateArgs};
 use crate::failure::Failure;
-use crate::{input, output};
+use crate::output;
 
 #[derive(Serialize)]
 struct Evaluation {
@@ -17,13 +18,11 @@ struct Evaluation {
     sizes: Vec<SizeResult>,
 }
 
-pub(crate) fn run(args: &EvaluateArgs) -> Result<ExitCode, Failure> {
-    let policy = input::model(&args.model)?;
+pub(super) fn run(args: &EvaluateArgs, policy: &LearnedPolicy) -> Result<ExitCode, Failure> {
     let CellsArgs { k, samples, seed, json } = &args.cells;
     let set = TestSet::draw(policy.system(), k, *samples, *seed)?;
-    let sizes = set
-        .evaluate(&policy)
-        .map_err(|error| Failure::input(format!("{}: {error}", args.model)))?;
+    let sizes =
+        set.evaluate(policy).map_err(|error| Failure::input(format!("{}: {error}", args.model)))?;
     let mut out = output::stdout();
     if *json {
         output::json(&mut out, &Evaluation { samples: *samples, seed: *seed, sizes })?;

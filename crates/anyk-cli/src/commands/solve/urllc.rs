@@ -1,4 +1,4 @@
-//! `anyk solve`.
+//! Power and bandwidth for URLLC, exactly.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use crate::args::SolveArgs;
 use crate::failure::{Failure, INFEASIBLE};
 use crate::{input, output};
 
-pub(crate) fn run(args: &SolveArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &SolveArgs) -> Result<ExitCode, Failure> {
     let system = args.system.system()?;
     let bytes = input::read(&args.input)?;
     let cells = read_users(&bytes, input::name(&args.input), &system)?;

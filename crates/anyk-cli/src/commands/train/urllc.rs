@@ -1,4 +1,4 @@
-//! `anyk train`.
+//! Training for URLLC: the paper's Algorithm 1.
 
 use std::fs;
 use std::io::Write;
@@ -42,7 +42,7 @@ struct Report<'a> {
     gap_percent: f64,
 }
 
-pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     let system = args.system.system()?;
     let settings = settings(args);
     settings.validate()?;

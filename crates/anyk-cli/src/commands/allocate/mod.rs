@@ -1,0 +1,17 @@
+//! `anyk allocate`: one file for each family of problems; the model says which.
+
+mod urllc;
+
+use std::process::ExitCode;
+
+use anyk::exchange::Model;
+
+use crate::args::AllocateArgs;
+use crate::failure::Failure;
+use crate::input;
+
+pub(crate) fn run(args: &AllocateArgs) -> Result<ExitCode, Failure> {
+    match input::model(&args.model)? {
+        Model::Urllc(policy) => urllc::run(args, &policy),
+    }
+}
