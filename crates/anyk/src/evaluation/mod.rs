@@ -2,10 +2,14 @@
 
 mod learned;
 mod optimum;
+mod power_control;
 mod run;
 mod statistics;
 
 pub use learned::{SizeResult, TestSet};
 pub use optimum::{OptimumRow, optimum_over_sizes};
+pub use power_control::{
+    PASSES, PowerPolicyResult, PowerSizeResult, finish_power, power_over_sizes,
+};
 pub use run::{RunError, finish, law_for};
 pub use statistics::Mean;

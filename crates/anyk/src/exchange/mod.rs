@@ -8,10 +8,12 @@ mod answer;
 mod checkpoint;
 mod container;
 mod model;
+mod power_checkpoint;
 mod users;
 
 pub use answer::{Answer, Denied, Served, ServedUser};
 pub use checkpoint::{checkpoint_from_bytes, checkpoint_to_bytes};
 pub use container::write_atomically;
-pub use model::{Model, model_from_bytes, model_to_bytes};
+pub use model::{Model, model_from_bytes, model_to_bytes, power_to_bytes};
+pub use power_checkpoint::{power_checkpoint_from_bytes, power_checkpoint_to_bytes};
 pub use users::{DISTANCE_EXPECTED, GAIN_EXPECTED, InputError, UserRecord, read_users};

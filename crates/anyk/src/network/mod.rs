@@ -10,7 +10,9 @@ mod aggregator;
 mod dense;
 mod edge_gnn;
 mod gnn;
+pub(crate) mod lanes;
 mod law;
+mod link_features;
 mod output;
 
 pub use activation::Activation;
@@ -20,6 +22,7 @@ pub use edge_gnn::{EdgeGnn, EdgeTape, LinkGraph};
 pub use gnn::{Gnn, Tape};
 pub(crate) use law::UNIT_HZ;
 pub use law::{BandwidthLaw, CompiledLaw, LawShape, scaled_gain};
+pub use link_features::{Features, Standard};
 pub use output::Output;
 
 /// Rounded to single precision, in which the networks are trained.

@@ -1,9 +1,9 @@
 //! The paper's pair of networks (one hidden layer of four features, mean or sum aggregator), sixteen
 //! users side by side: what allocates in microseconds.
 
+use crate::network::lanes::{self, LANES, Lanes};
 use crate::network::{Aggregator, CompiledLaw, UNIT_HZ, scaled_gain, single};
 use crate::problem::Allocation;
-use crate::training::lanes::{self, LANES, Lanes};
 use crate::training::{Method, TrainSettings};
 
 const HIDDEN: usize = 4;

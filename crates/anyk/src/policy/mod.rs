@@ -3,6 +3,8 @@
 mod equal_power;
 mod fused;
 mod learned;
+mod power_control;
 
 pub use equal_power::equal_power;
 pub use learned::{LearnedPolicy, ModelError, ModelMetrics, ModelRecord, SizedPolicy};
+pub use power_control::{PowerController, PowerModelRecord, PowerOutput, PowerPolicy};

@@ -6,8 +6,8 @@ use crate::problem::Interference;
 ///
 /// Links are neighbours if either hears the other above a threshold, so that the neighbours of a link
 /// are those that it hears and those that it harms, and sums over both run over one list. What a
-/// receiver hears from all others is only kept as a sum, `far`: with the mean power of the network it
-/// stands for their interference.
+/// receiver hears from all others, and what its transmitter does to them, is only kept as a sum: with
+/// the mean power of the network, and the mean harm, it stands for them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SparseInterference {
     /// Where the neighbours of each link begin, and one past the last.
@@ -20,7 +20,9 @@ pub struct SparseInterference {
     /// `g_kk`.
     pub(crate) direct: Vec<f64>,
     /// `Σ g_kj` over the others that are no neighbours.
-    pub(crate) far: Vec<f64>,
+    pub(crate) far_hears: Vec<f64>,
+    /// `Σ g_jk` over them.
+    pub(crate) far_harms: Vec<f64>,
 }
 
 impl SparseInterference {
@@ -34,12 +36,13 @@ impl SparseInterference {
             hears: Vec::new(),
             harms: Vec::new(),
             direct: (0..size).map(|link| gains.direct(link)).collect(),
-            far: Vec::with_capacity(size),
+            far_hears: Vec::with_capacity(size),
+            far_harms: Vec::with_capacity(size),
         };
         // Links are counted by 32 bits; a matrix of more would not fit into any memory.
         let short = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
         for link in 0..size {
-            let mut far = 0.0;
+            let (mut far_hears, mut far_harms) = (0.0, 0.0);
             for (other, &hears) in gains.row(link).iter().enumerate() {
                 if other == link {
                     continue;
@@ -50,10 +53,12 @@ impl SparseInterference {
                     sparse.hears.push(hears);
                     sparse.harms.push(harms);
                 } else {
-                    far += hears;
+                    far_hears += hears;
+                    far_harms += harms;
                 }
             }
-            sparse.far.push(far);
+            sparse.far_hears.push(far_hears);
+            sparse.far_harms.push(far_harms);
             sparse.offsets.push(short(sparse.neighbours.len()));
         }
         sparse

@@ -16,7 +16,7 @@ pub fn binary_optimum(problem: &Interference) -> Result<PowerSolution, Interfere
     if links > MOST_LINKS {
         return Err(InterferenceError::TooLarge { links, most: MOST_LINKS });
     }
-    let incumbent = greedy(problem);
+    let incumbent = greedy(problem, 5);
     let gains = problem.normalised();
     let mut order: Vec<usize> = (0..links).collect();
     order.sort_by(|&a, &b| gains.direct(b).total_cmp(&gains.direct(a)));

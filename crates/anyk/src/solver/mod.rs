@@ -9,6 +9,8 @@ mod greedy;
 mod piecewise;
 mod required_bandwidth;
 mod root;
+pub(crate) mod sparse_kernel;
+mod sparse_wmmse;
 mod wmmse;
 mod wmmse_kernel;
 
@@ -18,4 +20,5 @@ pub use dual::{Infeasibility, Solution, Status, UrllcSolver};
 pub use fplinq::fplinq;
 pub use greedy::greedy;
 pub use required_bandwidth::{BandwidthPoint, RequiredBandwidth, TooWeak};
+pub use sparse_wmmse::SparseWmmse;
 pub use wmmse::{PowerSolution, PowerStatus, Wmmse, WmmseSettings};

@@ -2,10 +2,10 @@
 
 use crate::channel::realization_rng;
 use crate::config::System;
+use crate::network::lanes::LANES;
 use crate::network::{BandwidthLaw, scaled_gain, single};
 use crate::problem::Qos;
 use crate::training::lagrangian::Batch;
-use crate::training::lanes::LANES;
 
 /// One sample of a step, and the first of its fading states to use.
 #[derive(Debug, Clone, Copy)]

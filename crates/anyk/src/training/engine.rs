@@ -138,7 +138,7 @@ impl Reference {
             // A batch of one: its first lane is the sample.
             self.batch = Batch::new(1, set.size, draws);
             set.gather(&[pick], &mut self.batch);
-            let lane = |rows: &[crate::training::lanes::Lanes]| {
+            let lane = |rows: &[crate::network::lanes::Lanes]| {
                 rows.iter().map(|row| f64::from(row[0])).collect::<Vec<f64>>()
             };
             let (x, energy) = (lane(&self.batch.x), lane(&self.batch.energy));

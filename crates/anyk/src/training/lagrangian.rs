@@ -12,9 +12,9 @@
 //! the multiplier is of the order of 1). The powers and bandwidths descend, the
 //! multipliers ascend. `z⁰` is `τB^v(α_k, K)` for P-GNN and a constant for M-GNN.
 
+use crate::network::lanes::{self, LANES, Lanes};
 use crate::network::{Aggregator, single};
 use crate::problem::Qos;
-use crate::training::lanes::{self, LANES, Lanes};
 
 /// Hidden features of each user in the fused kernel: the paper's network.
 pub(crate) const HIDDEN: usize = 4;

@@ -7,7 +7,6 @@ mod engine;
 mod export;
 mod fully_connected;
 mod lagrangian;
-pub(crate) mod lanes;
 mod power_control;
 mod pretrain;
 mod recipe;
@@ -18,9 +17,7 @@ pub(crate) use algorithm1::fnn_network;
 pub use algorithm1::{Method, TrainError, TrainSettings, TrainState, Trainer};
 pub use export::StepRecord;
 pub(crate) use fully_connected::fnn_input;
-pub use power_control::{
-    Features, PowerLoss, PowerTrainSettings, PowerTrainState, PowerTrainer, Standard,
-};
+pub use power_control::{PowerLoss, PowerTrainSettings, PowerTrainState, PowerTrainer};
 pub use pretrain::{
     PretrainError, PretrainLoss, PretrainSettings, RelativeError, measure_law, pretrain_law,
 };

@@ -7,7 +7,7 @@ use rand_distr::StandardNormal;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::network::{EdgeGnn, EdgeTape, LinkGraph, Real, single};
+use crate::network::{Aggregator, EdgeGnn, EdgeTape, Features, LinkGraph, Standard, single};
 use crate::problem::{Interference, InterferenceError, Scenario, SparseInterference};
 use crate::solver::{Wmmse, fplinq};
 use crate::training::{Adam, Schedule, TrainError};
@@ -48,56 +48,61 @@ pub struct PowerTrainSettings {
     pub seed: u64,
 }
 
-/// Mean and deviation that a feature `ln(1 + g)` is standardised with.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Standard {
-    /// Mean over the training samples.
-    pub mean: f64,
-    /// Standard deviation.
-    pub deviation: f64,
-}
+impl PowerTrainSettings {
+    /// Decay rates of Adam.
+    pub(crate) const BETAS: (f64, f64) = (0.9, 0.999);
 
-impl Standard {
-    fn of(gains: impl Iterator<Item = f64>) -> Self {
-        let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
-        for gain in gains {
-            let feature = gain.ln_1p();
-            count += 1.0;
-            sum += feature;
-            squares += feature * feature;
+    /// Ours for a scenario: a few seconds of training. At one density of links what a link hears from
+    /// its neighbours adds up the same way at every size, so the messages of a field are summed; where
+    /// everyone hears everyone, they are averaged.
+    pub fn preset(scenario: Scenario, seed: u64) -> Self {
+        let dense = scenario == Scenario::Dense;
+        let network = EdgeGnn {
+            hidden: if dense { 16 } else { 8 },
+            rounds: 2,
+            aggregator: if dense { Aggregator::Mean } else { Aggregator::Sum },
+        };
+        let rate = if dense { 1e-3 } else { 3e-3 };
+        Self {
+            scenario,
+            network,
+            train_k: if dense { 10 } else { 50 },
+            samples: if dense { 20_000 } else { 2000 },
+            loss: PowerLoss::SumRate,
+            batch: 16,
+            steps: if dense { 20_000 } else { 10_000 },
+            rate: Schedule::Cosine { rate, last: 0.01 * rate },
+            seed,
         }
-        let mean = sum / f64::max(count, 1.0);
-        let variance = squares / f64::max(count, 1.0) - mean * mean;
-        Self { mean, deviation: if variance > 1e-12 { variance.sqrt() } else { 1.0 } }
     }
 
-    /// The standardised feature of a gain.
-    pub fn feature<T: Real>(&self, gain: f64) -> T {
-        T::of((gain.ln_1p() - self.mean) / self.deviation)
-    }
-}
-
-/// How gains become features.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Features {
-    /// Of links' own gains.
-    pub link: Standard,
-    /// Of paths between them.
-    pub path: Standard,
-}
-
-impl Features {
-    /// Features of all links and paths.
-    pub fn graph<T: Real>(&self, problem: &SparseInterference) -> LinkGraph<T> {
-        let paths = problem.hears.iter().zip(&problem.harms);
-        LinkGraph {
-            offsets: problem.offsets.clone(),
-            neighbours: problem.neighbours.clone(),
-            paths: paths.map(|(&a, &b)| [self.path.feature(a), self.path.feature(b)]).collect(),
-            links: problem.direct.iter().map(|&gain| self.link.feature(gain)).collect(),
-        }
+    /// Checks every value.
+    pub fn validate(&self) -> Result<(), TrainError> {
+        let check = |field, sound: bool, value: String, expected| {
+            if sound { Ok(()) } else { Err(TrainError::Setting { field, value, expected }) }
+        };
+        let Self { network, train_k, samples, batch, steps, .. } = self;
+        check(
+            "hidden",
+            EdgeGnn::WIDTHS.contains(&network.hidden),
+            network.hidden.to_string(),
+            "8, 16 or 32 features",
+        )?;
+        let rounds = network.rounds;
+        check("rounds", (1..=16).contains(&rounds), rounds.to_string(), "1 to 16")?;
+        check("train_k", (1..=1000).contains(train_k), train_k.to_string(), "1 to 1000 links")?;
+        // Gains of all samples are kept: 2^27 of them are a gibibyte.
+        let room = samples.checked_mul(train_k * train_k).is_some_and(|gains| gains <= 1 << 27);
+        check(
+            "samples",
+            *samples > 0 && room,
+            samples.to_string(),
+            "at least one, and no more than 2^27 gains in all",
+        )?;
+        check("batch", (1..=4096).contains(batch), batch.to_string(), "1 to 4096")?;
+        check("steps", *steps <= 1 << 32, steps.to_string(), "at most 2^32")?;
+        let rate = self.rate.at(0, *steps);
+        check("rate", rate > 0.0 && rate <= 1.0, rate.to_string(), "a learning rate up to 1")
     }
 }
 
@@ -143,6 +148,7 @@ struct Slot {
 impl PowerTrainer {
     /// Draws the samples (and solves for their labels) and initializes the network.
     pub fn new(settings: &PowerTrainSettings) -> Result<Self, TrainError> {
+        settings.validate()?;
         let PowerTrainSettings { scenario, network, train_k, samples, .. } = *settings;
         let problems: Vec<(Interference, SparseInterference)> = (0..samples as u64)
             .into_par_iter()
@@ -181,7 +187,7 @@ impl PowerTrainer {
             .into_iter()
             .map(single)
             .collect();
-        let adam = Adam::new(parameters.len(), (0.9, 0.999));
+        let adam = Adam::new(parameters.len(), PowerTrainSettings::BETAS);
         let slots = (0..settings.batch).map(|_| Slot::default()).collect();
         Ok(Self {
             settings: settings.clone(),
@@ -204,8 +210,45 @@ impl PowerTrainer {
         &self.state
     }
 
+    /// The settings.
+    pub fn settings(&self) -> &PowerTrainSettings {
+        &self.settings
+    }
+
+    /// Whether all steps are done.
+    pub fn is_done(&self) -> bool {
+        self.state.step >= self.settings.steps
+    }
+
+    /// Continues from a saved state; `false`, and nothing changes, if it does not fit.
+    pub fn resume(&mut self, state: PowerTrainState) -> bool {
+        let count = self.state.parameters.len();
+        let fits = state.parameters.len() == count
+            && state.adam.len() == count
+            && state.step <= self.settings.steps
+            && state.parameters.iter().all(|parameter| parameter.is_finite());
+        if fits {
+            self.state = state;
+        }
+        fits
+    }
+
+    /// Up to `steps` steps; the mean loss of them.
+    pub fn advance(&mut self, steps: u64) -> Result<f64, TrainError> {
+        let steps = steps.min(self.settings.steps - self.state.step);
+        let mut sum = 0.0;
+        for _ in 0..steps {
+            sum += self.step();
+        }
+        let sound = sum.is_finite() && self.state.parameters.iter().all(|value| value.is_finite());
+        if !sound {
+            return Err(TrainError::Diverged { attempts: 1, step: self.state.step });
+        }
+        Ok(sum / steps.max(1) as f64)
+    }
+
     /// One step; its loss.
-    pub fn step(&mut self) -> f64 {
+    fn step(&mut self) -> f64 {
         let count = self.samples.len();
         let batch = self.settings.batch.min(count);
         let batches = (count / batch) as u64;

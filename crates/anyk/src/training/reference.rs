@@ -131,10 +131,10 @@ pub(crate) fn add_gradient(
 mod tests {
     use super::*;
     use crate::Config;
+    use crate::network::lanes::LANES;
     use crate::network::single;
     use crate::problem::ServiceClass;
     use crate::training::lagrangian::{self, Batch, LossConstants, PARAMETERS, Parameters};
-    use crate::training::lanes::LANES;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 

@@ -1,0 +1,54 @@
+//! Checkpoints of trainings for interference networks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::exchange::container::Container;
+use crate::network::single;
+use crate::training::{Adam, PowerTrainSettings, PowerTrainState};
+
+const KIND: &str = "anyk-power-checkpoint";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    settings: PowerTrainSettings,
+    step: u64,
+    adam_steps: u64,
+}
+
+/// The state of a training, as the bytes of a file.
+pub fn power_checkpoint_to_bytes(
+    settings: &PowerTrainSettings,
+    state: &PowerTrainState,
+) -> Result<Vec<u8>, String> {
+    let (first, second, adam_steps) = state.adam.memory();
+    let double = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>();
+    let text = Text { settings: settings.clone(), step: state.step, adam_steps };
+    let tensors = vec![
+        ("first".to_owned(), double(first)),
+        ("parameters".to_owned(), double(&state.parameters)),
+        ("second".to_owned(), double(second)),
+    ];
+    let text = serde_json::to_string(&text).map_err(|error| error.to_string())?;
+    Container { kind: KIND.to_owned(), text, tensors }.to_bytes()
+}
+
+/// The state in a checkpoint of exactly this training; an error says why it is not one.
+pub fn power_checkpoint_from_bytes(
+    bytes: &[u8],
+    settings: &PowerTrainSettings,
+) -> Result<PowerTrainState, String> {
+    let mut file = Container::from_bytes(bytes, KIND)?;
+    let text: Text = serde_json::from_str(&file.text).map_err(|error| error.to_string())?;
+    if &text.settings != settings {
+        return Err("it belongs to a training with other settings".into());
+    }
+    let mut take = |name: &str| -> Result<Vec<f32>, String> {
+        let values = file.take(name).ok_or_else(|| format!("the tensor {name} is missing"))?;
+        Ok(values.into_iter().map(single).collect())
+    };
+    let (first, second) = (take("first")?, take("second")?);
+    let adam = Adam::from_memory(first, second, text.adam_steps, PowerTrainSettings::BETAS)
+        .ok_or("its optimizer's memory does not fit")?;
+    Ok(PowerTrainState { step: text.step, parameters: take("parameters")?, adam })
+}
