@@ -33,8 +33,10 @@ pub struct LinkGraph<T> {
     pub offsets: Vec<u32>,
     /// Who they are.
     pub neighbours: Vec<u32>,
-    /// `(e_kj, e_jk)` of link k and each neighbour j.
-    pub paths: Vec<[T; 2]>,
+    /// `e_kj` of link k and each neighbour j.
+    pub hears: Vec<T>,
+    /// `e_jk`.
+    pub harms: Vec<T>,
     /// `x_k`.
     pub links: Vec<T>,
 }
@@ -301,10 +303,10 @@ impl<'a, T: Real, const H: usize> Round<'a, T, H> {
 
 /// A message before its relu.
 #[inline(always)]
-fn message<T: Real, const H: usize>(sent: &[T; H], b: &[[T; H]], path: [T; 2]) -> [T; H] {
+fn message<T: Real, const H: usize>(sent: &[T; H], b: &[[T; H]], hears: T, harms: T) -> [T; H] {
     let mut result = *sent;
-    add_scaled(&mut result, path[0], &b[0]);
-    add_scaled(&mut result, path[1], &b[1]);
+    add_scaled(&mut result, hears, &b[0]);
+    add_scaled(&mut result, harms, &b[1]);
     result
 }
 
@@ -363,7 +365,7 @@ fn forward<T: Real, const H: usize>(
                 *chosen = [NONE; H];
                 for path in range {
                     let other = graph.neighbours[path] as usize;
-                    let m = message(&sent[other], b, graph.paths[path]);
+                    let m = message(&sent[other], b, graph.hears[path], graph.harms[path]);
                     for i in 0..H {
                         // Messages are at least 0, and so is the maximum of none.
                         if m[i] > sum[i] {
@@ -377,9 +379,9 @@ fn forward<T: Real, const H: usize>(
                 }
             } else {
                 let degree = range.len();
-                let (paths, neighbours) = (&graph.paths[range.clone()], &graph.neighbours[range]);
-                for (&path, &other) in paths.iter().zip(neighbours) {
-                    let m = message(&sent[other as usize], b, path);
+                let features = graph.hears[range.clone()].iter().zip(&graph.harms[range.clone()]);
+                for ((&hears, &harms), &other) in features.zip(&graph.neighbours[range]) {
+                    let m = message(&sent[other as usize], b, hears, harms);
                     for i in 0..H {
                         sum[i] = sum[i] + m[i].max(T::zero());
                     }
@@ -488,9 +490,8 @@ fn backward<T: Real, const H: usize>(
                         let d = of_heard[i];
                         let other = graph.neighbours[path] as usize;
                         of_sent[other][i] = of_sent[other][i] + d;
-                        let [first, second] = graph.paths[path];
-                        of_b[0][i] = of_b[0][i] + d * first;
-                        of_b[1][i] = of_b[1][i] + d * second;
+                        of_b[0][i] = of_b[0][i] + d * graph.hears[path];
+                        of_b[1][i] = of_b[1][i] + d * graph.harms[path];
                     }
                 }
                 continue;
@@ -501,12 +502,12 @@ fn backward<T: Real, const H: usize>(
             }
             for path in range {
                 let other = graph.neighbours[path] as usize;
-                let m = message(&sent[other], b, graph.paths[path]);
+                let m = message(&sent[other], b, graph.hears[path], graph.harms[path]);
                 let mut d = of_heard;
                 through_relu(&mut d, &m);
                 add_scaled(&mut of_sent[other], T::one(), &d);
-                add_scaled(&mut of_b[0], graph.paths[path][0], &d);
-                add_scaled(&mut of_b[1], graph.paths[path][1], &d);
+                add_scaled(&mut of_b[0], graph.hears[path], &d);
+                add_scaled(&mut of_b[1], graph.harms[path], &d);
             }
         }
         for link in 0..size {

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::network::{LinkGraph, Real, lanes, single};
+use crate::network::lanes::{self, LANES, Lanes};
+use crate::network::{LinkGraph, Real, single};
 use crate::problem::SparseInterference;
 
 /// Mean and deviation that a feature `ln(1 + g)` is standardised with, `g` in units of the noise at full
@@ -36,17 +37,38 @@ impl Standard {
         self.mean.is_finite() && self.deviation.is_finite() && self.deviation > 1e-7
     }
 
+    /// Features of gains, sixteen at a time.
     #[inline(always)]
-    fn feature(scale: f32, shift: f32, gain: f64) -> f32 {
-        // Beyond the largest `f32` a gain is as good as there.
-        let gain = single(gain).min(1e38);
-        lanes::ln(1.0 + gain).mul_add(scale, shift)
+    fn fill<T: Real>(&self, gains: &[f64], features: &mut [T]) {
+        let (scale, shift) = (single(1.0 / self.deviation), single(-self.mean / self.deviation));
+        let (chunks, rest) = gains.as_chunks::<LANES>();
+        let (feature_chunks, feature_rest) = features.as_chunks_mut::<LANES>();
+        for (features, gains) in feature_chunks.iter_mut().zip(chunks) {
+            let values = line(gains, scale, shift);
+            for i in 0..LANES {
+                features[i] = T::of(f64::from(values[i]));
+            }
+        }
+        let mut last = [0.0; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        for (feature, value) in feature_rest.iter_mut().zip(line(&last, scale, shift)) {
+            *feature = T::of(f64::from(value));
+        }
     }
+}
 
-    /// Scale and shift of the logarithm.
-    fn line(&self) -> (f32, f32) {
-        (single(1.0 / self.deviation), single(-self.mean / self.deviation))
+/// `ln(1 + g)·scale + shift`.
+#[inline(always)]
+fn line(gains: &[f64; LANES], scale: f32, shift: f32) -> Lanes {
+    let mut singles = [0.0; LANES];
+    for i in 0..LANES {
+        // Beyond the largest `f32` a gain is as good as there.
+        singles[i] = 1.0 + single(gains[i]).min(1e38);
     }
+    let logarithms = lanes::map(&singles, lanes::ln);
+    let mut result = lanes::all(shift);
+    lanes::add_scaled(&mut result, &logarithms, scale);
+    result
 }
 
 /// How gains become features.
@@ -64,8 +86,13 @@ impl Features {
     pub fn fill<T: Real>(&self, problem: &SparseInterference, graph: &mut LinkGraph<T>) {
         graph.offsets.clone_from(&problem.offsets);
         graph.neighbours.clone_from(&problem.neighbours);
-        graph.paths.resize(problem.hears.len(), [T::zero(); 2]);
-        graph.links.resize(problem.direct.len(), T::zero());
+        for (features, gains) in [
+            (&mut graph.hears, &problem.hears),
+            (&mut graph.harms, &problem.harms),
+            (&mut graph.links, &problem.direct),
+        ] {
+            features.resize(gains.len(), T::zero());
+        }
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
         {
@@ -85,6 +112,16 @@ impl Features {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn fill_avx512<T: Real>(
+    features: &Features,
+    problem: &SparseInterference,
+    graph: &mut LinkGraph<T>,
+) {
+    fill(features, problem, graph);
+}
+
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn fill_avx2<T: Real>(features: &Features, problem: &SparseInterference, graph: &mut LinkGraph<T>) {
     fill(features, problem, graph);
@@ -92,14 +129,7 @@ fn fill_avx2<T: Real>(features: &Features, problem: &SparseInterference, graph: 
 
 #[inline(always)]
 fn fill<T: Real>(features: &Features, problem: &SparseInterference, graph: &mut LinkGraph<T>) {
-    let (scale, shift) = features.path.line();
-    let gains = problem.hears.iter().zip(&problem.harms);
-    for (path, (&hears, &harms)) in graph.paths.iter_mut().zip(gains) {
-        path[0] = T::of(f64::from(Standard::feature(scale, shift, hears)));
-        path[1] = T::of(f64::from(Standard::feature(scale, shift, harms)));
-    }
-    let (scale, shift) = features.link.line();
-    for (link, &gain) in graph.links.iter_mut().zip(&problem.direct) {
-        *link = T::of(f64::from(Standard::feature(scale, shift, gain)));
-    }
+    features.path.fill(&problem.hears, &mut graph.hears);
+    features.path.fill(&problem.harms, &mut graph.harms);
+    features.link.fill(&problem.direct, &mut graph.links);
 }
