@@ -8,4 +8,4 @@ mod sample;
 pub use fading::{Fading, FadingQuadrature, QuadratureRule};
 pub use path_loss::PathLoss;
 pub use road::Road;
-pub use sample::{realization_rng, sample_distances_m};
+pub use sample::{realization_rng, sample_distances_m, sample_faded_gains};

@@ -1,10 +1,12 @@
 //! Measurements over many realizations.
 
+mod closed_form;
 mod learned;
 mod optimum;
 mod run;
 mod statistics;
 
+pub use closed_form::{ClosedFormResult, evaluate_closed_form, train_closed_form};
 pub use learned::{SizeResult, TestSet};
 pub use optimum::{OptimumRow, optimum_over_sizes};
 pub use run::{RunError, finish, law_for};

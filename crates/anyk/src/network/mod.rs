@@ -17,7 +17,7 @@ pub use aggregator::Aggregator;
 pub use dense::{Dense, DenseTape, Real};
 pub use gnn::{Gnn, Tape};
 pub(crate) use law::UNIT_HZ;
-pub use law::{BandwidthLaw, CompiledLaw, LawShape, scaled_gain};
+pub use law::{BandwidthLaw, CompiledLaw, LawShape, SizeScale, scaled_gain};
 pub use output::Output;
 
 /// Rounded to single precision, in which the networks are trained.

@@ -2,10 +2,16 @@
 //!
 //! Solvers, networks and tests share these checks, so that "feasible" and "optimal" mean one thing.
 
+mod equal_bandwidth;
 mod qos;
+mod qos_power;
+mod rate;
 mod service;
 mod urllc;
 
+pub use equal_bandwidth::{CommonAllocation, EqualBandwidth};
 pub use qos::{Margin, MarginCurvature, Qos};
+pub use qos_power::{QosPower, RateAssessment};
+pub use rate::{RateError, RateTarget};
 pub use service::{ServiceClass, ServiceError};
 pub use urllc::{Allocation, Assessment, ProblemError, Urllc, User};
