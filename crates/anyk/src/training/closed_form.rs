@@ -95,8 +95,8 @@ impl ClosedFormSettings {
             batch: 20,
             steps: 6000,
             rate: 1e-2,
-            power_penalty: 0.1,
-            bandwidth_penalty: 1e-3,
+            power_penalty: 1.0,
+            bandwidth_penalty: 1e-2,
             seed,
         }
     }
