@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use anyk::evaluation::{evaluate_closed_form, train_closed_form};
+use anyk::evaluation::{RunError, evaluate_closed_form, train_closed_form};
 use anyk::exchange::{
     Model, RateAnswer, UserRecord, closed_form_from_bytes, closed_form_to_bytes, model_from_bytes,
 };
@@ -364,6 +364,6 @@ fn training_is_deterministic_and_checked() {
     // A loss that leaves the numbers is an error, never a model.
     let wild = ClosedFormSettings { rate: 1e300, ..quick(1) };
     let error = train_closed_form(&system, &wild, || ()).unwrap_err();
-    let diverged = anyk::evaluation::RunError::Train(TrainError::Diverged { attempts: 5, step: 1 });
-    assert!(error.to_string().starts_with("training: the loss"), "{error} {diverged}");
+    let diverged = matches!(error, RunError::Train(TrainError::Diverged { attempts: 5, .. }));
+    assert!(diverged, "{error}");
 }

@@ -13,6 +13,7 @@ pub(crate) mod lanes;
 mod pretrain;
 mod recipe;
 mod reference;
+mod supervised;
 
 pub use adam::Adam;
 pub(crate) use algorithm1::fnn_network;

@@ -122,26 +122,29 @@ pub(super) fn table(lab: &Lab, args: &ReproduceArgs) -> Result<Table, Failure> {
 fn note(worst: &[f64], runs: u64) -> String {
     let rule = if runs >= SECOND_WORST_FROM { "second worst" } else { "worst" };
     let at = |row: usize| worst.get(row).copied().unwrap_or(f64::NAN);
-    let holds = |row: usize| if at(row) <= 0.5 { "agrees" } else { "does not agree" };
+    // Half a percent is as good as the closed form; ten are not.
+    let agrees = if at(1).max(at(5)) <= 0.5 { "agrees" } else { "does not agree" };
+    let holds = |row: usize| if at(row) <= 0.5 { "holds" } else { "fails" };
+    let generalizes = if at(6) > 10.0 { "does not generalize, as the paper says" } else { "holds" };
     format!(
         "Each figure is the {rule} of {runs} trainings on {TEST_SAMPLES} cells (seed {TEST_SEED}): the mean \
          relative error of the powers of (P5), the total variation between learned and optimal shares of the \
          power of (P6), the mean distance of its bandwidth with the mean gap in brackets. (P5) is off by at \
          most {:.3} % at any K, the powers of (P6) by {:.3} % with softmax and {:.3} % with sum-normalisation: \
-         this {} with the paper. It rests on a penalty on V, the weights on the others, which a single \
+         this {agrees} with the paper. It rests on a penalty on V, the weights on the others, which a single \
          training size leaves open: with V free the mean aggregator is off by up to {:.1} %. Remark 2, that \
-         softmax makes up for the sum aggregator, {} where the penalty keeps V small ({:.3} %); with V free, \
-         sums over more users than trained push hidden features over their kinks, and it fails ({:.1} %). The \
-         bandwidth does not generalize without an outer function ({:.0} %), as the paper says; with the \
-         pre-trained one it follows K, but is off by up to {:.0} %. The rate of (P6) is 100 kbit/s, so that \
-         the budget can serve a thousand users.",
+         softmax makes up for the sum aggregator, {} where the penalty keeps V small ({:.3} %) and {} with V \
+         free ({:.1} %), where sums over more users than trained push hidden features over their kinks. \
+         Without an outer function the bandwidth {generalizes} (off by up to {:.0} %); with the pre-trained \
+         one it follows K to {:.0} %. The rate of (P6) is 100 kbit/s, so that the budget can serve a \
+         thousand users.",
         at(0),
         at(1),
         at(5),
-        holds(1),
         at(2),
         holds(3),
         at(3),
+        holds(4),
         at(4),
         at(6),
         at(7),
