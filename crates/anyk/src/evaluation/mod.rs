@@ -1,11 +1,13 @@
 //! Measurements over many realizations.
 
+mod closed_form;
 mod learned;
 mod optimum;
 mod power_control;
 mod run;
 mod statistics;
 
+pub use closed_form::{ClosedFormResult, evaluate_closed_form, train_closed_form};
 pub use learned::{SizeResult, TestSet};
 pub use optimum::{OptimumRow, optimum_over_sizes};
 pub use power_control::{

@@ -46,16 +46,16 @@ impl Container {
         serialize(views, Some(metadata)).map_err(|error| error.to_string())
     }
 
+    /// The header of a file: kind, checksum and text, line by line.
     fn header(bytes: &[u8]) -> Result<String, String> {
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
         let header = metadata.metadata().as_ref().and_then(|map| map.get(KEY));
         Ok(header.ok_or("it has no AnyK header")?.clone())
     }
 
-    /// What kind of file it says to be.
+    /// What kind of file it is, unchecked.
     pub(crate) fn kind_of(bytes: &[u8]) -> Result<String, String> {
-        let header = Self::header(bytes)?;
-        Ok(header.lines().next().unwrap_or_default().to_owned())
+        Ok(Self::header(bytes)?.lines().next().unwrap_or_default().to_owned())
     }
 
     /// Reads and checks a file of this kind.

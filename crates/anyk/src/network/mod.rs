@@ -21,7 +21,7 @@ pub use dense::{Dense, DenseTape, Real};
 pub use edge_gnn::{EdgeGnn, EdgeTape, LinkGraph};
 pub use gnn::{Gnn, Tape};
 pub(crate) use law::UNIT_HZ;
-pub use law::{BandwidthLaw, CompiledLaw, LawShape, scaled_gain};
+pub use law::{BandwidthLaw, CompiledLaw, LawShape, SizeScale, scaled_gain};
 pub use link_features::{Features, Standard};
 pub use output::Output;
 

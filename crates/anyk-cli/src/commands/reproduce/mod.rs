@@ -1,5 +1,6 @@
 //! `anyk reproduce`: trains and measures what the tables need.
 
+mod closed_forms;
 mod tables;
 
 use std::collections::HashMap;
@@ -15,6 +16,8 @@ use anyk::paper::{Entry, EntryResult, Measure, PROGRESS_CALLS, TEST_SEED, TEST_S
 use anyk::training::{Method, PretrainSettings};
 use anyk::{Config, System};
 use rayon::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::args::{PaperTable, ReproduceArgs};
 use crate::failure::Failure;
@@ -46,6 +49,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
             PaperTable::Table4 => tables::table4(&mut lab)?,
             PaperTable::Table5 => tables::table5(&mut lab)?,
             PaperTable::Table6 => tables::table6(&mut lab)?,
+            PaperTable::ClosedForms => closed_forms::table(&lab, args)?,
         };
         report::write_table(&args.out, &table).map_err(|error| cannot(&args.out, error))?;
         writeln!(out, "{}\n", table.title)?;
@@ -117,14 +121,10 @@ impl Lab {
         let key = |run: u64| -> Result<PathBuf, Failure> {
             let version = env!("CARGO_PKG_VERSION");
             let settings = (version, &self.pretraining, entry.settings_of_run(run), choosing);
-            let text = serde_json::to_string(&settings)?;
-            Ok(self.cache.join(format!("{:016x}.json", fingerprint(&text))))
+            self.cache_file(&settings)
         };
         let files: Vec<PathBuf> = (0..self.runs).map(key).collect::<Result<_, _>>()?;
-        let known = |file: &PathBuf| -> Option<Measure> {
-            serde_json::from_slice(&fs::read(file).ok()?).ok()
-        };
-        let mut runs: Vec<Option<Measure>> = files.iter().map(known).collect();
+        let mut runs: Vec<Option<Measure>> = files.iter().map(|file| cached(file)).collect();
         if runs.iter().any(Option::is_none) {
             self.prepare_law(entry)?;
             let law = self.laws.get(&entry.settings.epsilon_d.to_bits());
@@ -153,10 +153,21 @@ impl Lab {
         Ok(EntryResult { entry: entry.clone(), runs: runs.into_iter().flatten().collect() })
     }
 
+    /// Where the result of a training with these settings is kept.
+    fn cache_file(&self, settings: &impl Serialize) -> Result<PathBuf, Failure> {
+        let text = serde_json::to_string(settings)?;
+        Ok(self.cache.join(format!("{:016x}.json", fingerprint(&text))))
+    }
+
     /// What is shown of several trainings.
     fn rule(&self) -> &'static str {
         if self.runs >= 10 { "second worst of ten trainings" } else { "worst of the trainings" }
     }
+}
+
+/// A result that is kept; one that cannot be read is as good as none.
+fn cached<T: DeserializeOwned>(file: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(file).ok()?).ok()
 }
 
 /// FNV-1a: names a cache file.

@@ -218,7 +218,7 @@ fn points(value: impl Fn(usize) -> f64) -> Vec<(f64, f64)> {
     TEST_SIZES.iter().map(|&size| (size as f64, value(size))).collect()
 }
 
-fn series(label: String, points: Vec<(f64, f64)>, dashed: bool) -> Series {
+pub(super) fn series(label: String, points: Vec<(f64, f64)>, dashed: bool) -> Series {
     Series { label, points, dashed, ..Series::default() }
 }
 

@@ -1,12 +1,33 @@
-//! Checkpoints of trainings for interference networks.
+//! Model files and checkpoints of policies for interference networks.
 
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::container::Container;
+use crate::exchange::model::{open, text_of};
 use crate::network::single;
+use crate::policy::{ModelError, PowerPolicy};
 use crate::training::{Adam, PowerTrainSettings, PowerTrainState};
 
-const KIND: &str = "anyk-power-checkpoint";
+pub(super) const KIND: &str = "anyk-power-model";
+const VERSION: u64 = 1;
+const CHECKPOINT: &str = "anyk-power-checkpoint";
+
+/// A policy as the bytes of a safetensors file with one tensor, `parameters`, and the record of its
+/// training in the metadata. The same policy gives the same bytes.
+pub fn power_to_bytes(policy: &PowerPolicy) -> Result<Vec<u8>, ModelError> {
+    let parameters = policy.parameters().iter().map(|&value| f64::from(value)).collect();
+    let tensors = vec![("parameters".to_owned(), parameters)];
+    let text = text_of(VERSION, policy.record())?;
+    Container { kind: KIND.to_owned(), text, tensors }.to_bytes().map_err(ModelError::Format)
+}
+
+/// Reads such a policy; a damaged, truncated, foreign or newer file is refused.
+pub fn power_from_bytes(bytes: &[u8]) -> Result<PowerPolicy, ModelError> {
+    let (mut file, record) = open(bytes, KIND, VERSION)?;
+    let missing = || ModelError::Format("the tensor parameters is missing".into());
+    let parameters = file.take("parameters").ok_or_else(missing)?;
+    PowerPolicy::new(record, parameters.into_iter().map(single).collect())
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,7 +51,7 @@ pub fn power_checkpoint_to_bytes(
         ("second".to_owned(), double(second)),
     ];
     let text = serde_json::to_string(&text).map_err(|error| error.to_string())?;
-    Container { kind: KIND.to_owned(), text, tensors }.to_bytes()
+    Container { kind: CHECKPOINT.to_owned(), text, tensors }.to_bytes()
 }
 
 /// The state in a checkpoint of exactly this training; an error says why it is not one.
@@ -38,7 +59,7 @@ pub fn power_checkpoint_from_bytes(
     bytes: &[u8],
     settings: &PowerTrainSettings,
 ) -> Result<PowerTrainState, String> {
-    let mut file = Container::from_bytes(bytes, KIND)?;
+    let mut file = Container::from_bytes(bytes, CHECKPOINT)?;
     let text: Text = serde_json::from_str(&file.text).map_err(|error| error.to_string())?;
     if &text.settings != settings {
         return Err("it belongs to a training with other settings".into());
