@@ -25,3 +25,10 @@ pub const BUDGET: f64 = 1e-12;
 /// rounding of `ln u` cannot turn a QoS that holds into one that does not. Next to the fold no extra
 /// bandwidth could do that.
 pub const ROUNDING: f64 = 5e-13;
+
+/// Share of `P_max` within which a power counts as 0 or as `P_max` (the paper's, section III-B).
+pub const BINARY: f64 = 1e-3;
+
+/// Largest gain of an interference network, in units of the noise at full power: the square of it, and
+/// a sum of many such squares, are still far from overflow.
+pub const LOUDEST: f64 = 1e100;

@@ -1,11 +1,18 @@
-//! From places on a road to channel gains: geometry, path loss and small-scale fading.
+//! From places to channel gains: geometry, path loss and small-scale fading; the gains of one cell's
+//! users, and those between the links of an interference network.
 
+mod d2d;
 mod fading;
+mod gain_matrix;
 mod path_loss;
+mod rayleigh;
 mod road;
 mod sample;
 
+pub use d2d::{D2dField, D2dLayout, ShortRange};
 pub use fading::{Fading, FadingQuadrature, QuadratureRule};
+pub use gain_matrix::{GainError, GainMatrix};
 pub use path_loss::PathLoss;
+pub use rayleigh::rayleigh_gains;
 pub use road::Road;
 pub use sample::{realization_rng, sample_distances_m};

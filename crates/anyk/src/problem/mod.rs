@@ -2,10 +2,12 @@
 //!
 //! Solvers, networks and tests share these checks, so that "feasible" and "optimal" mean one thing.
 
+mod interference;
 mod qos;
 mod service;
 mod urllc;
 
+pub use interference::{Interference, InterferenceError, PowerAssessment};
 pub use qos::{Margin, MarginCurvature, Qos};
 pub use service::{ServiceClass, ServiceError};
 pub use urllc::{Allocation, Assessment, ProblemError, Urllc, User};

@@ -1,11 +1,21 @@
-//! Exact solvers of the problems in [`crate::problem`], each with a status.
+//! Solvers of the problems in [`crate::problem`], exact and iterative, each with a status.
 
+pub(crate) mod admission;
 mod bandwidth_table;
+mod binary_optimum;
 mod dual;
+mod fplinq;
+mod greedy;
 mod piecewise;
 mod required_bandwidth;
 mod root;
+mod wmmse;
+mod wmmse_kernel;
 
 pub use bandwidth_table::BandwidthTable;
+pub use binary_optimum::{MOST_LINKS, binary_optimum};
 pub use dual::{Infeasibility, Solution, Status, UrllcSolver};
+pub use fplinq::fplinq;
+pub use greedy::greedy;
 pub use required_bandwidth::{BandwidthPoint, RequiredBandwidth, TooWeak};
+pub use wmmse::{PowerSolution, PowerStatus, Wmmse, WmmseSettings};

@@ -1,0 +1,175 @@
+//! Device-to-device links on a field: geometry and short-range path loss.
+
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+use std::f64::consts::{PI, TAU};
+
+use crate::channel::{GainMatrix, realization_rng};
+use crate::units::{Dbm, Decibel, Watt};
+
+const LIGHT_M_S: f64 = 2.998e8;
+
+/// Line-of-sight path loss between terminals of low height (ITU-R P.1411, median between its bounds):
+///
+/// ```text
+/// L = L_bp + 6 + 20·log10(d/R_bp)  dB up to the breakpoint R_bp = 4 h₁h₂/λ, 40·log10(…) beyond it,
+/// L_bp = |20·log10(λ²/(8π h₁h₂))|
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ShortRange {
+    /// Carrier frequency, GHz.
+    pub carrier_ghz: f64,
+    /// Height of both antennas, m.
+    pub height_m: f64,
+    /// Gain of the antennas, dB, once for each path: what published set-ups take. All links and all
+    /// interference share it.
+    pub antenna_gain_db: f64,
+}
+
+impl Default for ShortRange {
+    fn default() -> Self {
+        Self { carrier_ghz: 2.4, height_m: 1.5, antenna_gain_db: 2.5 }
+    }
+}
+
+impl ShortRange {
+    /// Power gain at a distance in m.
+    pub fn gain(&self, distance_m: f64) -> f64 {
+        let wavelength_m = LIGHT_M_S / (1e9 * self.carrier_ghz);
+        let heights = self.height_m * self.height_m;
+        let breakpoint_m = 4.0 * heights / wavelength_m;
+        let breakpoint_db = (20.0 * (wavelength_m.powi(2) / (8.0 * PI * heights)).log10()).abs();
+        let decades = (distance_m / breakpoint_m).log10();
+        let slope_db = if distance_m > breakpoint_m { 40.0 } else { 20.0 };
+        let loss_db = breakpoint_db + 6.0 + slope_db * decades;
+        Decibel(self.antenna_gain_db - loss_db).to_ratio()
+    }
+}
+
+/// A field of device-to-device pairs at constant density: more pairs, a larger field.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct D2dField {
+    /// Pairs on a square kilometre.
+    pub pairs_per_km2: f64,
+    /// Shortest link, m.
+    pub min_link_m: f64,
+    /// Longest link, m.
+    pub max_link_m: f64,
+    /// Path loss.
+    pub path_loss: ShortRange,
+    /// Transmit power, dBm.
+    pub power_dbm: f64,
+    /// Noise density, dBm/Hz.
+    pub noise_density_dbm_hz: f64,
+    /// Bandwidth, MHz.
+    pub bandwidth_mhz: f64,
+}
+
+impl Default for D2dField {
+    fn default() -> Self {
+        Self {
+            pairs_per_km2: 50.0,
+            min_link_m: 2.0,
+            max_link_m: 65.0,
+            path_loss: ShortRange::default(),
+            power_dbm: 40.0,
+            noise_density_dbm_hz: -169.0,
+            bandwidth_mhz: 5.0,
+        }
+    }
+}
+
+/// Where the devices are, m.
+#[derive(Debug, Clone, PartialEq)]
+pub struct D2dLayout {
+    /// Transmitters.
+    pub transmitters_m: Vec<[f64; 2]>,
+    /// Receivers, in the same order.
+    pub receivers_m: Vec<[f64; 2]>,
+}
+
+impl D2dField {
+    /// Transmit power, W.
+    pub fn power_w(&self) -> f64 {
+        Watt::from(Dbm(self.power_dbm)).0
+    }
+
+    /// Noise power, W.
+    pub fn noise_w(&self) -> f64 {
+        Watt::from(Dbm(self.noise_density_dbm_hz)).0 * 1e6 * self.bandwidth_mhz
+    }
+
+    /// Random places: transmitters uniform on the square field, each receiver at a uniform distance and
+    /// in a uniform direction from its own, drawn again while it lies outside.
+    pub fn layout(&self, seed: u64, size: usize, index: u64) -> D2dLayout {
+        let side_m = 1e3 * (size as f64 / self.pairs_per_km2).sqrt();
+        let mut rng = realization_rng(seed, size, index);
+        let (mut transmitters_m, mut receivers_m) = (Vec::new(), Vec::new());
+        for _ in 0..size {
+            // A corner of the field leaves a quarter of all directions, so that this ends.
+            let [x, y] = [rng.random_range(0.0..side_m), rng.random_range(0.0..side_m)];
+            let receiver = loop {
+                let length = rng.random_range(self.min_link_m..=self.max_link_m);
+                let angle: f64 = rng.random_range(0.0..TAU);
+                let place = [x + length * angle.cos(), y + length * angle.sin()];
+                if place.iter().all(|at| (0.0..=side_m).contains(at)) {
+                    break place;
+                }
+            };
+            transmitters_m.push([x, y]);
+            receivers_m.push(receiver);
+        }
+        D2dLayout { transmitters_m, receivers_m }
+    }
+
+    /// All gains of a layout.
+    pub fn gains(&self, layout: &D2dLayout) -> GainMatrix {
+        let gains = layout.receivers_m.iter().flat_map(|receiver| {
+            layout.transmitters_m.iter().map(move |transmitter| {
+                // Devices closer than the shortest link would leave the model's range.
+                let distance_m = distance(receiver, transmitter).max(self.min_link_m);
+                self.path_loss.gain(distance_m)
+            })
+        });
+        GainMatrix::from_sound(layout.receivers_m.len(), gains.collect())
+    }
+}
+
+fn distance(a: &[f64; 2], b: &[f64; 2]) -> f64 {
+    (a[0] - b[0]).hypot(a[1] - b[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Golden, by hand from the recommendation's formula: λ = 0.12492 m, R_bp = 72.05 m,
+    /// L_bp = 71.18 dB, so 77.18 dB at the breakpoint and 40·log10(10) more at ten times it.
+    #[test]
+    fn path_loss_at_and_beyond_the_breakpoint() {
+        let model = ShortRange { antenna_gain_db: 0.0, ..ShortRange::default() };
+        let db = |distance_m: f64| 10.0 * model.gain(distance_m).log10();
+        assert!((db(72.048) + 77.18).abs() < 0.01, "{}", db(72.048));
+        assert!((db(720.48) + 117.18).abs() < 0.01, "{}", db(720.48));
+        assert!((db(7.2048) + 57.18).abs() < 0.01, "{}", db(7.2048));
+    }
+
+    #[test]
+    fn the_field_grows_with_the_pairs_and_links_keep_their_length() {
+        let field = D2dField::default();
+        for size in [1, 50, 200] {
+            let layout = field.layout(1, size, 0);
+            let side_m = 1e3 * (size as f64 / 50.0).sqrt();
+            for (transmitter, receiver) in layout.transmitters_m.iter().zip(&layout.receivers_m) {
+                assert!(transmitter.iter().chain(receiver).all(|at| (0.0..=side_m).contains(at)));
+                let length = distance(transmitter, receiver);
+                assert!((2.0 - 1e-9..=65.0 + 1e-9).contains(&length), "{length}");
+            }
+        }
+        assert_eq!(field.layout(1, 50, 3), field.layout(1, 50, 3));
+        assert!((field.power_w() - 10.0).abs() < 1e-12);
+        assert!((10.0 * field.noise_w().log10() + 132.01).abs() < 0.01);
+    }
+}

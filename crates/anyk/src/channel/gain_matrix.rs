@@ -1,0 +1,98 @@
+//! Power gains between all transmitters and receivers of an interference network.
+
+use thiserror::Error;
+
+/// Gains of `K` links that share a band: `g_kj` from transmitter `j` (column) to receiver `k` (row).
+///
+/// ```
+/// use anyk::channel::GainMatrix;
+/// let gains = GainMatrix::new(2, vec![1.0, 0.1, 0.2, 0.9])?;
+/// assert_eq!(gains.row(1), [0.2, 0.9]);   // what receiver 1 hears
+/// assert_eq!(gains.direct(0), 1.0);
+/// # Ok::<(), anyk::channel::GainError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct GainMatrix {
+    size: usize,
+    gains: Vec<f64>,
+}
+
+/// Why gains were refused.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum GainError {
+    /// No link.
+    #[error("there is no link, expected at least one")]
+    Empty,
+    /// Not square.
+    #[error("{count} gains are no square matrix of {size} rows, expected {size}×{size}")]
+    Shape {
+        /// Rows.
+        size: usize,
+        /// Numbers given.
+        count: usize,
+    },
+    /// A number that is no gain.
+    #[error(
+        "row {row}, column {column}: the gain is {value}, expected a finite number, not negative"
+    )]
+    Value {
+        /// Receiver, from 0.
+        row: usize,
+        /// Transmitter, from 0.
+        column: usize,
+        /// The value given.
+        value: f64,
+    },
+}
+
+impl GainMatrix {
+    /// From `size·size` gains, row by row.
+    pub fn new(size: usize, gains: Vec<f64>) -> Result<Self, GainError> {
+        if size == 0 {
+            return Err(GainError::Empty);
+        }
+        if size.checked_mul(size) != Some(gains.len()) {
+            return Err(GainError::Shape { size, count: gains.len() });
+        }
+        if let Some(at) = gains.iter().position(|gain| !(gain.is_finite() && *gain >= 0.0)) {
+            return Err(GainError::Value { row: at / size, column: at % size, value: gains[at] });
+        }
+        Ok(Self { size, gains })
+    }
+
+    /// Gains that are sound by construction.
+    pub(crate) fn from_sound(size: usize, gains: Vec<f64>) -> Self {
+        debug_assert!(size > 0 && gains.len() == size * size);
+        debug_assert!(gains.iter().all(|gain| gain.is_finite() && *gain >= 0.0));
+        Self { size, gains }
+    }
+
+    /// Number of links `K`.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// What a receiver hears from each transmitter.
+    pub fn row(&self, receiver: usize) -> &[f64] {
+        &self.gains[receiver * self.size..(receiver + 1) * self.size]
+    }
+
+    /// Gain of a link itself.
+    pub fn direct(&self, link: usize) -> f64 {
+        self.gains[link * self.size + link]
+    }
+
+    /// All gains, row by row.
+    pub fn as_slice(&self) -> &[f64] {
+        &self.gains
+    }
+
+    /// The same network with its links in another order: link `i` is the old link `order[i]`.
+    pub fn reordered(&self, order: &[usize]) -> Self {
+        let gains = order
+            .iter()
+            .flat_map(|&row| order.iter().map(move |&column| self.row(row)[column]))
+            .collect();
+        Self { size: order.len(), gains }
+    }
+}

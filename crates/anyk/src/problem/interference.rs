@@ -1,0 +1,220 @@
+//! Problems (P2-case1) and (P2-D2D): the largest sum rate of links that share a band.
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::channel::GainMatrix;
+use crate::tolerance;
+
+/// Power control in an interference network (paper, eq. (P2-case1)):
+///
+/// ```text
+/// max  Σ_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))     s.t.   0 ≤ P_k ≤ P_max
+///  P
+/// ```
+///
+/// Link scheduling (P2-D2D) is the same with `P_k` either 0 or `P_max`.
+///
+/// Inside, everything is in units of the noise and of `P_max`: gains are `g·P_max/σ_0`, powers are in
+/// [0, 1], and the noise is 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interference {
+    /// Normalised: `g_kj·P_max/σ_0`.
+    gains: GainMatrix,
+    max_power: f64,
+    noise: f64,
+}
+
+/// Why a problem could not be stated.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum InterferenceError {
+    /// A power or a noise that is none.
+    #[error("{name} is {value}, expected a positive number")]
+    Scale {
+        /// Which of the two.
+        name: &'static str,
+        /// The value given.
+        value: f64,
+    },
+    /// A signal so far above the noise that products of such numbers overflow.
+    #[error(
+        "row {row}, column {column}: the gain is {value}, which is over 1e100 times the noise at full \
+         power; expected less"
+    )]
+    Loud {
+        /// Receiver, from 0.
+        row: usize,
+        /// Transmitter, from 0.
+        column: usize,
+        /// The gain given.
+        value: f64,
+    },
+    /// As many powers as links.
+    #[error("{powers} powers for {links} links, expected one for each")]
+    Powers {
+        /// Powers given.
+        powers: usize,
+        /// Links.
+        links: usize,
+    },
+    /// An exact search over too many schedules.
+    #[error("the exact optimum takes up to 2^{links} schedules, expected at most {most} links")]
+    TooLarge {
+        /// Links.
+        links: usize,
+        /// Largest number of links that is searched.
+        most: usize,
+    },
+}
+
+/// The judgement of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PowerAssessment {
+    /// Every power is between 0 and `P_max`.
+    pub feasible: bool,
+    /// Every power is 0 or `P_max` (to 1e-3 of it, as the paper counts): a schedule.
+    pub binary: bool,
+    /// The objective, bit/s/Hz.
+    pub sum_rate_bits: f64,
+    /// First-order optimality: the largest step, in units of `P_max`, that a projected gradient step
+    /// (of the rate in nats) would take. 0 at a stationary point, and at every local optimum.
+    pub kkt_residual: f64,
+    /// What the best switch of a single link (to 0 or `P_max`) would add to the objective, bit/s/Hz; not
+    /// positive if there is none.
+    pub best_switch_bits: f64,
+}
+
+impl Interference {
+    /// From gains, the largest power of each transmitter and the noise power, in one unit.
+    pub fn new(gains: GainMatrix, max_power: f64, noise: f64) -> Result<Self, InterferenceError> {
+        for (name, value) in [("the largest power", max_power), ("the noise", noise)] {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(InterferenceError::Scale { name, value });
+            }
+        }
+        let size = gains.size();
+        let scale = max_power / noise;
+        let normalised: Vec<f64> = gains.as_slice().iter().map(|gain| gain * scale).collect();
+        if let Some(at) = normalised.iter().position(|gain| !(*gain <= tolerance::LOUDEST)) {
+            let (row, column, value) = (at / size, at % size, gains.as_slice()[at]);
+            return Err(InterferenceError::Loud { row, column, value });
+        }
+        Ok(Self { gains: GainMatrix::from_sound(size, normalised), max_power, noise })
+    }
+
+    /// Number of links `K`.
+    pub fn size(&self) -> usize {
+        self.gains.size()
+    }
+
+    /// Gains in units of the noise at full power, `g·P_max/σ_0`.
+    pub fn normalised(&self) -> &GainMatrix {
+        &self.gains
+    }
+
+    /// `P_max`.
+    pub fn max_power(&self) -> f64 {
+        self.max_power
+    }
+
+    /// `σ_0`.
+    pub fn noise(&self) -> f64 {
+        self.noise
+    }
+
+    /// Rates of all links, bit/s/Hz, for powers as shares of `P_max`.
+    pub fn rates_bits<'a>(&'a self, shares: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+        (0..self.size()).map(|link| {
+            let signal = self.gains.direct(link) * shares[link];
+            (signal / (1.0 + self.heard(link, shares))).ln_1p() / std::f64::consts::LN_2
+        })
+    }
+
+    /// The objective for powers as shares of `P_max`, bit/s/Hz.
+    pub fn sum_rate_bits(&self, shares: &[f64]) -> f64 {
+        self.rates_bits(shares).sum()
+    }
+
+    /// Interference at a receiver, in units of the noise.
+    fn heard(&self, link: usize, shares: &[f64]) -> f64 {
+        let row = self.gains.row(link);
+        let dot = |range: std::ops::Range<usize>| -> f64 {
+            row[range.clone()].iter().zip(&shares[range]).map(|(gain, share)| gain * share).sum()
+        };
+        dot(0..link) + dot(link + 1..row.len())
+    }
+
+    /// Gradient of the objective, in nats, by the shares of `P_max`.
+    pub fn gradient(&self, shares: &[f64]) -> Vec<f64> {
+        let size = self.size();
+        let mut gradient = vec![0.0; size];
+        for link in 0..size {
+            let heard = 1.0 + self.heard(link, shares);
+            let (direct, signal) =
+                (self.gains.direct(link), self.gains.direct(link) * shares[link]);
+            let harm = signal / (heard * (heard + signal));
+            for (slot, gain) in gradient.iter_mut().zip(self.gains.row(link)) {
+                *slot -= harm * gain;
+            }
+            gradient[link] += harm * direct + direct / (heard + signal);
+        }
+        gradient
+    }
+
+    /// Judges powers (not shares): feasible, a schedule, how good, how far from a local optimum.
+    pub fn assess(&self, powers: &[f64]) -> Result<PowerAssessment, InterferenceError> {
+        let links = self.size();
+        if powers.len() != links {
+            return Err(InterferenceError::Powers { powers: powers.len(), links });
+        }
+        let feasible = powers
+            .iter()
+            .all(|&power| power >= 0.0 && power <= self.max_power * (1.0 + tolerance::BUDGET));
+        let shares: Vec<f64> =
+            powers.iter().map(|power| (power / self.max_power).clamp(0.0, 1.0)).collect();
+        let kkt_residual = self
+            .gradient(&shares)
+            .iter()
+            .zip(&shares)
+            .map(|(slope, share)| ((share + slope).clamp(0.0, 1.0) - share).abs())
+            .fold(0.0, f64::max);
+        let sum_rate_bits = self.sum_rate_bits(&shares);
+        Ok(PowerAssessment {
+            feasible,
+            binary: shares.iter().all(|&share| is_binary(share)),
+            sum_rate_bits,
+            kkt_residual,
+            best_switch_bits: self.best_switch_bits(&shares),
+        })
+    }
+
+    /// The largest change of the objective when one link is switched to 0 or to `P_max`.
+    fn best_switch_bits(&self, shares: &[f64]) -> f64 {
+        let size = self.size();
+        let heard: Vec<f64> = (0..size).map(|link| 1.0 + self.heard(link, shares)).collect();
+        let signal = |link: usize, share: f64| self.gains.direct(link) * share;
+        let mut best = f64::NEG_INFINITY;
+        for link in 0..size {
+            for share in [0.0, 1.0] {
+                let change = share - shares[link];
+                if change.abs() <= tolerance::BINARY {
+                    continue;
+                }
+                let mut gain = (signal(link, share) / heard[link]).ln_1p()
+                    - (signal(link, shares[link]) / heard[link]).ln_1p();
+                for other in (0..size).filter(|&other| other != link && shares[other] > 0.0) {
+                    let signal = signal(other, shares[other]);
+                    let then = (heard[other] + change * self.gains.row(other)[link]).max(1.0);
+                    gain += (signal / then).ln_1p() - (signal / heard[other]).ln_1p();
+                }
+                best = best.max(gain / std::f64::consts::LN_2);
+            }
+        }
+        best
+    }
+}
+
+/// Whether a share of `P_max` counts as 0 or 1.
+pub(crate) fn is_binary(share: f64) -> bool {
+    share <= tolerance::BINARY || share >= 1.0 - tolerance::BINARY
+}
