@@ -5,7 +5,8 @@
 
 use anyk::network::{Activation, Aggregator};
 use anyk::paper::{
-    ExactPower, Family, Input, SizeLaw, ToyPolicy, power_spread, size_law, toy_policies,
+    EquivariantPolicy, ExactPower, Family, GainBin, Input, SizeLaw, ToyPolicy, decoupling,
+    full_power, power_spread, size_law, toy_policies,
 };
 
 fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
@@ -82,4 +83,35 @@ fn mean_networks_settle_and_sum_and_max_do_not() {
     let bounded = law(Aggregator::Max, Input::Uniform);
     let (movement, spread) = rates(&bounded);
     assert!((movement + 1.0).abs() < 0.3 && (spread + 1.0).abs() < 0.3, "{bounded:?}");
+}
+
+#[test]
+fn full_power_is_a_probability_and_rises_with_the_own_gain() {
+    let measure = || full_power(20, 300, 7, || ()).unwrap();
+    let measured = on_threads(1, measure);
+    assert_eq!(measured, on_threads(3, measure));
+    assert!((0.0..=1.0).contains(&measured.full.mean) && measured.binary.mean > 0.95);
+    let probability = |gain: f64| {
+        let index = (0..measured.bins.len()).find(|&i| (GainBin::gain(i) - gain).abs() < 1e-9);
+        measured.bins[index.unwrap()].probability().unwrap()
+    };
+    assert!(probability(1.0) < 0.2 && probability(3.0) > 0.5);
+    let links: u64 = measured.bins.iter().map(|bin| bin.links).sum();
+    // The bins cover gains from 0.1 to 4.1.
+    let expected = 300.0 * 20.0 * ((-0.1f64).exp() - (-4.1f64).exp());
+    assert!((links as f64 / expected - 1.0).abs() < 0.03, "{links}");
+    assert_eq!(full_power(20, 0, 7, || ()).unwrap().bins[0].probability(), None);
+}
+
+#[test]
+fn policies_decouple_at_their_rates() {
+    let sizes = [16, 64, 256, 1024];
+    let rate = |policy| decoupling(policy, &sizes, 2000, 9).relative_rate.unwrap().slope;
+    assert!((rate(EquivariantPolicy::Power { antennas: 8 }) + 0.5).abs() < 0.05);
+    let rayleigh = rate(EquivariantPolicy::Power { antennas: 1 });
+    assert!((-0.2..0.0).contains(&rayleigh), "{rayleigh}");
+    let spread = |policy| decoupling(policy, &sizes, 2000, 9).rate.unwrap().slope;
+    // The largest of exponentials keeps the spread of a Gumbel variable, π/√6.
+    assert!(spread(EquivariantPolicy::Largest).abs() < 0.05);
+    assert!((spread(EquivariantPolicy::Excess) - 0.5).abs() < 0.05);
 }
