@@ -1,5 +1,8 @@
-//! `anyk reproduce`: trains and measures what the tables need.
+//! `anyk reproduce`: trains and measures what the tables and figures need.
 
+mod figures;
+mod interference;
+mod propositions;
 mod tables;
 
 use std::collections::HashMap;
@@ -15,6 +18,8 @@ use anyk::paper::{Entry, EntryResult, Measure, PROGRESS_CALLS, TEST_SEED, TEST_S
 use anyk::training::{Method, PretrainSettings};
 use anyk::{Config, System};
 use rayon::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::args::{PaperTable, ReproduceArgs};
 use crate::failure::Failure;
@@ -39,21 +44,28 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let mut tables = Vec::new();
     let mut out = output::stdout();
     for name in names {
-        let table = match name {
-            PaperTable::Table1 => tables::table1(&lab),
-            PaperTable::Table2 => tables::table2(&lab),
-            PaperTable::Table3 => tables::table3(&mut lab)?,
-            PaperTable::Table4 => tables::table4(&mut lab)?,
-            PaperTable::Table5 => tables::table5(&mut lab)?,
-            PaperTable::Table6 => tables::table6(&mut lab)?,
+        let made = match name {
+            PaperTable::Table1 => vec![tables::table1(&lab)],
+            PaperTable::Table2 => vec![tables::table2(&lab)],
+            PaperTable::Table3 => vec![tables::table3(&mut lab)?],
+            PaperTable::Table4 => vec![tables::table4(&mut lab)?],
+            PaperTable::Table5 => vec![tables::table5(&mut lab)?],
+            PaperTable::Table6 => vec![tables::table6(&mut lab)?],
+            PaperTable::Fig1 => vec![figures::fig1()],
+            PaperTable::Fig2a => vec![interference::fig2a(&lab)?],
+            PaperTable::Fig2b => vec![interference::fig2b(&lab)?],
+            PaperTable::Fig2c => figures::fig2c(),
+            PaperTable::Propositions => propositions::tables(&lab),
         };
-        report::write_table(&args.out, &table).map_err(|error| cannot(&args.out, error))?;
-        writeln!(out, "{}\n", table.title)?;
-        let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
-        writeln!(out, "{}", output::table(&columns, table.rows.iter().cloned()))?;
-        writeln!(out, "{}\n", table.note)?;
-        out.flush()?;
-        tables.push(table);
+        for table in &made {
+            report::write_table(&args.out, table).map_err(|error| cannot(&args.out, error))?;
+            writeln!(out, "{}\n", table.title)?;
+            let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+            writeln!(out, "{}", output::table(&columns, table.rows.iter().cloned()))?;
+            writeln!(out, "{}\n", table.note)?;
+            out.flush()?;
+        }
+        tables.extend(made);
     }
     let subtitle = format!(
         "anyk {} · {runs} trainings for each entry{} · test set: {TEST_SAMPLES} cells of each size, \
@@ -112,19 +124,17 @@ impl Lab {
         Ok(())
     }
 
+    /// Where a result is kept that depends on `settings` and on the program's version.
+    fn cache_file(&self, settings: &impl Serialize) -> Result<PathBuf, Failure> {
+        let text = serde_json::to_string(&(env!("CARGO_PKG_VERSION"), settings))?;
+        Ok(self.cache.join(format!("{:016x}.json", fingerprint(&text))))
+    }
+
     /// All trainings of an entry on the test set (or on the cells for choosing).
     fn results(&mut self, entry: &Entry, choosing: bool) -> Result<EntryResult, Failure> {
-        let key = |run: u64| -> Result<PathBuf, Failure> {
-            let version = env!("CARGO_PKG_VERSION");
-            let settings = (version, &self.pretraining, entry.settings_of_run(run), choosing);
-            let text = serde_json::to_string(&settings)?;
-            Ok(self.cache.join(format!("{:016x}.json", fingerprint(&text))))
-        };
+        let key = |run| self.cache_file(&(&self.pretraining, entry.settings_of_run(run), choosing));
         let files: Vec<PathBuf> = (0..self.runs).map(key).collect::<Result<_, _>>()?;
-        let known = |file: &PathBuf| -> Option<Measure> {
-            serde_json::from_slice(&fs::read(file).ok()?).ok()
-        };
-        let mut runs: Vec<Option<Measure>> = files.iter().map(known).collect();
+        let mut runs: Vec<Option<Measure>> = files.iter().map(|file| known(file)).collect();
         if runs.iter().any(Option::is_none) {
             self.prepare_law(entry)?;
             let law = self.laws.get(&entry.settings.epsilon_d.to_bits());
@@ -157,6 +167,11 @@ impl Lab {
     fn rule(&self) -> &'static str {
         if self.runs >= 10 { "second worst of ten trainings" } else { "worst of the trainings" }
     }
+}
+
+/// What an earlier run has kept, if it is there and whole.
+fn known<T: DeserializeOwned>(file: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(file).ok()?).ok()
 }
 
 /// FNV-1a: names a cache file.

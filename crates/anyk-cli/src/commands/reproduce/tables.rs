@@ -12,7 +12,7 @@ use super::{Lab, SAMPLE_COUNTS, SELECTION_SEED, TEST_SAMPLES};
 use crate::failure::Failure;
 use crate::report::{Chart, Series, Table};
 
-fn strings<const N: usize>(row: [&str; N]) -> Vec<String> {
+pub(super) fn strings<const N: usize>(row: [&str; N]) -> Vec<String> {
     row.map(str::to_owned).to_vec()
 }
 
@@ -218,7 +218,7 @@ fn points(value: impl Fn(usize) -> f64) -> Vec<(f64, f64)> {
     TEST_SIZES.iter().map(|&size| (size as f64, value(size))).collect()
 }
 
-fn series(label: String, points: Vec<(f64, f64)>, dashed: bool) -> Series {
+pub(super) fn series(label: String, points: Vec<(f64, f64)>, dashed: bool) -> Series {
     Series { label, points, dashed, ..Series::default() }
 }
 
