@@ -113,5 +113,5 @@ fn policies_decouple_at_their_rates() {
     let spread = |policy| decoupling(policy, &sizes, 2000, 9).rate.unwrap().slope;
     // The largest of exponentials keeps the spread of a Gumbel variable, π/√6.
     assert!(spread(EquivariantPolicy::Largest).abs() < 0.05);
-    assert!((spread(EquivariantPolicy::Excess) - 0.5).abs() < 0.05);
+    assert!(spread(EquivariantPolicy::Fluctuation).abs() < 0.05);
 }

@@ -22,8 +22,9 @@ pub enum EquivariantPolicy {
     Toy(ToyPolicy),
     /// `x_k + max_{j≠k} x_j`, exponential inputs.
     Largest,
-    /// `x_k + Σ_{j≠k} (x_j − E(x))`, exponential inputs: what is left of a sum when its mean is known.
-    Excess,
+    /// `x_k / (1 + (Σ_{j≠k} (x_j − E(x)))²/K)`, exponential inputs: tends to `x_k/(1 + Z²)` with `Z`
+    /// standard normal, whatever K.
+    Fluctuation,
 }
 
 impl EquivariantPolicy {
@@ -35,7 +36,7 @@ impl EquivariantPolicy {
         Self::Toy(ToyPolicy::One),
         Self::Toy(ToyPolicy::Two),
         Self::Largest,
-        Self::Excess,
+        Self::Fluctuation,
     ];
 
     /// What it is called in tables.
@@ -46,7 +47,7 @@ impl EquivariantPolicy {
             Self::Toy(ToyPolicy::One) => "policy 1 of fig. 1".to_owned(),
             Self::Toy(ToyPolicy::Two) => "policy 2 of fig. 1".to_owned(),
             Self::Largest => "x_k + max of the others".to_owned(),
-            Self::Excess => "x_k + Σ of the others − its mean".to_owned(),
+            Self::Fluctuation => "x_k/(1 + (Σ(x_j − E(x)))²/K)".to_owned(),
         }
     }
 
@@ -54,7 +55,7 @@ impl EquivariantPolicy {
     fn own(self) -> f64 {
         match self {
             Self::Power { antennas } => f64::from(antennas),
-            Self::Toy(_) | Self::Largest | Self::Excess => 1.0,
+            Self::Toy(_) | Self::Largest | Self::Fluctuation => 1.0,
         }
     }
 
@@ -62,7 +63,7 @@ impl EquivariantPolicy {
         match self {
             // A gain of exactly 0 has no reciprocal.
             Self::Power { antennas } => Fading { antennas }.sample(rng).max(f64::MIN_POSITIVE),
-            Self::Toy(_) | Self::Largest | Self::Excess => Input::Exponential.sample(rng),
+            Self::Toy(_) | Self::Largest | Self::Fluctuation => Input::Exponential.sample(rng),
         }
     }
 
@@ -73,7 +74,10 @@ impl EquivariantPolicy {
             Self::Power { .. } => own.recip() / x.iter().map(|gain| gain.recip()).sum::<f64>(),
             Self::Toy(policy) => policy.output(x),
             Self::Largest => own + others.iter().copied().fold(0.0, f64::max),
-            Self::Excess => own + others.iter().map(|x| x - 1.0).sum::<f64>(),
+            Self::Fluctuation => {
+                let excess: f64 = others.iter().map(|x| x - 1.0).sum();
+                own / (1.0 + excess * excess / x.len() as f64)
+            }
         }
     }
 }

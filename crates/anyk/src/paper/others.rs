@@ -23,8 +23,6 @@ pub enum Input {
     Uniform,
     /// Exponential with mean 1: the gain `g` of a Rayleigh channel.
     Exponential,
-    /// `1/g` with `g` exponential: its mean is infinite.
-    InverseExponential,
 }
 
 impl Input {
@@ -34,10 +32,6 @@ impl Input {
             Self::Gaussian => StandardNormal.sample(rng),
             Self::Uniform => StandardUniform.sample(rng),
             Self::Exponential => Exp1.sample(rng),
-            Self::InverseExponential => {
-                let gain: f64 = Exp1.sample(rng);
-                gain.max(f64::MIN_POSITIVE).recip()
-            }
         }
     }
 
@@ -47,7 +41,6 @@ impl Input {
             Self::Gaussian => "Gaussian",
             Self::Uniform => "uniform on (0, 1)",
             Self::Exponential => "exponential",
-            Self::InverseExponential => "1/g, g exponential",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Figures 1 and 2(c): what the number of users does to policies with a formula.
 
-use anyk::paper::{ExactPower, ToyPoint, ToyPolicy, power_spread, toy_policies};
+use anyk::paper::{ExactPower, PowerSpread, ToyPoint, ToyPolicy, power_spread, toy_policies};
 
 use super::tables::{series, strings};
 use crate::progress::Progress;
@@ -10,7 +10,7 @@ use crate::report::{Chart, Series, Table};
 const SEED: u64 = 1;
 
 /// Given inputs, sizes and draws of figure 1.
-const TOY_OWN: [f64; 3] = [0.5, 1.0, 2.0];
+const TOY_OWN: [f64; 2] = [1.0, 2.0];
 const TOY_SIZES: [usize; 9] = [2, 3, 5, 10, 20, 50, 100, 200, 500];
 const TOY_DRAWS: u64 = 10_000;
 
@@ -19,7 +19,7 @@ const POWER_SIZES: std::ops::RangeInclusive<usize> = 2..=100;
 const POWER_ROWS: [usize; 9] = [2, 3, 5, 10, 20, 30, 50, 70, 100];
 const POWER_REALIZATIONS: u64 = 100_000;
 /// Sizes beyond the paper's, by integration.
-const LARGE_SIZES: [f64; 11] = [2.0, 5.0, 10.0, 30.0, 50.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e9];
+const LARGE_SIZES: [f64; 11] = [2.0, 5.0, 10.0, 30.0, 50.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7];
 
 pub(super) fn fig1() -> Table {
     let points = toy_policies(&TOY_OWN, &TOY_SIZES, TOY_DRAWS, SEED);
@@ -56,11 +56,14 @@ pub(super) fn fig1() -> Table {
             limits.push(series(format!("{label}, f(x_k, K)"), curve(|p| p.asymptotic), true));
         }
     }
+    // K = 10 and the largest, for x_k = 1; and how far policy 1 is from its asymptotic form at K = 2.
     let growth = |policy| {
         let points = of(policy, 1.0);
         let [small, large] = [3, TOY_SIZES.len() - 1].map(|index| points[index].output.mean);
         100.0 * (large / small - 1.0)
     };
+    let smallest = of(ToyPolicy::One, 1.0)[0];
+    let off = 100.0 * (smallest.output.mean / smallest.asymptotic - 1.0);
     let mut columns = strings(["", "K"]);
     for own in TOY_OWN {
         columns.extend([format!("y_k ± deviation, x_k = {own}"), "f(x_k, K)".to_owned()]);
@@ -72,8 +75,8 @@ pub(super) fn fig1() -> Table {
             "From K = 10 to 500 the output for x_k = 1 changes by {:+.1} % under policy 1, \
              y_k = x_k/(1 + (1/K)·Σ_(j≠k) x_j), and by {:+.0} % under policy 2, \
              y_k = x_k·ln(1 + Σ_(j≠k) x_j), with x exponential of mean 1 ({TOY_DRAWS} draws; the formulas \
-             are ours, the paper gives none): as the paper says, policy 1 does not depend on K, though \
-             only asymptotically (at K = 2 it is a third higher), and policy 2 grows.",
+             are ours, the paper gives none): as the paper says, policy 2 grows and policy 1 does not depend \
+             on K, though only asymptotically (at K = 2 it is {off:.0} % above its f(x_k, K)).",
             growth(ToyPolicy::One),
             growth(ToyPolicy::Two),
         ),
@@ -84,7 +87,7 @@ pub(super) fn fig1() -> Table {
             x_label: "users K".into(),
             y_label: "y_k".into(),
             log_x: true,
-            log_y: false,
+            log_y: true,
             series: measured.into_iter().chain(limits).collect(),
         }),
     }
@@ -157,7 +160,7 @@ pub(super) fn fig2c() -> Vec<Table> {
             x_label: "users K".into(),
             y_label: "P_k / P_max".into(),
             log_x: false,
-            log_y: false,
+            log_y: true,
             series: vec![
                 Series {
                     lower: band(-1.0),
@@ -177,7 +180,7 @@ pub(super) fn fig2c() -> Vec<Table> {
 fn relative_spread(
     exact: &ExactPower,
     simulated: Vec<(f64, f64)>,
-    spread: &[anyk::paper::PowerSpread],
+    spread: &[PowerSpread],
 ) -> Table {
     let large = LARGE_SIZES.map(|k| (k, exact.in_window(k)));
     let rows = large.iter().map(|&(k, (mean, deviation))| {
@@ -194,7 +197,8 @@ fn relative_spread(
         found.map_or((0.0, 0.0), |&(k, (mean, deviation))| (k * mean, 100.0 * deviation / mean))
     };
     let curve = |value: fn(f64, (f64, f64)) -> f64| {
-        large.iter().map(|&(k, moments)| (k, value(k, moments))).collect()
+        let sizes = (0..=70).map(|index| 2.0 * 10f64.powf(f64::from(index) / 10.0));
+        sizes.map(|k| (k, value(k, exact.in_window(k)))).collect()
     };
     let scaled = spread.iter().map(|row| (row.k as f64, row.k as f64 * row.power.mean)).collect();
     Table {
