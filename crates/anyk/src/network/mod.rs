@@ -8,6 +8,7 @@
 mod activation;
 mod aggregator;
 mod dense;
+mod edge_gnn;
 mod gnn;
 mod law;
 mod output;
@@ -15,6 +16,7 @@ mod output;
 pub use activation::Activation;
 pub use aggregator::Aggregator;
 pub use dense::{Dense, DenseTape, Real};
+pub use edge_gnn::{EdgeGnn, EdgeTape, LinkGraph};
 pub use gnn::{Gnn, Tape};
 pub(crate) use law::UNIT_HZ;
 pub use law::{BandwidthLaw, CompiledLaw, LawShape, scaled_gain};

@@ -138,27 +138,25 @@ impl Interference {
     /// Interference at a receiver, in units of the noise.
     fn heard(&self, link: usize, shares: &[f64]) -> f64 {
         let row = self.gains.row(link);
-        let dot = |range: std::ops::Range<usize>| -> f64 {
-            row[range.clone()].iter().zip(&shares[range]).map(|(gain, share)| gain * share).sum()
-        };
-        dot(0..link) + dot(link + 1..row.len())
+        dot(&row[..link], &shares[..link]) + dot(&row[link + 1..], &shares[link + 1..])
     }
 
-    /// Gradient of the objective, in nats, by the shares of `P_max`.
-    pub fn gradient(&self, shares: &[f64]) -> Vec<f64> {
-        let size = self.size();
-        let mut gradient = vec![0.0; size];
-        for link in 0..size {
+    /// Objective in nats, and its gradient by the shares of `P_max`.
+    pub fn value_and_gradient(&self, shares: &[f64], gradient: &mut [f64]) -> f64 {
+        gradient.fill(0.0);
+        let mut value = 0.0;
+        for link in 0..self.size() {
             let heard = 1.0 + self.heard(link, shares);
             let (direct, signal) =
                 (self.gains.direct(link), self.gains.direct(link) * shares[link]);
+            value += (signal / heard).ln_1p();
             let harm = signal / (heard * (heard + signal));
             for (slot, gain) in gradient.iter_mut().zip(self.gains.row(link)) {
                 *slot -= harm * gain;
             }
             gradient[link] += harm * direct + direct / (heard + signal);
         }
-        gradient
+        value
     }
 
     /// Judges powers (not shares): feasible, a schedule, how good, how far from a local optimum.
@@ -172,8 +170,9 @@ impl Interference {
             .all(|&power| power >= 0.0 && power <= self.max_power * (1.0 + tolerance::BUDGET));
         let shares: Vec<f64> =
             powers.iter().map(|power| (power / self.max_power).clamp(0.0, 1.0)).collect();
-        let kkt_residual = self
-            .gradient(&shares)
+        let mut gradient = vec![0.0; links];
+        self.value_and_gradient(&shares, &mut gradient);
+        let kkt_residual = gradient
             .iter()
             .zip(&shares)
             .map(|(slope, share)| ((share + slope).clamp(0.0, 1.0) - share).abs())
@@ -212,6 +211,20 @@ impl Interference {
         }
         best
     }
+}
+
+/// A sum of products, in eight partial sums that become vector instructions.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let (a_chunks, a_rest) = a.as_chunks::<8>();
+    let (b_chunks, b_rest) = b.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        for i in 0..8 {
+            sums[i] += a[i] * b[i];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f64>() + rest
 }
 
 /// Whether a share of `P_max` counts as 0 or 1.

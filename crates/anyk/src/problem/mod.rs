@@ -4,10 +4,14 @@
 
 mod interference;
 mod qos;
+mod scenario;
 mod service;
+mod sparse_interference;
 mod urllc;
 
 pub use interference::{Interference, InterferenceError, PowerAssessment};
 pub use qos::{Margin, MarginCurvature, Qos};
+pub use scenario::Scenario;
 pub use service::{ServiceClass, ServiceError};
+pub use sparse_interference::SparseInterference;
 pub use urllc::{Allocation, Assessment, ProblemError, Urllc, User};

@@ -10,16 +10,18 @@ use crate::solver::{PowerSolution, Wmmse, WmmseSettings};
 /// x_k ← min(1, (y_k √((1 + z_k) g_kk) / Σ_j y_j² g_jk)²)
 /// ```
 ///
-/// for relaxed `x`, 100 times from all links on, and then the links with `x_k > ½` on.
+/// for relaxed `x`, 100 times from all links on, and then a schedule: a link is on if its term of the
+/// surrogate, `2 y_k √((1 + z_k) g_kk x_k) − x_k Σ_j y_j² g_jk`, is larger at `x_k = 1` than at 0, which is
+/// where the relaxed `√x_k` is above ½.
 ///
 /// With `w = 1 + z` and `u = y/√w` these are the updates of WMMSE with `v² = x`, term by term, which is
 /// how they are computed here; what FPLinQ adds for pairs of one transmitter and one receiver is the
-/// rounding.
+/// schedule.
 pub fn fplinq(problem: &Interference, iterations: usize) -> PowerSolution {
     let settings = WmmseSettings { iterations, ..WmmseSettings::default() };
     let mut solution = Wmmse::new(settings).solve(problem);
     for share in &mut solution.shares {
-        *share = if *share > 0.5 { 1.0 } else { 0.0 };
+        *share = if *share > 0.25 { 1.0 } else { 0.0 };
     }
     solution.sum_rate_bits = problem.sum_rate_bits(&solution.shares);
     solution

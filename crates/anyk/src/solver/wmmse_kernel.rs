@@ -123,19 +123,19 @@ fn iterate_lanes(kernel: &mut DenseKernel, measure: bool) -> f64 {
         let (row0, rest) = rows.split_at(chunks);
         let (row1, rest) = rest.split_at(chunks);
         let (row2, row3) = rest.split_at(chunks);
-        let mut sums = [[0.0; LANES]; ROWS];
+        let zero = [0.0; LANES];
+        let (mut sum0, mut sum1, mut sum2, mut sum3) = (zero, zero, zero, zero);
         for ((((p, a), b), c), d) in power.iter().zip(row0).zip(row1).zip(row2).zip(row3) {
-            for i in 0..LANES {
-                sums[0][i] = a[i].mul_add(p[i], sums[0][i]);
-                sums[1][i] = b[i].mul_add(p[i], sums[1][i]);
-                sums[2][i] = c[i].mul_add(p[i], sums[2][i]);
-                sums[3][i] = d[i].mul_add(p[i], sums[3][i]);
-            }
+            add_product(&mut sum0, a, p);
+            add_product(&mut sum1, b, p);
+            add_product(&mut sum2, c, p);
+            add_product(&mut sum3, d, p);
         }
+        let heard = [total(&sum0), total(&sum1), total(&sum2), total(&sum3)];
         let mut harm = [0.0; ROWS];
         for i in 0..ROWS {
             let link = group * ROWS + i;
-            let heard = 1.0 + total(&sums[i]);
+            let heard = 1.0 + heard[i];
             let signal = direct[link] * power.as_flattened()[link];
             let both = heard + signal;
             let inverse = 1.0 / (heard * both);
@@ -145,12 +145,13 @@ fn iterate_lanes(kernel: &mut DenseKernel, measure: bool) -> f64 {
                 objective += (signal / heard).ln_1p();
             }
         }
-        for ((((s, a), b), c), d) in charge.iter_mut().zip(row0).zip(row1).zip(row2).zip(row3) {
-            for i in 0..LANES {
-                let pair = a[i].mul_add(harm[0], b[i] * harm[1]);
-                let other = c[i].mul_add(harm[2], d[i] * harm[3]);
-                s[i] += pair + other;
-            }
+        // Number by number: in chunks, the compiler would gather instead of loading.
+        let sums = charge.as_flattened_mut().iter_mut();
+        let pair = row0.as_flattened().iter().zip(row1.as_flattened());
+        let other = row2.as_flattened().iter().zip(row3.as_flattened());
+        for ((sum, (a, b)), (c, d)) in sums.zip(pair).zip(other) {
+            let first = a.mul_add(harm[0], b.mul_add(harm[1], *sum));
+            *sum = c.mul_add(harm[2], d.mul_add(harm[3], first));
         }
         // The link's own term, which is not in the matrix.
         for i in 0..ROWS {
@@ -158,20 +159,28 @@ fn iterate_lanes(kernel: &mut DenseKernel, measure: bool) -> f64 {
             charge.as_flattened_mut()[link] += harm[i] * direct[link];
         }
     }
-    for ((amplitude, power), (wanted, charge)) in
-        amplitude.as_chunks_mut::<LANES>().0.iter_mut().zip(power).zip(wanted.iter().zip(charge))
-    {
-        for i in 0..LANES {
-            // A link that transmits nothing (or is padding) has 0/0: it stays off.
-            let next = (wanted[i] / charge[i].max(f64::MIN_POSITIVE)).min(1.0);
-            amplitude[i] = next;
-            power[i] = next * next;
-        }
+    let powers = power.as_flattened_mut().iter_mut();
+    let prices = wanted.as_flattened().iter().zip(charge.as_flattened());
+    for ((amplitude, power), (wanted, charge)) in amplitude.iter_mut().zip(powers).zip(prices) {
+        // A link that transmits nothing (or is padding) has 0/0: it stays off.
+        let next = (wanted / charge.max(f64::MIN_POSITIVE)).min(1.0);
+        *amplitude = next;
+        *power = next * next;
     }
     objective
 }
 
+/// `sum ← a·b + sum`.
 #[inline(always)]
+fn add_product(sum: &mut Lanes, a: &Lanes, b: &Lanes) {
+    for i in 0..LANES {
+        sum[i] = a[i].mul_add(b[i], sum[i]);
+    }
+}
+
+/// The sum over the lanes. Not inlined: seen together with the loop before it, the compiler spreads the
+/// four sums over each other's registers, and the loop takes four times as long.
+#[inline(never)]
 fn total(lanes: &Lanes) -> f64 {
     ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5]))
         + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]))

@@ -8,6 +8,7 @@ mod export;
 mod fully_connected;
 mod lagrangian;
 pub(crate) mod lanes;
+mod power_control;
 mod pretrain;
 mod recipe;
 mod reference;
@@ -17,6 +18,9 @@ pub(crate) use algorithm1::fnn_network;
 pub use algorithm1::{Method, TrainError, TrainSettings, TrainState, Trainer};
 pub use export::StepRecord;
 pub(crate) use fully_connected::fnn_input;
+pub use power_control::{
+    Features, PowerLoss, PowerTrainSettings, PowerTrainState, PowerTrainer, Standard,
+};
 pub use pretrain::{
     PretrainError, PretrainLoss, PretrainSettings, RelativeError, measure_law, pretrain_law,
 };

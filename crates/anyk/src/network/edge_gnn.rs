@@ -1,0 +1,535 @@
+//! Networks on the links of an interference network, with features on the paths between them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::network::{Aggregator, Real};
+
+/// A network whose messages carry the gains of a path, both ways:
+///
+/// ```text
+/// h_k⁰ = relu(w x_k + c)
+/// m_kj = relu(A h_j + B (e_kj, e_jk) + b),   h_k ← relu(U h_k + V·agg_j m_kj + c),   a few rounds
+/// o_k = w·relu(W h_k + c) + c
+/// ```
+///
+/// `x_k` is the feature of the link's own gain, `e_kj` that of the path from transmitter j to receiver
+/// k, and `o_k` one number for each link. The number of parameters does not depend on how many links
+/// there are, and the outputs move with the links when these are put in another order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EdgeGnn {
+    /// Features of a link, and of a message: [`EdgeGnn::WIDTHS`].
+    pub hidden: usize,
+    /// Rounds of messages.
+    pub rounds: usize,
+    /// How a link puts its messages together.
+    pub aggregator: Aggregator,
+}
+
+/// Features of links and of the paths between them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LinkGraph<T> {
+    /// Where the neighbours of each link begin, and one past the last.
+    pub offsets: Vec<u32>,
+    /// Who they are.
+    pub neighbours: Vec<u32>,
+    /// `(e_kj, e_jk)` of link k and each neighbour j.
+    pub paths: Vec<[T; 2]>,
+    /// `x_k`.
+    pub links: Vec<T>,
+}
+
+impl<T> LinkGraph<T> {
+    /// Number of links.
+    pub fn size(&self) -> usize {
+        self.links.len()
+    }
+
+    fn range(&self, link: usize) -> std::ops::Range<usize> {
+        self.offsets[link] as usize..self.offsets[link + 1] as usize
+    }
+}
+
+/// What a forward pass leaves for the backward pass; kept from one to the next, so that nothing is
+/// allocated.
+#[derive(Debug, Clone, Default)]
+pub struct EdgeTape<T> {
+    /// `h` before the first round and after each, link by link.
+    features: Vec<T>,
+    /// `A h_j + b` of each round.
+    sent: Vec<T>,
+    /// What each link aggregated, in each round.
+    heard: Vec<T>,
+    /// For the maximum: which path each feature came from, in each round.
+    chosen: Vec<u32>,
+    /// `relu(W h_k + c)` of the output.
+    last: Vec<T>,
+    /// `o_k`.
+    outputs: Vec<T>,
+    /// Derivatives, in the backward pass: of `h`, of what is sent.
+    of_features: Vec<T>,
+    of_sent: Vec<T>,
+}
+
+/// No path: the maximum of no messages.
+const NONE: u32 = u32::MAX;
+
+/// Offsets of the parts within the parameters.
+struct Parts<'a, T> {
+    encode: &'a [T],
+    encode_bias: &'a [T],
+    rounds: std::slice::ChunksExact<'a, T>,
+    last: &'a [T],
+    last_bias: &'a [T],
+    output: &'a [T],
+    output_bias: T,
+}
+
+impl EdgeGnn {
+    /// Supported numbers of features: whole vector registers.
+    pub const WIDTHS: [usize; 3] = [8, 16, 32];
+
+    /// Numbers of one round: A, B, b, U, V, c; matrices input by input.
+    fn round_len(&self) -> usize {
+        3 * self.hidden * self.hidden + 4 * self.hidden
+    }
+
+    /// Number of parameters: `w`, `c`; the rounds; `W`, `c`, `w`, `c`.
+    pub fn parameter_count(&self) -> usize {
+        let h = self.hidden;
+        2 * h + self.rounds * self.round_len() + h * h + 2 * h + 1
+    }
+
+    /// Random parameters: each weight normal with variance 2/inputs (messages over a few paths count as
+    /// one input), biases 0.
+    pub fn initialize(&self, normal: &mut impl FnMut() -> f64) -> Vec<f64> {
+        let h = self.hidden;
+        let mut parameters = Vec::with_capacity(self.parameter_count());
+        let mut block = |count: usize, inputs: usize| {
+            let scale = if inputs == 0 { 0.0 } else { (2.0 / inputs as f64).sqrt() };
+            parameters.extend((0..count).map(|_| scale * normal()));
+        };
+        let zero = 0;
+        block(h, 1);
+        block(h, 1);
+        for _ in 0..self.rounds {
+            block(h * h, 2 * h);
+            block(2 * h, 4);
+            block(h, zero);
+            block(h * h, 2 * h);
+            block(h * h, 2 * h);
+            block(h, zero);
+        }
+        block(h * h, h);
+        block(h, zero);
+        block(h, 16 * h);
+        block(1, zero);
+        parameters
+    }
+
+    fn parts<'a, T: Real>(&self, parameters: &'a [T]) -> Parts<'a, T> {
+        assert_eq!(parameters.len(), self.parameter_count(), "parameters of an edge GNN");
+        let h = self.hidden;
+        let (encode, rest) = parameters.split_at(h);
+        let (encode_bias, rest) = rest.split_at(h);
+        let (rounds, rest) = rest.split_at(self.rounds * self.round_len());
+        let (last, rest) = rest.split_at(h * h);
+        let (last_bias, rest) = rest.split_at(h);
+        let (output, rest) = rest.split_at(h);
+        Parts {
+            encode,
+            encode_bias,
+            rounds: rounds.chunks_exact(self.round_len()),
+            last,
+            last_bias,
+            output,
+            output_bias: rest[0],
+        }
+    }
+
+    /// The outputs `o_k`.
+    pub fn forward<'t, T: Real>(
+        &self,
+        parameters: &[T],
+        graph: &LinkGraph<T>,
+        tape: &'t mut EdgeTape<T>,
+    ) -> &'t [T] {
+        match self.hidden {
+            8 => dispatch_forward::<T, 8>(self, parameters, graph, tape),
+            16 => dispatch_forward::<T, 16>(self, parameters, graph, tape),
+            _ => dispatch_forward::<T, 32>(self, parameters, graph, tape),
+        }
+        &tape.outputs
+    }
+
+    /// Adds the gradient of a loss, given its derivatives by the outputs of the last forward pass.
+    pub fn backward<T: Real>(
+        &self,
+        parameters: &[T],
+        graph: &LinkGraph<T>,
+        tape: &mut EdgeTape<T>,
+        of_outputs: &[T],
+        gradient: &mut [T],
+    ) {
+        match self.hidden {
+            8 => dispatch_backward::<T, 8>(self, parameters, graph, tape, of_outputs, gradient),
+            16 => dispatch_backward::<T, 16>(self, parameters, graph, tape, of_outputs, gradient),
+            _ => dispatch_backward::<T, 32>(self, parameters, graph, tape, of_outputs, gradient),
+        }
+    }
+}
+
+/// Runs a function compiled for the widest vectors that the machine has.
+macro_rules! dispatched {
+    ($dispatch:ident, $body:ident, $avx512:ident, $avx2:ident, ($($name:ident: $type:ty),*)) => {
+        fn $dispatch<T: Real, const H: usize>($($name: $type),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                if std::arch::is_x86_feature_detected!("avx512f") {
+                    // SAFETY: the feature was just detected.
+                    #[allow(unsafe_code)]
+                    return unsafe { $avx512::<T, H>($($name),*) };
+                }
+                if std::arch::is_x86_feature_detected!("avx2")
+                    && std::arch::is_x86_feature_detected!("fma")
+                {
+                    // SAFETY: the features were just detected.
+                    #[allow(unsafe_code)]
+                    return unsafe { $avx2::<T, H>($($name),*) };
+                }
+            }
+            $body::<T, H>($($name),*);
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx2,fma")]
+        fn $avx512<T: Real, const H: usize>($($name: $type),*) {
+            $body::<T, H>($($name),*);
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        fn $avx2<T: Real, const H: usize>($($name: $type),*) {
+            $body::<T, H>($($name),*);
+        }
+    };
+}
+dispatched!(
+    dispatch_forward, forward, forward_avx512, forward_avx2,
+    (network: &EdgeGnn, parameters: &[T], graph: &LinkGraph<T>, tape: &mut EdgeTape<T>)
+);
+dispatched!(
+    dispatch_backward, backward, backward_avx512, backward_avx2,
+    (network: &EdgeGnn, parameters: &[T], graph: &LinkGraph<T>, tape: &mut EdgeTape<T>,
+     of_outputs: &[T], gradient: &mut [T])
+);
+
+/// `sum ← sum + scalar·row`.
+#[inline(always)]
+fn add_scaled<T: Real, const H: usize>(sum: &mut [T; H], scalar: T, row: &[T; H]) {
+    for i in 0..H {
+        sum[i] = scalar.mul_add(row[i], sum[i]);
+    }
+}
+
+/// `sum ← sum + M x` for a matrix stored input by input.
+#[inline(always)]
+fn add_product<T: Real, const H: usize>(sum: &mut [T; H], matrix: &[[T; H]], x: &[T; H]) {
+    for (row, &x) in matrix.iter().zip(x) {
+        add_scaled(sum, x, row);
+    }
+}
+
+/// `sum ← sum + Mᵀ d`, and the gradient of `M` for the input `x`.
+#[inline(always)]
+fn pull_back<T: Real, const H: usize>(
+    sum: &mut [T; H],
+    matrix: &[[T; H]],
+    of_matrix: &mut [[T; H]],
+    x: &[T; H],
+    d: &[T; H],
+) {
+    for i in 0..H {
+        add_scaled(&mut of_matrix[i], x[i], d);
+        let mut dot = T::zero();
+        for (weight, d) in matrix[i].iter().zip(d) {
+            dot = weight.mul_add(*d, dot);
+        }
+        sum[i] = sum[i] + dot;
+    }
+}
+
+#[inline(always)]
+fn relu<T: Real, const H: usize>(values: &mut [T; H]) {
+    for value in values {
+        *value = value.max(T::zero());
+    }
+}
+
+/// Zeroes the derivatives where a relu was shut.
+#[inline(always)]
+fn through_relu<T: Real, const H: usize>(of: &mut [T; H], value: &[T; H]) {
+    for i in 0..H {
+        of[i] = if value[i] > T::zero() { of[i] } else { T::zero() };
+    }
+}
+
+/// The matrices and vectors of one round.
+struct Round<'a, T, const H: usize> {
+    a: &'a [[T; H]],
+    b: &'a [[T; H]],
+    b_bias: &'a [T; H],
+    u: &'a [[T; H]],
+    v: &'a [[T; H]],
+    bias: &'a [T; H],
+}
+
+impl<'a, T: Real, const H: usize> Round<'a, T, H> {
+    #[inline(always)]
+    fn new(numbers: &'a [T]) -> Self {
+        let rows = numbers.as_chunks::<H>().0;
+        Self {
+            a: &rows[..H],
+            b: &rows[H..H + 2],
+            b_bias: &rows[H + 2],
+            u: &rows[H + 3..2 * H + 3],
+            v: &rows[2 * H + 3..3 * H + 3],
+            bias: &rows[3 * H + 3],
+        }
+    }
+}
+
+/// A message before its relu.
+#[inline(always)]
+fn message<T: Real, const H: usize>(sent: &[T; H], b: &[[T; H]], path: [T; 2]) -> [T; H] {
+    let mut result = *sent;
+    add_scaled(&mut result, path[0], &b[0]);
+    add_scaled(&mut result, path[1], &b[1]);
+    result
+}
+
+/// 1, or one over the number of links that a link hears, itself counted: on a complete graph 1/K.
+#[inline(always)]
+fn scale_of<T: Real>(aggregator: Aggregator, degree: usize) -> T {
+    match aggregator {
+        Aggregator::Mean => T::of(1.0 / (degree + 1) as f64),
+        Aggregator::Sum | Aggregator::Max => T::one(),
+    }
+}
+
+#[inline(always)]
+fn forward<T: Real, const H: usize>(
+    network: &EdgeGnn,
+    parameters: &[T],
+    graph: &LinkGraph<T>,
+    tape: &mut EdgeTape<T>,
+) {
+    let size = graph.size();
+    let parts = network.parts(parameters);
+    let zero = [T::zero(); H];
+    let rounds = network.rounds;
+    for (buffer, blocks) in [
+        (&mut tape.features, rounds + 1),
+        (&mut tape.sent, rounds),
+        (&mut tape.heard, rounds),
+        (&mut tape.last, 1),
+    ] {
+        buffer.resize(blocks * size * H, T::zero());
+    }
+    let takes_max = network.aggregator == Aggregator::Max;
+    tape.chosen.resize(if takes_max { rounds * size * H } else { 0 }, NONE);
+    let features = tape.features.as_chunks_mut::<H>().0;
+    let (encode, bias) = (as_row::<T, H>(parts.encode), as_row::<T, H>(parts.encode_bias));
+    for (feature, &x) in features[..size].iter_mut().zip(&graph.links) {
+        let mut h = *bias;
+        add_scaled(&mut h, x, encode);
+        relu(&mut h);
+        *feature = h;
+    }
+    for (round, numbers) in parts.rounds.enumerate() {
+        let Round { a, b, b_bias, u, v, bias } = Round::<T, H>::new(numbers);
+        let (before, after) = features[round * size..].split_at_mut(size);
+        let sent = &mut tape.sent.as_chunks_mut::<H>().0[round * size..][..size];
+        let heard = &mut tape.heard.as_chunks_mut::<H>().0[round * size..][..size];
+        for (sent, feature) in sent.iter_mut().zip(&*before) {
+            *sent = *b_bias;
+            add_product(sent, a, feature);
+        }
+        for link in 0..size {
+            let range = graph.range(link);
+            let mut sum = zero;
+            if takes_max {
+                let chosen = &mut tape.chosen.as_chunks_mut::<H>().0[round * size + link];
+                *chosen = [NONE; H];
+                for path in range {
+                    let other = graph.neighbours[path] as usize;
+                    let m = message(&sent[other], b, graph.paths[path]);
+                    for i in 0..H {
+                        // Messages are at least 0, and so is the maximum of none.
+                        if m[i] > sum[i] {
+                            sum[i] = m[i];
+                            #[allow(clippy::cast_possible_truncation)]
+                            {
+                                chosen[i] = path as u32;
+                            }
+                        }
+                    }
+                }
+            } else {
+                let degree = range.len();
+                let (paths, neighbours) = (&graph.paths[range.clone()], &graph.neighbours[range]);
+                for (&path, &other) in paths.iter().zip(neighbours) {
+                    let m = message(&sent[other as usize], b, path);
+                    for i in 0..H {
+                        sum[i] = sum[i] + m[i].max(T::zero());
+                    }
+                }
+                let scale = scale_of::<T>(network.aggregator, degree);
+                for value in &mut sum {
+                    *value = *value * scale;
+                }
+            }
+            heard[link] = sum;
+            let mut h = *bias;
+            add_product(&mut h, u, &before[link]);
+            add_product(&mut h, v, &sum);
+            relu(&mut h);
+            after[link] = h;
+        }
+    }
+    let (matrix, bias) = (parts.last.as_chunks::<H>().0, as_row::<T, H>(parts.last_bias));
+    let output = as_row::<T, H>(parts.output);
+    tape.outputs.clear();
+    let last = tape.last.as_chunks_mut::<H>().0;
+    for (feature, last) in features[rounds * size..].iter().zip(last) {
+        let mut h = *bias;
+        add_product(&mut h, matrix, feature);
+        relu(&mut h);
+        *last = h;
+        let mut sum = T::zero();
+        for (weight, h) in output.iter().zip(&h) {
+            sum = weight.mul_add(*h, sum);
+        }
+        tape.outputs.push(sum + parts.output_bias);
+    }
+}
+
+#[inline(always)]
+fn backward<T: Real, const H: usize>(
+    network: &EdgeGnn,
+    parameters: &[T],
+    graph: &LinkGraph<T>,
+    tape: &mut EdgeTape<T>,
+    of_outputs: &[T],
+    gradient: &mut [T],
+) {
+    let size = graph.size();
+    let parts = network.parts(parameters);
+    let (head, tail) = gradient.split_at_mut(2 * H);
+    let (round_gradients, tail) = tail.split_at_mut(network.rounds * network.round_len());
+    tape.of_features.resize(size * H, T::zero());
+    tape.of_sent.resize(size * H, T::zero());
+    let of_features = tape.of_features.as_chunks_mut::<H>().0;
+    let of_sent = tape.of_sent.as_chunks_mut::<H>().0;
+    let features = tape.features.as_chunks::<H>().0;
+    {
+        let (of_matrix, rest) = tail.split_at_mut(H * H);
+        let (of_bias, rest) = rest.split_at_mut(H);
+        let (of_weights, of_constant) = rest.split_at_mut(H);
+        let of_matrix = of_matrix.as_chunks_mut::<H>().0;
+        let matrix = parts.last.as_chunks::<H>().0;
+        let (of_bias, of_weights) = (as_row_mut::<T, H>(of_bias), as_row_mut::<T, H>(of_weights));
+        let weights = as_row::<T, H>(parts.output);
+        let last = tape.last.as_chunks::<H>().0;
+        for link in 0..size {
+            let d = of_outputs[link];
+            of_constant[0] = of_constant[0] + d;
+            add_scaled(of_weights, d, &last[link]);
+            let mut of_last = [T::zero(); H];
+            add_scaled(&mut of_last, d, weights);
+            through_relu(&mut of_last, &last[link]);
+            add_scaled(of_bias, T::one(), &of_last);
+            of_features[link] = [T::zero(); H];
+            let feature = &features[network.rounds * size + link];
+            pull_back(&mut of_features[link], matrix, of_matrix, feature, &of_last);
+        }
+    }
+    let numbers = parts.rounds.rev();
+    let gradients = round_gradients.chunks_exact_mut(network.round_len()).rev();
+    for ((back, numbers), gradient) in numbers.enumerate().zip(gradients) {
+        let round = network.rounds - 1 - back;
+        let Round { a, b, u, v, .. } = Round::<T, H>::new(numbers);
+        let rows = gradient.as_chunks_mut::<H>().0;
+        let (of_a, rows) = rows.split_at_mut(H);
+        let (of_b, rows) = rows.split_at_mut(2);
+        let (of_b_bias, rows) = rows.split_at_mut(1);
+        let (of_u, rows) = rows.split_at_mut(H);
+        let (of_v, of_bias) = rows.split_at_mut(H);
+        let before = &features[round * size..][..size];
+        let after = &features[(round + 1) * size..][..size];
+        let sent = &tape.sent.as_chunks::<H>().0[round * size..][..size];
+        let heard = &tape.heard.as_chunks::<H>().0[round * size..][..size];
+        of_sent.fill([T::zero(); H]);
+        for link in 0..size {
+            let mut d = of_features[link];
+            through_relu(&mut d, &after[link]);
+            add_scaled(&mut of_bias[0], T::one(), &d);
+            let mut of_before = [T::zero(); H];
+            pull_back(&mut of_before, u, of_u, &before[link], &d);
+            of_features[link] = of_before;
+            let mut of_heard = [T::zero(); H];
+            pull_back(&mut of_heard, v, of_v, &heard[link], &d);
+            let range = graph.range(link);
+            if network.aggregator == Aggregator::Max {
+                let chosen = &tape.chosen.as_chunks::<H>().0[round * size + link];
+                for i in 0..H {
+                    if chosen[i] != NONE {
+                        let path = chosen[i] as usize;
+                        let d = of_heard[i];
+                        let other = graph.neighbours[path] as usize;
+                        of_sent[other][i] = of_sent[other][i] + d;
+                        let [first, second] = graph.paths[path];
+                        of_b[0][i] = of_b[0][i] + d * first;
+                        of_b[1][i] = of_b[1][i] + d * second;
+                    }
+                }
+                continue;
+            }
+            let scale = scale_of::<T>(network.aggregator, range.len());
+            for value in &mut of_heard {
+                *value = *value * scale;
+            }
+            for path in range {
+                let other = graph.neighbours[path] as usize;
+                let m = message(&sent[other], b, graph.paths[path]);
+                let mut d = of_heard;
+                through_relu(&mut d, &m);
+                add_scaled(&mut of_sent[other], T::one(), &d);
+                add_scaled(&mut of_b[0], graph.paths[path][0], &d);
+                add_scaled(&mut of_b[1], graph.paths[path][1], &d);
+            }
+        }
+        for link in 0..size {
+            add_scaled(&mut of_b_bias[0], T::one(), &of_sent[link]);
+            pull_back(&mut of_features[link], a, of_a, &before[link], &of_sent[link]);
+        }
+    }
+    let (of_encode, of_bias) = head.split_at_mut(H);
+    let (of_encode, of_bias) = (as_row_mut::<T, H>(of_encode), as_row_mut::<T, H>(of_bias));
+    for link in 0..size {
+        let mut d = of_features[link];
+        through_relu(&mut d, &features[link]);
+        add_scaled(of_encode, graph.links[link], &d);
+        add_scaled(of_bias, T::one(), &d);
+    }
+}
+
+#[inline(always)]
+fn as_row<T, const H: usize>(numbers: &[T]) -> &[T; H] {
+    &numbers.as_chunks::<H>().0[0]
+}
+
+#[inline(always)]
+fn as_row_mut<T, const H: usize>(numbers: &mut [T]) -> &mut [T; H] {
+    &mut numbers.as_chunks_mut::<H>().0[0]
+}
