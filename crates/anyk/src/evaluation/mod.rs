@@ -1,5 +1,6 @@
 //! Measurements over many realizations.
 
+mod closed_form;
 mod learned;
 mod moments;
 mod optimum;
@@ -7,6 +8,7 @@ mod rate;
 mod run;
 mod statistics;
 
+pub use closed_form::{ClosedFormResult, evaluate_closed_form, train_closed_form};
 pub use learned::{SizeResult, TestSet};
 pub use moments::Moments;
 pub use optimum::{OptimumRow, optimum_over_sizes};

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::exchange::UserRecord;
 use crate::problem::{Allocation, ProblemError, Urllc};
-use crate::solver::{Solution, Status, UrllcSolver};
+use crate::solver::{Infeasibility, Solution, Status, UrllcSolver};
 
 /// What comes back for one cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,7 +54,7 @@ pub struct ServedUser {
 
 /// Why a cell cannot be served, and what part of it can.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Denied {
+pub struct Denied<S = Served> {
     /// `infeasible`.
     pub status: &'static str,
     /// The budget, W.
@@ -68,7 +68,7 @@ pub struct Denied {
     /// Ids of the users dropped, the most expensive first.
     pub dropped: Vec<String>,
     /// The optimum for the users that can be served; absent if there is none.
-    pub admissible: Option<Served>,
+    pub admissible: Option<S>,
 }
 
 impl Answer {
@@ -90,19 +90,31 @@ impl Answer {
             let records = infeasible.admissible.iter().filter_map(|&index| records.get(index));
             Some(Served::new(&part, &solution, records)?)
         };
-        Ok(Self::Denied(Denied {
+        Ok(Self::Denied(Denied::new(problem.max_power_w(), infeasible, records, admissible)))
+    }
+}
+
+impl<S> Denied<S> {
+    /// From what the solver says, with the answer for those who can be served.
+    pub(super) fn new(
+        max_power_w: f64,
+        why: &Infeasibility,
+        records: &[UserRecord],
+        admissible: Option<S>,
+    ) -> Self {
+        Self {
             status: "infeasible",
-            max_power_w: problem.max_power_w(),
-            required_power_w: infeasible.required_power_w,
-            shortfall_w: infeasible.shortfall_w,
-            admissible_count: infeasible.admissible.len(),
-            dropped: infeasible
+            max_power_w,
+            required_power_w: why.required_power_w,
+            shortfall_w: why.shortfall_w,
+            admissible_count: why.admissible.len(),
+            dropped: why
                 .dropped
                 .iter()
                 .filter_map(|&index| records.get(index).map(|record| record.id.clone()))
                 .collect(),
             admissible,
-        }))
+        }
     }
 }
 

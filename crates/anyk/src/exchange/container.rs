@@ -46,11 +46,21 @@ impl Container {
         serialize(views, Some(metadata)).map_err(|error| error.to_string())
     }
 
-    /// Reads and checks a file of this kind.
-    pub(crate) fn from_bytes(bytes: &[u8], kind: &str) -> Result<Self, String> {
+    /// The header of a file: kind, checksum and text, line by line.
+    fn header(bytes: &[u8]) -> Result<String, String> {
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
         let header = metadata.metadata().as_ref().and_then(|map| map.get(KEY));
-        let header = header.ok_or("it has no AnyK header")?;
+        Ok(header.ok_or("it has no AnyK header")?.clone())
+    }
+
+    /// What kind of file it is, unchecked.
+    pub(crate) fn kind_of(bytes: &[u8]) -> Result<String, String> {
+        Ok(Self::header(bytes)?.lines().next().unwrap_or_default().to_owned())
+    }
+
+    /// Reads and checks a file of this kind.
+    pub(crate) fn from_bytes(bytes: &[u8], kind: &str) -> Result<Self, String> {
+        let header = Self::header(bytes)?;
         let mut parts = header.splitn(3, '\n');
         let (found, checksum, text) = (parts.next(), parts.next(), parts.next());
         let (Some(found), Some(checksum), Some(text)) = (found, checksum, text) else {

@@ -1,18 +1,20 @@
 //! Model files.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::exchange::closed_form::{self, closed_form_from_bytes};
 use crate::exchange::container::Container;
-use crate::policy::{LearnedPolicy, ModelError, ModelRecord};
+use crate::policy::{ClosedFormPolicy, LearnedPolicy, ModelError};
 
 const KIND: &str = "anyk-model";
 const VERSION: u64 = 1;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct Text<R> {
     version: u64,
-    record: ModelRecord,
+    record: R,
 }
 
 /// The version alone: a newer file may have fields that are not known here.
@@ -26,40 +28,63 @@ struct Version {
 pub enum Model {
     /// Power and bandwidth for URLLC.
     Urllc(Box<LearnedPolicy>),
+    /// Power, or power and one bandwidth, at a rate.
+    ClosedForm(Box<ClosedFormPolicy>),
 }
 
 impl Model {
     /// Reads a model of any problem; a damaged, truncated, foreign or newer file is refused.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        model_from_bytes(bytes).map(|policy| Self::Urllc(Box::new(policy)))
+        match Container::kind_of(bytes).map_err(ModelError::Format)?.as_str() {
+            closed_form::KIND => {
+                closed_form_from_bytes(bytes).map(|policy| Self::ClosedForm(Box::new(policy)))
+            }
+            // Of any other kind: the message says what was expected.
+            _ => model_from_bytes(bytes).map(|policy| Self::Urllc(Box::new(policy))),
+        }
     }
 }
 
 /// A model as the bytes of a safetensors file: tensors `power`, `bandwidth` and, for P-GNN, `law`, with
 /// the record of its training in the metadata. The same model gives the same bytes.
 pub fn model_to_bytes(policy: &LearnedPolicy) -> Result<Vec<u8>, ModelError> {
-    let text = Text { version: VERSION, record: policy.record().clone() };
     let mut tensors = vec![("bandwidth".to_owned(), policy.bandwidth_parameters().to_vec())];
     if let Some(law) = policy.law() {
         tensors.push(("law".to_owned(), law.parameters().to_vec()));
     }
     tensors.push(("power".to_owned(), policy.power_parameters().to_vec()));
-    let text = serde_json::to_string(&text).map_err(|e| ModelError::Format(e.to_string()))?;
+    let text = text_of(VERSION, policy.record())?;
     Container { kind: KIND.to_owned(), text, tensors }.to_bytes().map_err(ModelError::Format)
 }
 
 /// Reads a model; a damaged, truncated, foreign or newer file is refused.
 pub fn model_from_bytes(bytes: &[u8]) -> Result<LearnedPolicy, ModelError> {
-    let mut file = Container::from_bytes(bytes, KIND).map_err(ModelError::Format)?;
-    let parse = |error: serde_json::Error| ModelError::Format(error.to_string());
-    let Version { version } = serde_json::from_str(&file.text).map_err(parse)?;
-    if version > VERSION {
-        return Err(ModelError::Newer { found: version, known: VERSION });
-    }
-    let Text { record, .. } = serde_json::from_str(&file.text).map_err(parse)?;
+    let (mut file, record) = open(bytes, KIND, VERSION)?;
     let missing = |name: &str| ModelError::Format(format!("the tensor {name} is missing"));
     let power = file.take("power").ok_or_else(|| missing("power"))?;
     let bandwidth = file.take("bandwidth").ok_or_else(|| missing("bandwidth"))?;
     let law = file.take("law");
     LearnedPolicy::new(record, power, bandwidth, law)
+}
+
+/// The text of a file: the version of its format, and a record.
+pub(super) fn text_of<R: Serialize>(version: u64, record: R) -> Result<String, ModelError> {
+    serde_json::to_string(&Text { version, record })
+        .map_err(|error| ModelError::Format(error.to_string()))
+}
+
+/// The content of a file of a kind, with its record; a version newer than the one known is refused.
+pub(super) fn open<R: DeserializeOwned>(
+    bytes: &[u8],
+    kind: &str,
+    known: u64,
+) -> Result<(Container, R), ModelError> {
+    let file = Container::from_bytes(bytes, kind).map_err(ModelError::Format)?;
+    let parse = |error: serde_json::Error| ModelError::Format(error.to_string());
+    let Version { version: found } = serde_json::from_str(&file.text).map_err(parse)?;
+    if found > known {
+        return Err(ModelError::Newer { found, known });
+    }
+    let Text { record, .. } = serde_json::from_str(&file.text).map_err(parse)?;
+    Ok((file, record))
 }

@@ -1,6 +1,8 @@
 //! The permutation-equivariant network (paper, eq. (Out-hidd)), for any number of features and
 //! layers.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Activation, Aggregator, Output};
@@ -76,6 +78,16 @@ impl Gnn {
     /// Number of parameters.
     pub fn parameter_count(&self) -> usize {
         self.layers().map(|(inputs, outputs)| outputs * (2 * inputs + 1)).sum()
+    }
+
+    /// Where the weights on the others, `V`, lie among the parameters, layer by layer.
+    pub(crate) fn others(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let mut offset = 0;
+        self.layers().map(move |(inputs, outputs)| {
+            let start = offset + outputs * inputs;
+            offset += outputs * (2 * inputs + 1);
+            start..start + outputs * inputs
+        })
     }
 
     /// Outputs for K users, whose features lie one user after the other in `x`. `outer` is the

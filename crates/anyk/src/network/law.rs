@@ -7,11 +7,12 @@ use crate::network::{Activation, Dense, DenseTape};
 
 /// `B^v(α, K)` in Hz: `softplus(FNN(ln α + 30, K/200))·10^5`.
 ///
-/// Inputs are scaled as in the paper (section V-B). The unit of 10^5 Hz keeps the network's output
+/// Inputs are scaled as in the paper (section V-B), or with `ln K` ([`SizeScale`]). The unit of 10^5 Hz keeps the network's output
 /// near 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandwidthLaw {
     network: Dense,
+    scale: SizeScale,
     parameters: Vec<f64>,
 }
 
@@ -29,16 +30,55 @@ pub fn scaled_gain(gain: f64) -> f64 {
 pub struct LawShape {
     /// Neurons of the hidden layers.
     pub hidden: Vec<usize>,
+    /// How the size goes in.
+    #[serde(default, skip_serializing_if = "SizeScale::is_linear")]
+    pub scale: SizeScale,
+}
+
+/// How the number of users goes into a law.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SizeScale {
+    /// `K/200`, the paper's.
+    #[default]
+    Linear,
+    /// `ln K`: for laws over several decades of K.
+    Logarithmic,
+}
+
+impl SizeScale {
+    // By reference, as serde asks for it.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    fn is_linear(&self) -> bool {
+        *self == Self::Linear
+    }
+
+    fn input(self, size: usize) -> f64 {
+        match self {
+            Self::Linear => size as f64 / 200.0,
+            Self::Logarithmic => (size as f64).ln(),
+        }
+    }
 }
 
 impl Default for LawShape {
     /// The paper's (table II): 35,901 parameters.
     fn default() -> Self {
-        Self { hidden: vec![200, 100, 100, 50] }
+        Self { hidden: vec![200, 100, 100, 50], scale: SizeScale::Linear }
     }
 }
 
 impl LawShape {
+    /// Whether there are hidden layers, of sizes that fit into memory.
+    pub(crate) fn is_sound(&self) -> bool {
+        !self.hidden.is_empty() && self.hidden.iter().all(|width| (1..=4096).contains(width))
+    }
+
+    /// The network's inputs for a user of a cell.
+    pub(crate) fn inputs(&self, gain: f64, size: usize) -> [f64; 2] {
+        [scaled_gain(gain), self.scale.input(size)]
+    }
+
     /// The network of this shape; its output is before the softplus, so that it is piecewise linear.
     pub fn network(&self) -> Dense {
         let mut widths = vec![2];
@@ -54,7 +94,7 @@ impl BandwidthLaw {
         let network = shape.network();
         let sound = parameters.len() == network.parameter_count()
             && parameters.iter().all(|parameter| parameter.is_finite());
-        sound.then_some(Self { network, parameters })
+        sound.then_some(Self { network, scale: shape.scale, parameters })
     }
 
     /// The parameters.
@@ -62,15 +102,11 @@ impl BandwidthLaw {
         &self.parameters
     }
 
-    /// The paper's scaling of the inputs.
-    pub(crate) fn inputs(gain: f64, size: usize) -> [f64; 2] {
-        [scaled_gain(gain), size as f64 / 200.0]
-    }
-
     /// `B^v` of users with these gains in a cell of `size` users, Hz: the plain evaluation, 36,000
     /// multiplications for each user.
     pub fn bandwidths_hz(&self, gains: &[f64], size: usize) -> Vec<f64> {
-        let inputs: Vec<f64> = gains.iter().flat_map(|&gain| Self::inputs(gain, size)).collect();
+        let second = self.scale.input(size);
+        let inputs: Vec<f64> = gains.iter().flat_map(|&gain| [scaled_gain(gain), second]).collect();
         let mut tape = DenseTape::default();
         let outputs = self.network.forward(&self.parameters, &inputs, &mut tape);
         outputs.iter().map(|&output| UNIT_HZ * Activation::Softplus.value(output)).collect()
@@ -78,7 +114,7 @@ impl BandwidthLaw {
 
     /// The law at one size as a table over the gain, exact to rounding.
     pub fn at_size(&self, size: usize) -> CompiledLaw {
-        CompiledLaw::new(&self.network, &self.parameters, size)
+        CompiledLaw::new(&self.network, &self.parameters, self.scale.input(size))
     }
 }
 
@@ -103,10 +139,9 @@ const RANGE: (f64, f64) = (-39.2, 30.1);
 const BINS: usize = 4096;
 
 impl CompiledLaw {
-    fn new(network: &Dense, parameters: &[f64], size: usize) -> Self {
+    fn new(network: &Dense, parameters: &[f64], second: f64) -> Self {
         // Values of all neurons of a layer at the knots, knot by knot. Between knots they are linear;
         // where one crosses zero its activation bends: a new knot.
-        let second = size as f64 / 200.0;
         let mut knots = vec![RANGE.0, RANGE.1];
         let mut values: Vec<f64> = knots.iter().flat_map(|&x| [x, second]).collect();
         let mut offset = 0;
@@ -213,11 +248,17 @@ mod tests {
     #[test]
     fn compiled_is_exact() {
         let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(11);
-        let shape = LawShape { hidden: vec![60, 40, 30] };
-        let count = shape.network().parameter_count();
-        let parameters = (0..count).map(|_| rng.random_range(-0.5..0.5)).collect();
-        let law = BandwidthLaw::new(&shape, parameters).unwrap();
-        for size in [1, 10, 200, 5000] {
+        for (size, scale) in [
+            (1, SizeScale::Linear),
+            (10, SizeScale::Linear),
+            (200, SizeScale::Linear),
+            (5000, SizeScale::Linear),
+            (5000, SizeScale::Logarithmic),
+        ] {
+            let shape = LawShape { hidden: vec![60, 40, 30], scale };
+            let count = shape.network().parameter_count();
+            let parameters = (0..count).map(|_| rng.random_range(-0.5..0.5)).collect();
+            let law = BandwidthLaw::new(&shape, parameters).unwrap();
             let compiled = law.at_size(size);
             assert!(compiled.knots.len() > 20, "{} knots", compiled.knots.len());
             let gains: Vec<f64> =

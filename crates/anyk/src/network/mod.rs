@@ -19,7 +19,7 @@ pub use dense::{Dense, DenseTape, Real};
 pub use edge_gnn::{EdgeGnn, EdgeTape, LinkGraph};
 pub use gnn::{Gnn, Tape};
 pub(crate) use law::UNIT_HZ;
-pub use law::{BandwidthLaw, CompiledLaw, LawShape, scaled_gain};
+pub use law::{BandwidthLaw, CompiledLaw, LawShape, SizeScale, scaled_gain};
 pub use output::Output;
 
 /// Rounded to single precision, in which the networks are trained.

@@ -70,9 +70,7 @@ impl LearnedPolicy {
         }
         let law = match (training.method, &record.law, law) {
             (Method::PGnn, Some(shape), Some(parameters)) => {
-                let sound = !shape.hidden.is_empty()
-                    && shape.hidden.iter().all(|width| (1..=4096).contains(width));
-                let law = sound.then(|| BandwidthLaw::new(shape, parameters)).flatten();
+                let law = shape.is_sound().then(|| BandwidthLaw::new(shape, parameters)).flatten();
                 Some(law.ok_or_else(|| {
                     ModelError::Content("the parameters of the law do not fit its shape".into())
                 })?)

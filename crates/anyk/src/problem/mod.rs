@@ -2,15 +2,21 @@
 //!
 //! Solvers, networks and tests share these checks, so that "feasible" and "optimal" mean one thing.
 
+mod equal_bandwidth;
 mod interference;
 mod qos;
+mod qos_power;
+mod rate;
 mod scenario;
 mod service;
 mod sparse_interference;
 mod urllc;
 
+pub use equal_bandwidth::{CommonAllocation, EqualBandwidth};
 pub use interference::{Interference, InterferenceError, PowerAssessment};
 pub use qos::{Margin, MarginCurvature, Qos};
+pub use qos_power::{QosPower, RateAssessment};
+pub use rate::{RateError, RateTarget};
 pub use scenario::Scenario;
 pub use service::{ServiceClass, ServiceError};
 pub use sparse_interference::SparseInterference;

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::config::System;
-use crate::problem::{Qos, ServiceClass, ServiceError};
+use crate::problem::{Qos, RateError, ServiceClass, ServiceError};
 use crate::tolerance;
 
 /// One user of a [`Urllc`] problem.
@@ -76,6 +76,9 @@ pub enum ProblemError {
         /// What is wrong with it.
         source: ServiceError,
     },
+    /// A rate or a bandwidth out of range.
+    #[error(transparent)]
+    Rate(#[from] RateError),
     /// A budget that is none.
     #[error("the power budget is {0} W, expected a positive number")]
     Budget(f64),
@@ -115,6 +118,22 @@ impl Assessment {
     }
 }
 
+/// Refuses what is no gain.
+fn check_gain(index: usize, gain: f64) -> Result<(), ProblemError> {
+    if gain > 1e-60 && gain <= 1.0 { Ok(()) } else { Err(ProblemError::Gain { index, gain }) }
+}
+
+/// The gains of at least one user, each a power ratio.
+pub(super) fn checked_gains(
+    gains: impl IntoIterator<Item = f64>,
+) -> Result<Vec<f64>, ProblemError> {
+    let gains: Vec<f64> = gains.into_iter().collect();
+    for (index, &gain) in gains.iter().enumerate() {
+        check_gain(index, gain)?;
+    }
+    if gains.is_empty() { Err(ProblemError::NoUsers) } else { Ok(gains) }
+}
+
 impl Urllc {
     /// The problem of users given by gain and service class, with the system's power budget.
     pub fn new(
@@ -127,9 +146,7 @@ impl Urllc {
         // Neighbours mostly share their class: look it up only when it changes.
         let mut last: Option<(ServiceClass, usize)> = None;
         for (index, (gain, service)) in users.into_iter().enumerate() {
-            if !(gain > 1e-60 && gain <= 1.0) {
-                return Err(ProblemError::Gain { index, gain });
-            }
+            check_gain(index, gain)?;
             let class = match last {
                 Some((known, class)) if known == service => class,
                 _ => match index_of.get(&service) {

@@ -54,6 +54,32 @@ pub struct Infeasibility {
     pub dropped: Vec<usize>,
 }
 
+impl Infeasibility {
+    /// Which users can be served, dropping those of the largest least power first. `needs` has the least
+    /// power of each user, W, and its position.
+    pub(super) fn new(mut needs: Vec<(f64, usize)>, max_power_w: f64) -> Self {
+        let required_power_w: f64 = needs.iter().map(|need| need.0).sum();
+        needs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let budget_w = max_power_w * (1.0 - tolerance::POWER_SLACK);
+        let mut used_w = 0.0;
+        let admitted = needs
+            .iter()
+            .take_while(|(least_w, _)| {
+                used_w += least_w;
+                used_w < budget_w
+            })
+            .count();
+        let mut admissible: Vec<usize> = needs[..admitted].iter().map(|row| row.1).collect();
+        admissible.sort_unstable();
+        Self {
+            required_power_w,
+            shortfall_w: (required_power_w - max_power_w).max(0.0),
+            admissible,
+            dropped: needs[admitted..].iter().rev().map(|row| row.1).collect(),
+        }
+    }
+}
+
 /// The answer to a [`Urllc`] problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution {
@@ -201,7 +227,10 @@ impl UrllcSolver {
         let required_power_w: f64 = self.cell.least_w.iter().sum();
         let slack_w = problem.max_power_w() - required_power_w;
         if slack_w < tolerance::POWER_SLACK * problem.max_power_w() {
-            *solution = Solution::infeasible(self.cell.admission(problem, required_power_w));
+            let least_w = self.cell.least_w.iter().copied();
+            let needs = least_w.zip(self.cell.order.iter().copied()).collect();
+            let why = Infeasibility::new(needs, problem.max_power_w());
+            *solution = Solution::infeasible(why);
             return;
         }
         let (ln_price, iterations) = self.cell.find_price(slack_w);
@@ -395,30 +424,6 @@ impl CellByClass {
             }
         }
         gap_hz / total_hz
-    }
-
-    /// Which users can be served, dropping those of the largest least power first.
-    fn admission(&self, problem: &Urllc, required_power_w: f64) -> Infeasibility {
-        let mut ranked: Vec<(f64, usize)> =
-            self.least_w.iter().copied().zip(self.order.iter().copied()).collect();
-        ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let budget_w = problem.max_power_w() * (1.0 - tolerance::POWER_SLACK);
-        let mut used_w = 0.0;
-        let admitted = ranked
-            .iter()
-            .take_while(|(least_w, _)| {
-                used_w += least_w;
-                used_w < budget_w
-            })
-            .count();
-        let mut admissible: Vec<usize> = ranked[..admitted].iter().map(|row| row.1).collect();
-        admissible.sort_unstable();
-        Infeasibility {
-            required_power_w,
-            shortfall_w: (required_power_w - problem.max_power_w()).max(0.0),
-            admissible,
-            dropped: ranked[admitted..].iter().rev().map(|row| row.1).collect(),
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod admission;
 mod bandwidth_table;
 mod binary_optimum;
+mod closed_form;
 mod dual;
 mod fplinq;
 mod greedy;
@@ -14,6 +15,10 @@ mod wmmse_kernel;
 
 pub use bandwidth_table::BandwidthTable;
 pub use binary_optimum::{MOST_LINKS, binary_optimum};
+pub use closed_form::{
+    CommonSolution, equal_bandwidth_shares, required_bandwidth_hz, solve_equal_bandwidth,
+    solve_qos_power,
+};
 pub use dual::{Infeasibility, Solution, Status, UrllcSolver};
 pub use fplinq::fplinq;
 pub use greedy::greedy;

@@ -10,7 +10,7 @@ use crate::config::System;
 use rand_distr::StandardNormal;
 
 use crate::network::{Activation, Aggregator, BandwidthLaw, Dense, single};
-use crate::problem::{Qos, ServiceClass, ServiceError};
+use crate::problem::{ProblemError, Qos, ServiceClass, ServiceError};
 use crate::solver::RequiredBandwidth;
 use crate::training::dataset::{Pick, TrainingSet};
 use crate::training::engine::Engine;
@@ -68,6 +68,9 @@ pub enum TrainError {
     /// The loss target is out of range.
     #[error(transparent)]
     Service(#[from] ServiceError),
+    /// The problem cannot be stated.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
     /// Every initialization diverged.
     #[error(
         "the loss or a multiplier left the numbers in each of {attempts} initializations (last at \
@@ -109,7 +112,7 @@ pub struct Trainer {
 }
 
 /// Initializations tried before a training is given up.
-const ATTEMPTS: u32 = 5;
+pub(super) const ATTEMPTS: u32 = 5;
 /// A multiplier's mean above this (its optimum is of the order of 1) has diverged.
 const LARGEST_LOSS: f32 = 1e6;
 

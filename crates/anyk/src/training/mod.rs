@@ -2,6 +2,8 @@
 
 mod adam;
 mod algorithm1;
+mod closed_form;
+mod common_law;
 mod dataset;
 mod engine;
 mod export;
@@ -16,6 +18,11 @@ mod reference;
 pub use adam::Adam;
 pub(crate) use algorithm1::fnn_network;
 pub use algorithm1::{Method, TrainError, TrainSettings, TrainState, Trainer};
+pub use closed_form::{
+    CLOSED_FORM_PROGRESS, ClosedForm, ClosedFormSettings, Scaling, TrainedNetworks, train_networks,
+};
+pub use common_law::common_pretraining;
+pub(crate) use common_law::{common_unit_hz, pretrain_common_law};
 pub use export::StepRecord;
 pub(crate) use fully_connected::fnn_input;
 pub use power_control::{

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::channel::realization_rng;
 use crate::config::System;
-use crate::network::{Activation, BandwidthLaw, DenseTape, LawShape, UNIT_HZ, scaled_gain, single};
+use crate::network::{Activation, BandwidthLaw, DenseTape, LawShape, UNIT_HZ, single};
 use crate::problem::{Qos, ServiceClass, ServiceError};
 use crate::solver::{BandwidthTable, TooWeak};
 use crate::training::Adam;
@@ -92,7 +92,7 @@ pub fn pretrain_law(
     epsilon: f64,
     settings: &PretrainSettings,
     seed: u64,
-    mut progress: impl FnMut(),
+    progress: impl FnMut(),
 ) -> Result<BandwidthLaw, PretrainError> {
     let qos = system.qos(ServiceClass { epsilon, ..system.service() })?;
     let table = BandwidthTable::new(qos.clone());
@@ -101,6 +101,22 @@ pub fn pretrain_law(
         .iter()
         .map(|sample| Ok(single(sample.bandwidth_hz(&table)? / UNIT_HZ)))
         .collect::<Result<_, TooWeak>>()?;
+    let loss_of = |index: usize, output: f32| match settings.loss {
+        PretrainLoss::Supervised => relative_square(output, labels[index]),
+        PretrainLoss::Unsupervised => residual_square(&qos, &samples[index], output),
+    };
+    fit_law(settings, &samples, loss_of, seed, progress)
+}
+
+/// Fits a law to samples. `loss` gives the value and the slope, by the network's output, of the loss of
+/// the sample at a position; `progress` is called after each epoch.
+pub(super) fn fit_law(
+    settings: &PretrainSettings,
+    samples: &[Sample],
+    loss_of: impl Fn(usize, f32) -> (f32, f32),
+    seed: u64,
+    mut progress: impl FnMut(),
+) -> Result<BandwidthLaw, PretrainError> {
     let network = settings.shape.network();
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x5ca1_ab1e);
     let mut parameters: Vec<f32> = Vec::with_capacity(network.parameter_count());
@@ -126,16 +142,14 @@ pub fn pretrain_law(
         for batch in order.chunks(settings.batch) {
             inputs.clear();
             for &index in batch {
-                inputs.extend(samples[index].inputs().map(single));
+                let Sample { gain, size, .. } = samples[index];
+                inputs.extend(settings.shape.inputs(gain, size).map(single));
             }
             let outputs = network.forward(&parameters, &inputs, &mut tape);
             upstream.clear();
             let mut loss = 0.0;
             for (&index, &output) in batch.iter().zip(outputs) {
-                let (value, slope) = match settings.loss {
-                    PretrainLoss::Supervised => relative_square(output, labels[index]),
-                    PretrainLoss::Unsupervised => residual_square(&qos, &samples[index], output),
-                };
+                let (value, slope) = loss_of(index, output);
                 loss += value;
                 // The law is steepest in K for the smallest cells, which are few among 1, …, 200.
                 let weight = 1.0 + 20.0 / samples[index].size as f32;
@@ -180,17 +194,13 @@ pub fn measure_law(
 }
 
 /// One `(α, K)`, with the equal power of that K.
-struct Sample {
-    gain: f64,
-    size: usize,
-    received_w: f64,
+pub(super) struct Sample {
+    pub(super) gain: f64,
+    pub(super) size: usize,
+    pub(super) received_w: f64,
 }
 
 impl Sample {
-    fn inputs(&self) -> [f64; 2] {
-        [scaled_gain(self.gain), self.size as f64 / 200.0]
-    }
-
     fn bandwidth_hz(&self, table: &BandwidthTable) -> Result<f64, TooWeak> {
         Ok(table.at(self.received_w)?.bandwidth_hz)
     }
@@ -213,7 +223,7 @@ fn draw(system: &System, settings: &PretrainSettings, seed: u64) -> Vec<Sample> 
 }
 
 /// `(ŷ/y − 1)²` with `ŷ = softplus(output)`, and its slope by the output.
-fn relative_square(output: f32, label: f32) -> (f32, f32) {
+pub(super) fn relative_square(output: f32, label: f32) -> (f32, f32) {
     let output = f64::from(output);
     let label = f64::from(label);
     let off = Activation::Softplus.value(output) / label - 1.0;
