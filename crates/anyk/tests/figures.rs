@@ -3,10 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+use anyk::Config;
 use anyk::network::{Activation, Aggregator};
 use anyk::paper::{
-    EquivariantPolicy, ExactPower, Family, GainBin, Input, SizeLaw, ToyPolicy, decoupling,
-    full_power, power_spread, size_law, toy_policies,
+    EquivariantPolicy, ExactPower, Family, GainBin, Input, SizeLaw, ToyPolicy, asymptotic_forms,
+    decoupling, full_power, largest_size, power_spread, size_law, toy_policies,
 };
 
 fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
@@ -68,7 +69,8 @@ fn law(aggregator: Aggregator, input: Input) -> SizeLaw {
 fn mean_networks_settle_and_sum_and_max_do_not() {
     let mean = on_threads(1, || law(Aggregator::Mean, Input::Gaussian));
     assert_eq!(mean, on_threads(3, || law(Aggregator::Mean, Input::Gaussian)));
-    let rates = |law: &SizeLaw| (law.movement_rate.unwrap().slope, law.spread_rate.unwrap().slope);
+    let rates =
+        |law: &SizeLaw| (law.movement_exponent.unwrap().value, law.spread_exponent.unwrap().value);
     let (movement, spread) = rates(&mean);
     assert!((movement + 1.0).abs() < 0.4 && (spread + 0.5).abs() < 0.1, "{mean:?}");
 
@@ -106,12 +108,30 @@ fn full_power_is_a_probability_and_rises_with_the_own_gain() {
 #[test]
 fn policies_decouple_at_their_rates() {
     let sizes = [16, 64, 256, 1024];
-    let rate = |policy| decoupling(policy, &sizes, 2000, 9).relative_rate.unwrap().slope;
+    let rate = |policy| decoupling(policy, &sizes, 2000, 9).relative_exponent.unwrap().value;
     assert!((rate(EquivariantPolicy::Power { antennas: 8 }) + 0.5).abs() < 0.05);
     let rayleigh = rate(EquivariantPolicy::Power { antennas: 1 });
     assert!((-0.2..0.0).contains(&rayleigh), "{rayleigh}");
-    let spread = |policy| decoupling(policy, &sizes, 2000, 9).rate.unwrap().slope;
+    let spread = |policy| decoupling(policy, &sizes, 2000, 9).exponent.unwrap().value;
     // The largest of exponentials keeps the spread of a Gumbel variable, π/√6.
     assert!(spread(EquivariantPolicy::Largest).abs() < 0.05);
     assert!(spread(EquivariantPolicy::Fluctuation).abs() < 0.05);
+}
+
+#[test]
+fn asymptotic_forms_are_approached_until_no_bandwidth_serves_so_many() {
+    let system = Config::default().validate().unwrap();
+    let most = largest_size(&system, 1e6).unwrap();
+    assert!((1e3..1e5).contains(&most), "{most}");
+    let measure = || asymptotic_forms(&system, 1e6, &[4, 64, 1024, 100_000], (100, 2)).unwrap();
+    let forms = on_threads(1, measure);
+    assert_eq!(forms, on_threads(3, measure));
+    let off = forms[..3].iter().map(|form| {
+        let power = (form.power_ratio.mean - 1.0).abs();
+        power.max((form.bandwidth_hz.mean / form.asymptotic_hz.unwrap() - 1.0).abs())
+    });
+    let off: Vec<f64> = off.collect();
+    assert!(off[1] < 0.1 && off[2] < 0.01 && off[0] > off[1], "{off:?}");
+    assert!(forms[3].asymptotic_hz.is_none() && forms[3].bandwidth_hz.count == 0);
+    assert!(asymptotic_forms(&system, f64::NAN, &[2], (1, 1)).is_err());
 }

@@ -5,7 +5,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::channel::Fading;
-use crate::evaluation::{Moments, Rate};
+use crate::evaluation::{Exponent, Moments};
 use crate::paper::others::over_others;
 use crate::paper::{Input, ToyPolicy};
 
@@ -90,9 +90,9 @@ pub struct Decoupling {
     /// Size and output over the draws of the others.
     pub points: Vec<(usize, Moments)>,
     /// Exponent in K of the relative spread, deviation over mean.
-    pub relative_rate: Option<Rate>,
+    pub relative_exponent: Option<Exponent>,
     /// Exponent in K of the spread itself.
-    pub rate: Option<Rate>,
+    pub exponent: Option<Exponent>,
 }
 
 /// Measures a policy at each size, the others drawn `draws` times.
@@ -104,10 +104,10 @@ pub fn decoupling(policy: EquivariantPolicy, sizes: &[usize], draws: u64, seed: 
         (k, moments)
     });
     let points: Vec<(usize, Moments)> = points.collect();
-    let rate = |value: fn(&Moments) -> f64| {
-        Rate::fit(&points.iter().map(|(k, m)| (*k as f64, value(m))).collect::<Vec<_>>())
+    let exponent = |value: fn(&Moments) -> f64| {
+        Exponent::fit(&points.iter().map(|(k, m)| (*k as f64, value(m))).collect::<Vec<_>>())
     };
-    let relative_rate = rate(|moments| moments.deviation() / moments.mean.abs());
-    let rate = rate(Moments::deviation);
-    Decoupling { policy, points, relative_rate, rate }
+    let relative_exponent = exponent(|moments| moments.deviation() / moments.mean.abs());
+    let exponent = exponent(Moments::deviation);
+    Decoupling { policy, points, relative_exponent, exponent }
 }

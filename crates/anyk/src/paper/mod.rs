@@ -1,6 +1,7 @@
 //! The paper's tables and figures: what it trained, what it printed or says, and the same measured
 //! here.
 
+mod asymptotic;
 mod decoupling;
 mod entry;
 mod figures;
@@ -10,6 +11,7 @@ mod power_spread;
 mod size_laws;
 mod toy;
 
+pub use asymptotic::{AsymptoticForm, asymptotic_forms, largest_size};
 pub use decoupling::{Decoupling, EquivariantPolicy, decoupling};
 pub use entry::{Entry, EntryResult, Measure, PROGRESS_CALLS, TEST_SEED, TEST_SIZES, second_worst};
 pub use figures::{

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::channel::realization_rng;
-use crate::evaluation::{Moments, Rate};
+use crate::evaluation::{Exponent, Moments};
 use crate::network::{Activation, Aggregator, Gnn, Output, Tape};
 use crate::paper::Input;
 use crate::paper::others::over_others;
@@ -56,9 +56,9 @@ pub struct SizeLaw {
     /// Medians over the networks, size by size.
     pub points: Vec<SizeLawPoint>,
     /// Exponent of the movement in K, fitted to the medians; absent where they are 0 to machine accuracy.
-    pub movement_rate: Option<Rate>,
+    pub movement_exponent: Option<Exponent>,
     /// Exponent of the spread, likewise.
-    pub spread_rate: Option<Rate>,
+    pub spread_exponent: Option<Exponent>,
 }
 
 /// Measures `networks` random networks of a family. `progress` is called once for each network, from any
@@ -91,13 +91,13 @@ pub fn size_law(
         spread: median(measured.iter().map(|points| points[index].spread).collect()),
     });
     let points: Vec<SizeLawPoint> = points.collect();
-    let rate = |value: fn(&SizeLawPoint) -> f64| {
+    let exponent = |value: fn(&SizeLawPoint) -> f64| {
         let fitted = points.iter().filter(|point| point.k >= FIT_FROM);
-        Rate::fit(&fitted.map(|point| (point.k as f64, value(point))).collect::<Vec<_>>())
+        Exponent::fit(&fitted.map(|point| (point.k as f64, value(point))).collect::<Vec<_>>())
     };
-    let movement_rate = rate(|point| point.movement);
-    let spread_rate = rate(|point| point.spread);
-    SizeLaw { family, points, movement_rate, spread_rate }
+    let movement_exponent = exponent(|point| point.movement);
+    let spread_exponent = exponent(|point| point.spread);
+    SizeLaw { family, points, movement_exponent, spread_exponent }
 }
 
 /// One network at K and 2K users.

@@ -1,6 +1,6 @@
 //! Figures 2(a) and 2(b): how often WMMSE gives a link full power.
 
-use anyk::evaluation::Rate;
+use anyk::evaluation::Exponent;
 use anyk::exchange::write_atomically;
 use anyk::paper::{FullPower, GainBin, full_power};
 
@@ -114,7 +114,7 @@ pub(super) fn fig2b(lab: &Lab) -> Result<Table, Failure> {
     let points: Vec<(f64, f64)> =
         measured.iter().map(|row| (row.k as f64, row.full.mean)).collect();
     let exponent = |points: &[(f64, f64)]| {
-        Rate::fit(points).unwrap_or(Rate { slope: 0.0, half_width: f64::INFINITY })
+        Exponent::fit(points).unwrap_or(Exponent { value: 0.0, half_width: f64::INFINITY })
     };
     let (rate, late) = (exponent(&points), exponent(&points[4..]));
     let at = |k: usize| measured.iter().find(|row| row.k == k).map_or(0.0, |row| row.full.mean);
@@ -122,7 +122,7 @@ pub(super) fn fig2b(lab: &Lab) -> Result<Table, Failure> {
     let bound = |side: f64| {
         Some(measured.iter().map(|r| r.full.mean + side * r.full.standard_error()).collect())
     };
-    let fitted = points.iter().map(|&(k, _)| (k, at(50) * (k / 50.0).powf(rate.slope))).collect();
+    let fitted = points.iter().map(|&(k, _)| (k, at(50) * (k / 50.0).powf(rate.value))).collect();
     Ok(Table {
         name: "fig2b".into(),
         title: "Figure 2(b): probability of full power under WMMSE, on average".into(),
@@ -135,9 +135,9 @@ pub(super) fn fig2b(lab: &Lab) -> Result<Table, Failure> {
             at(10),
             at(50),
             at(100),
-            rate.slope,
+            rate.value,
             rate.half_width,
-            late.slope,
+            late.value,
             late.half_width,
             10.0 * at(10),
             100.0 * at(100),
@@ -164,7 +164,7 @@ pub(super) fn fig2b(lab: &Lab) -> Result<Table, Failure> {
                     upper: bound(2.0),
                     ..series("WMMSE, ± 2 standard errors".into(), points.clone(), false)
                 },
-                series(format!("∝ K^({:.2}), fitted", rate.slope), fitted, true),
+                series(format!("∝ K^({:.2}), fitted", rate.value), fitted, true),
             ],
         }),
     })

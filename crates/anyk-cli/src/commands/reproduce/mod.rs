@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
             PaperTable::Fig2a => vec![interference::fig2a(&lab)?],
             PaperTable::Fig2b => vec![interference::fig2b(&lab)?],
             PaperTable::Fig2c => figures::fig2c(),
-            PaperTable::Propositions => propositions::tables(&lab),
+            PaperTable::Propositions => propositions::tables(&lab)?,
         };
         for table in &made {
             report::write_table(&args.out, table).map_err(|error| cannot(&args.out, error))?;

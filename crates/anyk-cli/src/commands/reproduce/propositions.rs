@@ -1,13 +1,16 @@
 //! Propositions 1 to 4 and the asymptotic forms of (P6), measured.
 
-use anyk::evaluation::Rate;
+use anyk::System;
+use anyk::evaluation::Exponent;
 use anyk::network::{Activation, Aggregator};
 use anyk::paper::{
-    EquivariantPolicy, ExactPower, Family, Input, SizeLaw, SizeLawPoint, decoupling, size_law,
+    AsymptoticForm, EquivariantPolicy, ExactPower, Family, Input, SizeLaw, SizeLawPoint,
+    asymptotic_forms, decoupling, largest_size, size_law,
 };
 
 use super::Lab;
 use super::tables::{series, strings};
+use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::report::{Chart, Table};
 
@@ -65,7 +68,7 @@ const FAMILIES: [(Family, [&str; 2]); 7] = {
     ]
 };
 
-pub(super) fn tables(lab: &Lab) -> Vec<Table> {
+pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
     let (networks, draws) = COUNTS[usize::from(!lab.full)];
     let progress = Progress::new("random networks", networks * FAMILIES.len() as u64);
     let laws: Vec<SizeLaw> = FAMILIES
@@ -74,11 +77,19 @@ pub(super) fn tables(lab: &Lab) -> Vec<Table> {
         .collect();
     progress.finish();
     let made = format!("medians of {networks} random networks, {draws} draws of the others");
-    vec![policies(), spread(&laws, &made), movement(&laws, &made), power_forms()]
+    Ok(vec![
+        policies(),
+        spread(&laws, &made),
+        movement(&laws, &made),
+        power_form(),
+        bandwidth_form(&lab.system)?,
+    ])
 }
 
-fn rate(rate: Option<Rate>) -> String {
-    rate.map_or("–".to_owned(), |rate| format!("{:+.2} ± {:.2}", rate.slope, rate.half_width))
+fn exponent_cell(exponent: Option<Exponent>) -> String {
+    exponent.map_or("–".to_owned(), |exponent| {
+        format!("{:+.2} ± {:.2}", exponent.value, exponent.half_width)
+    })
 }
 
 fn policies() -> Table {
@@ -94,7 +105,11 @@ fn policies() -> Table {
         let mut cells = vec![row.policy.label()];
         let relative = row.points.iter().map(|(_, output)| output.deviation() / output.mean.abs());
         cells.extend(relative.map(|spread| format!("{spread:.4}")));
-        cells.extend([rate(row.relative_rate), rate(row.rate), verdict(row.policy).to_owned()]);
+        cells.extend([
+            exponent_cell(row.relative_exponent),
+            exponent_cell(row.exponent),
+            verdict(row.policy).to_owned(),
+        ]);
         cells
     });
     let curves = measured.iter().map(|row| {
@@ -144,12 +159,12 @@ fn law_table(
     laws: &[SizeLaw],
     shows: usize,
     value: fn(&SizeLawPoint) -> f64,
-    exponent: fn(&SizeLaw) -> Option<Rate>,
+    exponent: fn(&SizeLaw) -> Option<Exponent>,
 ) -> Table {
     let rows = laws.iter().zip(&FAMILIES).map(|(law, (family, verdicts))| {
         let mut cells = vec![family_label(family)];
         cells.extend(law.points.iter().map(|point| format!("{:.2e}", value(point))));
-        cells.extend([rate(exponent(law)), verdicts[shows].to_owned()]);
+        cells.extend([exponent_cell(exponent(law)), verdicts[shows].to_owned()]);
         cells
     });
     let curves = laws.iter().map(|law| {
@@ -182,13 +197,13 @@ fn titled(table: Table, name: &str, title: &str, note: String, chart: [&str; 2])
 
 fn spread(laws: &[SizeLaw], made: &str) -> Table {
     titled(
-        law_table(laws, 0, |point| point.spread, |law| law.spread_rate),
+        law_table(laws, 0, |point| point.spread, |law| law.spread_exponent),
         "proposition2",
         "Propositions 2 and 4: spread of a network's output over the others",
         format!(
             "For given x_k the mean-GNN's output becomes a function of x_k and K (proposition 2), with a spread \
              like K^(−1/2); that sum and max do so too (proposition 4, first sentence) is \
-             not seen: under the sum the spread grows, under the max it stays for exponential x ({made})."
+             not seen: under the sum the spread grows as fast as the output itself, under the max it stays for exponential x ({made})."
         ),
         ["Standard deviation of the output over the others, given x_k", "spread of the output"],
     )
@@ -196,7 +211,7 @@ fn spread(laws: &[SizeLaw], made: &str) -> Table {
 
 fn movement(laws: &[SizeLaw], made: &str) -> Table {
     titled(
-        law_table(laws, 1, |point| point.movement, |law| law.movement_rate),
+        law_table(laws, 1, |point| point.movement, |law| law.movement_exponent),
         "proposition3",
         "Propositions 3 and 4: how far a network's mean output moves from K to 2K users",
         format!(
@@ -208,8 +223,71 @@ fn movement(laws: &[SizeLaw], made: &str) -> Table {
     )
 }
 
+/// Rate, sizes and realizations of the asymptotic bandwidth.
+const RATE_BPS: f64 = 1e6;
+const FORM_SIZES: [usize; 8] = [2, 5, 10, 30, 100, 300, 1000, 3000];
+const FORM_REALIZATIONS: u64 = 1_000;
+
+/// `f_3` and `f_4` of (P6) for users on the road.
+fn bandwidth_form(system: &System) -> Result<Table, Failure> {
+    let draws = (FORM_REALIZATIONS, SEED);
+    let forms = asymptotic_forms(system, RATE_BPS, &FORM_SIZES, draws).map_err(Failure::input)?;
+    let most = largest_size(system, RATE_BPS).map_err(Failure::input)?;
+    let ratio = |form: &AsymptoticForm| {
+        form.asymptotic_hz.map(|asymptotic_hz| form.bandwidth_hz.mean / asymptotic_hz)
+    };
+    let absent = || "–".to_owned();
+    let rows = forms.iter().map(|form| {
+        vec![
+            form.k.to_string(),
+            format!("{:.4} ± {:.4}", form.power_ratio.mean, form.power_ratio.deviation()),
+            format!("{:.2}", form.bandwidth_hz.mean / 1e3),
+            form.asymptotic_hz.map_or_else(absent, |hz| format!("{:.2}", hz / 1e3)),
+            ratio(form).map_or_else(absent, |ratio| format!("{ratio:.4}")),
+            format!("{:.4}", form.bandwidth_hz.deviation() / form.bandwidth_hz.mean),
+        ]
+    });
+    let curve = |value: &dyn Fn(&AsymptoticForm) -> Option<f64>| {
+        forms.iter().filter_map(|form| Some((form.k as f64, value(form)?))).collect()
+    };
+    let at = |k: usize| forms.iter().find(|form| form.k == k).and_then(ratio).unwrap_or(0.0);
+    Ok(Table {
+        name: "asymptotic-bandwidth".into(),
+        title: "Asymptotic forms f_3 and f_4 of (P6): users on the road, 1 Mbit/s each".into(),
+        note: format!(
+            "The mean of B* is {:.3} of f_4 at K = 10, {:.4} at 100 and {:.4} at 1000, as the paper says, and \
+             P_k is as close to f_3; but there is no limit K → ∞, since F(B) falls only to N_0·s_0·ln 2 and a \
+             fixed P_max serves no more than about {most:.0} users here, whatever the bandwidth \
+             ({FORM_REALIZATIONS} cells for each K, P_max = 43 dBm).",
+            at(10),
+            at(100),
+            at(1000),
+        ),
+        columns: strings([
+            "K",
+            "P_k/f_3 ± deviation",
+            "mean B* (kHz)",
+            "f_4 (kHz)",
+            "B*/f_4",
+            "deviation / mean of B*",
+        ]),
+        rows: rows.collect(),
+        chart: Some(Chart {
+            title: "Optimum of (P6) over its asymptotic form".into(),
+            x_label: "users K".into(),
+            y_label: "ratio of the mean to the asymptotic form".into(),
+            log_x: true,
+            log_y: false,
+            series: vec![
+                series("P_k/f_3".into(), curve(&|form| Some(form.power_ratio.mean)), false),
+                series("B*/f_4".into(), curve(&ratio), false),
+            ],
+        }),
+    })
+}
+
 /// `f_3` of (P6) against the mean of the exact power, by integration.
-fn power_forms() -> Table {
+fn power_form() -> Table {
     let antennas = [8, 2, 1];
     let sizes: [f64; 8] = [2.0, 5.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e6];
     // g_k is the mean gain; the ratio does not depend on it for large K.
@@ -228,8 +306,8 @@ fn power_forms() -> Table {
     });
     let [eight, two, one] = scaled;
     Table {
-        name: "asymptotic".into(),
-        title: "Asymptotic form f_3 of (P6) against the exact power".into(),
+        name: "asymptotic-power".into(),
+        title: "Asymptotic form f_3 of (P6): the power".into(),
         note: format!(
             "Where E(1/g) is finite the mean of P_k tends to f_3 = P_max/(K·g_k·E(1/g)), as the paper says, \
              fast with eight antennas ({:.4} of it at K = 100) and slowly with two ({:.3}), whose 1/g has no \

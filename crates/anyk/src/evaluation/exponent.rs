@@ -8,19 +8,19 @@ use crate::evaluation::Moments;
 /// An exponent `r` in `y ∝ K^r`, with the half width of its 95 % confidence interval.
 ///
 /// ```
-/// use anyk::evaluation::Rate;
-/// let rate = Rate::fit(&[(4.0, 0.5), (16.0, 0.25), (64.0, 0.125)]).unwrap();
-/// assert!((rate.slope + 0.5).abs() < 1e-12 && rate.half_width < 1e-9);
+/// use anyk::evaluation::Exponent;
+/// let exponent = Exponent::fit(&[(4.0, 0.5), (16.0, 0.25), (64.0, 0.125)]).unwrap();
+/// assert!((exponent.value + 0.5).abs() < 1e-12 && exponent.half_width < 1e-9);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Rate {
+pub struct Exponent {
     /// The exponent.
-    pub slope: f64,
-    /// The interval is `slope ± half_width`.
+    pub value: f64,
+    /// The interval is `value ± half_width`.
     pub half_width: f64,
 }
 
-impl Rate {
+impl Exponent {
     /// Least squares for `ln y = a + r ln K` over points `(K, y)`. Points that have no logarithm are
     /// left out; `None` if fewer than three different ones remain.
     pub fn fit(points: &[(f64, f64)]) -> Option<Self> {
@@ -39,7 +39,7 @@ impl Rate {
         let residuals = (y.squares - slope * products).max(0.0);
         let freedom = (logs.len() - 2) as f64;
         let error = (residuals / freedom / x.squares).sqrt();
-        Some(Self { slope, half_width: student_95(freedom) * error })
+        Some(Self { value: slope, half_width: student_95(freedom) * error })
     }
 }
 
@@ -57,11 +57,11 @@ mod tests {
         let noisy = [1.1, 0.9, 1.05, 0.95, 1.02];
         let points: Vec<(f64, f64)> =
             (1..=5).zip(noisy).map(|(i, n)| (2f64.powi(i), n * 2f64.powi(-2 * i))).collect();
-        let rate = Rate::fit(&points).unwrap();
-        assert!((rate.slope + 2.0).abs() < rate.half_width && rate.half_width < 0.2);
+        let exponent = Exponent::fit(&points).unwrap();
+        assert!((exponent.value + 2.0).abs() < exponent.half_width && exponent.half_width < 0.2);
         let with_zero = [points.clone(), vec![(64.0, 0.0), (128.0, -1.0)]].concat();
-        assert_eq!(Rate::fit(&with_zero), Some(rate));
-        assert_eq!(Rate::fit(&points[..2]), None);
-        assert_eq!(Rate::fit(&[(2.0, 1.0); 5]), None);
+        assert_eq!(Exponent::fit(&with_zero), Some(exponent));
+        assert_eq!(Exponent::fit(&points[..2]), None);
+        assert_eq!(Exponent::fit(&[(2.0, 1.0); 5]), None);
     }
 }
