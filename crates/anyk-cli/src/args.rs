@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use anyk::channel::QuadratureRule;
+use anyk::network::Aggregator;
+use anyk::training::ClosedForm;
 use anyk::{Config, System};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -62,7 +64,8 @@ pub(crate) enum Command {
 Examples:
   anyk solve --input users.json
   anyk solve --input users.csv --max-power-dbm 40 --json
-  anyk sample --k 200 | anyk solve --input - --json")]
+  anyk sample --k 200 | anyk solve --input - --json
+  anyk solve --problem equal-bandwidth --rate-bps 2e6 --input users.json")]
 pub(crate) struct SolveArgs {
     /// What is allocated, and for what
     #[arg(long, value_enum, default_value_t = ProblemArg::Urllc)]
@@ -74,6 +77,8 @@ pub(crate) struct SolveArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
+    pub(crate) rate: RateArgs,
+    #[command(flatten)]
     pub(crate) system: SystemArgs,
 }
 
@@ -82,6 +87,69 @@ pub(crate) struct SolveArgs {
 pub(crate) enum ProblemArg {
     /// Power and bandwidth, least total bandwidth at a loss and delay target
     Urllc,
+    /// Power, least total at a rate over a given bandwidth (closed form)
+    QosPower,
+    /// Power and one bandwidth for all users, least bandwidth at a rate (closed form)
+    EqualBandwidth,
+}
+
+impl ProblemArg {
+    /// Refuses flags that mean nothing for this problem: a flag without effect would mislead.
+    pub(crate) fn refuse(self, flags: &[(&str, bool)]) -> Result<(), Failure> {
+        let name = self.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
+        match flags.iter().find(|flag| flag.1) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::input(format!(
+                "{flag}: has no meaning for --problem {name}; leave it out, or choose another problem"
+            ))),
+        }
+    }
+}
+
+/// The rate that users must get, for the problems with closed forms.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Rate (qos-power and equal-bandwidth)")]
+pub(crate) struct RateArgs {
+    /// Rate s_0 of each user [default: 1e6]
+    #[arg(long, value_name = "BIT/S", allow_negative_numbers = true)]
+    rate_bps: Option<f64>,
+    /// Bandwidth B of each user, for qos-power [default: 1e6]
+    #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
+    bandwidth_hz: Option<f64>,
+}
+
+impl RateArgs {
+    /// The flags, and whether they are given.
+    pub(crate) fn flags(&self) -> [(&'static str, bool); 2] {
+        [("--rate-bps", self.rate_bps.is_some()), ("--bandwidth-hz", self.bandwidth_hz.is_some())]
+    }
+
+    /// The closed form that a problem asks for, `None` for other problems; flags without effect are
+    /// refused.
+    pub(crate) fn closed_form(
+        &self,
+        problem: ProblemArg,
+        system: &SystemArgs,
+    ) -> Result<Option<ClosedForm>, Failure> {
+        let rate_bps = self.rate_bps.unwrap_or(1e6);
+        let found = match problem {
+            ProblemArg::Urllc => {
+                problem.refuse(&self.flags())?;
+                return Ok(None);
+            }
+            ProblemArg::QosPower => {
+                problem.refuse(&[("--max-power-dbm", system.max_power_dbm.is_some())])?;
+                let bandwidth_hz = self.bandwidth_hz.unwrap_or(1e6);
+                ClosedForm::QosPower { rate_bps, bandwidth_hz }
+            }
+            ProblemArg::EqualBandwidth => {
+                problem.refuse(&self.flags()[1..])?;
+                ClosedForm::EqualBandwidth { rate_bps }
+            }
+        };
+        problem.refuse(&system.urllc_flags())?;
+        Ok(Some(found))
+    }
 }
 
 /// Train a policy at one number of users, for use at any other
@@ -89,35 +157,43 @@ pub(crate) enum ProblemArg {
 /// Pre-trains the outer function (for p-gnn), runs the paper's Algorithm 1, measures the result on a
 /// validation set and writes a model. Interrupted, the same command continues where it stopped, and
 /// ends with the same model bit for bit.
+///
+/// For the problems with closed forms the training is supervised and takes seconds; an interrupted one
+/// starts over.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  anyk train --method p-gnn --train-k 10 --samples 2000 --epsilon-d 6e-6 --seed 1 --out model.safetensors")]
+Examples:
+  anyk train --method p-gnn --train-k 10 --samples 2000 --epsilon-d 6e-6 --seed 1 --out model.safetensors
+  anyk train --problem qos-power --train-k 10 --out power.safetensors
+  anyk train --problem equal-bandwidth --output sum-normalisation --rate-bps 1e5 --out equal.safetensors")]
 pub(crate) struct TrainArgs {
     /// What is allocated, and for what
     #[arg(long, value_enum, default_value_t = ProblemArg::Urllc)]
     pub(crate) problem: ProblemArg,
-    /// What to train
-    #[arg(long, value_enum, default_value_t = MethodArg::PGnn)]
-    pub(crate) method: MethodArg,
+    /// What to train [default: p-gnn, or m-gnn for qos-power]
+    #[arg(long, value_enum)]
+    pub(crate) method: Option<MethodArg>,
     /// Users in the training samples; several sizes separated by commas
     #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "10", value_parser = size)]
     pub(crate) train_k: Vec<usize>,
     /// Training samples of each size
     #[arg(long, value_name = "N", default_value_t = 2000)]
     pub(crate) samples: usize,
-    /// Loss target to train for, stricter than the users' own
-    #[arg(long, value_name = "PROBABILITY", default_value_t = 6e-6)]
-    pub(crate) epsilon_d: f64,
+    /// Loss target to train for, stricter than the users' own; urllc alone [default: 6e-6]
+    #[arg(long, value_name = "PROBABILITY")]
+    pub(crate) epsilon_d: Option<f64>,
     /// How users see each other
     #[arg(long, value_enum, default_value_t = AggregatorArg::Mean)]
     pub(crate) aggregator: AggregatorArg,
-    /// Optimizer, schedule and batch: ours, or the paper's (table II)
-    #[arg(long, value_enum, default_value_t = Preset::Fast)]
-    pub(crate) preset: Preset,
-    /// Loss of the outer function's pre-training, for p-gnn
-    #[arg(long, value_enum, default_value_t = Pretraining::Supervised)]
-    pub(crate) pretraining: Pretraining,
+    /// Optimizer, schedule and batch: ours, or the paper's (table II); urllc alone [default: fast]
+    #[arg(long, value_enum)]
+    pub(crate) preset: Option<Preset>,
+    /// Loss of the outer function's pre-training, for p-gnn; urllc alone [default: supervised]
+    #[arg(long, value_enum)]
+    pub(crate) pretraining: Option<Pretraining>,
+    /// How the power network shares out the budget; equal-bandwidth alone [default: softmax]
+    #[arg(long, value_enum)]
+    pub(crate) output: Option<OutputArg>,
     /// Seed of samples, initialization and order
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -128,7 +204,17 @@ pub(crate) struct TrainArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
+    pub(crate) rate: RateArgs,
+    #[command(flatten)]
     pub(crate) system: SystemArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum OutputArg {
+    /// e^o over its sum
+    Softmax,
+    /// softplus(o) over its sum
+    SumNormalisation,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -146,6 +232,16 @@ pub(crate) enum AggregatorArg {
     Mean,
     Sum,
     Max,
+}
+
+impl From<AggregatorArg> for Aggregator {
+    fn from(aggregator: AggregatorArg) -> Self {
+        match aggregator {
+            AggregatorArg::Mean => Self::Mean,
+            AggregatorArg::Sum => Self::Sum,
+            AggregatorArg::Max => Self::Max,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -168,6 +264,8 @@ pub(crate) enum Preset {
 ///
 /// Availability is the share of users whose QoS is met, by quadrature over fading; both it and the
 /// bandwidth are means over random cells that the model was not trained on.
+///
+/// For the problems with closed forms: the distance of powers and bandwidth to the closed form.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -209,17 +307,18 @@ pub(crate) struct AllocateArgs {
 Examples:
   anyk reproduce
   anyk reproduce table3 table6 --out tables
+  anyk reproduce closed-forms --trainings 1
   anyk reproduce fig1 fig2c propositions
   anyk reproduce --full --out full")]
 pub(crate) struct ReproduceArgs {
-    /// Tables and figures, by the paper's numbers; all without a name
+    /// Tables and figures, by the paper's numbers or their subject; all without a name
     #[arg(value_enum, value_name = "NAME")]
     pub(crate) names: Vec<PaperTable>,
     /// The paper's ten trainings for each entry, the FNN's 100,000 samples, 100,000 realizations for
     /// fig2a and fig2b
     #[arg(long)]
     pub(crate) full: bool,
-    /// Trainings for each entry [default: 3, or 10 with --full]
+    /// Trainings for each entry [default: 3, or 10 with --full (closed-forms: 5)]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100))]
     pub(crate) trainings: Option<u64>,
     /// Folder for the results
@@ -242,6 +341,8 @@ pub(crate) enum PaperTable {
     Table5,
     /// The methods compared
     Table6,
+    /// Policies with closed forms (sections III-A and IV-A)
+    ClosedForms,
     /// Two toy policies over K
     Fig1,
     /// Probability of full power under WMMSE, by the own gain
@@ -255,13 +356,14 @@ pub(crate) enum PaperTable {
 }
 
 impl PaperTable {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Table1,
         Self::Table2,
         Self::Table3,
         Self::Table4,
         Self::Table5,
         Self::Table6,
+        Self::ClosedForms,
         Self::Fig1,
         Self::Fig2a,
         Self::Fig2b,
@@ -443,6 +545,20 @@ pub(crate) struct SystemArgs {
 }
 
 impl SystemArgs {
+    /// The flags that only the URLLC problem has a use for, and whether they are given.
+    pub(crate) fn urllc_flags(&self) -> [(&'static str, bool); 8] {
+        [
+            ("--antennas", self.antennas.is_some()),
+            ("--quadrature", self.quadrature.is_some()),
+            ("--frame-ms", self.frame_ms.is_some()),
+            ("--transmission-ms", self.transmission_ms.is_some()),
+            ("--queueing-delay-ms", self.queueing_delay_ms.is_some()),
+            ("--epsilon", self.epsilon.is_some()),
+            ("--packet-bits", self.packet_bits.is_some()),
+            ("--arrival-rate", self.arrival_rate.is_some()),
+        ]
+    }
+
     /// The file, if any, overridden by the flags.
     pub(crate) fn system(&self) -> Result<System, Failure> {
         let mut config = match &self.config {

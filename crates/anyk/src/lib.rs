@@ -14,6 +14,9 @@
 //! `C^E` is the effective capacity of the fading link at finite blocklength, `S^E` the effective
 //! bandwidth of the arrivals. See `docs/notation.md` for all symbols.
 //!
+//! Two problems with closed forms stand beside it: [`problem::QosPower`] (the paper's (P5)) and
+//! [`problem::EqualBandwidth`] (P6).
+//!
 //! # In ten lines
 //!
 //! ```

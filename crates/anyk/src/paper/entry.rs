@@ -150,9 +150,15 @@ impl EntryResult {
 
 /// The second largest of ten or more values, the largest of fewer: the paper takes the second worst of
 /// ten trainings, for a confidence of 90 %.
-pub fn second_worst(mut values: Vec<f64>) -> Option<f64> {
+pub fn second_worst(values: Vec<f64>) -> Option<f64> {
+    let skipped = usize::from(values.len() >= 10);
+    worst_but(values, skipped)
+}
+
+/// The largest value but for so many.
+pub fn worst_but(mut values: Vec<f64>, skipped: usize) -> Option<f64> {
     values.sort_by(f64::total_cmp);
-    let index = values.len().checked_sub(if values.len() >= 10 { 2 } else { 1 })?;
+    let index = values.len().checked_sub(1 + skipped)?;
     values.get(index).copied()
 }
 

@@ -13,7 +13,9 @@ mod toy;
 
 pub use asymptotic::{AsymptoticForm, asymptotic_forms, largest_size};
 pub use decoupling::{Decoupling, EquivariantPolicy, decoupling};
-pub use entry::{Entry, EntryResult, Measure, PROGRESS_CALLS, TEST_SEED, TEST_SIZES, second_worst};
+pub use entry::{
+    Entry, EntryResult, Measure, PROGRESS_CALLS, TEST_SEED, TEST_SIZES, second_worst, worst_but,
+};
 pub use figures::{
     PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow, paper_entries,
 };

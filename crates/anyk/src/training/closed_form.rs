@@ -95,8 +95,8 @@ impl ClosedFormSettings {
             batch: 20,
             steps: 6000,
             rate: 1e-2,
-            power_penalty: 0.1,
-            bandwidth_penalty: 1e-3,
+            power_penalty: 1.0,
+            bandwidth_penalty: 1e-2,
             seed,
         }
     }
@@ -426,8 +426,8 @@ fn train(
 
 /// Weights on the others start at 0: what a policy does not need of them, it need not unlearn.
 ///
-/// Features of the power networks start in their linear range (standardised `ln g` is hardly ever under
-/// −7), since both inner functions of the paper are linear in `ln g`; those of the bandwidth network have
+/// Features of the power networks start in their linear range (standardised `ln g` is under −10 once in
+/// 10^9 users; and a cell's weakest user has the most power), since both inner functions of the paper are linear in `ln g`; those of the bandwidth network have
 /// their kinks spread over the range.
 fn initialize(network: &Gnn, loss: Loss, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut parameters = Vec::with_capacity(network.parameter_count());
@@ -444,7 +444,7 @@ fn initialize(network: &Gnn, loss: Loss, rng: &mut ChaCha8Rng) -> Vec<f64> {
                 parameters.push(sign * size);
             }
             let kink =
-                if bends { rng.random_range(-3.0..2.0) } else { rng.random_range(-9.0..-7.0) };
+                if bends { rng.random_range(-3.0..2.0) } else { rng.random_range(-13.0..-11.0) };
             biases.push(match (layer, loss) {
                 (0, _) => -kink * parameters[parameters.len() - 1],
                 (layer, Loss::LnBandwidth) if layer == last => 1f64.exp_m1().ln(),

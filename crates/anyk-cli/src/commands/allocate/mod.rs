@@ -1,5 +1,6 @@
 //! `anyk allocate`: one file for each family of problems; the model says which.
 
+mod closed_form;
 mod urllc;
 
 use std::process::ExitCode;
@@ -13,5 +14,6 @@ use crate::input;
 pub(crate) fn run(args: &AllocateArgs) -> Result<ExitCode, Failure> {
     match input::model(&args.model)? {
         Model::Urllc(policy) => urllc::run(args, &policy),
+        Model::ClosedForm(policy) => closed_form::run(args, &policy),
     }
 }

@@ -5,7 +5,7 @@ use anyk::exchange::write_atomically;
 use anyk::paper::{FullPower, GainBin, full_power};
 
 use super::tables::{series, strings};
-use super::{Lab, known};
+use super::{Lab, cached};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::report::{Chart, Series, Table};
@@ -28,8 +28,9 @@ impl Lab {
         let realizations = self.networks();
         let progress = Progress::new("WMMSE, networks", realizations * SIZES.len() as u64);
         let measure = |&k: &usize| -> Result<FullPower, Failure> {
-            let file = self.cache_file(&("full power", k, realizations, SEED))?;
-            if let Some(measured) = known(&file) {
+            let file =
+                self.cache_file(&(env!("CARGO_PKG_VERSION"), "full power", k, realizations, SEED))?;
+            if let Some(measured) = cached(&file) {
                 progress.skip(realizations);
                 return Ok(measured);
             }

@@ -1,5 +1,6 @@
 //! `anyk reproduce`: trains and measures what the tables and figures need.
 
+mod closed_forms;
 mod figures;
 mod interference;
 mod propositions;
@@ -51,6 +52,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
             PaperTable::Table4 => vec![tables::table4(&mut lab)?],
             PaperTable::Table5 => vec![tables::table5(&mut lab)?],
             PaperTable::Table6 => vec![tables::table6(&mut lab)?],
+            PaperTable::ClosedForms => vec![closed_forms::table(&lab, args)?],
             PaperTable::Fig1 => vec![figures::fig1()],
             PaperTable::Fig2a => vec![interference::fig2a(&lab)?],
             PaperTable::Fig2b => vec![interference::fig2b(&lab)?],
@@ -124,17 +126,15 @@ impl Lab {
         Ok(())
     }
 
-    /// Where a result is kept that depends on `settings` and on the program's version.
-    fn cache_file(&self, settings: &impl Serialize) -> Result<PathBuf, Failure> {
-        let text = serde_json::to_string(&(env!("CARGO_PKG_VERSION"), settings))?;
-        Ok(self.cache.join(format!("{:016x}.json", fingerprint(&text))))
-    }
-
     /// All trainings of an entry on the test set (or on the cells for choosing).
     fn results(&mut self, entry: &Entry, choosing: bool) -> Result<EntryResult, Failure> {
-        let key = |run| self.cache_file(&(&self.pretraining, entry.settings_of_run(run), choosing));
+        let key = |run: u64| -> Result<PathBuf, Failure> {
+            let version = env!("CARGO_PKG_VERSION");
+            let settings = (version, &self.pretraining, entry.settings_of_run(run), choosing);
+            self.cache_file(&settings)
+        };
         let files: Vec<PathBuf> = (0..self.runs).map(key).collect::<Result<_, _>>()?;
-        let mut runs: Vec<Option<Measure>> = files.iter().map(|file| known(file)).collect();
+        let mut runs: Vec<Option<Measure>> = files.iter().map(|file| cached(file)).collect();
         if runs.iter().any(Option::is_none) {
             self.prepare_law(entry)?;
             let law = self.laws.get(&entry.settings.epsilon_d.to_bits());
@@ -163,14 +163,20 @@ impl Lab {
         Ok(EntryResult { entry: entry.clone(), runs: runs.into_iter().flatten().collect() })
     }
 
+    /// Where the result of a training with these settings is kept.
+    fn cache_file(&self, settings: &impl Serialize) -> Result<PathBuf, Failure> {
+        let text = serde_json::to_string(settings)?;
+        Ok(self.cache.join(format!("{:016x}.json", fingerprint(&text))))
+    }
+
     /// What is shown of several trainings.
     fn rule(&self) -> &'static str {
         if self.runs >= 10 { "second worst of ten trainings" } else { "worst of the trainings" }
     }
 }
 
-/// What an earlier run has kept, if it is there and whole.
-fn known<T: DeserializeOwned>(file: &Path) -> Option<T> {
+/// A result that is kept; one that cannot be read is as good as none.
+fn cached<T: DeserializeOwned>(file: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(file).ok()?).ok()
 }
 

@@ -12,6 +12,7 @@ use crate::failure::{Failure, INFEASIBLE};
 use crate::{input, output};
 
 pub(super) fn run(args: &SolveArgs) -> Result<ExitCode, Failure> {
+    args.problem.refuse(&args.rate.flags())?;
     let system = args.system.system()?;
     let bytes = input::read(&args.input)?;
     let cells = read_users(&bytes, input::name(&args.input), &system)?;
@@ -80,6 +81,15 @@ pub(crate) fn print_served(out: &mut impl Write, served: &Served) -> Result<(), 
 }
 
 fn print_denied(out: &mut impl Write, denied: &Denied) -> Result<(), Failure> {
+    print_shortfall(out, denied)?;
+    if let Some(admissible) = &denied.admissible {
+        print_served(out, admissible)?;
+    }
+    Ok(())
+}
+
+/// What is missing and whom to drop, and the heading of the answer without them, if there is one.
+pub(super) fn print_shortfall<S>(out: &mut impl Write, denied: &Denied<S>) -> Result<(), Failure> {
     writeln!(
         out,
         "infeasible: serving everyone takes at least {:.6} W, {:.6} W more than the budget of {:.6} W",
@@ -98,9 +108,8 @@ fn print_denied(out: &mut impl Write, denied: &Denied) -> Result<(), Failure> {
         denied.dropped.len(),
         dropped.join(", ")
     )?;
-    if let Some(admissible) = &denied.admissible {
+    if denied.admissible.is_some() {
         writeln!(out, "\nthe optimum without them:")?;
-        print_served(out, admissible)?;
     }
     Ok(())
 }

@@ -1,8 +1,12 @@
 //! `anyk train`: one file for each family of problems.
 
+mod closed_form;
 mod urllc;
 
+use std::path::Path;
 use std::process::ExitCode;
+
+use anyk::exchange::write_atomically;
 
 use crate::args::{ProblemArg, TrainArgs};
 use crate::failure::Failure;
@@ -10,5 +14,12 @@ use crate::failure::Failure;
 pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     match args.problem {
         ProblemArg::Urllc => urllc::run(args),
+        ProblemArg::QosPower | ProblemArg::EqualBandwidth => closed_form::run(args),
     }
+}
+
+/// Writes a model whole or not at all.
+fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_atomically(path, bytes)
+        .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display())))
 }

@@ -11,15 +11,15 @@ use anyk::evaluation::{finish, law_for};
 use anyk::exchange::{
     checkpoint_from_bytes, checkpoint_to_bytes, model_to_bytes, write_atomically,
 };
-use anyk::network::{Aggregator, BandwidthLaw};
-use anyk::policy::LearnedPolicy;
+use anyk::network::BandwidthLaw;
 use anyk::training::{
     Method, PretrainLoss, PretrainSettings, Recipe, RelativeError, TrainSettings, Trainer,
     measure_law,
 };
 use serde::Serialize;
 
-use crate::args::{AggregatorArg, MethodArg, Preset, Pretraining, TrainArgs};
+use crate::args::{MethodArg, Preset, Pretraining, TrainArgs};
+use crate::commands::train::save;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
@@ -43,11 +43,13 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
+    args.problem.refuse(&args.rate.flags())?;
+    args.problem.refuse(&[("--output", args.output.is_some())])?;
     let system = args.system.system()?;
     let settings = settings(args);
     settings.validate()?;
     let pretraining = PretrainSettings {
-        loss: match args.pretraining {
+        loss: match args.pretraining.unwrap_or(Pretraining::Supervised) {
             Pretraining::Supervised => PretrainLoss::Supervised,
             Pretraining::Unsupervised => PretrainLoss::Unsupervised,
         },
@@ -77,7 +79,7 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     advance(&mut trainer, &pretraining, law.as_ref(), &checkpoint)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let policy = finish(&system, &trainer, &pretraining, law.as_ref())?;
-    save(&args.out, &policy)?;
+    save(&args.out, &model_to_bytes(&policy).map_err(Failure::input)?)?;
     checkpoint.remove();
     let metrics = policy.record().metrics;
     // Held out: other cells than those of the pre-training, whose seed is the training's.
@@ -108,28 +110,25 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
 }
 
 fn settings(args: &TrainArgs) -> TrainSettings {
+    let method = args.method.unwrap_or(MethodArg::PGnn);
     let largest = args.train_k.iter().copied().max().unwrap_or(1);
     TrainSettings {
-        method: match args.method {
+        method: match method {
             MethodArg::PGnn => Method::PGnn,
             MethodArg::MGnn => Method::MGnn,
             MethodArg::Fnn => Method::Fnn,
         },
         train_k: args.train_k.clone(),
         samples: args.samples,
-        epsilon_d: args.epsilon_d,
-        aggregator: match args.aggregator {
-            AggregatorArg::Mean => Aggregator::Mean,
-            AggregatorArg::Sum => Aggregator::Sum,
-            AggregatorArg::Max => Aggregator::Max,
-        },
-        hidden: if matches!(args.method, MethodArg::Fnn) { vec![300] } else { vec![4] },
-        recipe: match args.preset {
-            Preset::Fast => match args.method {
+        epsilon_d: args.epsilon_d.unwrap_or(6e-6),
+        aggregator: args.aggregator.into(),
+        hidden: if matches!(method, MethodArg::Fnn) { vec![300] } else { vec![4] },
+        recipe: match args.preset.unwrap_or(Preset::Fast) {
+            Preset::Fast => match method {
                 MethodArg::Fnn => Recipe::fast_fnn(),
                 MethodArg::PGnn | MethodArg::MGnn => Recipe::fast(largest),
             },
-            Preset::Paper => match args.method {
+            Preset::Paper => match method {
                 MethodArg::Fnn => Recipe::paper_fnn(),
                 MethodArg::PGnn | MethodArg::MGnn => Recipe::paper(),
             },
@@ -163,12 +162,6 @@ fn advance(
     }
     progress.finish();
     Ok(())
-}
-
-fn save(path: &Path, policy: &LearnedPolicy) -> Result<(), Failure> {
-    let bytes = model_to_bytes(policy).map_err(Failure::input)?;
-    write_atomically(path, &bytes)
-        .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display())))
 }
 
 fn print(out: &mut impl Write, report: &Report<'_>, system: &System) -> Result<(), Failure> {
