@@ -225,7 +225,7 @@ fn movement(laws: &[SizeLaw], made: &str) -> Table {
 
 /// Rate, sizes and realizations of the asymptotic bandwidth.
 const RATE_BPS: f64 = 1e6;
-const FORM_SIZES: [usize; 8] = [2, 5, 10, 30, 100, 300, 1000, 3000];
+const FORM_SIZES: [usize; 9] = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 const FORM_REALIZATIONS: u64 = 1_000;
 
 /// `f_3` and `f_4` of (P6) for users on the road.
@@ -250,17 +250,22 @@ fn bandwidth_form(system: &System) -> Result<Table, Failure> {
     let curve = |value: &dyn Fn(&AsymptoticForm) -> Option<f64>| {
         forms.iter().filter_map(|form| Some((form.k as f64, value(form)?))).collect()
     };
-    let at = |k: usize| forms.iter().find(|form| form.k == k).and_then(ratio).unwrap_or(0.0);
+    let form = |k: usize| forms.iter().find(|form| form.k == k);
+    let at = |k: usize| form(k).and_then(ratio).unwrap_or(0.0);
+    let power = |k: usize| form(k).map_or(0.0, |form| form.power_ratio.mean);
     Ok(Table {
         name: "asymptotic-bandwidth".into(),
         title: "Asymptotic forms f_3 and f_4 of (P6): users on the road, 1 Mbit/s each".into(),
         note: format!(
-            "The mean of B* is {:.3} of f_4 at K = 10, {:.4} at 100 and {:.4} at 1000, as the paper says, and \
-             P_k is as close to f_3; but there is no limit K → ∞, since F(B) falls only to N_0·s_0·ln 2 and a \
-             fixed P_max serves no more than about {most:.0} users here, whatever the bandwidth \
-             ({FORM_REALIZATIONS} cells for each K, P_max = 43 dBm).",
+            "The means of P_k and B* tend to f_3 and f_4, as the paper says: they are {:.3} and {:.3} of them at \
+             K = 10, {:.3} and {:.4} at 100, {:.3} and {:.4} at 1000; but there is no limit K → ∞, since F(B) \
+             falls only to N_0·s_0·ln 2 and a fixed P_max serves no more than about {most:.0} users here, \
+             whatever the bandwidth ({FORM_REALIZATIONS} cells for each K, P_max = 43 dBm).",
+            power(10),
             at(10),
+            power(100),
             at(100),
+            power(1000),
             at(1000),
         ),
         columns: strings([
