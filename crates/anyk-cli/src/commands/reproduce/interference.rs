@@ -107,7 +107,7 @@ pub(super) fn fig2b(lab: &Lab) -> Result<Table, Failure> {
         vec![
             row.k.to_string(),
             format!("{:.4}", row.full.mean),
-            format!("{:.4}", row.full.standard_error()),
+            format!("{:.5}", row.full.standard_error()),
             format!("{:.2}", row.k as f64 * row.full.mean),
             format!("{:.2}", 100.0 * row.binary.mean),
         ]
