@@ -298,9 +298,9 @@ pub(crate) struct AllocateArgs {
     pub(crate) json: bool,
 }
 
-/// Reproduce the paper's tables, beside its own figures
+/// Reproduce the paper's tables, figures and propositions, beside what it says itself
 ///
-/// Trains and measures what each table needs, prints it beside the paper's figures, and writes CSV,
+/// Trains and measures what each one needs, prints it beside what the paper says, and writes CSV,
 /// Markdown, plots (SVG) and one self-contained report.html. Interrupted, it continues where it stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -308,12 +308,14 @@ Examples:
   anyk reproduce
   anyk reproduce table3 table6 --out tables
   anyk reproduce closed-forms --trainings 1
+  anyk reproduce fig1 fig2c propositions
   anyk reproduce --full --out full")]
 pub(crate) struct ReproduceArgs {
-    /// Tables, by the paper's numbers or their subject; all without a name
+    /// Tables and figures, by the paper's numbers or their subject; all without a name
     #[arg(value_enum, value_name = "NAME")]
     pub(crate) names: Vec<PaperTable>,
-    /// The paper's ten trainings for each entry, and the FNN's 100,000 samples
+    /// The paper's ten trainings for each entry, the FNN's 100,000 samples, 100,000 realizations for
+    /// fig2a and fig2b
     #[arg(long)]
     pub(crate) full: bool,
     /// Trainings for each entry [default: 3, or 10 with --full (closed-forms: 5)]
@@ -324,7 +326,7 @@ pub(crate) struct ReproduceArgs {
     pub(crate) out: PathBuf,
 }
 
-/// The paper's tables.
+/// What the paper shows; each gives one or more tables of the report.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum PaperTable {
     /// Data sets
@@ -341,10 +343,20 @@ pub(crate) enum PaperTable {
     Table6,
     /// Policies with closed forms (sections III-A and IV-A)
     ClosedForms,
+    /// Two toy policies over K
+    Fig1,
+    /// Probability of full power under WMMSE, by the own gain
+    Fig2a,
+    /// The same on average
+    Fig2b,
+    /// Mean and spread of the closed-form power
+    Fig2c,
+    /// Propositions 1 to 4 on policies and random networks, and the asymptotic forms
+    Propositions,
 }
 
 impl PaperTable {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Table1,
         Self::Table2,
         Self::Table3,
@@ -352,6 +364,11 @@ impl PaperTable {
         Self::Table5,
         Self::Table6,
         Self::ClosedForms,
+        Self::Fig1,
+        Self::Fig2a,
+        Self::Fig2b,
+        Self::Fig2c,
+        Self::Propositions,
     ];
 }
 

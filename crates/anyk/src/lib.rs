@@ -47,7 +47,7 @@
 //! | [`training`] | samples at one K | parameters |
 //! | [`policy`] | the gains of any K users | an allocation, without searching for the optimum |
 //! | [`evaluation`] | many random cells | availability, bandwidth, the gap to the optimum |
-//! | [`paper`] | the paper's settings | its tables, measured |
+//! | [`paper`] | the paper's settings | its tables and figures, measured |
 //! | [`exchange`] | files | users, models, checkpoints; and answers, as JSON |
 //!
 //! [`Config`] holds every parameter and is checked once, into a [`System`]; all tolerances are in

@@ -1,14 +1,18 @@
 //! Measurements over many realizations.
 
 mod closed_form;
+mod exponent;
 mod learned;
+mod moments;
 mod optimum;
 mod power_control;
 mod run;
 mod statistics;
 
 pub use closed_form::{ClosedFormResult, evaluate_closed_form, train_closed_form};
+pub use exponent::Exponent;
 pub use learned::{SizeResult, TestSet};
+pub use moments::Moments;
 pub use optimum::{OptimumRow, optimum_over_sizes};
 pub use power_control::{
     PASSES, PowerPolicyResult, PowerSizeResult, finish_power, power_over_sizes,

@@ -1,6 +1,9 @@
-//! `anyk reproduce`: trains and measures what the tables need.
+//! `anyk reproduce`: trains and measures what the tables and figures need.
 
 mod closed_forms;
+mod figures;
+mod interference;
+mod propositions;
 mod tables;
 
 use std::collections::HashMap;
@@ -42,22 +45,29 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let mut tables = Vec::new();
     let mut out = output::stdout();
     for name in names {
-        let table = match name {
-            PaperTable::Table1 => tables::table1(&lab),
-            PaperTable::Table2 => tables::table2(&lab),
-            PaperTable::Table3 => tables::table3(&mut lab)?,
-            PaperTable::Table4 => tables::table4(&mut lab)?,
-            PaperTable::Table5 => tables::table5(&mut lab)?,
-            PaperTable::Table6 => tables::table6(&mut lab)?,
-            PaperTable::ClosedForms => closed_forms::table(&lab, args)?,
+        let made = match name {
+            PaperTable::Table1 => vec![tables::table1(&lab)],
+            PaperTable::Table2 => vec![tables::table2(&lab)],
+            PaperTable::Table3 => vec![tables::table3(&mut lab)?],
+            PaperTable::Table4 => vec![tables::table4(&mut lab)?],
+            PaperTable::Table5 => vec![tables::table5(&mut lab)?],
+            PaperTable::Table6 => vec![tables::table6(&mut lab)?],
+            PaperTable::ClosedForms => vec![closed_forms::table(&lab, args)?],
+            PaperTable::Fig1 => vec![figures::fig1()],
+            PaperTable::Fig2a => vec![interference::fig2a(&lab)?],
+            PaperTable::Fig2b => vec![interference::fig2b(&lab)?],
+            PaperTable::Fig2c => figures::fig2c(),
+            PaperTable::Propositions => propositions::tables(&lab)?,
         };
-        report::write_table(&args.out, &table).map_err(|error| cannot(&args.out, error))?;
-        writeln!(out, "{}\n", table.title)?;
-        let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
-        writeln!(out, "{}", output::table(&columns, table.rows.iter().cloned()))?;
-        writeln!(out, "{}\n", table.note)?;
-        out.flush()?;
-        tables.push(table);
+        for table in &made {
+            report::write_table(&args.out, table).map_err(|error| cannot(&args.out, error))?;
+            writeln!(out, "{}\n", table.title)?;
+            let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+            writeln!(out, "{}", output::table(&columns, table.rows.iter().cloned()))?;
+            writeln!(out, "{}\n", table.note)?;
+            out.flush()?;
+        }
+        tables.extend(made);
     }
     let subtitle = format!(
         "anyk {} · {runs} trainings for each entry{} · test set: {TEST_SAMPLES} cells of each size, \

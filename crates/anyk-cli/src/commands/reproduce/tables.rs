@@ -12,7 +12,7 @@ use super::{Lab, SAMPLE_COUNTS, SELECTION_SEED, TEST_SAMPLES};
 use crate::failure::Failure;
 use crate::report::{Chart, Series, Table};
 
-fn strings<const N: usize>(row: [&str; N]) -> Vec<String> {
+pub(super) fn strings<const N: usize>(row: [&str; N]) -> Vec<String> {
     row.map(str::to_owned).to_vec()
 }
 

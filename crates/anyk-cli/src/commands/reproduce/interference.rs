@@ -1,0 +1,172 @@
+//! Figures 2(a) and 2(b): how often WMMSE gives a link full power.
+
+use anyk::evaluation::Exponent;
+use anyk::exchange::write_atomically;
+use anyk::paper::{FullPower, GainBin, full_power};
+
+use super::tables::{series, strings};
+use super::{Lab, cached};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::report::{Chart, Series, Table};
+
+/// The paper's sizes.
+const SIZES: [usize; 10] = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
+/// Seed of the networks.
+const SEED: u64 = 1;
+/// Realizations for each size: the paper's, and those of a quick reproduction.
+const REALIZATIONS: [u64; 2] = [100_000, 2_000];
+
+impl Lab {
+    /// Realizations of each size for the figures on WMMSE.
+    fn networks(&self) -> u64 {
+        REALIZATIONS[usize::from(!self.full)]
+    }
+
+    /// WMMSE at every size; each is kept when it is done.
+    fn full_power(&self) -> Result<Vec<FullPower>, Failure> {
+        let realizations = self.networks();
+        let progress = Progress::new("WMMSE, networks", realizations * SIZES.len() as u64);
+        let measure = |&k: &usize| -> Result<FullPower, Failure> {
+            let file =
+                self.cache_file(&(env!("CARGO_PKG_VERSION"), "full power", k, realizations, SEED))?;
+            if let Some(measured) = cached(&file) {
+                progress.skip(realizations);
+                return Ok(measured);
+            }
+            let measured =
+                full_power(k, realizations, SEED, || progress.step()).map_err(Failure::input)?;
+            write_atomically(&file, &serde_json::to_vec(&measured)?)?;
+            Ok(measured)
+        };
+        let measured = SIZES.iter().map(measure).collect();
+        progress.finish();
+        measured
+    }
+}
+
+pub(super) fn fig2a(lab: &Lab) -> Result<Table, Failure> {
+    let measured = lab.full_power()?;
+    let bins = measured.first().map_or(0, |first| first.bins.len());
+    let rows = (0..bins).map(|bin| {
+        let cells = measured.iter().map(|row| {
+            row.bins[bin].probability().map_or("–".to_owned(), |share| format!("{share:.3}"))
+        });
+        std::iter::once(format!("{:.1}", GainBin::gain(bin))).chain(cells).collect()
+    });
+    let curve = |row: &FullPower| {
+        let bins = row.bins.iter().enumerate();
+        bins.filter_map(|(bin, links)| Some((GainBin::gain(bin), links.probability()?))).collect()
+    };
+    let shown = [10, 20, 50, 100];
+    let curves: Vec<Series> = measured
+        .iter()
+        .filter(|row| shown.contains(&row.k))
+        .map(|row| series(format!("K = {}", row.k), curve(row), false))
+        .collect();
+    let at = |k: usize, gain: f64| {
+        let row = measured.iter().find(|row| row.k == k);
+        let bin = (0..bins).find(|&bin| (GainBin::gain(bin) - gain).abs() < 1e-9);
+        row.zip(bin).and_then(|(row, bin)| row.bins[bin].probability()).unwrap_or(0.0)
+    };
+    let mut columns = strings(["g_kk ± 0.1"]);
+    columns.extend(SIZES.map(|k| format!("K = {k}")));
+    Ok(Table {
+        name: "fig2a".into(),
+        title: "Figure 2(a): probability of full power under WMMSE, by the own gain".into(),
+        note: format!(
+            "The paper says ≈ 0 for g_kk ≤ 1 and ≈ 1 for g_kk ≥ 2, almost invariant to K for K ≥ 50: the first \
+             holds for K ≥ 50 ({:.2} at g_kk = 1 for K = 10, {:.3} for K = 50), the second does not ({:.2} at \
+             g_kk = 2 and {:.2} at g_kk = 3 for K = 50), and the curve keeps moving to larger gains ({:.2} at \
+             g_kk = 2 and {:.2} at g_kk = 3 for K = 100; {} networks for each K, 100 iterations from full \
+             power, P_max = σ_0 = 1).",
+            at(10, 1.0),
+            at(50, 1.0),
+            at(50, 2.0),
+            at(50, 3.0),
+            at(100, 2.0),
+            at(100, 3.0),
+            lab.networks(),
+        ),
+        columns,
+        rows: rows.collect(),
+        chart: Some(Chart {
+            title: "Pr{P_k = P_max} of a link, given its own gain".into(),
+            x_label: "gain g_kk of the link, ± 0.1".into(),
+            y_label: "Pr{P_k = P_max}".into(),
+            log_x: false,
+            log_y: false,
+            series: curves,
+        }),
+    })
+}
+
+pub(super) fn fig2b(lab: &Lab) -> Result<Table, Failure> {
+    let measured = lab.full_power()?;
+    let rows = measured.iter().map(|row| {
+        vec![
+            row.k.to_string(),
+            format!("{:.4}", row.full.mean),
+            format!("{:.5}", row.full.standard_error()),
+            format!("{:.2}", row.k as f64 * row.full.mean),
+            format!("{:.2}", 100.0 * row.binary.mean),
+        ]
+    });
+    let points: Vec<(f64, f64)> =
+        measured.iter().map(|row| (row.k as f64, row.full.mean)).collect();
+    let exponent = |points: &[(f64, f64)]| {
+        Exponent::fit(points).unwrap_or(Exponent { value: 0.0, half_width: f64::INFINITY })
+    };
+    let (rate, late) = (exponent(&points), exponent(&points[4..]));
+    let at = |k: usize| measured.iter().find(|row| row.k == k).map_or(0.0, |row| row.full.mean);
+    let binary = measured.iter().map(|row| row.binary.mean).fold(1.0, f64::min);
+    let bound = |side: f64| {
+        Some(measured.iter().map(|r| r.full.mean + side * r.full.standard_error()).collect())
+    };
+    let fitted = points.iter().map(|&(k, _)| (k, at(50) * (k / 50.0).powf(rate.value))).collect();
+    Ok(Table {
+        name: "fig2b".into(),
+        title: "Figure 2(b): probability of full power under WMMSE, on average".into(),
+        note: format!(
+            "The paper says that it “changes slowly with K when K is large” and concludes that the policy is \
+             asymptotically size-invariant; measured, it falls from {:.3} at K = 10 to {:.3} at 50 and {:.3} \
+             at 100, like K to the power {:.2} ± {:.2} (from K = 50 on {:.2} ± {:.2}), so that the number of \
+             links at full power grows only from {:.1} to {:.1}: that is no size-invariance ({} networks for \
+             each K; at least {:.1} % of the powers are 0 or P_max, the paper says over 95 %).",
+            at(10),
+            at(50),
+            at(100),
+            rate.value,
+            rate.half_width,
+            late.value,
+            late.half_width,
+            10.0 * at(10),
+            100.0 * at(100),
+            lab.networks(),
+            100.0 * binary,
+        ),
+        columns: strings([
+            "K",
+            "Pr{P_k = P_max}",
+            "standard error",
+            "links at full power",
+            "0 or P_max (%)",
+        ]),
+        rows: rows.collect(),
+        chart: Some(Chart {
+            title: "Pr{P_k = P_max} on average over all links".into(),
+            x_label: "links K".into(),
+            y_label: "Pr{P_k = P_max}".into(),
+            log_x: true,
+            log_y: true,
+            series: vec![
+                Series {
+                    lower: bound(-2.0),
+                    upper: bound(2.0),
+                    ..series("WMMSE, ± 2 standard errors".into(), points.clone(), false)
+                },
+                series(format!("∝ K^({:.2}), fitted", rate.value), fitted, true),
+            ],
+        }),
+    })
+}
