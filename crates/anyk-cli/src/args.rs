@@ -9,6 +9,7 @@ use clap_complete::Shell;
 
 use crate::failure::Failure;
 use crate::input;
+use crate::link_args::{LinkArgs, ScenarioArg};
 
 /// Power and bandwidth for the users of a wireless cell, at any number of users.
 ///
@@ -40,9 +41,9 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
 }
 
-/// Find the allocation of least total bandwidth, with a proof of optimality
+/// Find the best allocation: the least total bandwidth, or the largest sum rate
 ///
-/// Reads users and prints the power and bandwidth of each, the totals, and a bound on how far the
+/// For --problem urllc, reads users and prints the power and bandwidth of each, the totals, and a bound on how far the
 /// total is from the optimum.
 ///
 /// Input is JSON or CSV, told apart by its first character:
@@ -56,23 +57,35 @@ pub(crate) enum Command {
 /// Each user has `distance_m` or `gain_db` (10·log10 of the large-scale gain), and may have
 /// `epsilon`, `packet_bits` and `arrival_rate` of its own. A JSON file may hold several cells, one
 /// object after the other.
+///
+/// For --problem interference or link-scheduling, reads power gains between K links, row = receiver,
+/// column = transmitter: a NumPy array (.npy, float32 or float64, K×K or N×K×K), or JSON
+///
+///   [[1,0.1],[0.2,0.9]]
+///
+/// or a list of such matrices, or objects {"gains":[[…]]} one after the other. Prints the power and
+/// rate of each link; links and instances are counted from 0. Instances are solved on all cores.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 #[command(after_help = "\
 Examples:
   anyk solve --input users.json
   anyk solve --input users.csv --max-power-dbm 40 --json
-  anyk sample --k 200 | anyk solve --input - --json")]
+  anyk sample --k 200 | anyk solve --input - --json
+  anyk solve --problem interference --input gains.npy --p-max 0.1 --noise 1e-9 --json
+  anyk sample --scenario d2d --k 50 | anyk solve --problem link-scheduling --input -")]
 pub(crate) struct SolveArgs {
     /// What is allocated, and for what
     #[arg(long, value_enum, default_value_t = ProblemArg::Urllc)]
     pub(crate) problem: ProblemArg,
-    /// File with the users, or - for standard input
+    /// File with the users or gains, or - for standard input
     #[arg(long, short, value_name = "FILE")]
     pub(crate) input: String,
-    /// Print one JSON object for each cell instead of a table
+    /// Print JSON instead of a table: an object for each cell, or one for all interference networks
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) links: LinkArgs,
     #[command(flatten)]
     pub(crate) system: SystemArgs,
 }
@@ -82,6 +95,29 @@ pub(crate) struct SolveArgs {
 pub(crate) enum ProblemArg {
     /// Power and bandwidth, least total bandwidth at a loss and delay target
     Urllc,
+    /// Powers of links that share a band, largest sum rate
+    Interference,
+    /// Which of such links are on
+    LinkScheduling,
+}
+
+impl ProblemArg {
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// An error for a flag of another problem, which would otherwise do nothing.
+    pub(crate) fn refuse(self, flag: Option<&str>) -> Result<(), Failure> {
+        flag.map_or(Ok(()), |flag| {
+            let message = format!("{flag} has no meaning for --problem {}", self.name());
+            Err(Failure::input(message))
+        })
+    }
+
+    /// An error for a problem that a command does not know.
+    pub(crate) fn not_with(self, command: &str) -> Failure {
+        Failure::input(format!("--problem {}: `anyk {command}` does not know it", self.name()))
+    }
 }
 
 /// Train a policy at one number of users, for use at any other
@@ -247,28 +283,39 @@ impl PaperTable {
         [Self::Table1, Self::Table2, Self::Table3, Self::Table4, Self::Table5, Self::Table6];
 }
 
-/// Draw random users along the road, as input for `solve`
+/// Draw random users along the road, or random interference networks, as input for `solve`
 ///
 /// The same seed gives the same users, and realization i does not depend on how many are drawn.
+///
+/// With --scenario, the gains of K links in units of the noise at full power, g·P_max/σ_0, so that
+/// the defaults --p-max 1 and --noise 1 of `solve` fit. (On the d2d field P_max is 10 W and σ_0 is
+/// 6.3e-14 W.)
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   anyk sample --k 10 --seed 1 > users.json
   anyk sample --k 10 --count 5 --seed 1 | anyk solve --input -
-  anyk sample --k 3 --format csv")]
+  anyk sample --k 3 --format csv
+  anyk sample --scenario dense --k 10 --count 1000 --format npy --out gains.npy")]
 pub(crate) struct SampleArgs {
-    /// Users in each cell
+    /// Random gains of an interference network, instead of users
+    #[arg(long, value_enum)]
+    pub(crate) scenario: Option<ScenarioArg>,
+    /// Users in each cell, or links in each network
     #[arg(long, value_name = "K", value_parser = size)]
     pub(crate) k: usize,
-    /// Number of cells, one JSON object a line
+    /// Number of cells or networks, one JSON object a line
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) count: u64,
     /// Seed of the random numbers
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Format of the output; CSV holds one cell
+    /// Format of the output; CSV holds one cell, npy is for --scenario
     #[arg(long, value_enum, default_value_t = Format::Json)]
     pub(crate) format: Format,
+    /// File to write the gains to, instead of standard output
+    #[arg(long, value_name = "FILE", requires = "scenario")]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) system: SystemArgs,
 }
@@ -354,10 +401,12 @@ pub(crate) struct CellsArgs {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Json,
     Csv,
+    /// NumPy array, N×K×K, float64
+    Npy,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -420,6 +469,28 @@ pub(crate) struct SystemArgs {
 }
 
 impl SystemArgs {
+    /// A flag that was given, if any.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let flags = [
+            ("--config", self.config.is_some()),
+            ("--max-power-dbm", self.max_power_dbm.is_some()),
+            ("--noise-density-dbm-hz", self.noise_density_dbm_hz.is_some()),
+            ("--antennas", self.antennas.is_some()),
+            ("--quadrature", self.quadrature.is_some()),
+            ("--min-distance-m", self.min_distance_m.is_some()),
+            ("--cell-radius-m", self.cell_radius_m.is_some()),
+            ("--path-loss-intercept-db", self.path_loss_intercept_db.is_some()),
+            ("--path-loss-slope-db", self.path_loss_slope_db.is_some()),
+            ("--frame-ms", self.frame_ms.is_some()),
+            ("--transmission-ms", self.transmission_ms.is_some()),
+            ("--queueing-delay-ms", self.queueing_delay_ms.is_some()),
+            ("--epsilon", self.epsilon.is_some()),
+            ("--packet-bits", self.packet_bits.is_some()),
+            ("--arrival-rate", self.arrival_rate.is_some()),
+        ];
+        flags.into_iter().find(|flag| flag.1).map(|flag| flag.0)
+    }
+
     /// The file, if any, overridden by the flags.
     pub(crate) fn system(&self) -> Result<System, Failure> {
         let mut config = match &self.config {

@@ -1,5 +1,6 @@
 //! `anyk solve`: one file for each family of problems.
 
+mod interference;
 mod urllc;
 
 use std::process::ExitCode;
@@ -11,6 +12,13 @@ use crate::failure::Failure;
 
 pub(crate) fn run(args: &SolveArgs) -> Result<ExitCode, Failure> {
     match args.problem {
-        ProblemArg::Urllc => urllc::run(args),
+        ProblemArg::Urllc => {
+            args.problem.refuse(args.links.given())?;
+            urllc::run(args)
+        }
+        ProblemArg::Interference | ProblemArg::LinkScheduling => {
+            args.problem.refuse(args.system.given())?;
+            interference::run(args)
+        }
     }
 }

@@ -10,5 +10,6 @@ use crate::failure::Failure;
 pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     match args.problem {
         ProblemArg::Urllc => urllc::run(args),
+        other => Err(other.not_with("train")),
     }
 }
