@@ -1,11 +1,13 @@
 //! Measurements over many realizations.
 
+mod binary_gap;
 mod learned;
 mod optimum;
 mod power_control;
 mod run;
 mod statistics;
 
+pub use binary_gap::{BinaryGap, binary_gap};
 pub use learned::{SizeResult, TestSet};
 pub use optimum::{OptimumRow, optimum_over_sizes};
 pub use power_control::{

@@ -9,6 +9,7 @@ mod service;
 mod sparse_interference;
 mod urllc;
 
+pub(crate) use interference::is_binary;
 pub use interference::{Interference, InterferenceError, PowerAssessment};
 pub use qos::{Margin, MarginCurvature, Qos};
 pub use scenario::Scenario;

@@ -119,11 +119,11 @@ fn print_one(
     let shares: Vec<f64> = answer.power.iter().map(|power| power / p_max).collect();
     let rows = answer.power.iter().zip(problem.rates_bits(&shares)).enumerate();
     let rows = rows.map(|(link, (power, rate_bits))| {
-        vec![link.to_string(), format!("{power:.6}"), format!("{rate_bits:.6}")]
+        vec![link.to_string(), shown(*power, p_max), format!("{rate_bits:.6}")]
     });
     let total_power: f64 = answer.power.iter().sum();
     let total =
-        vec!["total".into(), format!("{total_power:.6}"), format!("{:.6}", answer.sum_rate_bits)];
+        vec!["total".into(), shown(total_power, p_max), format!("{:.6}", answer.sum_rate_bits)];
     let header = ["link", "power", "rate (bit/s/Hz)"];
     writeln!(out, "{}", output::table(&header, rows.chain([total])))?;
     print_trace(out, &answer.trace_bits)?;
@@ -181,4 +181,9 @@ fn print_many(out: &mut impl Write, answers: &[PowerAnswer], p_max: f64) -> Resu
 /// Links with power, to the share that counts as none.
 fn links_on(answer: &PowerAnswer, p_max: f64) -> usize {
     answer.power.iter().filter(|&&power| power > anyk::tolerance::BINARY * p_max).count()
+}
+
+/// A power to six digits behind the point, in whatever unit `P_max` is.
+fn shown(power: f64, p_max: f64) -> String {
+    if (0.1..1e6).contains(&p_max) { format!("{power:.6}") } else { format!("{power:.6e}") }
 }
