@@ -13,5 +13,9 @@ use crate::input;
 pub(crate) fn run(args: &EvaluateArgs) -> Result<ExitCode, Failure> {
     match input::model(&args.model)? {
         Model::Urllc(policy) => urllc::run(args, &policy),
+        Model::Power(_) => Err(Failure::input(format!(
+            "{}: `anyk evaluate` does not know models of powers",
+            args.model
+        ))),
     }
 }
