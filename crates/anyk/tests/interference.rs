@@ -92,7 +92,8 @@ fn the_best_schedule_by_enumeration() {
         let exact = binary_optimum(&problem).unwrap();
         assert_eq!(exact.status, PowerStatus::Optimal);
         assert!((exact.sum_rate_bits / best - 1.0).abs() < 1e-12);
-        for solution in [&exact, &greedy(&problem), &fplinq(&problem, 100)] {
+        for solution in [&exact, &greedy(&problem, 0), &greedy(&problem, 5), &fplinq(&problem, 100)]
+        {
             let judged = problem.assess(&solution.powers(&problem)).unwrap();
             assert!(judged.binary && judged.feasible);
             assert!(judged.sum_rate_bits <= best * (1.0 + 1e-12));
@@ -102,7 +103,7 @@ fn the_best_schedule_by_enumeration() {
     // The largest that is searched, against random schedules.
     for problem in networks(&[20], 2) {
         let exact = binary_optimum(&problem).unwrap();
-        assert!(exact.sum_rate_bits >= greedy(&problem).sum_rate_bits * (1.0 - 1e-12));
+        assert!(exact.sum_rate_bits >= greedy(&problem, 0).sum_rate_bits * (1.0 - 1e-12));
         for index in 0..200 {
             let shares: Vec<f64> = random_shares(20, index).iter().map(|s| s.round()).collect();
             assert!(exact.sum_rate_bits >= problem.sum_rate_bits(&shares) * (1.0 - 1e-12));
@@ -119,7 +120,7 @@ fn solvers_are_equivariant() {
     let solvers: [(Solver, f64); 4] = [
         (|problem| Wmmse::default().solve(problem), 1e-6),
         (|problem| fplinq(problem, 100), 0.0),
-        (greedy, 0.0),
+        (|problem| greedy(problem, 0), 0.0),
         (|problem| binary_optimum(problem).unwrap(), 0.0),
     ];
     for (index, problem) in networks(&[2, 5, 11], 5).into_iter().enumerate() {
@@ -201,7 +202,8 @@ fn extreme_gains_never_give_nan() {
             for solution in [
                 Wmmse::default().solve(&problem),
                 fplinq(&problem, 100),
-                greedy(&problem),
+                greedy(&problem, 0),
+                greedy(&problem, 5),
                 binary_optimum(&problem).unwrap(),
             ] {
                 let judged = problem.assess(&solution.powers(&problem)).unwrap();

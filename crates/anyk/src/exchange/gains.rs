@@ -41,7 +41,7 @@ const MOST_HEADER_DEPTH: usize = 4;
 pub fn read_gains(bytes: &[u8], file: &str) -> Result<Vec<GainMatrix>, InputError> {
     if bytes.starts_with(MAGIC) {
         return Array::read(bytes)
-            .and_then(|array| array.matrices())
+            .and_then(Array::matrices)
             .map_err(|(place, message)| InputError::new(file, &place, message));
     }
     let text = decode(bytes, file, FORMAT)?;

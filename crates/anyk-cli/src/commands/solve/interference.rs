@@ -105,7 +105,7 @@ fn solve(
     Ok(match method {
         LinkMethod::Wmmse => wmmse.solve(problem),
         LinkMethod::Fplinq => fplinq(problem, iterations),
-        LinkMethod::Greedy => greedy(problem),
+        LinkMethod::Greedy => greedy(problem, 0),
         LinkMethod::Exact => binary_optimum(problem)?,
     })
 }
