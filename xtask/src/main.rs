@@ -13,7 +13,8 @@ Usage: cargo xtask COMMAND
 
   test      every check: format, lints, documentation, licences, tests
   compare   speed of the exact solver beside SciPy, in one run (bench/README.md)
-  compare learning   speed of training and allocation beside PyTorch and JAX";
+  compare learning   speed of training and allocation beside PyTorch and JAX
+  compare wmmse      speed of WMMSE beside NumPy";
 
 fn main() -> ExitCode {
     let outcome = match env::args().nth(1).as_deref() {
@@ -96,15 +97,17 @@ fn licences() -> Result<()> {
 }
 
 /// Builds the program, makes a Python environment, and runs a comparison of bench/ in it: the exact
-/// optimum, or with the word `learning` training and allocation.
+/// optimum, with the word `learning` training and allocation, with `wmmse` interference networks.
 fn compare() -> Result<()> {
     let mut arguments = env::args().skip(2).peekable();
-    let learning = arguments.next_if(|argument| argument == "learning").is_some();
-    let (environment, requirements, script) = if learning {
-        println!("== PyTorch brings its GPU libraries along: 3 GB to load, 6 GB on the disk");
-        ("target/bench-python-learning", "bench/requirements-learning.txt", "bench/learning.py")
-    } else {
-        ("target/bench-python", "bench/requirements.txt", "bench/compare.py")
+    let subject = arguments.next_if(|argument| argument == "learning" || argument == "wmmse");
+    let (environment, requirements, script) = match subject.as_deref() {
+        Some("learning") => {
+            println!("== PyTorch brings its GPU libraries along: 3 GB to load, 6 GB on the disk");
+            ("target/bench-python-learning", "bench/requirements-learning.txt", "bench/learning.py")
+        }
+        Some(_) => ("target/bench-python", "bench/requirements.txt", "bench/wmmse.py"),
+        None => ("target/bench-python", "bench/requirements.txt", "bench/compare.py"),
     };
     step("build", cargo().args(["build", "--release", "--locked"]))?;
     let environment = root().join(environment);

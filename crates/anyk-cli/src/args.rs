@@ -11,6 +11,7 @@ use clap_complete::Shell;
 
 use crate::failure::Failure;
 use crate::input;
+use crate::link_args::{LinkArgs, LinkTrainArgs, ScenarioArg, positive};
 
 /// Power and bandwidth for the users of a wireless cell, at any number of users.
 ///
@@ -42,9 +43,9 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
 }
 
-/// Find the allocation of least total bandwidth, with a proof of optimality
+/// Find the best allocation: the least total bandwidth, or the largest sum rate
 ///
-/// Reads users and prints the power and bandwidth of each, the totals, and a bound on how far the
+/// For --problem urllc, reads users and prints the power and bandwidth of each, the totals, and a bound on how far the
 /// total is from the optimum.
 ///
 /// Input is JSON or CSV, told apart by its first character:
@@ -58,6 +59,14 @@ pub(crate) enum Command {
 /// Each user has `distance_m` or `gain_db` (10·log10 of the large-scale gain), and may have
 /// `epsilon`, `packet_bits` and `arrival_rate` of its own. A JSON file may hold several cells, one
 /// object after the other.
+///
+/// For --problem interference or link-scheduling, reads power gains between K links, row = receiver,
+/// column = transmitter: a NumPy array (.npy, float32 or float64, K×K or N×K×K), or JSON
+///
+///   [[1,0.1],[0.2,0.9]]
+///
+/// or a list of such matrices, or objects {"gains":[[…]]} one after the other. Prints the power and
+/// rate of each link; links and instances are counted from 0. Instances are solved on all cores.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 #[command(after_help = "\
@@ -65,19 +74,23 @@ Examples:
   anyk solve --input users.json
   anyk solve --input users.csv --max-power-dbm 40 --json
   anyk sample --k 200 | anyk solve --input - --json
-  anyk solve --problem equal-bandwidth --rate-bps 2e6 --input users.json")]
+  anyk solve --problem equal-bandwidth --rate-bps 2e6 --input users.json
+  anyk solve --problem interference --input gains.npy --p-max 0.1 --noise 1e-9 --json
+  anyk sample --scenario d2d --k 50 | anyk solve --problem link-scheduling --input -")]
 pub(crate) struct SolveArgs {
     /// What is allocated, and for what
     #[arg(long, value_enum, default_value_t = ProblemArg::Urllc)]
     pub(crate) problem: ProblemArg,
-    /// File with the users, or - for standard input
+    /// File with the users or gains, or - for standard input
     #[arg(long, short, value_name = "FILE")]
     pub(crate) input: String,
-    /// Print one JSON object for each cell instead of a table
+    /// Print JSON instead of a table: an object for each cell, or one for all interference networks
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) rate: RateArgs,
+    #[command(flatten)]
+    pub(crate) links: LinkArgs,
     #[command(flatten)]
     pub(crate) system: SystemArgs,
 }
@@ -91,6 +104,10 @@ pub(crate) enum ProblemArg {
     QosPower,
     /// Power and one bandwidth for all users, least bandwidth at a rate (closed form)
     EqualBandwidth,
+    /// Powers of links that share a band, largest sum rate
+    Interference,
+    /// Which of such links are on
+    LinkScheduling,
 }
 
 impl ProblemArg {
@@ -133,7 +150,7 @@ impl RateArgs {
     ) -> Result<Option<ClosedForm>, Failure> {
         let rate_bps = self.rate_bps.unwrap_or(1e6);
         let found = match problem {
-            ProblemArg::Urllc => {
+            ProblemArg::Urllc | ProblemArg::Interference | ProblemArg::LinkScheduling => {
                 problem.refuse(&self.flags())?;
                 return Ok(None);
             }
@@ -164,6 +181,7 @@ impl RateArgs {
 #[command(after_help = "\
 Examples:
   anyk train --method p-gnn --train-k 10 --samples 2000 --epsilon-d 6e-6 --seed 1 --out model.safetensors
+  anyk train --problem interference --scenario d2d --out links.safetensors
   anyk train --problem qos-power --train-k 10 --out power.safetensors
   anyk train --problem equal-bandwidth --output sum-normalisation --rate-bps 1e5 --out equal.safetensors")]
 pub(crate) struct TrainArgs {
@@ -173,25 +191,27 @@ pub(crate) struct TrainArgs {
     /// What to train [default: p-gnn, or m-gnn for qos-power]
     #[arg(long, value_enum)]
     pub(crate) method: Option<MethodArg>,
-    /// Users in the training samples; several sizes separated by commas
-    #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "10", value_parser = size)]
+    /// Users (or links) in the training samples; several sizes separated by commas [default: 10; 50 for
+    /// d2d]
+    #[arg(long, value_name = "K,…", value_delimiter = ',', value_parser = size)]
     pub(crate) train_k: Vec<usize>,
-    /// Training samples of each size
-    #[arg(long, value_name = "N", default_value_t = 2000)]
-    pub(crate) samples: usize,
+    /// Training samples of each size [default: 2000; 20000 for dense interference]
+    #[arg(long, value_name = "N")]
+    pub(crate) samples: Option<usize>,
     /// Loss target to train for, stricter than the users' own; urllc alone [default: 6e-6]
     #[arg(long, value_name = "PROBABILITY")]
     pub(crate) epsilon_d: Option<f64>,
-    /// How users see each other
-    #[arg(long, value_enum, default_value_t = AggregatorArg::Mean)]
-    pub(crate) aggregator: AggregatorArg,
+    /// How users (or links) see each other [default: mean; sum for d2d]
+    #[arg(long, value_enum)]
+    pub(crate) aggregator: Option<AggregatorArg>,
     /// Optimizer, schedule and batch: ours, or the paper's (table II); urllc alone [default: fast]
     #[arg(long, value_enum)]
     pub(crate) preset: Option<Preset>,
     /// Loss of the outer function's pre-training, for p-gnn; urllc alone [default: supervised]
     #[arg(long, value_enum)]
     pub(crate) pretraining: Option<Pretraining>,
-    /// How the power network shares out the budget; equal-bandwidth alone [default: softmax]
+    /// What makes powers of the outputs: softmax and sum-normalisation for equal-bandwidth [default:
+    /// softmax], the others for interference networks [default: ranked; priced for interference on d2d]
     #[arg(long, value_enum)]
     pub(crate) output: Option<OutputArg>,
     /// Seed of samples, initialization and order
@@ -206,7 +226,22 @@ pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) rate: RateArgs,
     #[command(flatten)]
+    pub(crate) links: LinkTrainArgs,
+    #[command(flatten)]
     pub(crate) system: SystemArgs,
+}
+
+impl TrainArgs {
+    /// Sizes and samples of users in a cell.
+    pub(crate) fn cells(&self) -> (Vec<usize>, usize) {
+        let sizes = if self.train_k.is_empty() { vec![10] } else { self.train_k.clone() };
+        (sizes, self.samples.unwrap_or(2000))
+    }
+
+    /// How users of a cell see each other.
+    pub(crate) fn users_aggregator(&self) -> Aggregator {
+        self.aggregator.map_or(Aggregator::Mean, Into::into)
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -215,6 +250,14 @@ pub(crate) enum OutputArg {
     Softmax,
     /// softplus(o) over its sum
     SumNormalisation,
+    /// The largest power times a sigmoid
+    Sigmoid,
+    /// On where the output is positive
+    Classifier,
+    /// Switched on in the order of the outputs, where the sum rate rises
+    Ranked,
+    /// A sigmoid, then a step to the powers that fit the prices of interference
+    Priced,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -278,24 +321,47 @@ pub(crate) struct EvaluateArgs {
     pub(crate) cells: CellsArgs,
 }
 
-/// Allocate power and bandwidth with a model, in the form of `solve`
+/// Allocate with a model, in the form of `solve`
 ///
-/// Input and output are those of `anyk solve`, so that the two can be compared. The cell's parameters
-/// are those of the model.
+/// Input and output are those of `anyk solve`, so that the two can be compared: users for a model of
+/// power and bandwidth, gain matrices for one of an interference network. The cell's parameters are
+/// those of the model.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  anyk sample --k 50 | anyk allocate model.safetensors --input -")]
+  anyk sample --k 50 | anyk allocate model.safetensors --input -
+  anyk sample --scenario d2d --k 50 | anyk allocate links.safetensors --input -")]
 pub(crate) struct AllocateArgs {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
-    /// File with the users, or - for standard input
+    /// File with the users or gains, or - for standard input
     #[arg(long, short, value_name = "FILE")]
     pub(crate) input: String,
     /// Print one JSON object for each cell instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+    /// Largest power P_max of each transmitter, interference networks alone [default: 1]
+    #[arg(long, value_name = "POWER", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) p_max: Option<f64>,
+    /// Noise power σ_0 at each receiver, interference networks alone [default: 1]
+    #[arg(long, value_name = "POWER", allow_negative_numbers = true, value_parser = positive)]
+    pub(crate) noise: Option<f64>,
+}
+
+impl AllocateArgs {
+    /// Refuses flags that mean nothing for users of a cell.
+    pub(crate) fn refuse_links(&self) -> Result<(), Failure> {
+        let flag = match (self.p_max, self.noise) {
+            (Some(_), _) => "--p-max",
+            (_, Some(_)) => "--noise",
+            _ => return Ok(()),
+        };
+        let model = &self.model;
+        Err(Failure::input(format!(
+            "{flag}: has no meaning for {model}, a model for users of a cell"
+        )))
+    }
 }
 
 /// Reproduce the paper's tables, figures and propositions, beside what it says itself
@@ -372,28 +438,39 @@ impl PaperTable {
     ];
 }
 
-/// Draw random users along the road, as input for `solve`
+/// Draw random users along the road, or random interference networks, as input for `solve`
 ///
 /// The same seed gives the same users, and realization i does not depend on how many are drawn.
+///
+/// With --scenario, the gains of K links in units of the noise at full power, g·P_max/σ_0, so that
+/// the defaults --p-max 1 and --noise 1 of `solve` fit. (On the d2d field P_max is 10 W and σ_0 is
+/// 6.3e-14 W.)
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   anyk sample --k 10 --seed 1 > users.json
   anyk sample --k 10 --count 5 --seed 1 | anyk solve --input -
-  anyk sample --k 3 --format csv")]
+  anyk sample --k 3 --format csv
+  anyk sample --scenario dense --k 10 --count 1000 --format npy --out gains.npy")]
 pub(crate) struct SampleArgs {
-    /// Users in each cell
+    /// Random gains of an interference network, instead of users
+    #[arg(long, value_enum)]
+    pub(crate) scenario: Option<ScenarioArg>,
+    /// Users in each cell, or links in each network
     #[arg(long, value_name = "K", value_parser = size)]
     pub(crate) k: usize,
-    /// Number of cells, one JSON object a line
+    /// Number of cells or networks, one JSON object a line
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) count: u64,
     /// Seed of the random numbers
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Format of the output; CSV holds one cell
+    /// Format of the output; CSV holds one cell, npy is for --scenario
     #[arg(long, value_enum, default_value_t = Format::Json)]
     pub(crate) format: Format,
+    /// File to write the gains to, instead of standard output
+    #[arg(long, value_name = "FILE", requires = "scenario")]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) system: SystemArgs,
 }
@@ -479,10 +556,12 @@ pub(crate) struct CellsArgs {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Json,
     Csv,
+    /// NumPy array, N×K×K, float64
+    Npy,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -545,6 +624,21 @@ pub(crate) struct SystemArgs {
 }
 
 impl SystemArgs {
+    /// All flags, and whether they are given.
+    pub(crate) fn flags(&self) -> Vec<(&'static str, bool)> {
+        let mut flags = vec![
+            ("--config", self.config.is_some()),
+            ("--max-power-dbm", self.max_power_dbm.is_some()),
+            ("--noise-density-dbm-hz", self.noise_density_dbm_hz.is_some()),
+            ("--min-distance-m", self.min_distance_m.is_some()),
+            ("--cell-radius-m", self.cell_radius_m.is_some()),
+            ("--path-loss-intercept-db", self.path_loss_intercept_db.is_some()),
+            ("--path-loss-slope-db", self.path_loss_slope_db.is_some()),
+        ];
+        flags.extend(self.urllc_flags());
+        flags
+    }
+
     /// The flags that only the URLLC problem has a use for, and whether they are given.
     pub(crate) fn urllc_flags(&self) -> [(&'static str, bool); 8] {
         [

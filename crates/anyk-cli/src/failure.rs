@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyk::evaluation::RunError;
 use anyk::exchange::InputError;
-use anyk::problem::ProblemError;
+use anyk::problem::{InterferenceError, ProblemError};
 use anyk::training::TrainError;
 use anyk::{ConfigError, problem::ServiceError};
 
@@ -93,6 +93,12 @@ impl From<TrainError> for Failure {
 
 impl From<ServiceError> for Failure {
     fn from(error: ServiceError) -> Self {
+        Self::input(error)
+    }
+}
+
+impl From<InterferenceError> for Failure {
+    fn from(error: InterferenceError) -> Self {
         Self::input(error)
     }
 }

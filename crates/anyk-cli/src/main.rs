@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod failure;
 mod input;
+mod link_args;
 mod output;
 mod progress;
 mod report;

@@ -5,32 +5,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use assert_cmd::Command;
 use serde_json::Value;
 
-fn anyk() -> Command {
-    let mut command = Command::cargo_bin("anyk").unwrap();
-    command.timeout(std::time::Duration::from_secs(120));
-    command
-}
-
-/// Standard output and error, and the exit code.
-struct Outcome {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
-fn run(args: &[&str], stdin: impl Into<Vec<u8>>) -> Outcome {
-    let output = anyk().args(args).write_stdin(stdin.into()).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    // A signal or a panic (101) is never an answer.
-    let code = output.status.code().unwrap_or(-1);
-    assert!((0..=3).contains(&code), "exit code {code}: {stderr}");
-    assert!(!stderr.contains("panicked"), "{stderr}");
-    Outcome { code, stdout, stderr }
-}
+mod common;
+use common::{anyk, run};
 
 fn solve_json(input: &str, flags: &[&str]) -> Value {
     let args = [&["solve", "--input", "-", "--json"], flags].concat();
@@ -369,6 +347,7 @@ fn bench_prints_the_promised_keys() {
         "allocate_us_k200",
         "allocate_us_k10000",
         "allocate_us_k1000000",
+        "wmmse_us_k100",
     ] {
         assert!(figures[key].as_f64().unwrap() > 0.0, "{key}");
     }

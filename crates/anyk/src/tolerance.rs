@@ -32,3 +32,7 @@ pub const BINARY: f64 = 1e-3;
 /// Largest gain of an interference network, in units of the noise at full power: the square of it, and
 /// a sum of many such squares, are still far from overflow.
 pub const LOUDEST: f64 = 1e100;
+
+/// Relative difference under which two sum rates count as the same: powers that WMMSE has not quite
+/// brought to 0 or `P_max` differ by more than rounding.
+pub const SUM_RATE: f64 = 1e-6;

@@ -12,8 +12,8 @@ use anyk::exchange::write_atomically;
 use anyk::network::BandwidthLaw;
 use anyk::paper::Entry;
 use anyk::policy::LearnedPolicy;
-use anyk::problem::{Allocation, Urllc};
-use anyk::solver::{BandwidthTable, Solution, UrllcSolver};
+use anyk::problem::{Allocation, Scenario, Urllc};
+use anyk::solver::{BandwidthTable, Solution, UrllcSolver, Wmmse};
 use anyk::training::{PretrainSettings, Recipe, Trainer};
 use anyk::{Config, System};
 use serde::Serialize;
@@ -49,9 +49,11 @@ struct Figures {
     allocate_us_k1000000: f64,
     /// Growth from 10,000 to 1,000,000 users; 100 would be linear.
     allocate_growth_k10000_to_k1000000: f64,
+    /// 100 iterations of WMMSE on a dense interference network of 100 links.
+    wmmse_us_k100: f64,
 }
 
-const STEPS: u64 = 13;
+const STEPS: u64 = 14;
 
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
     let system = Config::default().validate()?;
@@ -82,6 +84,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
             ("allocate, P-GNN, K = 10,000", figures.allocate_us_k10000, "µs"),
             ("allocate, P-GNN, K = 1,000,000", figures.allocate_us_k1000000, "µs"),
             ("growth, K = 10,000 to 1,000,000", figures.allocate_growth_k10000_to_k1000000, "×"),
+            ("WMMSE, K = 100, 100 iterations", figures.wmmse_us_k100, "µs"),
         ]
         .map(|(what, value, unit)| vec![what.to_owned(), format!("{value:.2}"), unit.to_owned()]);
         writeln!(out, "{}", output::table(&["one thread, median", "", ""], rows))?;
@@ -150,6 +153,10 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
     };
     let (allocate_us_k200, allocate_us_k10000) = (allocate_us(200)?, allocate_us(10_000)?);
     let allocate_us_k1000000 = allocate_us(1_000_000)?;
+    let network = Scenario::Dense.draw(1, 100, 0).map_err(Failure::input)?;
+    let mut wmmse = Wmmse::default();
+    let wmmse_us_k100 =
+        1e6 * median_seconds(progress, || wmmse.shares(black_box(&network)).iter().sum::<f64>());
     Ok(Figures {
         solve_us_k10,
         solve_us_k200,
@@ -166,6 +173,7 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
         allocate_us_k10000,
         allocate_us_k1000000,
         allocate_growth_k10000_to_k1000000: allocate_us_k1000000 / allocate_us_k10000,
+        wmmse_us_k100,
     })
 }
 

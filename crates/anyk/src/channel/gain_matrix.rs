@@ -67,6 +67,14 @@ impl GainMatrix {
         Self { size, gains }
     }
 
+    /// All gains times a factor that keeps them finite.
+    pub(crate) fn scaled(mut self, factor: f64) -> Self {
+        for gain in &mut self.gains {
+            *gain *= factor;
+        }
+        self
+    }
+
     /// Number of links `K`.
     pub fn size(&self) -> usize {
         self.size

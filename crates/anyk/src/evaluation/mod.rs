@@ -1,5 +1,6 @@
 //! Measurements over many realizations.
 
+mod binary_gap;
 mod closed_form;
 mod exponent;
 mod learned;
@@ -9,6 +10,7 @@ mod power_control;
 mod run;
 mod statistics;
 
+pub use binary_gap::{BinaryGap, binary_gap};
 pub use closed_form::{ClosedFormResult, evaluate_closed_form, train_closed_form};
 pub use exponent::Exponent;
 pub use learned::{SizeResult, TestSet};

@@ -1,5 +1,5 @@
-//! The files that go in and out: users as JSON or CSV, answers as JSON, models and checkpoints as
-//! safetensors.
+//! The files that go in and out: users as JSON or CSV, gains of interference networks as NumPy arrays
+//! or JSON, answers as JSON, models and checkpoints as safetensors.
 //!
 //! Input may be damaged or hostile: everything is checked here, and an error names the file, the
 //! user or line, the field, the value and what is accepted.
@@ -8,7 +8,11 @@ mod answer;
 mod checkpoint;
 mod closed_form;
 mod container;
+mod gains;
+mod gains_json;
+mod input_error;
 mod model;
+mod power_answer;
 mod power_model;
 mod users;
 
@@ -18,8 +22,11 @@ pub use closed_form::{
     RateAnswer, RateServed, RateUser, closed_form_from_bytes, closed_form_to_bytes,
 };
 pub use container::write_atomically;
+pub use gains::{gains_to_npy, read_gains};
+pub use input_error::InputError;
 pub use model::{Model, model_from_bytes, model_to_bytes};
+pub use power_answer::PowerAnswer;
 pub use power_model::{
     power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_from_bytes, power_to_bytes,
 };
-pub use users::{DISTANCE_EXPECTED, GAIN_EXPECTED, InputError, UserRecord, read_users};
+pub use users::{DISTANCE_EXPECTED, GAIN_EXPECTED, UserRecord, read_users};

@@ -1,13 +1,13 @@
 //! Users of a cell, read from JSON or CSV.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use thiserror::Error;
 
 use crate::config::System;
+use crate::exchange::InputError;
+use crate::exchange::input_error::{decode, shorten};
 use crate::problem::{ServiceClass, ServiceError};
 use crate::units::Decibel;
 
@@ -20,18 +20,6 @@ pub struct UserRecord {
     pub gain: f64,
     /// The user's own service class, or the system's.
     pub service: ServiceClass,
-}
-
-/// Why a file was refused.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{file}: {place}{message}")]
-pub struct InputError {
-    /// The file, as the caller named it.
-    pub file: String,
-    /// `"line 3: "`, `"user 2 (\"b\"): "` or empty.
-    pub place: String,
-    /// The field, the value, and what is accepted.
-    pub message: String,
 }
 
 /// What `distance_m` accepts, in words.
@@ -66,20 +54,9 @@ pub fn read_users(
     file: &str,
     system: &System,
 ) -> Result<Vec<Vec<UserRecord>>, InputError> {
-    let fail = |place: String, message: String| InputError {
-        file: file.to_owned(),
-        place: if place.is_empty() { place } else { format!("{place}: ") },
-        message,
-    };
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
-        fail(
-            format!("line {line}"),
-            format!("byte {} is not UTF-8, expected {FORMAT}", error.valid_up_to() + 1),
-        )
-    })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let reader = Reader { system, fail: &fail };
+    let fail = |place: String, message: String| InputError::new(file, &place, message);
+    let text = decode(bytes, file, FORMAT)?;
+    let reader = Reader { system, file, fail: &fail };
     match text.trim_start().chars().next() {
         None => Err(fail(String::new(), format!("the file is empty, expected {FORMAT}"))),
         Some('{' | '[') => reader.json(text),
@@ -98,6 +75,7 @@ struct Fields<'a> {
 
 struct Reader<'a> {
     system: &'a System,
+    file: &'a str,
     fail: &'a dyn Fn(String, String) -> InputError,
 }
 
@@ -131,7 +109,8 @@ impl Reader<'_> {
         let mut cells = Vec::new();
         let documents = serde_json::Deserializer::from_str(text).into_iter::<JsonCell<'_>>();
         for (index, document) in documents.enumerate() {
-            let cell = document.map_err(|error| self.json_error(text, &error))?;
+            let cell =
+                document.map_err(|error| InputError::json(self.file, text, &error, FORMAT))?;
             // With several cells in a file, a user's number alone does not say where it is.
             let prefix = if index == 0 { String::new() } else { format!("cell {}, ", index + 1) };
             let mut records = Cell::new(self, cell.users.len());
@@ -169,27 +148,6 @@ impl Reader<'_> {
         }
         let message = format!("id is {}, expected a string", shorten(raw));
         Err((self.fail)(place.to_owned(), message))
-    }
-
-    fn json_error(&self, text: &str, error: &serde_json::Error) -> InputError {
-        let mut message = error.to_string();
-        // The position is in the place already.
-        if let Some(end) = message.rfind(" at line ") {
-            message.truncate(end);
-        }
-        let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
-        let start = floor_char(line, error.column().saturating_sub(30));
-        let end = floor_char(line, error.column().saturating_add(10).min(line.len()));
-        let near = line.get(start..end).unwrap_or_default();
-        if !near.is_empty() {
-            let _ = write!(message, ", near `{near}`");
-        }
-        if near.contains("NaN") || near.contains("nan") || near.contains("Infinity") {
-            message.push_str(" (JSON has no NaN and no infinity; expected a finite number)");
-        } else {
-            let _ = write!(message, "; expected {FORMAT}");
-        }
-        (self.fail)(format!("line {}, column {}", error.line(), error.column()), message)
     }
 
     fn csv(&self, text: &str) -> Result<Vec<UserRecord>, InputError> {
@@ -364,19 +322,4 @@ impl<'a, 'b> Cell<'a, 'b> {
 
 fn quote(id: &str) -> String {
     shorten(&format!("{id:?}"))
-}
-
-/// At most 60 characters of a value that may be megabytes, without control characters.
-fn shorten(value: &str) -> String {
-    let shown = value.chars().take(60);
-    let mut short: String = shown.map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if value.chars().nth(60).is_some() {
-        short.push('…');
-    }
-    short
-}
-
-/// The largest character boundary not above `index`.
-fn floor_char(text: &str, index: usize) -> usize {
-    (0..=index.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
 }

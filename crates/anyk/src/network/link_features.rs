@@ -94,11 +94,19 @@ impl Features {
             features.resize(gains.len(), T::zero());
         }
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
         {
-            // SAFETY: the features were just detected.
-            #[allow(unsafe_code)]
-            return unsafe { fill_avx2(self, problem, graph) };
+            if std::arch::is_x86_feature_detected!("avx512f") {
+                // SAFETY: the feature was just detected.
+                #[allow(unsafe_code)]
+                return unsafe { fill_avx512(self, problem, graph) };
+            }
+            if std::arch::is_x86_feature_detected!("avx2")
+                && std::arch::is_x86_feature_detected!("fma")
+            {
+                // SAFETY: the features were just detected.
+                #[allow(unsafe_code)]
+                return unsafe { fill_avx2(self, problem, graph) };
+            }
         }
         fill(self, problem, graph);
     }

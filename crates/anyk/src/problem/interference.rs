@@ -92,14 +92,14 @@ impl Interference {
                 return Err(InterferenceError::Scale { name, value });
             }
         }
-        let size = gains.size();
-        let scale = max_power / noise;
-        let normalised: Vec<f64> = gains.as_slice().iter().map(|gain| gain * scale).collect();
-        if let Some(at) = normalised.iter().position(|gain| !(*gain <= tolerance::LOUDEST)) {
+        let (size, scale) = (gains.size(), max_power / noise);
+        // 0 times an infinite scale is no number, and refused as well.
+        let quiet = |gain: &f64| (0.0..=tolerance::LOUDEST).contains(&(gain * scale));
+        if let Some(at) = gains.as_slice().iter().position(|gain| !quiet(gain)) {
             let (row, column, value) = (at / size, at % size, gains.as_slice()[at]);
             return Err(InterferenceError::Loud { row, column, value });
         }
-        Ok(Self { gains: GainMatrix::from_sound(size, normalised), max_power, noise })
+        Ok(Self { gains: gains.scaled(scale), max_power, noise })
     }
 
     /// Number of links `K`.

@@ -13,6 +13,7 @@ mod sparse_interference;
 mod urllc;
 
 pub use equal_bandwidth::{CommonAllocation, EqualBandwidth};
+pub(crate) use interference::is_binary;
 pub use interference::{Interference, InterferenceError, PowerAssessment};
 pub use qos::{Margin, MarginCurvature, Qos};
 pub use qos_power::{QosPower, RateAssessment};

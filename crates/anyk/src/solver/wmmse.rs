@@ -18,6 +18,8 @@ pub enum PowerStatus {
     IterationLimit,
     /// A rule that does not iterate.
     Heuristic,
+    /// A learned policy.
+    Learned,
 }
 
 impl PowerStatus {
@@ -28,6 +30,7 @@ impl PowerStatus {
             Self::Converged => "converged",
             Self::IterationLimit => "iteration-limit",
             Self::Heuristic => "heuristic",
+            Self::Learned => "learned",
         }
     }
 }

@@ -154,9 +154,9 @@ fn iterate_lanes(kernel: &mut DenseKernel, measure: bool) -> f64 {
             *sum = c.mul_add(harm[2], d.mul_add(harm[3], first));
         }
         // The link's own term, which is not in the matrix.
-        for i in 0..ROWS {
+        for (i, harm) in harm.iter().enumerate() {
             let link = group * ROWS + i;
-            charge.as_flattened_mut()[link] += harm[i] * direct[link];
+            charge.as_flattened_mut()[link] += harm * direct[link];
         }
     }
     let powers = power.as_flattened_mut().iter_mut();

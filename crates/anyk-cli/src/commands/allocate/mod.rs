@@ -1,6 +1,7 @@
 //! `anyk allocate`: one file for each family of problems; the model says which.
 
 mod closed_form;
+mod power_control;
 mod urllc;
 
 use std::process::ExitCode;
@@ -13,7 +14,14 @@ use crate::input;
 
 pub(crate) fn run(args: &AllocateArgs) -> Result<ExitCode, Failure> {
     match input::model(&args.model)? {
-        Model::Urllc(policy) => urllc::run(args, &policy),
-        Model::ClosedForm(policy) => closed_form::run(args, &policy),
+        Model::Urllc(policy) => {
+            args.refuse_links()?;
+            urllc::run(args, &policy)
+        }
+        Model::ClosedForm(policy) => {
+            args.refuse_links()?;
+            closed_form::run(args, &policy)
+        }
+        Model::Power(policy) => power_control::run(args, &policy),
     }
 }

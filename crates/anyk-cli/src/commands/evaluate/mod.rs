@@ -1,6 +1,7 @@
 //! `anyk evaluate`: one file for each family of problems; the model says which.
 
 mod closed_form;
+mod power_control;
 mod urllc;
 
 use std::process::ExitCode;
@@ -15,5 +16,6 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<ExitCode, Failure> {
     match input::model(&args.model)? {
         Model::Urllc(policy) => urllc::run(args, &policy),
         Model::ClosedForm(policy) => closed_form::run(args, &policy),
+        Model::Power(policy) => power_control::run(args, &policy),
     }
 }

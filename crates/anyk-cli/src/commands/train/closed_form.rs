@@ -72,6 +72,7 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
 }
 
 fn settings(args: &TrainArgs) -> Result<ClosedFormSettings, Failure> {
+    args.problem.refuse(&args.links.flags())?;
     args.problem.refuse(&[
         ("--epsilon-d", args.epsilon_d.is_some()),
         ("--preset", args.preset.is_some()),
@@ -83,9 +84,8 @@ fn settings(args: &TrainArgs) -> Result<ClosedFormSettings, Failure> {
         args.problem.refuse(&[("--output", args.output.is_some())])?;
     }
     let mut settings = ClosedFormSettings::new(problem, args.seed);
-    settings.train_k.clone_from(&args.train_k);
-    settings.samples = args.samples;
-    settings.aggregator = args.aggregator.into();
+    (settings.train_k, settings.samples) = args.cells();
+    settings.aggregator = args.users_aggregator();
     if let Some(method) = args.method {
         settings.method = match method {
             MethodArg::PGnn => Method::PGnn,
@@ -97,6 +97,10 @@ fn settings(args: &TrainArgs) -> Result<ClosedFormSettings, Failure> {
         settings.output = match output {
             OutputArg::Softmax => Output::Softmax,
             OutputArg::SumNormalisation => Output::SumNormalisation,
+            _ => {
+                let message = "--output: expected softmax or sum-normalisation for this problem";
+                return Err(Failure::input(message));
+            }
         };
     }
     Ok(settings)

@@ -1,6 +1,8 @@
 //! `anyk train`: one file for each family of problems.
 
+mod checkpoint;
 mod closed_form;
+mod power_control;
 mod urllc;
 
 use std::path::Path;
@@ -15,6 +17,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     match args.problem {
         ProblemArg::Urllc => urllc::run(args),
         ProblemArg::QosPower | ProblemArg::EqualBandwidth => closed_form::run(args),
+        ProblemArg::Interference | ProblemArg::LinkScheduling => power_control::run(args),
     }
 }
 

@@ -1,16 +1,12 @@
 //! Training for URLLC: the paper's Algorithm 1.
 
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyk::System;
 use anyk::evaluation::{finish, law_for};
-use anyk::exchange::{
-    checkpoint_from_bytes, checkpoint_to_bytes, model_to_bytes, write_atomically,
-};
+use anyk::exchange::{checkpoint_from_bytes, checkpoint_to_bytes, model_to_bytes};
 use anyk::network::BandwidthLaw;
 use anyk::training::{
     Method, PretrainLoss, PretrainSettings, Recipe, RelativeError, TrainSettings, Trainer,
@@ -19,13 +15,12 @@ use anyk::training::{
 use serde::Serialize;
 
 use crate::args::{MethodArg, Preset, Pretraining, TrainArgs};
+use crate::commands::train::checkpoint::{self, Checkpoint};
 use crate::commands::train::save;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
 
-/// Between two checkpoints, as long as nothing else is due.
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
 /// Steps between looks at the clock.
 const STEPS_AT_ONCE: u64 = 1000;
 
@@ -45,6 +40,7 @@ struct Report<'a> {
 pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     args.problem.refuse(&args.rate.flags())?;
     args.problem.refuse(&[("--output", args.output.is_some())])?;
+    args.problem.refuse(&args.links.flags())?;
     let system = args.system.system()?;
     let settings = settings(args);
     settings.validate()?;
@@ -57,7 +53,9 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     };
     let checkpoint = Checkpoint::beside(&args.out);
     let started = Instant::now();
-    let saved = checkpoint.load(&settings, &pretraining);
+    let pretrained = (settings.method == Method::PGnn).then_some(&pretraining);
+    let saved = checkpoint
+        .load(|bytes| checkpoint_from_bytes(bytes, &settings, pretrained), |saved| saved.1.step);
     let resumed_at_step = saved.as_ref().map_or(0, |saved| saved.1.step);
     let (law, state) = match saved {
         Some((law, state)) => (law, Some(state)),
@@ -73,7 +71,7 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     if let Some(state) = state
         && !trainer.resume(state)
     {
-        eprintln!("{}: does not fit this training; starting over", checkpoint.path.display());
+        checkpoint.unfit();
     }
     let started = Instant::now();
     advance(&mut trainer, &pretraining, law.as_ref(), &checkpoint)?;
@@ -111,17 +109,18 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
 
 fn settings(args: &TrainArgs) -> TrainSettings {
     let method = args.method.unwrap_or(MethodArg::PGnn);
-    let largest = args.train_k.iter().copied().max().unwrap_or(1);
+    let (train_k, samples) = args.cells();
+    let largest = train_k.iter().copied().max().unwrap_or(1);
     TrainSettings {
         method: match method {
             MethodArg::PGnn => Method::PGnn,
             MethodArg::MGnn => Method::MGnn,
             MethodArg::Fnn => Method::Fnn,
         },
-        train_k: args.train_k.clone(),
-        samples: args.samples,
+        train_k,
+        samples,
         epsilon_d: args.epsilon_d.unwrap_or(6e-6),
-        aggregator: args.aggregator.into(),
+        aggregator: args.users_aggregator(),
         hidden: if matches!(method, MethodArg::Fnn) { vec![300] } else { vec![4] },
         recipe: match args.preset.unwrap_or(Preset::Fast) {
             Preset::Fast => match method {
@@ -155,8 +154,9 @@ fn advance(
             eprintln!("the loss diverged; starting over from initialization {}", attempt + 1);
         }
         progress.step();
-        if saved.elapsed() > CHECKPOINT_EVERY {
-            checkpoint.save(trainer, pretraining, law)?;
+        if saved.elapsed() > checkpoint::EVERY {
+            let law = law.map(|law| (pretraining, law));
+            checkpoint.save(checkpoint_to_bytes(trainer.settings(), law, trainer.state()))?;
             saved = Instant::now();
         }
     }
@@ -192,55 +192,4 @@ fn print(out: &mut impl Write, report: &Report<'_>, system: &System) -> Result<(
         report.gap_percent
     )?;
     Ok(())
-}
-
-/// The file beside the model that holds an unfinished training.
-struct Checkpoint {
-    path: PathBuf,
-}
-
-impl Checkpoint {
-    fn beside(model: &Path) -> Self {
-        let mut name = model.file_name().unwrap_or_default().to_owned();
-        name.push(".checkpoint");
-        Self { path: model.with_file_name(name) }
-    }
-
-    fn load(
-        &self,
-        settings: &TrainSettings,
-        pretraining: &PretrainSettings,
-    ) -> Option<(Option<BandwidthLaw>, anyk::training::TrainState)> {
-        let bytes = fs::read(&self.path).ok()?;
-        let pretraining = (settings.method == Method::PGnn).then_some(pretraining);
-        match checkpoint_from_bytes(&bytes, settings, pretraining) {
-            Ok(found) => {
-                eprintln!("{}: continuing at step {}", self.path.display(), found.1.step);
-                Some(found)
-            }
-            Err(error) => {
-                eprintln!("{}: not used: {error}", self.path.display());
-                None
-            }
-        }
-    }
-
-    fn save(
-        &self,
-        trainer: &Trainer,
-        pretraining: &PretrainSettings,
-        law: Option<&BandwidthLaw>,
-    ) -> Result<(), Failure> {
-        let law = law.map(|law| (pretraining, law));
-        let bytes = checkpoint_to_bytes(trainer.settings(), law, trainer.state())
-            .map_err(Failure::input)?;
-        write_atomically(&self.path, &bytes).map_err(|error| {
-            Failure::input(format!("{}: cannot write: {error}", self.path.display()))
-        })
-    }
-
-    /// The model is there; the checkpoint has done its work. One that stays behind does no harm.
-    fn remove(&self) {
-        let _ = fs::remove_file(&self.path);
-    }
 }

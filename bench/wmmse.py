@@ -1,0 +1,78 @@
+"""WMMSE on interference networks beside NumPy, in one run.
+
+Run by `cargo xtask compare wmmse`. 100 dense networks of K = 100 links, 100 iterations from full power,
+float64, one thread. NumPy takes all networks as one batch: the two sums of an iteration are batched
+matrix products, everything else is elementwise on arrays of 100 × 100.
+
+The powers of both must agree to 1e-8, or the comparison is void.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np
+
+ANYK = sys.argv[1]
+N, K, ITERATIONS = 100, 100, 100
+
+
+def wmmse(gains, direct, root):
+    """Powers of a batch: gains (N, K, K), its diagonal, and the root of that."""
+    v = np.ones_like(direct)
+    for _ in range(ITERATIONS):
+        p = v * v
+        total = (gains @ p[:, :, None])[:, :, 0] + 1
+        u = root * v / total
+        w = total / (total - direct * p)
+        wu = w * u
+        v = np.minimum(wu * root / ((wu * u)[:, None, :] @ gains)[:, 0], 1)
+    return v * v
+
+
+def median_us(call, seconds):
+    call()
+    times, started = [], time.perf_counter()
+    while len(times) < 3 or time.perf_counter() - started < seconds:
+        before = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - before)
+    return 1e6 * sorted(times)[len(times) // 2]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "gains.npy")
+        sample = ["--scenario", "dense", "--k", str(K), "--count", str(N), "--seed", "1"]
+        subprocess.run([ANYK, "sample", *sample, "--format", "npy", "--out", path], check=True)
+        solve = ["--problem", "interference", "--iterations", str(ITERATIONS), "--input", path, "--json"]
+        answer = json.loads(subprocess.run([ANYK, "solve", *solve], capture_output=True, check=True).stdout)
+        gains = np.load(path)
+    figures = json.loads(subprocess.run([ANYK, "bench", "--json"], capture_output=True, check=True).stdout)
+
+    direct = np.ascontiguousarray(np.diagonal(gains, axis1=1, axis2=2))
+    root = np.sqrt(direct)
+    ours = np.array([instance["power"] for instance in answer["instances"]])
+    off = np.abs(wmmse(gains, direct, root) - ours).max()
+    if not off <= 1e-8:
+        sys.exit(f"numpy: a power is off by {off:.1e}: the comparison is void")
+    result = {"k": K, "iterations": ITERATIONS, "anyk_us": figures["wmmse_us_k100"]}
+    result["numpy_us"] = median_us(lambda: wmmse(gains, direct, root), 3) / N
+    result["numpy_over_anyk"] = result["numpy_us"] / result["anyk_us"]
+    result["numpy_disagreement"] = off
+    if "--json" in sys.argv:
+        print(json.dumps(result))
+        return
+    print(f"WMMSE, K = {K}, {ITERATIONS} iterations, one thread; numpy in batches of {N}")
+    print(f"{'':10}{'µs':>12}{'times anyk':>14}{'disagreement':>16}")
+    print(f"{'anyk':10}{result['anyk_us']:12.1f}{1:14.1f}")
+    print(f"{'numpy':10}{result['numpy_us']:12.1f}{result['numpy_over_anyk']:14.1f}{off:16.1e}")
+
+
+main()

@@ -1,0 +1,27 @@
+//! Running the real binary.
+
+use assert_cmd::Command;
+
+pub(crate) fn anyk() -> Command {
+    let mut command = Command::cargo_bin("anyk").unwrap();
+    command.timeout(std::time::Duration::from_secs(120));
+    command
+}
+
+/// Standard output and error, and the exit code.
+pub(crate) struct Outcome {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+pub(crate) fn run(args: &[&str], stdin: impl Into<Vec<u8>>) -> Outcome {
+    let output = anyk().args(args).write_stdin(stdin.into()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    // A signal or a panic (101) is never an answer.
+    let code = output.status.code().unwrap_or(-1);
+    assert!((0..=3).contains(&code), "exit code {code}: {stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    Outcome { code, stdout, stderr }
+}

@@ -1,0 +1,243 @@
+//! Gain matrices as JSON.
+//!
+//! Numbers go straight into one list for each matrix, and its shape is checked row by row: a hostile
+//! file cannot make more of itself in memory than the gains it holds.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::channel::{GainError, GainMatrix};
+use crate::exchange::InputError;
+
+/// The matrices of all documents in a text, one after the other.
+pub(super) fn read(text: &str, file: &str, format: &str) -> Result<Vec<GainMatrix>, InputError> {
+    let mut gains = Vec::new();
+    for document in serde_json::Deserializer::from_str(text).into_iter::<Document>() {
+        let document = document.map_err(|error| InputError::json(file, text, &error, format))?;
+        if let Some(message) = document.failure {
+            let place = format!("instance {}", gains.len() + document.gains.len());
+            return Err(InputError::new(file, &place, message));
+        }
+        gains.extend(document.gains);
+    }
+    Ok(gains)
+}
+
+/// One matrix, a list of them, or an object with either as `gains`.
+#[derive(Default)]
+struct Document {
+    /// Matrices that are complete.
+    gains: Vec<GainMatrix>,
+    /// What is wrong with the next one. The rest of the document is then passed over.
+    failure: Option<String>,
+    /// Of the matrix that is being read: gains, rows, and the length of the first row.
+    current: Vec<f64>,
+    rows: usize,
+    width: usize,
+}
+
+impl<'de> serde::Deserialize<'de> for Document {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut document = Self::default();
+        deserializer.deserialize_any(Top(&mut document))?;
+        Ok(document)
+    }
+}
+
+impl Document {
+    fn fail(&mut self, message: String) {
+        self.failure.get_or_insert(message);
+        self.current = Vec::new();
+    }
+
+    fn number(&mut self, value: f64) {
+        if self.failure.is_none() {
+            self.current.push(value);
+        }
+    }
+
+    fn end_row(&mut self, length: usize) {
+        if self.rows == 0 {
+            self.width = length;
+        }
+        let (row, width) = (self.rows, self.width);
+        self.rows += 1;
+        if width == 0 {
+            self.fail(GainError::Empty.to_string());
+        } else if length != width {
+            self.fail(format!("row {row} has {length} gains, expected {width} as in row 0"));
+        } else if row >= width {
+            // Said at once, since more may follow without end.
+            self.fail(format!("there are more rows than the {width} columns, expected as many"));
+        }
+    }
+
+    fn end_matrix(&mut self) {
+        let (rows, width) = (self.rows, self.width);
+        if self.failure.is_none() && rows != width {
+            self.fail(format!("{rows} rows of {width} gains, expected as many rows as columns"));
+        }
+        if self.failure.is_none() {
+            match GainMatrix::new(rows, std::mem::take(&mut self.current)) {
+                Ok(matrix) => self.gains.push(matrix),
+                Err(error) => self.fail(error.to_string()),
+            }
+        }
+        (self.rows, self.width) = (0, 0);
+    }
+}
+
+/// A document: an object or its array.
+struct Top<'a>(&'a mut Document);
+
+impl<'de> Visitor<'de> for Top<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a matrix of gains")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut seen = false;
+        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            if key != "gains" {
+                return Err(A::Error::unknown_field(&key, &["gains"]));
+            }
+            if std::mem::replace(&mut seen, true) {
+                return Err(A::Error::duplicate_field("gains"));
+            }
+            map.next_value_seed(Array(self.0))?;
+        }
+        if seen { Ok(()) } else { Err(A::Error::missing_field("gains")) }
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {
+        Array(self.0).visit_seq(seq)
+    }
+}
+
+/// A matrix, or a list of matrices.
+struct Array<'a>(&'a mut Document);
+
+impl<'de> DeserializeSeed<'de> for Array<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Array<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a matrix of gains, or a list of matrices")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let mut kind = None;
+        while let Some(part) = seq.next_element_seed(Part(self.0))? {
+            match (part, *kind.get_or_insert(part)) {
+                (Kind::Row, Kind::Row) | (Kind::Matrix, Kind::Matrix) => {}
+                _ => return Err(A::Error::custom("a row of gains and a matrix in one list")),
+            }
+        }
+        match kind {
+            None => self.0.fail("there is no instance, expected at least one".to_owned()),
+            Some(Kind::Row) => self.0.end_matrix(),
+            Some(Kind::Matrix) => {}
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Row,
+    Matrix,
+}
+
+/// A row of a matrix, or a matrix of a list.
+struct Part<'a>(&'a mut Document);
+
+impl<'de> DeserializeSeed<'de> for Part<'_> {
+    type Value = Kind;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Kind, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Part<'_> {
+    type Value = Kind;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a row of gains, or a matrix")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Kind, A::Error> {
+        let mut length = 0;
+        let mut kind = None;
+        while let Some(item) = seq.next_element_seed(Item(self.0))? {
+            // A number belongs to this row; a list was a row of this matrix.
+            match (item, *kind.get_or_insert(item)) {
+                (Kind::Row, Kind::Row) => length += 1,
+                (Kind::Matrix, Kind::Matrix) => {}
+                _ => return Err(A::Error::custom("a gain and a row of gains in one list")),
+            }
+        }
+        let kind = kind.unwrap_or(Kind::Row);
+        match kind {
+            Kind::Row => self.0.end_row(length),
+            Kind::Matrix => self.0.end_matrix(),
+        }
+        Ok(kind)
+    }
+}
+
+/// A gain, or a row of a matrix in a list: what its parent is.
+struct Item<'a>(&'a mut Document);
+
+impl<'de> DeserializeSeed<'de> for Item<'_> {
+    type Value = Kind;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Kind, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Item<'_> {
+    type Value = Kind;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a gain, or a row of gains")
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Kind, E> {
+        self.0.number(value);
+        Ok(Kind::Row)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Kind, E> {
+        self.visit_f64(value as f64)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Kind, E> {
+        self.visit_f64(value as f64)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Kind, A::Error> {
+        let mut length = 0;
+        while self.0.failure.is_none() {
+            let Some(value) = seq.next_element()? else {
+                break;
+            };
+            self.0.number(value);
+            length += 1;
+        }
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        self.0.end_row(length);
+        Ok(Kind::Matrix)
+    }
+}

@@ -1,0 +1,77 @@
+//! Why a file was refused, and what all readers of text need to say it.
+
+use std::fmt::Write as _;
+
+use thiserror::Error;
+
+/// Why a file was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{file}: {place}{message}")]
+pub struct InputError {
+    /// The file, as the caller named it.
+    pub file: String,
+    /// `"line 3: "`, `"user 2 (\"b\"): "`, `"instance 4: "` or empty.
+    pub place: String,
+    /// The field, the value, and what is accepted.
+    pub message: String,
+}
+
+impl InputError {
+    /// With the place without its colon; empty where the whole file is meant.
+    pub(crate) fn new(file: &str, place: &str, message: String) -> Self {
+        let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+        Self { file: file.to_owned(), place, message }
+    }
+
+    /// JSON that could not be read, with what stands around the place.
+    pub(crate) fn json(file: &str, text: &str, error: &serde_json::Error, format: &str) -> Self {
+        let mut message = error.to_string();
+        // The position is in the place already.
+        if let Some(end) = message.rfind(" at line ") {
+            message.truncate(end);
+        }
+        // It may quote a string of megabytes.
+        if let Some((end, _)) = message.char_indices().nth(200) {
+            message.truncate(end);
+            message.push('…');
+        }
+        let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+        let start = floor_char(line, error.column().saturating_sub(30));
+        let end = floor_char(line, error.column().saturating_add(10).min(line.len()));
+        let near = line.get(start..end).unwrap_or_default();
+        if !near.is_empty() {
+            let _ = write!(message, ", near `{near}`");
+        }
+        if near.contains("NaN") || near.contains("nan") || near.contains("Infinity") {
+            message.push_str(" (JSON has no NaN and no infinity; expected a finite number)");
+        } else {
+            let _ = write!(message, "; expected {format}");
+        }
+        Self::new(file, &format!("line {}, column {}", error.line(), error.column()), message)
+    }
+}
+
+/// The text of a file, without a byte-order mark.
+pub(crate) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'a str, InputError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
+        let message = format!("byte {} is not UTF-8, expected {format}", error.valid_up_to() + 1);
+        InputError::new(file, &format!("line {line}"), message)
+    })?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+/// At most 60 characters of a value that may be megabytes, without control characters.
+pub(crate) fn shorten(value: &str) -> String {
+    let shown = value.chars().take(60);
+    let mut short: String = shown.map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if value.chars().nth(60).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// The largest character boundary not above `index`.
+fn floor_char(text: &str, index: usize) -> usize {
+    (0..=index.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
+}
