@@ -419,10 +419,12 @@ pub(crate) enum PaperTable {
     Fig2c,
     /// Propositions 1 to 4 on policies and random networks, and the asymptotic forms
     Propositions,
+    /// Power control and link scheduling, learned at one size (section III-B)
+    PowerControl,
 }
 
 impl PaperTable {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Table1,
         Self::Table2,
         Self::Table3,
@@ -435,6 +437,7 @@ impl PaperTable {
         Self::Fig2b,
         Self::Fig2c,
         Self::Propositions,
+        Self::PowerControl,
     ];
 }
 

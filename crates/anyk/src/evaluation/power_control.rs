@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::evaluation::Mean;
 use crate::policy::{ModelError, PowerModelRecord, PowerOutput, PowerPolicy};
 use crate::problem::{InterferenceError, Scenario, SparseInterference};
-use crate::solver::{MOST_LINKS, Wmmse, binary_optimum, fplinq, greedy};
+use crate::solver::{MOST_LINKS, Wmmse, binary_optimum, greedy, scheduled};
 use crate::training::PowerTrainer;
 
 /// Sum rates at one size. Percentages are of the mean sum rate of WMMSE (100 iterations from full power).
@@ -74,7 +74,9 @@ pub fn power_over_sizes(
                         let mean = |shares: &[f64]| shares.iter().sum::<f64>() / size as f64;
                         let shares = wmmse.shares(&problem);
                         let mut row = vec![problem.sum_rate_bits(shares), mean(shares)];
-                        row.push(fplinq(&problem, 100).sum_rate_bits);
+                        // FPLinQ's relaxed powers are those of WMMSE.
+                        let schedule: Vec<f64> = shares.iter().copied().map(scheduled).collect();
+                        row.push(problem.sum_rate_bits(&schedule));
                         row.push(greedy(&problem, 0).sum_rate_bits);
                         row.push(greedy(&problem, PASSES).sum_rate_bits);
                         let exact = if size <= MOST_LINKS {

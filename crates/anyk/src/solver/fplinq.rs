@@ -21,10 +21,15 @@ pub fn fplinq(problem: &Interference, iterations: usize) -> PowerSolution {
     let settings = WmmseSettings { iterations, ..WmmseSettings::default() };
     let mut solution = Wmmse::new(settings).solve(problem);
     for share in &mut solution.shares {
-        *share = if *share > 0.25 { 1.0 } else { 0.0 };
+        *share = scheduled(*share);
     }
     solution.sum_rate_bits = problem.sum_rate_bits(&solution.shares);
     solution
+}
+
+/// 1 for a relaxed share that is scheduled, 0 for others.
+pub(crate) fn scheduled(share: f64) -> f64 {
+    if share > 0.25 { 1.0 } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub use closed_form::{
 };
 pub use dual::{Infeasibility, Solution, Status, UrllcSolver};
 pub use fplinq::fplinq;
+pub(crate) use fplinq::scheduled;
 pub use greedy::greedy;
 pub use required_bandwidth::{BandwidthPoint, RequiredBandwidth, TooWeak};
 pub use sparse_wmmse::SparseWmmse;

@@ -1,6 +1,7 @@
 //! WMMSE and FPLinQ on a sparse network: what they cost where far paths are taken together.
 
 use crate::problem::SparseInterference;
+use crate::solver::fplinq::scheduled;
 use crate::solver::sparse_kernel::SparseKernel;
 
 /// WMMSE from full power on a [`SparseInterference`]; buffers are kept from one network to the next.
@@ -30,8 +31,7 @@ impl SparseWmmse {
     pub fn schedule(&mut self, problem: &SparseInterference) -> &[f64] {
         self.shares(problem);
         self.schedule.clear();
-        let on = |share: &f64| if *share > 0.25 { 1.0 } else { 0.0 };
-        self.schedule.extend(self.kernel.shares().iter().map(on));
+        self.schedule.extend(self.kernel.shares().iter().copied().map(scheduled));
         &self.schedule
     }
 }

@@ -3,6 +3,7 @@
 mod closed_forms;
 mod figures;
 mod interference;
+mod power_control;
 mod propositions;
 mod tables;
 
@@ -58,6 +59,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
             PaperTable::Fig2b => vec![interference::fig2b(&lab)?],
             PaperTable::Fig2c => figures::fig2c(),
             PaperTable::Propositions => propositions::tables(&lab)?,
+            PaperTable::PowerControl => power_control::tables(&lab, args)?,
         };
         for table in &made {
             report::write_table(&args.out, table).map_err(|error| cannot(&args.out, error))?;
