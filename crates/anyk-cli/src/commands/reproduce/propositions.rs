@@ -202,8 +202,9 @@ fn spread(laws: &[SizeLaw], made: &str) -> Table {
         "Propositions 2 and 4: spread of a network's output over the others",
         format!(
             "For given x_k the mean-GNN's output becomes a function of x_k and K (proposition 2), with a spread \
-             like K^(−1/2); that sum and max do so too (proposition 4, first sentence) is \
-             not seen: under the sum the spread grows as fast as the output itself, under the max it stays for exponential x ({made})."
+             like K^(−1/2); that sum and max do so too (proposition 4, first sentence) is not seen: under the \
+             sum of Gaussian x the spread grows as fast as the output moves, under the max of exponential x it \
+             stays ({made})."
         ),
         ["Standard deviation of the output over the others, given x_k", "spread of the output"],
     )
