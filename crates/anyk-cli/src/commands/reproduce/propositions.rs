@@ -216,9 +216,12 @@ fn movement(laws: &[SizeLaw], made: &str) -> Table {
         "proposition3",
         "Propositions 3 and 4: how far a network's mean output moves from K to 2K users",
         format!(
-            "The mean-GNN's output settles like 1/K (proposition 3), those of sum and max keep moving \
-             (proposition 4), but proposition 4 needs more than it says: with bounded x the max settles like \
-             1/K as well, and a sum into a saturating output does so even faster ({made})."
+            "The mean-GNN's output settles (proposition 3), with the exponents {} (leaky ReLU) and {} (tanh) over \
+             these sizes, where −1 is expected in the limit; those of sum and max keep moving (proposition 4), \
+             but proposition 4 needs more than it says: with bounded x the max settles like 1/K as well, and a \
+             sum into a saturating output even faster ({made}).",
+            exponent_cell(laws[0].movement_exponent),
+            exponent_cell(laws[1].movement_exponent),
         ),
         ["Movement of the mean output from K to 2K users, given x_k", "movement of the output"],
     )
