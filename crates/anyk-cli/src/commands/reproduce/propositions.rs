@@ -202,8 +202,9 @@ fn spread(laws: &[SizeLaw], made: &str) -> Table {
         "Propositions 2 and 4: spread of a network's output over the others",
         format!(
             "For given x_k the mean-GNN's output becomes a function of x_k and K (proposition 2), with a spread \
-             like K^(−1/2); that sum and max do so too (proposition 4, first sentence) is \
-             not seen: under the sum the spread grows as fast as the output itself, under the max it stays for exponential x ({made})."
+             like K^(−1/2); that sum and max do so too (proposition 4, first sentence) is not seen: under the \
+             sum of Gaussian x the spread grows as fast as the output moves, under the max of exponential x it \
+             stays ({made})."
         ),
         ["Standard deviation of the output over the others, given x_k", "spread of the output"],
     )
@@ -215,9 +216,12 @@ fn movement(laws: &[SizeLaw], made: &str) -> Table {
         "proposition3",
         "Propositions 3 and 4: how far a network's mean output moves from K to 2K users",
         format!(
-            "The mean-GNN's output settles like 1/K (proposition 3), those of sum and max keep moving \
-             (proposition 4), but proposition 4 needs more than it says: with bounded x the max settles like \
-             1/K as well, and a sum into a saturating output does so even faster ({made})."
+            "The mean-GNN's output settles (proposition 3), with the exponents {} (leaky ReLU) and {} (tanh) over \
+             these sizes, where −1 is expected in the limit; those of sum and max keep moving (proposition 4), \
+             but proposition 4 needs more than it says: with bounded x the max settles like 1/K as well, and a \
+             sum into a saturating output even faster ({made}).",
+            exponent_cell(laws[0].movement_exponent),
+            exponent_cell(laws[1].movement_exponent),
         ),
         ["Movement of the mean output from K to 2K users, given x_k", "movement of the output"],
     )
