@@ -27,7 +27,7 @@ impl SparseWmmse {
         self.kernel.shares()
     }
 
-    /// The schedule of FPLinQ (see [`fplinq`](crate::solver::fplinq)).
+    /// The schedule of FPLinQ (see [`fplinq`](fn@crate::solver::fplinq)).
     pub fn schedule(&mut self, problem: &SparseInterference) -> &[f64] {
         self.shares(problem);
         self.schedule.clear();
