@@ -6,15 +6,15 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyk::channel::sample_distances_m;
-use anyk::evaluation::{finish, law_for};
+use anyk::channel::{D2dField, sample_distances_m};
+use anyk::evaluation::{finish, finish_power, law_for};
 use anyk::exchange::write_atomically;
 use anyk::network::BandwidthLaw;
 use anyk::paper::Entry;
-use anyk::policy::LearnedPolicy;
-use anyk::problem::{Allocation, Scenario, Urllc};
-use anyk::solver::{BandwidthTable, Solution, UrllcSolver, Wmmse};
-use anyk::training::{PretrainSettings, Recipe, Trainer};
+use anyk::policy::{LearnedPolicy, PowerOutput, PowerPolicy};
+use anyk::problem::{Allocation, Scenario, SparseInterference, Urllc};
+use anyk::solver::{BandwidthTable, Solution, SparseWmmse, UrllcSolver, Wmmse};
+use anyk::training::{PowerTrainSettings, PowerTrainer, PretrainSettings, Recipe, Trainer};
 use anyk::{Config, System};
 use serde::Serialize;
 
@@ -51,9 +51,19 @@ struct Figures {
     allocate_growth_k10000_to_k1000000: f64,
     /// 100 iterations of WMMSE on a dense interference network of 100 links.
     wmmse_us_k100: f64,
+    /// On a field of 1,000 device-to-device pairs, its paths over 300 m summed up beforehand: WMMSE
+    /// and FPLinQ with 100 iterations, and a learned policy, gains to powers.
+    wmmse_sparse_us_k1000: f64,
+    fplinq_sparse_us_k1000: f64,
+    control_us_k1000: f64,
+    /// How many times faster the policy is than the faster of the two.
+    control_speedup_k1000: f64,
+    /// The same with all paths: WMMSE on the matrix, and the policy with the summing up.
+    wmmse_dense_us_k1000: f64,
+    control_dense_us_k1000: f64,
 }
 
-const STEPS: u64 = 14;
+const STEPS: u64 = 19;
 
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
     let system = Config::default().validate()?;
@@ -85,6 +95,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
             ("allocate, P-GNN, K = 1,000,000", figures.allocate_us_k1000000, "µs"),
             ("growth, K = 10,000 to 1,000,000", figures.allocate_growth_k10000_to_k1000000, "×"),
             ("WMMSE, K = 100, 100 iterations", figures.wmmse_us_k100, "µs"),
+            ("WMMSE, sparse field, K = 1,000", figures.wmmse_sparse_us_k1000, "µs"),
+            ("FPLinQ, sparse field, K = 1,000", figures.fplinq_sparse_us_k1000, "µs"),
+            ("learned powers, sparse field, K = 1,000", figures.control_us_k1000, "µs"),
+            ("learned powers, times faster", figures.control_speedup_k1000, "×"),
+            ("WMMSE, all paths, K = 1,000", figures.wmmse_dense_us_k1000, "µs"),
+            ("learned powers, all paths, K = 1,000", figures.control_dense_us_k1000, "µs"),
         ]
         .map(|(what, value, unit)| vec![what.to_owned(), format!("{value:.2}"), unit.to_owned()]);
         writeln!(out, "{}", output::table(&["one thread, median", "", ""], rows))?;
@@ -157,6 +173,25 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
     let mut wmmse = Wmmse::default();
     let wmmse_us_k100 =
         1e6 * median_seconds(progress, || wmmse.shares(black_box(&network)).iter().sum::<f64>());
+    let scenario = Scenario::D2d(D2dField::default());
+    let field = scenario.draw(1, 1000, 0)?;
+    let sparse = SparseInterference::new(&field, scenario.threshold());
+    let mut baseline = SparseWmmse::new(100);
+    let wmmse_sparse_us_k1000 =
+        1e6 * median_seconds(progress, || baseline.shares(black_box(&sparse)).len());
+    let fplinq_sparse_us_k1000 =
+        1e6 * median_seconds(progress, || baseline.schedule(black_box(&sparse)).len());
+    let wmmse_dense_us_k1000 =
+        1e6 * median_seconds(progress, || wmmse.shares(black_box(&field)).len());
+    let policy_for_links = learned_powers(scenario)?;
+    let mut controller = policy_for_links.controller();
+    let control_us_k1000 =
+        1e6 * median_seconds(progress, || controller.shares(black_box(&sparse)).len());
+    let control_dense_us_k1000 = 1e6
+        * median_seconds(progress, || {
+            let sparse = SparseInterference::new(black_box(&field), scenario.threshold());
+            controller.shares(&sparse).len()
+        });
     Ok(Figures {
         solve_us_k10,
         solve_us_k200,
@@ -174,6 +209,12 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
         allocate_us_k1000000,
         allocate_growth_k10000_to_k1000000: allocate_us_k1000000 / allocate_us_k10000,
         wmmse_us_k100,
+        wmmse_sparse_us_k1000,
+        fplinq_sparse_us_k1000,
+        control_us_k1000,
+        control_speedup_k1000: wmmse_sparse_us_k1000.min(fplinq_sparse_us_k1000) / control_us_k1000,
+        wmmse_dense_us_k1000,
+        control_dense_us_k1000,
     })
 }
 
@@ -187,6 +228,15 @@ fn learned(system: &System) -> Result<(Trainer, LearnedPolicy), Failure> {
     let trainer = Trainer::new(system, &entry.settings, law.as_ref())?;
     let policy = finish(system, &trainer, &pretraining, law.as_ref())?;
     Ok((trainer, policy))
+}
+
+/// A policy for a field of links after a short training: long enough that its powers are not all alike.
+fn learned_powers(scenario: Scenario) -> Result<PowerPolicy, Failure> {
+    let settings =
+        PowerTrainSettings { samples: 100, steps: 500, ..PowerTrainSettings::preset(scenario, 1) };
+    let mut trainer = PowerTrainer::new(&settings)?;
+    trainer.advance(u64::MAX)?;
+    finish_power(&trainer, PowerOutput::Priced { steps: 1 }).map_err(Failure::input)
 }
 
 /// Writes one training step and one allocation, inputs and outputs, as JSON: for bench/.

@@ -129,7 +129,7 @@ fn d2d() -> Plan {
 }
 
 pub(super) fn tables(lab: &Lab, args: &ReproduceArgs) -> Result<Vec<Table>, Failure> {
-    let runs = args.trainings.unwrap_or(if args.full { SECOND_WORST_FROM } else { 2 });
+    let runs = args.trainings.unwrap_or(if args.full { SECOND_WORST_FROM } else { 1 });
     Ok(vec![table(lab, &dense(), runs)?, table(lab, &d2d(), runs)?, binary(lab)?])
 }
 
@@ -226,12 +226,13 @@ fn note(
             lowest(last),
         )
     } else {
+        let best = results.iter().find_map(|result| result.exact_percent).unwrap_or(f64::NAN);
         format!(
             "{intro}At constant density a link has as many neighbours whatever K is, and every aggregator \
              generalizes: at least {:.1} % (sum), {:.1} % (max), {:.1} % (mean) of WMMSE without any outer \
              function, {:.1} % after one step to the prices of interference. Schedules stay behind powers \
-             between 0 and P_max here: {:.1} % at best, and no schedule can do much better (last rows at \
-             K = 20).",
+             between 0 and P_max: the learned ones are at {:.1} % or more, the best ones at K = 20 at \
+             {best:.1} %.",
             lowest(last - 1),
             lowest(0),
             lowest(1),
