@@ -62,6 +62,7 @@ pub mod network;
 pub mod paper;
 pub mod policy;
 pub mod problem;
+mod simd;
 pub mod solver;
 pub mod tolerance;
 pub mod training;
