@@ -1,4 +1,5 @@
-//! The hot paths allocate no memory: solving with tables built, allocating with a model, training.
+//! The hot paths allocate no memory: solving with tables built, allocating with a model, training;
+//! WMMSE and learned powers.
 
 #![allow(clippy::unwrap_used, unsafe_code)]
 
@@ -6,12 +7,13 @@ use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyk::Config;
-use anyk::channel::sample_distances_m;
-use anyk::evaluation::finish;
+use anyk::channel::{D2dField, sample_distances_m};
+use anyk::evaluation::{finish, finish_power};
 use anyk::paper::Entry;
-use anyk::problem::{Allocation, Urllc};
-use anyk::solver::{Solution, UrllcSolver};
-use anyk::training::{Method, PretrainSettings, Trainer};
+use anyk::policy::PowerOutput;
+use anyk::problem::{Allocation, Scenario, SparseInterference, Urllc};
+use anyk::solver::{Solution, UrllcSolver, Wmmse};
+use anyk::training::{Method, PowerTrainSettings, PowerTrainer, PretrainSettings, Trainer};
 
 /// The system's allocator, counting.
 struct Counting;
@@ -72,4 +74,19 @@ fn hot_paths_allocate_nothing() {
     let mut allocation = Allocation::default();
     sized.allocate(&gains, &mut allocation);
     assert_eq!(calls_during(|| sized.allocate(&gains, &mut allocation)), 0, "allocate");
+
+    let scenario = Scenario::D2d(D2dField::default());
+    let field = scenario.draw(1, 100, 0).unwrap();
+    let sparse = SparseInterference::new(&field, scenario.threshold());
+    let mut wmmse = Wmmse::default();
+    wmmse.shares(&field);
+    assert_eq!(calls_during(|| drop(wmmse.shares(&field).len())), 0, "WMMSE");
+    let settings = PowerTrainSettings { samples: 2, ..PowerTrainSettings::preset(scenario, 1) };
+    let trainer = PowerTrainer::new(&settings).unwrap();
+    for output in [PowerOutput::Ranked { passes: 5 }, PowerOutput::Priced { steps: 1 }] {
+        let policy = finish_power(&trainer, output).unwrap();
+        let mut controller = policy.controller();
+        controller.shares(&sparse);
+        assert_eq!(calls_during(|| drop(controller.shares(&sparse).len())), 0, "{output:?}");
+    }
 }
