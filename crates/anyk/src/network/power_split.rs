@@ -20,8 +20,9 @@ pub enum SplitRule {
 /// `ln ν` at which [`SplitRule::Softmax`] reads the response, ν in Hz/W: the order of what power is worth
 /// in the paper's cell. What is learned makes up for any other.
 const FIXED_LN_PRICE: f64 = 9.0;
-/// Relative distance to the budget at which the search for the price ends; what is left is scaled away.
-const PRICE_TOLERANCE: f64 = 1e-10;
+/// Relative distance to the budget at which the search for the price ends. The last step is taken along the
+/// tangents of the responses, which saves a pass; its square is left, and is scaled away.
+const PRICE_TOLERANCE: f64 = 1e-5;
 /// Largest `ψ` whose exponential is taken.
 const LARGEST: f64 = 600.0;
 
@@ -121,7 +122,7 @@ impl PowerSplit {
             (sum, slope) = self.respond(responses);
             let miss = (sum / slack_w).ln();
             if miss.abs() < PRICE_TOLERANCE {
-                break;
+                return self.last_step(-miss * sum / slope);
             }
             if miss > 0.0 {
                 low = self.ln_price;
@@ -136,6 +137,18 @@ impl PowerSplit {
             } else {
                 self.ln_price + miss.clamp(-100.0, 100.0)
             };
+        }
+        sum
+    }
+
+    /// Moves the price by a step so small that the responses are straight; returns the sum there.
+    fn last_step(&mut self, step: f64) -> f64 {
+        self.ln_price += step;
+        let mut sum = 0.0;
+        let users = self.excess.iter_mut().zip(&self.slope).zip(&self.least_w);
+        for ((excess, slope), least_w) in users {
+            *excess += *excess * slope * step;
+            sum += *least_w * *excess;
         }
         sum
     }

@@ -28,7 +28,7 @@ const WIDE_CLASSES: usize = 160;
 /// Decades of ε; bits; packets for each frame.
 const WIDE_LOG_EPSILON: (f64, f64) = (-7.0, -3.0);
 const WIDE_PACKET_BITS: (f64, f64) = (80.0, 1600.0);
-const WIDE_ARRIVAL_RATE: (f64, f64) = (0.05, 1.0);
+const WIDE_ARRIVAL_RATE: (f64, f64) = (0.01, 1.0);
 const WIDE_ANTENNAS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Radii, m.
 const WIDE_RADIUS_M: (f64, f64) = (100.0, 1000.0);
