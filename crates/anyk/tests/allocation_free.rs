@@ -8,12 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyk::Config;
 use anyk::channel::{D2dField, sample_distances_m};
-use anyk::evaluation::{finish, finish_power};
+use anyk::evaluation::{finish, finish_power, train_any_policy};
+use anyk::network::SplitRule;
 use anyk::paper::Entry;
 use anyk::policy::PowerOutput;
 use anyk::problem::{Allocation, Scenario, SparseInterference, Urllc};
 use anyk::solver::{Solution, UrllcSolver, Wmmse};
-use anyk::training::{Method, PowerTrainSettings, PowerTrainer, PretrainSettings, Trainer};
+use anyk::training::{
+    AnySettings, Method, PowerTrainSettings, PowerTrainer, PretrainSettings, TrainRanges, Trainer,
+};
 
 /// The system's allocator, counting.
 struct Counting;
@@ -74,6 +77,17 @@ fn hot_paths_allocate_nothing() {
     let mut allocation = Allocation::default();
     sized.allocate(&gains, &mut allocation);
     assert_eq!(calls_during(|| sized.allocate(&gains, &mut allocation)), 0, "allocate");
+
+    let mut settings = AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 1);
+    (settings.samples, settings.steps) = (20, 20);
+    let policy = train_any_policy(&system, &settings, || ()).unwrap();
+    let mut allocator = policy.allocator(system.fading().antennas);
+    allocator.allocate(&problem, &mut allocation).unwrap();
+    let certified = calls_during(|| {
+        allocator.allocate(&problem, &mut allocation).unwrap();
+        assert!(allocator.certifier().certify(&problem, &mut allocation).is_complete());
+    });
+    assert_eq!(certified, 0, "allocate and certify");
 
     let scenario = Scenario::D2d(D2dField::default());
     let field = scenario.draw(1, 100, 0).unwrap();

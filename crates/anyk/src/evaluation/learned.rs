@@ -1,12 +1,13 @@
 //! How a learned policy does at each size, beside the exact optimum on the same cells.
 
+use rand::RngExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::channel::sample_distances_m;
+use crate::channel::realization_rng;
 use crate::config::System;
-use crate::policy::{LearnedPolicy, ModelError};
-use crate::problem::{Allocation, ProblemError, Urllc};
+use crate::policy::{AnyPolicy, LearnedPolicy, ModelError, equal_power};
+use crate::problem::{Allocation, ProblemError, ServiceClass, Urllc};
 use crate::solver::{Status, UrllcSolver};
 
 /// Availability and bandwidth of a policy at one size (paper, section V-C).
@@ -29,6 +30,7 @@ pub struct SizeResult {
 #[derive(Debug, Clone)]
 pub struct TestSet {
     sizes: Vec<TestCells>,
+    antennas: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -47,8 +49,19 @@ impl TestSet {
         samples: u64,
         seed: u64,
     ) -> Result<Self, ProblemError> {
+        Self::draw_mixed(system, &[system.service()], sizes, samples, seed)
+    }
+
+    /// The same with users of several service classes, each drawn for itself.
+    pub fn draw_mixed(
+        system: &System,
+        services: &[ServiceClass],
+        sizes: &[usize],
+        samples: u64,
+        seed: u64,
+    ) -> Result<Self, ProblemError> {
         let mut prepared = UrllcSolver::default();
-        for qos in Urllc::uniform(system, [1e-10])?.classes() {
+        for qos in Urllc::new(system, services.iter().map(|&service| (1e-10, service)))?.classes() {
             prepared.table(qos);
         }
         let sizes = sizes
@@ -59,10 +72,18 @@ impl TestSet {
                     .map_init(
                         || prepared.clone(),
                         |solver, index| {
-                            let distances = sample_distances_m(&system.road(), seed, size, index);
-                            let gains: Vec<f64> =
-                                distances.iter().map(|&d| system.path_loss().gain(d)).collect();
-                            let problem = Urllc::uniform(system, gains.iter().copied())?;
+                            let mut rng = realization_rng(seed, size, index);
+                            let mut gain = || {
+                                system.path_loss().gain(system.road().sample_distance_m(&mut rng))
+                            };
+                            let gains: Vec<f64> = (0..size).map(|_| gain()).collect();
+                            // After the gains, which so are the same for any classes.
+                            let mut service = || match services {
+                                [one] => *one,
+                                many => many[rng.random_range(0..many.len())],
+                            };
+                            let users = gains.iter().map(|&gain| (gain, service()));
+                            let problem = Urllc::new(system, users)?;
                             let solution = solver.solve(&problem);
                             if matches!(solution.status, Status::Infeasible(_)) {
                                 return Ok(None);
@@ -79,22 +100,68 @@ impl TestSet {
                 Ok(TestCells { size, problems, optimum_mhz })
             })
             .collect::<Result<_, ProblemError>>()?;
-        Ok(Self { sizes })
+        Ok(Self { sizes, antennas: system.fading().antennas })
+    }
+
+    /// Cells of each size that the budget can serve.
+    pub fn served(&self) -> Vec<usize> {
+        self.sizes.iter().map(|cells| cells.problems.len()).collect()
     }
 
     /// Measures a policy on all cells, on all cores; the result does not depend on their number.
     pub fn evaluate(&self, policy: &LearnedPolicy) -> Result<Vec<SizeResult>, ModelError> {
+        self.measure(
+            |size| policy.at_size(size),
+            |sized, _, gains, allocation| {
+                sized.allocate(gains, allocation);
+                true
+            },
+        )
+    }
+
+    /// The same of any-gnn, in the cell that was drawn from: a system with so many antennas.
+    pub fn evaluate_any(&self, policy: &AnyPolicy) -> Result<Vec<SizeResult>, ModelError> {
+        self.measure(
+            |_| Ok(policy.allocator(self.antennas)),
+            |allocator, problem, _, allocation| allocator.allocate(problem, allocation).is_ok(),
+        )
+    }
+
+    /// The same of equal power with exact bandwidths; a cell with a user that cannot be served so has none
+    /// served.
+    pub fn evaluate_equal_power(&self) -> Result<Vec<SizeResult>, ModelError> {
+        self.measure(
+            |_| Ok(UrllcSolver::default()),
+            |solver, problem, _, allocation| match equal_power(problem, solver) {
+                Ok(found) => {
+                    *allocation = found;
+                    true
+                }
+                Err(_) => false,
+            },
+        )
+    }
+
+    /// Measures what `allocate` makes of each cell, with what `make` made ready for its size; a cell that it
+    /// refuses has no user served.
+    fn measure<P: Clone + Send + Sync>(
+        &self,
+        make: impl Fn(usize) -> Result<P, ModelError>,
+        allocate: impl Fn(&mut P, &Urllc, &[f64], &mut Allocation) -> bool + Sync,
+    ) -> Result<Vec<SizeResult>, ModelError> {
         self.sizes
             .iter()
             .map(|cells| {
-                let sized = policy.at_size(cells.size)?;
+                let ready = make(cells.size)?;
                 let results: Vec<(f64, f64)> = cells
                     .problems
                     .par_iter()
                     .map_init(
-                        || (sized.clone(), Allocation::default()),
-                        |(sized, allocation), (problem, gains)| {
-                            sized.allocate(gains, allocation);
+                        || (ready.clone(), Allocation::default()),
+                        |(ready, allocation), (problem, gains)| {
+                            if !allocate(ready, problem, gains, allocation) {
+                                return Ok((0.0, 0.0));
+                            }
                             let judged = problem.assess(allocation)?;
                             Ok((judged.availability, judged.total_bandwidth_hz / 1e6))
                         },

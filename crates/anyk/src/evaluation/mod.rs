@@ -1,5 +1,6 @@
 //! Measurements over many realizations.
 
+mod any_gnn;
 mod binary_gap;
 mod closed_form;
 mod exponent;
@@ -10,6 +11,7 @@ mod power_control;
 mod run;
 mod statistics;
 
+pub use any_gnn::train_any_policy;
 pub use binary_gap::{BinaryGap, binary_gap};
 pub use closed_form::{ClosedFormResult, evaluate_closed_form, train_closed_form};
 pub use exponent::Exponent;

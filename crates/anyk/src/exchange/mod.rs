@@ -5,6 +5,7 @@
 //! user or line, the field, the value and what is accepted.
 
 mod answer;
+mod any_model;
 mod checkpoint;
 mod closed_form;
 mod container;
@@ -16,7 +17,8 @@ mod power_answer;
 mod power_model;
 mod users;
 
-pub use answer::{Answer, Denied, Served, ServedUser};
+pub use answer::{Answer, Certified, Denied, Served, ServedUser};
+pub use any_model::{any_from_bytes, any_to_bytes};
 pub use checkpoint::{checkpoint_from_bytes, checkpoint_to_bytes};
 pub use closed_form::{
     RateAnswer, RateServed, RateUser, closed_form_from_bytes, closed_form_to_bytes,

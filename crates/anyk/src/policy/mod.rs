@@ -1,11 +1,15 @@
 //! Policies: what turns the users of a cell into an allocation without searching for the optimum.
 
+mod any_gnn;
+mod certificate;
 mod closed_form;
 mod equal_power;
 mod fused;
 mod learned;
 mod power_control;
 
+pub use any_gnn::{AnyAllocator, AnyPolicy, AnyRecord};
+pub use certificate::{Certificate, Certifier};
 pub use closed_form::{ClosedFormMetrics, ClosedFormPolicy, ClosedFormRecord, SizedClosedForm};
 pub use equal_power::equal_power;
 pub use learned::{LearnedPolicy, ModelError, ModelMetrics, ModelRecord, SizedPolicy};

@@ -2,6 +2,8 @@
 
 mod adam;
 mod algorithm1;
+mod any_gnn;
+mod any_ranges;
 mod closed_form;
 mod common_law;
 mod dataset;
@@ -18,6 +20,8 @@ mod supervised;
 pub use adam::Adam;
 pub(crate) use algorithm1::fnn_network;
 pub use algorithm1::{Method, TrainError, TrainSettings, TrainState, Trainer};
+pub use any_gnn::{ANY_PROGRESS, AnySettings, TrainedAny, train_any};
+pub use any_ranges::{Span, TrainRanges, TrainedRanges, wide_services};
 pub use closed_form::{
     CLOSED_FORM_PROGRESS, ClosedForm, ClosedFormSettings, Scaling, TrainedNetworks, train_networks,
 };

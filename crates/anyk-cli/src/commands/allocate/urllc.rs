@@ -1,17 +1,17 @@
 //! A URLLC policy's answer, in the form of `solve`.
 
-use std::io::Write;
 use std::process::ExitCode;
 
-use anyk::exchange::{Served, read_users};
-use anyk::policy::LearnedPolicy;
+use anyk::exchange::{Answer, Served, read_users};
+use anyk::policy::{Certifier, LearnedPolicy};
 use anyk::problem::{Allocation, Urllc};
 use anyk::solver::UrllcSolver;
+use anyk::tolerance;
 
 use crate::args::AllocateArgs;
-use crate::commands::solve::print_served;
+use crate::commands::solve::Answers;
 use crate::failure::Failure;
-use crate::{input, output};
+use crate::input;
 
 pub(super) fn run(args: &AllocateArgs, policy: &LearnedPolicy) -> Result<ExitCode, Failure> {
     let system = policy.system();
@@ -20,33 +20,38 @@ pub(super) fn run(args: &AllocateArgs, policy: &LearnedPolicy) -> Result<ExitCod
     let cells = read_users(&bytes, name, system)?;
     drop(bytes);
     let mut solver = UrllcSolver::default();
-    let mut out = output::stdout();
-    for (index, records) in cells.iter().enumerate() {
+    let mut certifier = Certifier::default();
+    let mut answers = Answers::new(cells.len(), args.json);
+    for records in &cells {
         if let Some(user) = records.iter().find(|record| record.service != system.service()) {
             return Err(Failure::input(format!(
                 "{name}: user {:?} has a service class of its own, expected the one that the model \
-                 was trained for ({:?}); `anyk solve` takes any",
+                 was trained for ({:?}); `anyk solve` and any-gnn take any",
                 user.id,
                 system.service()
             )));
         }
         let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();
         let problem = Urllc::uniform(system, gains.iter().copied())?;
-        let mut allocation = Allocation::default();
-        let mut sized = policy
-            .at_size(gains.len())
-            .map_err(|error| Failure::input(format!("{name}: {error}")))?;
-        sized.allocate(&gains, &mut allocation);
-        let served = Served::learned(&mut solver, &problem, &allocation, records)?;
-        if args.json {
-            output::json(&mut out, &served)?;
-            continue;
-        }
-        if cells.len() > 1 {
-            writeln!(out, "{}cell {}", if index == 0 { "" } else { "\n" }, index + 1)?;
-        }
-        print_served(&mut out, &served)?;
+        let served_share = 1.0 - tolerance::POWER_SLACK;
+        let enough = |least_power_w: f64| least_power_w <= served_share * problem.max_power_w();
+        let answer = if args.certify && !enough(certifier.least_power_w(&problem)) {
+            Answer::solve(&mut solver, &problem, records)?
+        } else {
+            let mut allocation = Allocation::default();
+            let mut sized = policy
+                .at_size(gains.len())
+                .map_err(|error| Failure::input(format!("{name}: {error}")))?;
+            sized.allocate(&gains, &mut allocation);
+            let certificate = args.certify.then(|| certifier.certify(&problem, &mut allocation));
+            let mut served = Served::learned(&mut solver, &problem, &allocation, records)?;
+            if let Some(certificate) = &certificate {
+                served.flag(policy.out_of_range(&problem));
+                served.certify(&problem, certificate);
+            }
+            Answer::Served(served)
+        };
+        answers.print(&answer)?;
     }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    answers.finish()
 }

@@ -1,5 +1,6 @@
 //! `anyk evaluate`: one file for each family of problems; the model says which.
 
+mod any_gnn;
 mod closed_form;
 mod power_control;
 mod urllc;
@@ -13,7 +14,12 @@ use crate::failure::Failure;
 use crate::input;
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<ExitCode, Failure> {
-    match input::model(&args.model)? {
+    let model = input::model(&args.model)?;
+    if !matches!(model, Model::Any(_)) {
+        args.system.refuse(&args.model)?;
+    }
+    match model {
+        Model::Any(policy) => any_gnn::run(args, &policy),
         Model::Urllc(policy) => urllc::run(args, &policy),
         Model::ClosedForm(policy) => closed_form::run(args, &policy),
         Model::Power(policy) => power_control::run(args, &policy),

@@ -19,10 +19,18 @@ struct Evaluation {
 }
 
 pub(super) fn run(args: &EvaluateArgs, policy: &LearnedPolicy) -> Result<ExitCode, Failure> {
-    let CellsArgs { k, samples, seed, json } = &args.cells;
+    let CellsArgs { k, samples, seed, .. } = &args.cells;
     let set = TestSet::draw(policy.system(), k, *samples, *seed)?;
     let sizes =
         set.evaluate(policy).map_err(|error| Failure::input(format!("{}: {error}", args.model)))?;
+    print_sizes(args, sizes)
+}
+
+pub(super) fn print_sizes(
+    args: &EvaluateArgs,
+    sizes: Vec<SizeResult>,
+) -> Result<ExitCode, Failure> {
+    let CellsArgs { samples, seed, json, .. } = &args.cells;
     let mut out = output::stdout();
     if *json {
         output::json(&mut out, &Evaluation { samples: *samples, seed: *seed, sizes })?;
@@ -33,7 +41,8 @@ pub(super) fn run(args: &EvaluateArgs, policy: &LearnedPolicy) -> Result<ExitCod
                 format!("{:.4}", row.availability),
                 format!("{:.4}", row.total_bandwidth_mhz),
                 format!("{:.4}", row.optimum_mhz),
-                format!("{:.2}", row.gap_percent),
+                // Rounding is not less than nothing.
+                format!("{:.2}", if row.gap_percent.abs() < 5e-3 { 0.0 } else { row.gap_percent }),
             ]
         });
         let header = ["K", "availability", "bandwidth (MHz)", "optimum (MHz)", "over (%)"];

@@ -121,7 +121,7 @@ fn settings(args: &TrainArgs) -> Result<(PowerTrainSettings, PowerOutput), Failu
         Some(OutputArg::Sigmoid) => PowerOutput::Sigmoid,
         Some(OutputArg::Classifier) => PowerOutput::Classifier,
         Some(OutputArg::Ranked) => ranked,
-        Some(OutputArg::Softmax | OutputArg::SumNormalisation) => {
+        Some(OutputArg::Kkt | OutputArg::Softmax | OutputArg::SumNormalisation) => {
             let message = "--output: expected sigmoid, classifier, ranked or priced";
             return Err(Failure::input(message));
         }
