@@ -9,6 +9,7 @@ use anyk::{Config, System};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub(crate) use crate::diagnose_args::{DiagnoseArgs, QuantityArg};
 use crate::failure::Failure;
 use crate::input;
 use crate::link_args::{LinkArgs, LinkTrainArgs, ScenarioArg, positive};
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Train(Box<TrainArgs>),
     Evaluate(EvaluateArgs),
     Allocate(AllocateArgs),
+    Diagnose(Box<DiagnoseArgs>),
     Reproduce(ReproduceArgs),
     Sample(SampleArgs),
     Sweep(SweepArgs),
@@ -421,10 +423,12 @@ pub(crate) enum PaperTable {
     Propositions,
     /// Power control and link scheduling, learned at one size (section III-B)
     PowerControl,
+    /// Remark 1: the size law of every policy, and what it predicts (`anyk diagnose`)
+    Diagnose,
 }
 
 impl PaperTable {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Table1,
         Self::Table2,
         Self::Table3,
@@ -438,6 +442,7 @@ impl PaperTable {
         Self::Fig2c,
         Self::Propositions,
         Self::PowerControl,
+        Self::Diagnose,
     ];
 }
 
@@ -701,7 +706,7 @@ impl SystemArgs {
 }
 
 /// A number of users.
-fn size(text: &str) -> Result<usize, String> {
+pub(crate) fn size(text: &str) -> Result<usize, String> {
     const MOST: usize = 10_000_000;
     match text.trim().parse() {
         Ok(size) if (1..=MOST).contains(&size) => Ok(size),

@@ -13,6 +13,7 @@ mod statistics;
 pub use binary_gap::{BinaryGap, binary_gap};
 pub use closed_form::{ClosedFormResult, evaluate_closed_form, train_closed_form};
 pub use exponent::Exponent;
+pub(crate) use exponent::student_95;
 pub use learned::{SizeResult, TestSet};
 pub use moments::Moments;
 pub use optimum::{OptimumRow, optimum_over_sizes};

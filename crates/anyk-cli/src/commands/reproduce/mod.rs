@@ -1,6 +1,7 @@
 //! `anyk reproduce`: trains and measures what the tables and figures need.
 
 mod closed_forms;
+mod diagnose;
 mod figures;
 mod interference;
 mod power_control;
@@ -60,6 +61,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
             PaperTable::Fig2c => figures::fig2c(),
             PaperTable::Propositions => propositions::tables(&lab)?,
             PaperTable::PowerControl => power_control::tables(&lab, args)?,
+            PaperTable::Diagnose => diagnose::tables(&lab)?,
         };
         for table in &made {
             report::write_table(&args.out, table).map_err(|error| cannot(&args.out, error))?;
