@@ -85,19 +85,21 @@ impl Estimate {
     /// Within an instance the sum cancels: `ln y_k` less its mean over the instance is
     /// `(1 − 1/K)(ln w(x_k) − mean_{j≠k} ln w(x_j))`. So, unlike in `f`, where a user's own weight is part
     /// of the sum, a `w` that is the same at every K shows at once.
+    ///
+    /// What the other users' weights add is known from a first estimate, and taken out in a second: it
+    /// is noise, and the change of `w` with K is small.
     pub fn inner(samples: &Samples) -> Option<Self> {
         let possible = samples.positive() && samples.whole();
         let large = samples.sizes().iter().filter(|size| size.k > 1).cloned().collect::<Vec<_>>();
         let samples = possible.then(|| Samples::from_instances(large).ok()).flatten()?;
-        let inner = |size: &SizeSamples| {
-            let scale = size.k as f64 / (size.k as f64 - 1.0);
-            let instances = size.instances.iter().map(|instance| {
-                let mean: Moments = instance.y.iter().map(|y| y.ln()).collect();
-                instance.y.iter().map(|y| scale * (y.ln() - mean.mean)).collect()
-            });
-            instances.collect()
-        };
-        Some(Self::with(&samples, Scale::Absolute, inner))
+        let first = Self::with(&samples, Scale::Absolute, |size| inner_of(size, |_| 0.0));
+        let known =
+            first.curves.iter().filter_map(|curve| Some((curve.x, curve.points.last()?.value)));
+        let (x, values): (Vec<f64>, Vec<f64>) = known.unzip();
+        let weight = |at: f64| between(&x, &values, at);
+        let mean: Moments = samples.users().map(|user| weight(user.0)).collect();
+        let centred = |at: f64| weight(at) - mean.mean;
+        Some(Self::with(&samples, Scale::Absolute, |size| inner_of(size, centred)))
     }
 
     fn with(
@@ -139,6 +141,33 @@ impl Estimate {
         let falls = |exponent: Exponent| exponent.value + exponent.half_width < 0.0;
         self.last_spread < SMALL_SPREAD || self.spread_exponent.is_some_and(falls)
     }
+}
+
+/// `ln w(x_k) − mean_{j≠k}(ln w(x_j) − known(x_j))` of all users of each instance.
+fn inner_of(size: &SizeSamples, known: impl Fn(f64) -> f64) -> Vec<Vec<f64>> {
+    let others = size.k as f64 - 1.0;
+    let instances = size.instances.iter().map(|instance| {
+        let mean: Moments = instance.y.iter().map(|y| y.ln()).collect();
+        let parts: Vec<f64> = instance.x.iter().map(|&x| known(x)).collect();
+        let sum: f64 = parts.iter().sum();
+        let users = instance.y.iter().zip(&parts);
+        let value = |(y, part): (&f64, &f64)| {
+            size.k as f64 / others * (y.ln() - mean.mean) + (sum - part) / others
+        };
+        users.map(value).collect()
+    });
+    instances.collect()
+}
+
+/// Straight lines between values at ascending places, and beyond them, within what has an exponential.
+pub(super) fn between(places: &[f64], values: &[f64], x: f64) -> f64 {
+    let Some(end) = places.len().checked_sub(1) else { return 0.0 };
+    let below = places.iter().filter(|&&place| place <= x).count();
+    let left = below.saturating_sub(1).min(end.saturating_sub(1));
+    let right = (left + 1).min(end);
+    let width = places[right] - places[left];
+    let share = if width > 0.0 { (x - places[left]) / width } else { 0.0 };
+    (values[left] + share * (values[right] - values[left])).clamp(-600.0, 600.0)
 }
 
 /// The estimate for inputs in a window around `centre`, as a mean (or a ratio of sums) over instances.

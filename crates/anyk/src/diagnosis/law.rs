@@ -9,7 +9,7 @@ const FLOOR: f64 = 2e-3;
 /// Laws are asymptotic: sizes under this share of the largest are not fitted, if enough others remain.
 const FIT_FROM: f64 = 1.0 / 50.0;
 /// A law that misses the sizes that it has not seen by more, relative, is none.
-const MOST_MISS: f64 = 0.1;
+pub(super) const MOST_MISS: f64 = 0.1;
 /// A simpler law is taken if it misses by no more than this beyond the best one's miss.
 const SIMPLER: f64 = 0.01;
 

@@ -19,6 +19,7 @@
 
 mod candidates;
 mod estimate;
+mod extrapolation;
 mod law;
 mod order;
 mod prediction;

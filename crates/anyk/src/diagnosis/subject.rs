@@ -22,6 +22,8 @@ use crate::solver::{
 
 /// Iterations of FPLinQ, as in the rest of the project.
 const FPLINQ_ITERATIONS: usize = 100;
+/// Powers under this share of `P_max` are off, as the paper counts: WMMSE lets them fall for ever.
+const OFF: f64 = 1e-3;
 /// Rate of (P5) and (P6), bit/s: at this rate the budget serves nearly all cells of hundreds of users.
 const RATE_BPS: f64 = 1e5;
 /// Bandwidth of each user of (P5), Hz.
@@ -314,12 +316,17 @@ impl Subject {
                     Seen::Links(problem) if policy == BuiltIn::LinkScheduling => {
                         Ok(Some(fplinq(problem, FPLINQ_ITERATIONS).shares))
                     }
-                    Seen::Links(problem) => Ok(Some(wmmse.shares(problem).to_vec())),
+                    Seen::Links(problem) => Ok(Some(switched(wmmse.shares(problem)))),
                 })
             }
             Rule::Model(model, quantity) => of_model(model, *quantity, k)?,
         })
     }
+}
+
+/// Shares of the power, 0 where a link is off.
+fn switched(shares: &[f64]) -> Vec<f64> {
+    shares.iter().map(|&share| if share < OFF { 0.0 } else { share }).collect()
 }
 
 /// A built-in policy of users of one cell.
@@ -399,7 +406,7 @@ fn of_model(model: &Model, quantity: Quantity, k: usize) -> Result<Outputs<'_>, 
             Box::new(move |seen| {
                 let Seen::Links(problem) = seen else { return Ok(None) };
                 let sparse = SparseInterference::new(problem, threshold);
-                Ok(Some(controller.shares(&sparse).to_vec()))
+                Ok(Some(switched(controller.shares(&sparse))))
             })
         }
     })

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::diagnosis::{
-    Answer, BuiltIn, Diagnosis, Prediction, Quantity, Recommendation, Samples, Subject, predict,
+    BuiltIn, Diagnosis, Prediction, Quantity, Recommendation, Samples, Subject, predict,
 };
 use anyk::exchange::read_samples;
 use anyk::{Config, System};
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
     if args.json {
         output::json(&mut out, &finding)?;
     } else {
-        write!(out, "{}", text(&finding))?;
+        write!(out, "{}", text(&finding, check.1))?;
     }
     if let Some(dir) = &args.out {
         let cannot = |error: std::io::Error| {
@@ -126,7 +126,7 @@ fn refuse(flags: &[(&str, bool)], what: &str) -> Result<(), Failure> {
 }
 
 /// The verdict, as lines that a person reads.
-fn text(finding: &Finding) -> String {
+fn text(finding: &Finding, check: bool) -> String {
     let Finding { diagnosis, recommendation, predictions } = finding;
     let mut lines = vec![
         format!("policy            {}", diagnosis.label),
@@ -144,13 +144,11 @@ fn text(finding: &Finding) -> String {
         output::table(&columns, table.rows.iter().cloned())
     };
     lines.push(table(&tables::candidates(finding)));
-    if predictions.is_empty() {
-        if diagnosis.invariance.answer != Answer::Yes && !diagnosis.decouples {
-            lines.push("\nno prediction: relative errors need positive outputs".to_owned());
-        }
-    } else {
-        lines.push(String::new());
+    lines.push(String::new());
+    if !predictions.is_empty() {
         lines.push(table(&tables::predictions(finding)));
+    } else if check {
+        lines.push("no prediction: it takes whole instances with positive outputs".to_owned());
     }
     lines.join("\n") + "\n"
 }

@@ -1,6 +1,7 @@
 //! What a diagnosis shows, as tables with charts: in a report, and in lines of text.
 
 use anyk::diagnosis::{Answer, Curve, Diagnosis, Recommendation, STILL};
+use anyk::network::{Aggregator, Output};
 
 use super::Finding;
 use crate::report::{Chart, Series, Table};
@@ -28,10 +29,16 @@ pub(crate) fn samples(diagnosis: &Diagnosis) -> String {
 
 /// Whether the output becomes a function of the own input and K.
 pub(crate) fn decoupling(diagnosis: &Diagnosis) -> String {
-    let yes = if diagnosis.decouples { "yes" } else { "no" };
     let spread = 100.0 * diagnosis.estimate.last_spread;
+    let yes = match diagnosis.decouples {
+        true if spread > 10.0 => "slowly",
+        true => "yes",
+        false => "no",
+    };
     let k = diagnosis.sizes.last().copied().unwrap_or(0);
-    let rate = diagnosis.estimate.spread_exponent.map_or(String::new(), |exponent| {
+    // Under this the spread is what the width of a window and rounding leave.
+    let exponent = diagnosis.estimate.spread_exponent.filter(|_| spread > 0.1);
+    let rate = exponent.map_or(String::new(), |exponent| {
         format!(", going as K^({:+.2} ± {:.2})", exponent.value, exponent.half_width)
     });
     format!("{yes}: spread {spread:.1} % for a given x at K = {k}{rate}")
@@ -144,17 +151,20 @@ pub(crate) fn candidates(finding: &Finding) -> Table {
     let middle = diagnosis.estimate.curves.get(diagnosis.estimate.curves.len() / 2);
     let mut series = Vec::new();
     if let Some((curve, start)) = middle.and_then(|curve| Some((curve, curve.at(from)?.value))) {
-        let points = curve.points.iter().map(|point| (point.k as f64, point.value / start));
+        let points = curve.points.iter().filter(|point| point.k >= from);
+        let points = points.map(|point| (point.k as f64, point.value / start));
         series.push(Series {
             label: format!("the policy, x = {:.3}", curve.x),
             points: points.collect(),
             ..Series::default()
         });
     }
-    // The other aggregators of a normalisation lie on the same line as the mean.
-    let drawn = recommendation.candidates.iter().filter(|candidate| {
-        let elementwise = matches!(candidate.output, anyk::network::Output::Elementwise(_));
-        elementwise || candidate.aggregator == anyk::network::Aggregator::Mean
+    // Both normalisations, and all aggregators under them, lie on one line; a pre-trained activation
+    // lies on the policy's own.
+    let drawn = recommendation.candidates.iter().filter(|candidate| match candidate.output {
+        Output::Elementwise(_) => true,
+        Output::Softmax => candidate.aggregator == Aggregator::Mean,
+        Output::SumNormalisation | Output::Pretrained => false,
     });
     series.extend(drawn.map(|candidate| {
         let end = (to as f64 / from as f64).powf(candidate.exponent);
