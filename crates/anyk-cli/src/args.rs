@@ -9,6 +9,7 @@ use anyk::{Config, System};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub(crate) use crate::diagnose_args::{DiagnoseArgs, QuantityArg};
 use crate::failure::Failure;
 use crate::input;
 use crate::link_args::{LinkArgs, LinkTrainArgs, ScenarioArg, positive};
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Train(Box<TrainArgs>),
     Evaluate(EvaluateArgs),
     Allocate(AllocateArgs),
+    Diagnose(Box<DiagnoseArgs>),
     Reproduce(ReproduceArgs),
     Sample(SampleArgs),
     Sweep(SweepArgs),
@@ -481,10 +483,12 @@ pub(crate) enum PaperTable {
     AnyGnn,
     /// One any-gnn over budgets, antennas, loss targets, roads and mixed classes
     AnyRanges,
+    /// Remark 1: the size law of every policy, and what it predicts (`anyk diagnose`)
+    Diagnose,
 }
 
 impl PaperTable {
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Table1,
         Self::Table2,
         Self::Table3,
@@ -500,6 +504,7 @@ impl PaperTable {
         Self::PowerControl,
         Self::AnyGnn,
         Self::AnyRanges,
+        Self::Diagnose,
     ];
 }
 
@@ -778,7 +783,7 @@ impl SystemArgs {
 }
 
 /// A number of users.
-fn size(text: &str) -> Result<usize, String> {
+pub(crate) fn size(text: &str) -> Result<usize, String> {
     const MOST: usize = 10_000_000;
     match text.trim().parse() {
         Ok(size) if (1..=MOST).contains(&size) => Ok(size),

@@ -50,12 +50,14 @@
 //! | [`evaluation`] | many random cells | availability, bandwidth, the gap to the optimum |
 //! | [`paper`] | the paper's settings | its tables and figures, measured |
 //! | [`exchange`] | files | users, models, checkpoints; and answers, as JSON |
+//! | [`diagnosis`] | a policy, or samples of one | its size law, and the networks that follow it |
 //!
 //! [`Config`] holds every parameter and is checked once, into a [`System`]; all tolerances are in
 //! [`tolerance`].
 
 pub mod channel;
 mod config;
+pub mod diagnosis;
 pub mod evaluation;
 pub mod exchange;
 pub mod network;

@@ -15,6 +15,7 @@ pub use any_gnn::train_any_policy;
 pub use binary_gap::{BinaryGap, binary_gap};
 pub use closed_form::{ClosedFormResult, evaluate_closed_form, train_closed_form};
 pub use exponent::Exponent;
+pub(crate) use exponent::student_95;
 pub use learned::{SizeResult, TestSet};
 pub use moments::Moments;
 pub use optimum::{OptimumRow, optimum_over_sizes};

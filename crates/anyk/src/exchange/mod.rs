@@ -15,6 +15,7 @@ mod input_error;
 mod model;
 mod power_answer;
 mod power_model;
+mod samples;
 mod users;
 
 pub use answer::{Answer, Certified, Denied, Served, ServedUser};
@@ -31,4 +32,5 @@ pub use power_answer::PowerAnswer;
 pub use power_model::{
     power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_from_bytes, power_to_bytes,
 };
+pub use samples::{SampleRow, read_samples};
 pub use users::{DISTANCE_EXPECTED, GAIN_EXPECTED, UserRecord, read_users};

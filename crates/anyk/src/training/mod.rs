@@ -11,6 +11,7 @@ mod engine;
 mod export;
 mod fully_connected;
 mod lagrangian;
+mod on_samples;
 mod power_control;
 mod pretrain;
 mod recipe;
@@ -29,6 +30,7 @@ pub use common_law::common_pretraining;
 pub(crate) use common_law::{common_unit_hz, pretrain_common_law};
 pub use export::StepRecord;
 pub(crate) use fully_connected::fnn_input;
+pub use on_samples::{Cell, SampleNetwork, train_on_samples};
 pub use power_control::{PowerLoss, PowerTrainSettings, PowerTrainState, PowerTrainer};
 pub use pretrain::{
     PretrainError, PretrainLoss, PretrainSettings, RelativeError, measure_law, pretrain_law,

@@ -3,6 +3,7 @@
 mod any_gnn;
 mod any_ranges;
 mod closed_forms;
+mod diagnose;
 mod figures;
 mod interference;
 mod power_control;
@@ -65,6 +66,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
             PaperTable::PowerControl => power_control::tables(&lab, args)?,
             PaperTable::AnyGnn => any_gnn::tables(&mut lab)?,
             PaperTable::AnyRanges => vec![any_ranges::table(&lab)?],
+            PaperTable::Diagnose => diagnose::tables(&lab)?,
         };
         for table in &made {
             report::write_table(&args.out, table).map_err(|error| cannot(&args.out, error))?;
