@@ -1,6 +1,7 @@
 //! Measurements over many realizations.
 
 mod binary_gap;
+mod calibration;
 mod closed_form;
 mod exponent;
 mod learned;
@@ -11,6 +12,7 @@ mod run;
 mod statistics;
 
 pub use binary_gap::{BinaryGap, binary_gap};
+pub use calibration::{CalibrationError, CalibrationSettings, Judged, calibrate, required_factors};
 pub use closed_form::{ClosedFormResult, evaluate_closed_form, train_closed_form};
 pub use exponent::Exponent;
 pub use learned::{SizeResult, TestSet};

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::exchange::UserRecord;
+use crate::policy::Guarantee;
 use crate::problem::{Allocation, ProblemError, Urllc};
 use crate::solver::{Infeasibility, Solution, Status, UrllcSolver};
 
@@ -35,6 +36,9 @@ pub struct Served {
     /// Share of users whose QoS is met, for a learned answer: the solver's are always all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub availability: Option<f64>,
+    /// What a calibrated model promises.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<Guarantee>,
     /// The users, in the input's order.
     pub users: Vec<ServedUser>,
 }
@@ -137,6 +141,7 @@ impl Served {
             duality_gap: (!matches!(solution.status, Status::Infeasible(_))).then(gap),
             price_hz_per_w: None,
             availability: Some(judged.availability),
+            guarantee: None,
             users: served_users(problem, allocation, records.iter())?,
         })
     }
@@ -155,6 +160,7 @@ impl Served {
             duality_gap: Some(solution.duality_gap),
             price_hz_per_w: Some(solution.price_hz_per_w),
             availability: None,
+            guarantee: None,
             users,
         })
     }

@@ -8,10 +8,12 @@ mod answer;
 mod checkpoint;
 mod closed_form;
 mod container;
+mod fading_samples;
 mod gains;
 mod gains_json;
 mod input_error;
 mod model;
+mod npy;
 mod power_answer;
 mod power_model;
 mod users;
@@ -22,6 +24,7 @@ pub use closed_form::{
     RateAnswer, RateServed, RateUser, closed_form_from_bytes, closed_form_to_bytes,
 };
 pub use container::write_atomically;
+pub use fading_samples::{fading_samples_to_npy, read_fading_samples};
 pub use gains::{gains_to_npy, read_gains};
 pub use input_error::InputError;
 pub use model::{Model, model_from_bytes, model_to_bytes};

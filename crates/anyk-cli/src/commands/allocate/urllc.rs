@@ -37,7 +37,8 @@ pub(super) fn run(args: &AllocateArgs, policy: &LearnedPolicy) -> Result<ExitCod
             .at_size(gains.len())
             .map_err(|error| Failure::input(format!("{name}: {error}")))?;
         sized.allocate(&gains, &mut allocation);
-        let served = Served::learned(&mut solver, &problem, &allocation, records)?;
+        let mut served = Served::learned(&mut solver, &problem, &allocation, records)?;
+        served.guarantee.clone_from(&policy.record().guarantee);
         if args.json {
             output::json(&mut out, &served)?;
             continue;

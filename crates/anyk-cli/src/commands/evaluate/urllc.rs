@@ -4,17 +4,20 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::evaluation::{SizeResult, TestSet};
-use anyk::policy::LearnedPolicy;
+use anyk::policy::{Guarantee, LearnedPolicy};
 use serde::Serialize;
 
 use crate::args::{CellsArgs, EvaluateArgs};
+use crate::commands::calibrate;
 use crate::failure::Failure;
 use crate::output;
 
 #[derive(Serialize)]
-struct Evaluation {
+struct Evaluation<'a> {
     samples: u64,
     seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guarantee: Option<&'a Guarantee>,
     sizes: Vec<SizeResult>,
 }
 
@@ -24,8 +27,9 @@ pub(super) fn run(args: &EvaluateArgs, policy: &LearnedPolicy) -> Result<ExitCod
     let sizes =
         set.evaluate(policy).map_err(|error| Failure::input(format!("{}: {error}", args.model)))?;
     let mut out = output::stdout();
+    let guarantee = policy.record().guarantee.as_ref();
     if *json {
-        output::json(&mut out, &Evaluation { samples: *samples, seed: *seed, sizes })?;
+        output::json(&mut out, &Evaluation { samples: *samples, seed: *seed, guarantee, sizes })?;
     } else {
         let rows = sizes.iter().map(|row| {
             vec![
@@ -38,6 +42,9 @@ pub(super) fn run(args: &EvaluateArgs, policy: &LearnedPolicy) -> Result<ExitCod
         });
         let header = ["K", "availability", "bandwidth (MHz)", "optimum (MHz)", "over (%)"];
         writeln!(out, "{}", output::table(&header, rows))?;
+        if let Some(guarantee) = guarantee {
+            writeln!(out, "{}", calibrate::sentence(guarantee))?;
+        }
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)

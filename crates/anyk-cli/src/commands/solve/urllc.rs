@@ -8,6 +8,7 @@ use anyk::problem::Urllc;
 use anyk::solver::UrllcSolver;
 
 use crate::args::SolveArgs;
+use crate::commands::calibrate;
 use crate::failure::{Failure, INFEASIBLE};
 use crate::{input, output};
 
@@ -76,6 +77,9 @@ pub(crate) fn print_served(out: &mut impl Write, served: &Served) -> Result<(), 
                 None => writeln!(out, "; the power cannot serve everyone, see `anyk solve`")?,
             }
         }
+    }
+    if let Some(guarantee) = &served.guarantee {
+        writeln!(out, "{}", calibrate::sentence(guarantee))?;
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Writes a model whole or not at all.
-fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_atomically(path, bytes)
         .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display())))
 }
