@@ -183,6 +183,7 @@ impl RateArgs {
 Examples:
   anyk train --method p-gnn --train-k 10 --samples 2000 --epsilon-d 6e-6 --seed 1 --out model.safetensors
   anyk train --problem interference --scenario d2d --out links.safetensors
+  anyk train --fading samples.npy --pretraining unsupervised --out sampled.safetensors
   anyk train --problem qos-power --train-k 10 --out power.safetensors
   anyk train --problem equal-bandwidth --output sum-normalisation --rate-bps 1e5 --out equal.safetensors")]
 pub(crate) struct TrainArgs {
@@ -215,6 +216,13 @@ pub(crate) struct TrainArgs {
     /// softmax], the others for interference networks [default: ranked; priced for interference on d2d]
     #[arg(long, value_enum)]
     pub(crate) output: Option<OutputArg>,
+    /// Samples of the small-scale gain g, where its law is unknown: a NumPy array with one axis, 500 or more;
+    /// urllc alone
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fading: Option<String>,
+    /// Standard errors added to the bandwidth that is learned from the samples; with --fading [default: 4]
+    #[arg(long, value_name = "N", requires = "fading", allow_negative_numbers = true)]
+    pub(crate) deviations: Option<f64>,
     /// Seed of samples, initialization and order
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -359,6 +367,10 @@ pub(crate) struct EvaluateArgs {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
+    /// Fading to judge a model by that was learned from samples: a law (rician:k=3, see `anyk sample`) or a
+    /// NumPy array of samples held out
+    #[arg(long, value_name = "LAW|FILE")]
+    pub(crate) fading: Option<String>,
     #[command(flatten)]
     pub(crate) cells: CellsArgs,
 }
@@ -377,6 +389,10 @@ pub(crate) struct AllocateArgs {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
+    /// Fading to judge a model by that was learned from samples: a law (rician:k=3, see `anyk sample`) or a
+    /// NumPy array of samples held out
+    #[arg(long, value_name = "LAW|FILE")]
+    pub(crate) fading: Option<String>,
     /// File with the users or gains, or - for standard input
     #[arg(long, short, value_name = "FILE")]
     pub(crate) input: String,
@@ -463,9 +479,14 @@ pub(crate) enum PaperTable {
     Propositions,
     /// Power control and link scheduling, learned at one size (section III-B)
     PowerControl,
+    /// Calibrated margins: how often the promise is broken, and what it costs; by its name alone
+    Calibration,
+    /// Fading of unknown law, learned from samples; by its name alone
+    Fading,
 }
 
 impl PaperTable {
+    /// What is shown without a name: all that the paper shows.
     pub(crate) const ALL: [Self; 13] = [
         Self::Table1,
         Self::Table2,

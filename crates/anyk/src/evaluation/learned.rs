@@ -1,11 +1,13 @@
 //! How a learned policy does at each size, beside the exact optimum on the same cells.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::channel::sample_distances_m;
+use crate::channel::{FadingQuadrature, sample_distances_m};
 use crate::config::System;
-use crate::policy::{LearnedPolicy, ModelError};
+use crate::policy::{LearnedPolicy, ModelError, SampledPolicy};
 use crate::problem::{Allocation, ProblemError, Urllc};
 use crate::solver::{Status, UrllcSolver};
 
@@ -47,8 +49,26 @@ impl TestSet {
         samples: u64,
         seed: u64,
     ) -> Result<Self, ProblemError> {
+        Self::draw_under(system, None, sizes, samples, seed)
+    }
+
+    /// The same cells under another fading than the system's own.
+    pub fn draw_under(
+        system: &System,
+        fading: Option<&Arc<FadingQuadrature>>,
+        sizes: &[usize],
+        samples: u64,
+        seed: u64,
+    ) -> Result<Self, ProblemError> {
+        let state = |gains: &[f64]| -> Result<Urllc, ProblemError> {
+            let problem = Urllc::uniform(system, gains.iter().copied())?;
+            Ok(match fading {
+                Some(fading) => problem.with_fading(fading),
+                None => problem,
+            })
+        };
         let mut prepared = UrllcSolver::default();
-        for qos in Urllc::uniform(system, [1e-10])?.classes() {
+        for qos in state(&[1e-10])?.classes() {
             prepared.table(qos);
         }
         let sizes = sizes
@@ -62,7 +82,7 @@ impl TestSet {
                             let distances = sample_distances_m(&system.road(), seed, size, index);
                             let gains: Vec<f64> =
                                 distances.iter().map(|&d| system.path_loss().gain(d)).collect();
-                            let problem = Urllc::uniform(system, gains.iter().copied())?;
+                            let problem = state(&gains)?;
                             let solution = solver.solve(&problem);
                             if matches!(solution.status, Status::Infeasible(_)) {
                                 return Ok(None);
@@ -84,35 +104,56 @@ impl TestSet {
 
     /// Measures a policy on all cells, on all cores; the result does not depend on their number.
     pub fn evaluate(&self, policy: &LearnedPolicy) -> Result<Vec<SizeResult>, ModelError> {
-        self.sizes
-            .iter()
+        let sizes = self.sizes.iter();
+        sizes
             .map(|cells| {
                 let sized = policy.at_size(cells.size)?;
-                let results: Vec<(f64, f64)> = cells
-                    .problems
-                    .par_iter()
-                    .map_init(
-                        || (sized.clone(), Allocation::default()),
-                        |(sized, allocation), (problem, gains)| {
-                            sized.allocate(gains, allocation);
-                            let judged = problem.assess(allocation)?;
-                            Ok((judged.availability, judged.total_bandwidth_hz / 1e6))
-                        },
-                    )
-                    .collect::<Result<_, ProblemError>>()
-                    .map_err(|error| ModelError::Content(error.to_string()))?;
-                let count = results.len().max(1) as f64;
-                let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / count;
-                let availability = mean(&mut results.iter().map(|result| result.0));
-                let total_bandwidth_mhz = mean(&mut results.iter().map(|result| result.1));
-                Ok(SizeResult {
-                    k: cells.size,
-                    availability,
-                    total_bandwidth_mhz,
-                    optimum_mhz: cells.optimum_mhz,
-                    gap_percent: 100.0 * (total_bandwidth_mhz / cells.optimum_mhz - 1.0),
-                })
+                cells.measure(&sized, |sized, gains, allocation| sized.allocate(gains, allocation))
             })
             .collect()
+    }
+
+    /// The same for a policy that was learned from samples of fading.
+    pub fn evaluate_sampled(&self, policy: &SampledPolicy) -> Result<Vec<SizeResult>, ModelError> {
+        let sizes = self.sizes.iter();
+        sizes
+            .map(|cells| {
+                cells.measure(&(), |(), gains, allocation| policy.allocate(gains, allocation))
+            })
+            .collect()
+    }
+}
+
+impl TestCells {
+    /// Measures what `allocate` gives on all cells; each thread works with a copy of its `state`.
+    fn measure<S: Clone + Sync>(
+        &self,
+        state: &S,
+        allocate: impl Fn(&mut S, &[f64], &mut Allocation) + Sync,
+    ) -> Result<SizeResult, ModelError> {
+        let results: Vec<(f64, f64)> = self
+            .problems
+            .par_iter()
+            .map_init(
+                || (state.clone(), Allocation::default()),
+                |(state, allocation), (problem, gains)| {
+                    allocate(state, gains, allocation);
+                    let judged = problem.assess(allocation)?;
+                    Ok((judged.availability, judged.total_bandwidth_hz / 1e6))
+                },
+            )
+            .collect::<Result<_, ProblemError>>()
+            .map_err(|error| ModelError::Content(error.to_string()))?;
+        let count = results.len().max(1) as f64;
+        let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / count;
+        let availability = mean(&mut results.iter().map(|result| result.0));
+        let total_bandwidth_mhz = mean(&mut results.iter().map(|result| result.1));
+        Ok(SizeResult {
+            k: self.size,
+            availability,
+            total_bandwidth_mhz,
+            optimum_mhz: self.optimum_mhz,
+            gap_percent: 100.0 * (total_bandwidth_mhz / self.optimum_mhz - 1.0),
+        })
     }
 }

@@ -9,6 +9,7 @@ mod moments;
 mod optimum;
 mod power_control;
 mod run;
+mod sampled;
 mod statistics;
 
 pub use binary_gap::{BinaryGap, binary_gap};
@@ -22,4 +23,5 @@ pub use power_control::{
     PASSES, PowerPolicyResult, PowerSizeResult, finish_power, power_over_sizes,
 };
 pub use run::{RunError, finish, law_for};
+pub use sampled::{bandwidth_errors, draw_fading, train_sampled, true_bandwidth};
 pub use statistics::Mean;

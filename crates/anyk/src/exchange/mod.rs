@@ -16,6 +16,7 @@ mod model;
 mod npy;
 mod power_answer;
 mod power_model;
+mod sampled_model;
 mod users;
 
 pub use answer::{Answer, Denied, Served, ServedUser};
@@ -32,4 +33,5 @@ pub use power_answer::PowerAnswer;
 pub use power_model::{
     power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_from_bytes, power_to_bytes,
 };
+pub use sampled_model::{sampled_from_bytes, sampled_to_bytes};
 pub use users::{DISTANCE_EXPECTED, GAIN_EXPECTED, UserRecord, read_users};

@@ -7,6 +7,7 @@
 
 mod activation;
 mod aggregator;
+mod convex_law;
 mod dense;
 mod edge_gnn;
 mod gnn;
@@ -17,6 +18,7 @@ mod output;
 
 pub use activation::Activation;
 pub use aggregator::Aggregator;
+pub use convex_law::ConvexLaw;
 pub use dense::{Dense, DenseTape, Real};
 pub use edge_gnn::{EdgeGnn, EdgeTape, LinkGraph};
 pub use gnn::{Gnn, Tape};

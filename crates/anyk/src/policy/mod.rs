@@ -6,9 +6,11 @@ mod fused;
 mod guarantee;
 mod learned;
 mod power_control;
+mod sampled;
 
 pub use closed_form::{ClosedFormMetrics, ClosedFormPolicy, ClosedFormRecord, SizedClosedForm};
 pub use equal_power::equal_power;
 pub use guarantee::{Guarantee, GuaranteeError};
 pub use learned::{LearnedPolicy, ModelError, ModelMetrics, ModelRecord, SizedPolicy};
 pub use power_control::{PowerController, PowerModelRecord, PowerOutput, PowerPolicy};
+pub use sampled::{SampledPolicy, SampledRecord};

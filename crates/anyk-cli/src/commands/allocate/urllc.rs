@@ -2,9 +2,12 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use anyk::System;
+use anyk::channel::FadingQuadrature;
 use anyk::exchange::{Served, read_users};
-use anyk::policy::LearnedPolicy;
+use anyk::policy::{Guarantee, LearnedPolicy, SampledPolicy};
 use anyk::problem::{Allocation, Urllc};
 use anyk::solver::UrllcSolver;
 
@@ -14,7 +17,36 @@ use crate::failure::Failure;
 use crate::{input, output};
 
 pub(super) fn run(args: &AllocateArgs, policy: &LearnedPolicy) -> Result<ExitCode, Failure> {
+    let guarantee = policy.record().guarantee.as_ref();
+    answer(args, policy.system(), None, guarantee, |gains, allocation| {
+        let mut sized = policy
+            .at_size(gains.len())
+            .map_err(|error| Failure::input(format!("{}: {error}", input::name(&args.input))))?;
+        sized.allocate(gains, allocation);
+        Ok(())
+    })
+}
+
+/// The same for a policy that was learned from samples of fading, judged by the fading given.
+pub(super) fn run_sampled(
+    args: &AllocateArgs,
+    policy: &SampledPolicy,
+) -> Result<ExitCode, Failure> {
     let system = policy.system();
+    let fading = input::judging_fading(args.fading.as_deref(), &args.model, system)?;
+    answer(args, system, Some(&fading), None, |gains, allocation| {
+        policy.allocate(gains, allocation);
+        Ok(())
+    })
+}
+
+fn answer(
+    args: &AllocateArgs,
+    system: &System,
+    fading: Option<&Arc<FadingQuadrature>>,
+    guarantee: Option<&Guarantee>,
+    allocate: impl Fn(&[f64], &mut Allocation) -> Result<(), Failure>,
+) -> Result<ExitCode, Failure> {
     let bytes = input::read(&args.input)?;
     let name = input::name(&args.input);
     let cells = read_users(&bytes, name, system)?;
@@ -31,14 +63,14 @@ pub(super) fn run(args: &AllocateArgs, policy: &LearnedPolicy) -> Result<ExitCod
             )));
         }
         let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();
-        let problem = Urllc::uniform(system, gains.iter().copied())?;
+        let mut problem = Urllc::uniform(system, gains.iter().copied())?;
+        if let Some(fading) = fading {
+            problem = problem.with_fading(fading);
+        }
         let mut allocation = Allocation::default();
-        let mut sized = policy
-            .at_size(gains.len())
-            .map_err(|error| Failure::input(format!("{name}: {error}")))?;
-        sized.allocate(&gains, &mut allocation);
+        allocate(&gains, &mut allocation)?;
         let mut served = Served::learned(&mut solver, &problem, &allocation, records)?;
-        served.guarantee.clone_from(&policy.record().guarantee);
+        served.guarantee = guarantee.cloned();
         if args.json {
             output::json(&mut out, &served)?;
             continue;

@@ -13,7 +13,12 @@ use crate::failure::Failure;
 use crate::input;
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<ExitCode, Failure> {
-    match input::model(&args.model)? {
+    let model = input::model(&args.model)?;
+    if !matches!(model, Model::Sampled(_)) {
+        input::refuse_fading(args.fading.as_deref(), &args.model)?;
+    }
+    match model {
+        Model::Sampled(policy) => urllc::run_sampled(args, &policy),
         Model::Urllc(policy) => urllc::run(args, &policy),
         Model::ClosedForm(policy) => closed_form::run(args, &policy),
         Model::Power(policy) => power_control::run(args, &policy),

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::evaluation::{SizeResult, TestSet};
-use anyk::policy::{Guarantee, LearnedPolicy};
+use anyk::policy::{Guarantee, LearnedPolicy, SampledPolicy};
 use serde::Serialize;
 
 use crate::args::{CellsArgs, EvaluateArgs};
 use crate::commands::calibrate;
 use crate::failure::Failure;
-use crate::output;
+use crate::{input, output};
 
 #[derive(Serialize)]
 struct Evaluation<'a> {
@@ -22,12 +22,32 @@ struct Evaluation<'a> {
 }
 
 pub(super) fn run(args: &EvaluateArgs, policy: &LearnedPolicy) -> Result<ExitCode, Failure> {
-    let CellsArgs { k, samples, seed, json } = &args.cells;
+    let CellsArgs { k, samples, seed, .. } = &args.cells;
     let set = TestSet::draw(policy.system(), k, *samples, *seed)?;
     let sizes =
         set.evaluate(policy).map_err(|error| Failure::input(format!("{}: {error}", args.model)))?;
+    print(args, sizes, policy.record().guarantee.as_ref())
+}
+
+/// The same for a policy that was learned from samples of fading, judged by the fading given.
+pub(super) fn run_sampled(
+    args: &EvaluateArgs,
+    policy: &SampledPolicy,
+) -> Result<ExitCode, Failure> {
+    let CellsArgs { k, samples, seed, .. } = &args.cells;
+    let fading = input::judging_fading(args.fading.as_deref(), &args.model, policy.system())?;
+    let set = TestSet::draw_under(policy.system(), Some(&fading), k, *samples, *seed)?;
+    let sizes = set.evaluate_sampled(policy).map_err(Failure::input)?;
+    print(args, sizes, None)
+}
+
+fn print(
+    args: &EvaluateArgs,
+    sizes: Vec<SizeResult>,
+    guarantee: Option<&Guarantee>,
+) -> Result<ExitCode, Failure> {
+    let CellsArgs { samples, seed, json, .. } = &args.cells;
     let mut out = output::stdout();
-    let guarantee = policy.record().guarantee.as_ref();
     if *json {
         output::json(&mut out, &Evaluation { samples: *samples, seed: *seed, guarantee, sizes })?;
     } else {

@@ -1,6 +1,8 @@
 //! `anyk reproduce`: trains and measures what the tables and figures need.
 
+mod calibration;
 mod closed_forms;
+mod fading;
 mod figures;
 mod interference;
 mod power_control;
@@ -60,6 +62,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
             PaperTable::Fig2c => figures::fig2c(),
             PaperTable::Propositions => propositions::tables(&lab)?,
             PaperTable::PowerControl => power_control::tables(&lab, args)?,
+            PaperTable::Calibration => calibration::tables(&mut lab)?,
+            PaperTable::Fading => fading::tables(&lab)?,
         };
         for table in &made {
             report::write_table(&args.out, table).map_err(|error| cannot(&args.out, error))?;

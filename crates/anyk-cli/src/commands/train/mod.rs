@@ -3,6 +3,7 @@
 mod checkpoint;
 mod closed_form;
 mod power_control;
+mod sampled;
 mod urllc;
 
 use std::path::Path;
@@ -14,7 +15,11 @@ use crate::args::{ProblemArg, TrainArgs};
 use crate::failure::Failure;
 
 pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
+    if args.problem != ProblemArg::Urllc {
+        args.problem.refuse(&[("--fading", args.fading.is_some())])?;
+    }
     match args.problem {
+        ProblemArg::Urllc if args.fading.is_some() => sampled::run(args),
         ProblemArg::Urllc => urllc::run(args),
         ProblemArg::QosPower | ProblemArg::EqualBandwidth => closed_form::run(args),
         ProblemArg::Interference | ProblemArg::LinkScheduling => power_control::run(args),
