@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyk::channel::QuadratureRule;
+use anyk::channel::{FadingLaw, QuadratureRule};
 use anyk::network::Aggregator;
 use anyk::training::{ClosedForm, Method};
 use anyk::{Config, System};
@@ -34,6 +34,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Solve(SolveArgs),
     Train(Box<TrainArgs>),
+    Calibrate(CalibrateArgs),
     Evaluate(EvaluateArgs),
     Allocate(AllocateArgs),
     Diagnose(Box<DiagnoseArgs>),
@@ -185,6 +186,7 @@ Examples:
   anyk train --method p-gnn --train-k 10 --samples 2000 --epsilon-d 6e-6 --seed 1 --out model.safetensors
   anyk train --method any-gnn --seed 1 --out any.safetensors
   anyk train --problem interference --scenario d2d --out links.safetensors
+  anyk train --fading samples.npy --pretraining unsupervised --out sampled.safetensors
   anyk train --problem qos-power --train-k 10 --out power.safetensors
   anyk train --problem equal-bandwidth --output sum-normalisation --rate-bps 1e5 --out equal.safetensors")]
 pub(crate) struct TrainArgs {
@@ -221,6 +223,13 @@ pub(crate) struct TrainArgs {
     /// [default: ranked; priced for interference on d2d]
     #[arg(long, value_enum)]
     pub(crate) output: Option<OutputArg>,
+    /// Samples of the small-scale gain g, where its law is unknown: a NumPy array with one axis, 500 or more;
+    /// urllc alone
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fading: Option<String>,
+    /// Standard errors added to the bandwidth that is learned from the samples; with --fading [default: 4]
+    #[arg(long, value_name = "N", requires = "fading", allow_negative_numbers = true)]
+    pub(crate) deviations: Option<f64>,
     /// Seed of samples, initialization and order
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -337,6 +346,47 @@ pub(crate) enum Preset {
     Paper,
 }
 
+/// Give a model the smallest margin that carries a guarantee
+///
+/// Draws independent cells that no training has seen, judges one user of each by quadrature, and chooses the
+/// smallest factor on the bandwidths such that, with confidence 1 − δ over that draw, at most a share β of
+/// users miss their QoS: an exact binomial bound (docs/guarantees.md has the proof). It holds at the sizes
+/// named here. `allocate` and `evaluate` apply and report it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anyk calibrate model.safetensors --k 10 --out calibrated.safetensors
+  anyk calibrate model.safetensors --k 1,10,100 --cells 10000 --beta 1e-3 --delta 0.01 --out calibrated.safetensors")]
+pub(crate) struct CalibrateArgs {
+    /// The model
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: String,
+    /// Sizes at which the guarantee is to hold, separated by commas
+    #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "10", value_parser = size)]
+    pub(crate) k: Vec<usize>,
+    /// Independent cells of each size; one user of each is judged
+    #[arg(long, value_name = "N", default_value_t = 2995)]
+    pub(crate) cells: usize,
+    /// Share of users that may miss their QoS
+    #[arg(long, value_name = "SHARE", default_value_t = 1e-3, allow_negative_numbers = true)]
+    pub(crate) beta: f64,
+    /// Probability, over the draw of the cells, that more users than that miss it
+    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.05, allow_negative_numbers = true)]
+    pub(crate) delta: f64,
+    /// Let the factor be below 1 where the model gives more than the guarantee needs
+    #[arg(long)]
+    pub(crate) shrink: bool,
+    /// Seed of the cells
+    #[arg(long, default_value_t = 11)]
+    pub(crate) seed: u64,
+    /// File to write the calibrated model to
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Print one JSON object instead of a sentence
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Measure a model at many numbers of users, beside the exact optimum
 ///
 /// Availability is the share of users whose QoS is met, by quadrature over fading; both it and the
@@ -351,6 +401,10 @@ pub(crate) struct EvaluateArgs {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
+    /// Fading to judge a model by that was learned from samples: a law (rician:k=3, see `anyk sample`) or a
+    /// NumPy array of samples held out
+    #[arg(long, value_name = "LAW|FILE")]
+    pub(crate) fading: Option<String>,
     #[command(flatten)]
     pub(crate) cells: CellsArgs,
     #[command(flatten)]
@@ -376,6 +430,10 @@ pub(crate) struct AllocateArgs {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
+    /// Fading to judge a model by that was learned from samples: a law (rician:k=3, see `anyk sample`) or a
+    /// NumPy array of samples held out
+    #[arg(long, value_name = "LAW|FILE")]
+    pub(crate) fading: Option<String>,
     /// File with the users or gains, or - for standard input
     #[arg(long, short, value_name = "FILE")]
     pub(crate) input: String,
@@ -485,9 +543,14 @@ pub(crate) enum PaperTable {
     AnyRanges,
     /// Remark 1: the size law of every policy, and what it predicts (`anyk diagnose`)
     Diagnose,
+    /// Calibrated margins: how often the promise is broken, and what it costs; by its name alone
+    Calibration,
+    /// Fading of unknown law, learned from samples; by its name alone
+    Fading,
 }
 
 impl PaperTable {
+    /// What is shown without a name: all that the paper shows, and what goes past it.
     pub(crate) const ALL: [Self; 16] = [
         Self::Table1,
         Self::Table2,
@@ -521,25 +584,30 @@ Examples:
   anyk sample --k 10 --seed 1 > users.json
   anyk sample --k 10 --count 5 --seed 1 | anyk solve --input -
   anyk sample --k 3 --format csv
-  anyk sample --scenario dense --k 10 --count 1000 --format npy --out gains.npy")]
+  anyk sample --scenario dense --k 10 --count 1000 --format npy --out gains.npy
+  anyk sample --fading rician:k=3 --count 2000 --format npy --out samples.npy")]
 pub(crate) struct SampleArgs {
     /// Random gains of an interference network, instead of users
     #[arg(long, value_enum)]
     pub(crate) scenario: Option<ScenarioArg>,
+    /// Random small-scale gains g instead of users: rayleigh, nakagami:m=2, rician:k=3,
+    /// shadowed:sigma_db=4, mixture:share=0.1,loss_db=10
+    #[arg(long, value_name = "LAW", conflicts_with_all = ["scenario", "k"])]
+    pub(crate) fading: Option<FadingLaw>,
     /// Users in each cell, or links in each network
-    #[arg(long, value_name = "K", value_parser = size)]
-    pub(crate) k: usize,
-    /// Number of cells or networks, one JSON object a line
+    #[arg(long, value_name = "K", value_parser = size, required_unless_present = "fading")]
+    pub(crate) k: Option<usize>,
+    /// Number of cells, networks or small-scale gains, one JSON object a line
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) count: u64,
     /// Seed of the random numbers
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Format of the output; CSV holds one cell, npy is for --scenario
+    /// Format of the output; CSV holds one cell, npy is for --scenario and --fading
     #[arg(long, value_enum, default_value_t = Format::Json)]
     pub(crate) format: Format,
     /// File to write the gains to, instead of standard output
-    #[arg(long, value_name = "FILE", requires = "scenario")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) system: SystemArgs,
@@ -630,7 +698,7 @@ pub(crate) struct CellsArgs {
 pub(crate) enum Format {
     Json,
     Csv,
-    /// NumPy array, N×K×K, float64
+    /// NumPy array, N×K×K or N, float64
     Npy,
 }
 

@@ -2,8 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
 
-use anyk::exchange::Model;
+use anyk::System;
+use anyk::channel::{FadingLaw, FadingQuadrature};
+use anyk::exchange::{Model, read_fading_samples};
 
 use crate::failure::Failure;
 
@@ -30,6 +34,37 @@ pub(crate) fn read(path: &str) -> Result<Vec<u8>, Failure> {
         return Err(Failure::input(message));
     }
     Ok(bytes)
+}
+
+/// The fading that a model is to be judged by: a law by its name, or samples from a file.
+pub(crate) fn judging_fading(
+    fading: Option<&str>,
+    model: &str,
+    system: &System,
+) -> Result<Arc<FadingQuadrature>, Failure> {
+    let Some(text) = fading else {
+        return Err(Failure::input(format!(
+            "{model}: it was learned from samples and knows no law of fading; name one to judge it by, or \
+             samples held out, with --fading"
+        )));
+    };
+    match text.parse::<FadingLaw>() {
+        Ok(law) => Ok(system.fading_rule(&law)),
+        Err(_) if Path::new(text).exists() => {
+            Ok(read_fading_samples(&read(text)?, name(text))?.compressed_rule())
+        }
+        Err(error) => Err(Failure::input(format!("--fading: {error}; and there is no such file"))),
+    }
+}
+
+/// Refuses `--fading` for a model that knows its law.
+pub(crate) fn refuse_fading(fading: Option<&str>, model: &str) -> Result<(), Failure> {
+    match fading {
+        None => Ok(()),
+        Some(_) => Err(Failure::input(format!(
+            "--fading: has no meaning for {model}, which was not learned from samples of fading"
+        ))),
+    }
 }
 
 /// A model from its file.

@@ -21,6 +21,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Solve(args) => commands::solve::run(&args),
         Command::Train(args) => commands::train::run(&args),
+        Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Allocate(args) => commands::allocate::run(&args),
         Command::Diagnose(args) => commands::diagnose::run(&args),

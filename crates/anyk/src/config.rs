@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::channel::{Fading, FadingQuadrature, PathLoss, QuadratureRule, Road};
+use crate::channel::{Fading, FadingLaw, FadingQuadrature, PathLoss, QuadratureRule, Road};
 use crate::problem::{Qos, ServiceClass, ServiceError};
 use crate::units::{Dbm, Watt};
 
@@ -254,6 +254,14 @@ impl System {
     /// The service of users that name none of their own.
     pub fn service(&self) -> ServiceClass {
         self.config.service
+    }
+
+    /// The rule of expectations over a law of fading, deep enough for the cell's own service class.
+    pub fn fading_rule(&self, law: &FadingLaw) -> Arc<FadingQuadrature> {
+        let FrameConfig { frame_ms, queueing_delay_ms, .. } = self.config.frame;
+        let antennas = self.config.cell.antennas;
+        let depth = self.service().expectation_depth(queueing_delay_ms / frame_ms, antennas);
+        Arc::new(law.quadrature(antennas, depth))
     }
 
     /// The QoS constraint of a service class in this cell.

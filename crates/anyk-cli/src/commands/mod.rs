@@ -2,6 +2,7 @@
 
 pub(crate) mod allocate;
 pub(crate) mod bench;
+pub(crate) mod calibrate;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod diagnose;

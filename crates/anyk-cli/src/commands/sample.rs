@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use anyk::channel::{GainMatrix, sample_distances_m};
-use anyk::exchange::{gains_to_npy, write_atomically};
+use anyk::channel::{FadingLaw, GainMatrix, realization_rng, sample_distances_m};
+use anyk::exchange::{fading_samples_to_npy, gains_to_npy, write_atomically};
 use anyk::problem::Scenario;
 use serde::Serialize;
 
@@ -27,19 +27,72 @@ struct User {
 }
 
 #[derive(Serialize)]
+struct Gains {
+    fading: String,
+    gains: Vec<f64>,
+}
+
+#[derive(Serialize)]
 struct Network<'a> {
     gains: Vec<&'a [f64]>,
 }
 
 pub(crate) fn run(args: &SampleArgs) -> Result<ExitCode, Failure> {
-    match args.scenario {
-        None => users(args)?,
-        Some(scenario) => gains(args, &scenario.into())?,
+    match (args.scenario, &args.fading, args.k) {
+        (_, Some(law), _) => fading(args, law)?,
+        (Some(scenario), _, Some(size)) => gains(args, size, &scenario.into())?,
+        (None, _, Some(size)) => users(args, size)?,
+        (_, None, None) => return Err(Failure::input("--k: expected a number of users")),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn users(args: &SampleArgs) -> Result<(), Failure> {
+/// Small-scale gains: what is known of fading where its law is not.
+fn fading(args: &SampleArgs, law: &FadingLaw) -> Result<(), Failure> {
+    let antennas = args.system.system()?.config().cell.antennas;
+    let mut rng = realization_rng(args.seed, 1, 0);
+    let samples: Vec<f64> = (0..args.count).map(|_| law.sample(antennas, &mut rng)).collect();
+    let bytes = match args.format {
+        Format::Npy => {
+            refuse_terminal(args)?;
+            fading_samples_to_npy(&samples)?
+        }
+        Format::Json => {
+            let mut bytes = Vec::new();
+            output::json(&mut bytes, &Gains { fading: law.to_string(), gains: samples })?;
+            bytes
+        }
+        Format::Csv => {
+            let message = "--format csv: it holds users; use json or npy with --fading";
+            return Err(Failure::input(message));
+        }
+    };
+    write(args, &bytes)
+}
+
+fn refuse_terminal(args: &SampleArgs) -> Result<(), Failure> {
+    if args.out.is_none() && io::stdout().is_terminal() {
+        return Err(Failure::input("--format npy: not to a terminal; use --out or a pipe"));
+    }
+    Ok(())
+}
+
+fn write(args: &SampleArgs, bytes: &[u8]) -> Result<(), Failure> {
+    match &args.out {
+        Some(path) => write_atomically(path, bytes)
+            .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display()))),
+        None => {
+            let mut out = output::stdout();
+            out.write_all(bytes)?;
+            Ok(out.flush()?)
+        }
+    }
+}
+
+fn users(args: &SampleArgs, size: usize) -> Result<(), Failure> {
+    if args.out.is_some() {
+        return Err(Failure::input("--out: has no meaning for users, which go to standard output"));
+    }
     let road = args.system.system()?.road();
     if args.format == Format::Csv && args.count > 1 {
         let message = "--count: a CSV file holds one cell; use --count 1 or --format json";
@@ -47,7 +100,7 @@ fn users(args: &SampleArgs) -> Result<(), Failure> {
     }
     let mut out = output::stdout();
     for index in 0..args.count {
-        let distances = sample_distances_m(&road, args.seed, args.k, index);
+        let distances = sample_distances_m(&road, args.seed, size, index);
         let users = distances
             .into_iter()
             .enumerate()
@@ -70,21 +123,20 @@ fn users(args: &SampleArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn gains(args: &SampleArgs, scenario: &Scenario) -> Result<(), Failure> {
+fn gains(args: &SampleArgs, size: usize, scenario: &Scenario) -> Result<(), Failure> {
     if let Some((flag, _)) = args.system.flags().iter().find(|flag| flag.1) {
         return Err(Failure::input(format!("{flag} has no meaning for --scenario")));
     }
-    let size = args.k as u128;
-    if size * size * u128::from(args.count) > MOST_GAINS {
+    let gains_each = size as u128 * size as u128;
+    if gains_each * u128::from(args.count) > MOST_GAINS {
         let message = format!("--k, --count: over {MOST_GAINS} gains in all, expected fewer");
         return Err(Failure::input(message));
     }
-    let to_terminal = args.out.is_none() && io::stdout().is_terminal();
-    if args.format == Format::Npy && to_terminal {
-        return Err(Failure::input("--format npy: not to a terminal; use --out or a pipe"));
+    if args.format == Format::Npy {
+        refuse_terminal(args)?;
     }
     let networks: Vec<GainMatrix> = (0..args.count)
-        .map(|index| Ok(scenario.draw(args.seed, args.k, index)?.normalised().clone()))
+        .map(|index| Ok(scenario.draw(args.seed, size, index)?.normalised().clone()))
         .collect::<Result<_, anyk::problem::InterferenceError>>()
         .map_err(Failure::input)?;
     let bytes = match args.format {
@@ -92,7 +144,7 @@ fn gains(args: &SampleArgs, scenario: &Scenario) -> Result<(), Failure> {
         Format::Json => {
             let mut bytes = Vec::new();
             for network in &networks {
-                let gains = network.as_slice().chunks(args.k).collect();
+                let gains = network.as_slice().chunks(size).collect();
                 output::json(&mut bytes, &Network { gains })?;
             }
             bytes
@@ -102,13 +154,5 @@ fn gains(args: &SampleArgs, scenario: &Scenario) -> Result<(), Failure> {
             return Err(Failure::input(message));
         }
     };
-    match &args.out {
-        Some(path) => write_atomically(path, &bytes)
-            .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display()))),
-        None => {
-            let mut out = output::stdout();
-            out.write_all(&bytes)?;
-            Ok(out.flush()?)
-        }
-    }
+    write(args, &bytes)
 }

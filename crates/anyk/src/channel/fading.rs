@@ -49,8 +49,9 @@ pub enum QuadratureRule {
     GaussLaguerre,
 }
 
-/// Nodes `g_i` and weights `w_i` (which sum to 1) such that `E_g[f(g)] ≈ Σ w_i f(g_i)` for
-/// `g ~ Gamma(N_t, 1)`.
+/// Nodes `g_i` and weights `w_i` (which sum to 1) such that `E_g[f(g)] ≈ Σ w_i f(g_i)`: for
+/// `g ~ Gamma(N_t, 1)`, for any [`FadingLaw`](crate::channel::FadingLaw), or for the empirical measure of
+/// [`FadingSamples`](crate::channel::FadingSamples).
 ///
 /// ```
 /// use anyk::channel::FadingQuadrature;
@@ -79,14 +80,31 @@ impl FadingQuadrature {
         // 1/sqrt(N_t). The step is fixed by the test against closed forms.
         let step = 0.037 * TAU / (1.0 + shape / 8.0).sqrt();
         let ln_density = |t: f64| shape * t - t.exp() - ln_gamma(shape);
+        let centre = shape.ln();
+        Self::of_ln_density((centre, centre), step, depth, ln_density)
+    }
+
+    /// Trapezoidal rule with the given step for a density over `t = ln g`, given by its logarithm. All of
+    /// the density's peaks are between the two centres; tails below `e^(−46 − depth)` are cut off.
+    pub(crate) fn of_ln_density(
+        (lowest, highest): (f64, f64),
+        step: f64,
+        depth: f64,
+        ln_density: impl Fn(f64) -> f64,
+    ) -> Self {
         // e^(−46) = 1e-20: nothing that f64 could see.
         let cut = -46.0 - depth.clamp(0.0, 600.0);
-        let centre = shape.ln();
-        let below = (1..).take_while(|&i| ln_density(centre - f64::from(i) * step) > cut).count();
-        let above = (1..).take_while(|&i| ln_density(centre + f64::from(i) * step) > cut).count();
-        let (nodes, weights): (Vec<f64>, Vec<f64>) = (0..=below + above)
+        let count = |from: f64, step: f64| {
+            (1..).take_while(|&i| ln_density(from + f64::from(i) * step) > cut).count()
+        };
+        let below = count(lowest, -step);
+        let start = lowest - below as f64 * step;
+        let last = highest + count(highest, step) as f64 * step;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let steps = ((last - start) / step).round() as usize;
+        let (nodes, weights): (Vec<f64>, Vec<f64>) = (0..=steps)
             .map(|i| {
-                let t = centre + (i as f64 - below as f64) * step;
+                let t = start + i as f64 * step;
                 (t.exp(), ln_density(t).exp())
             })
             .unzip();
@@ -108,7 +126,8 @@ impl FadingQuadrature {
         sound.then(|| Self::normalised(nodes, weights))
     }
 
-    fn normalised(nodes: Vec<f64>, mut weights: Vec<f64>) -> Self {
+    /// Nodes, ascending, with weights that are scaled to sum to 1.
+    pub(super) fn normalised(nodes: Vec<f64>, mut weights: Vec<f64>) -> Self {
         let sum: f64 = weights.iter().sum();
         for weight in &mut weights {
             *weight /= sum;

@@ -3,6 +3,8 @@
 
 mod d2d;
 mod fading;
+mod fading_law;
+mod fading_samples;
 mod gain_matrix;
 mod path_loss;
 mod rayleigh;
@@ -11,6 +13,8 @@ mod sample;
 
 pub use d2d::{D2dField, D2dLayout, ShortRange};
 pub use fading::{Fading, FadingQuadrature, QuadratureRule};
+pub use fading_law::{FadingLaw, FadingLawError};
+pub use fading_samples::{FadingSamples, FadingSamplesError};
 pub use gain_matrix::{GainError, GainMatrix};
 pub use path_loss::PathLoss;
 pub use rayleigh::rayleigh_gains;

@@ -160,11 +160,13 @@ impl Subject {
     ) -> Result<Self, DiagnosisError> {
         let system = match &model {
             Model::Urllc(policy) => policy.system().clone(),
+            Model::Any(policy) => policy.system().clone(),
+            Model::Sampled(policy) => policy.system().clone(),
             Model::ClosedForm(policy) => policy.system().clone(),
             Model::Power(_) => default.clone(),
         };
         let has = match &model {
-            Model::Urllc(_) => true,
+            Model::Urllc(_) | Model::Any(_) | Model::Sampled(_) => true,
             Model::ClosedForm(policy) => {
                 quantity == Quantity::Power || policy.bandwidth_parameters().is_some()
             }
@@ -195,7 +197,9 @@ impl Subject {
                     Quantity::Bandwidth => "bandwidth",
                 };
                 match model.as_ref() {
-                    Model::Urllc(_) => format!("{what} of a model for URLLC over ln α"),
+                    Model::Urllc(_) | Model::Any(_) | Model::Sampled(_) => {
+                        format!("{what} of a model for URLLC over ln α")
+                    }
                     Model::ClosedForm(_) => format!("{what} of a model with a rate over ln g"),
                     Model::Power(_) => "power/P_max of a model over ln g_kk".to_owned(),
                 }
@@ -277,7 +281,7 @@ impl Subject {
                 BuiltIn::ToyOne | BuiltIn::ToyTwo => of(Input::Exponential),
             },
             Rule::Model(model, _) => match model.as_ref() {
-                Model::Urllc(_) => large_scale(),
+                Model::Urllc(_) | Model::Any(_) | Model::Sampled(_) => large_scale(),
                 Model::ClosedForm(_) => faded(),
                 Model::Power(policy) => return links(policy.record().training.scenario),
             },
@@ -375,6 +379,14 @@ fn toy(policy: ToyPolicy, x: &[f64]) -> Vec<f64> {
         .collect()
 }
 
+/// The powers or the bandwidths of an allocation.
+fn part(allocation: &Allocation, quantity: Quantity) -> Vec<f64> {
+    match quantity {
+        Quantity::Power => allocation.power_w.clone(),
+        Quantity::Bandwidth => allocation.bandwidth_hz.clone(),
+    }
+}
+
 fn of_model(model: &Model, quantity: Quantity, k: usize) -> Result<Outputs<'_>, DiagnosisError> {
     Ok(match model {
         Model::Urllc(policy) => {
@@ -383,10 +395,26 @@ fn of_model(model: &Model, quantity: Quantity, k: usize) -> Result<Outputs<'_>, 
             Box::new(move |seen| {
                 let Seen::Users(gains) = seen else { return Ok(None) };
                 sized.allocate(gains, &mut allocation);
-                Ok(Some(match quantity {
-                    Quantity::Power => allocation.power_w.clone(),
-                    Quantity::Bandwidth => allocation.bandwidth_hz.clone(),
-                }))
+                Ok(Some(part(&allocation, quantity)))
+            })
+        }
+        Model::Any(policy) => {
+            let system = policy.system();
+            let mut allocator = policy.allocator(system.fading().antennas);
+            let mut allocation = Allocation::default();
+            Box::new(move |seen| {
+                let Seen::Users(gains) = seen else { return Ok(None) };
+                let problem = Urllc::uniform(system, gains.iter().copied())?;
+                let served = allocator.allocate(&problem, &mut allocation).is_ok();
+                Ok(served.then(|| part(&allocation, quantity)))
+            })
+        }
+        Model::Sampled(policy) => {
+            let mut allocation = Allocation::default();
+            Box::new(move |seen| {
+                let Seen::Users(gains) = seen else { return Ok(None) };
+                policy.allocate(gains, &mut allocation);
+                Ok(Some(part(&allocation, quantity)))
             })
         }
         Model::ClosedForm(policy) => {

@@ -1,12 +1,14 @@
 //! How a learned policy does at each size, beside the exact optimum on the same cells.
 
+use std::sync::Arc;
+
 use rand::RngExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::channel::realization_rng;
+use crate::channel::{FadingQuadrature, realization_rng};
 use crate::config::System;
-use crate::policy::{AnyPolicy, LearnedPolicy, ModelError, equal_power};
+use crate::policy::{AnyPolicy, LearnedPolicy, ModelError, SampledPolicy, equal_power};
 use crate::problem::{Allocation, ProblemError, ServiceClass, Urllc};
 use crate::solver::{Status, UrllcSolver};
 
@@ -49,7 +51,7 @@ impl TestSet {
         samples: u64,
         seed: u64,
     ) -> Result<Self, ProblemError> {
-        Self::draw_mixed(system, &[system.service()], sizes, samples, seed)
+        Self::draw_all(system, &[system.service()], None, sizes, samples, seed)
     }
 
     /// The same with users of several service classes, each drawn for itself.
@@ -60,8 +62,37 @@ impl TestSet {
         samples: u64,
         seed: u64,
     ) -> Result<Self, ProblemError> {
+        Self::draw_all(system, services, None, sizes, samples, seed)
+    }
+
+    /// The same cells under another fading than the system's own.
+    pub fn draw_under(
+        system: &System,
+        fading: Option<&Arc<FadingQuadrature>>,
+        sizes: &[usize],
+        samples: u64,
+        seed: u64,
+    ) -> Result<Self, ProblemError> {
+        Self::draw_all(system, &[system.service()], fading, sizes, samples, seed)
+    }
+
+    fn draw_all(
+        system: &System,
+        services: &[ServiceClass],
+        fading: Option<&Arc<FadingQuadrature>>,
+        sizes: &[usize],
+        samples: u64,
+        seed: u64,
+    ) -> Result<Self, ProblemError> {
+        let state = |users: Vec<(f64, ServiceClass)>| -> Result<Urllc, ProblemError> {
+            let problem = Urllc::new(system, users)?;
+            Ok(match fading {
+                Some(fading) => problem.with_fading(fading),
+                None => problem,
+            })
+        };
         let mut prepared = UrllcSolver::default();
-        for qos in Urllc::new(system, services.iter().map(|&service| (1e-10, service)))?.classes() {
+        for qos in state(services.iter().map(|&service| (1e-10, service)).collect())?.classes() {
             prepared.table(qos);
         }
         let sizes = sizes
@@ -82,8 +113,8 @@ impl TestSet {
                                 [one] => *one,
                                 many => many[rng.random_range(0..many.len())],
                             };
-                            let users = gains.iter().map(|&gain| (gain, service()));
-                            let problem = Urllc::new(system, users)?;
+                            let users = gains.iter().map(|&gain| (gain, service())).collect();
+                            let problem = state(users)?;
                             let solution = solver.solve(&problem);
                             if matches!(solution.status, Status::Infeasible(_)) {
                                 return Ok(None);
@@ -124,6 +155,17 @@ impl TestSet {
         self.measure(
             |_| Ok(policy.allocator(self.antennas)),
             |allocator, problem, _, allocation| allocator.allocate(problem, allocation).is_ok(),
+        )
+    }
+
+    /// The same of a policy that was learned from samples of fading.
+    pub fn evaluate_sampled(&self, policy: &SampledPolicy) -> Result<Vec<SizeResult>, ModelError> {
+        self.measure(
+            |_| Ok(()),
+            |(), _, gains, allocation| {
+                policy.allocate(gains, allocation);
+                true
+            },
         )
     }
 

@@ -66,6 +66,7 @@ pub fn finish(
             law: law.map(|_| pretraining.shape.clone()),
             unit_hz: trainer.unit_hz(),
             metrics,
+            guarantee: None,
         };
         LearnedPolicy::new(
             record,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::exchange::UserRecord;
-use crate::policy::Certificate;
+use crate::policy::{Certificate, Guarantee};
 use crate::problem::{Allocation, ProblemError, Urllc};
 use crate::solver::{Infeasibility, Solution, Status, UrllcSolver};
 
@@ -45,6 +45,9 @@ pub struct Served {
     /// What of it is not, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out_of_range: Option<Vec<String>>,
+    /// What a calibrated model promises.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<Guarantee>,
     /// The users, in the input's order.
     pub users: Vec<ServedUser>,
 }
@@ -168,6 +171,7 @@ impl Served {
             certificate: None,
             in_distribution: None,
             out_of_range: None,
+            guarantee: None,
             users: served_users(problem, allocation, records.iter())?,
         })
     }
@@ -217,6 +221,7 @@ impl Served {
             certificate: None,
             in_distribution: None,
             out_of_range: None,
+            guarantee: None,
             users,
         })
     }

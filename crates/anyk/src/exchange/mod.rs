@@ -9,12 +9,15 @@ mod any_model;
 mod checkpoint;
 mod closed_form;
 mod container;
+mod fading_samples;
 mod gains;
 mod gains_json;
 mod input_error;
 mod model;
+mod npy;
 mod power_answer;
 mod power_model;
+mod sampled_model;
 mod samples;
 mod users;
 
@@ -25,6 +28,7 @@ pub use closed_form::{
     RateAnswer, RateServed, RateUser, closed_form_from_bytes, closed_form_to_bytes,
 };
 pub use container::write_atomically;
+pub use fading_samples::{fading_samples_to_npy, read_fading_samples};
 pub use gains::{gains_to_npy, read_gains};
 pub use input_error::InputError;
 pub use model::{Model, model_from_bytes, model_to_bytes};
@@ -32,5 +36,6 @@ pub use power_answer::PowerAnswer;
 pub use power_model::{
     power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_from_bytes, power_to_bytes,
 };
+pub use sampled_model::{sampled_from_bytes, sampled_to_bytes};
 pub use samples::{SampleRow, read_samples};
 pub use users::{DISTANCE_EXPECTED, GAIN_EXPECTED, UserRecord, read_users};

@@ -7,7 +7,10 @@ use crate::exchange::any_model::{self, any_from_bytes};
 use crate::exchange::closed_form::{self, closed_form_from_bytes};
 use crate::exchange::container::Container;
 use crate::exchange::power_model::{self, power_from_bytes};
-use crate::policy::{AnyPolicy, ClosedFormPolicy, LearnedPolicy, ModelError, PowerPolicy};
+use crate::exchange::sampled_model::{self, sampled_from_bytes};
+use crate::policy::{
+    AnyPolicy, ClosedFormPolicy, LearnedPolicy, ModelError, PowerPolicy, SampledPolicy,
+};
 
 const KIND: &str = "anyk-model";
 const VERSION: u64 = 1;
@@ -36,6 +39,8 @@ pub enum Model {
     ClosedForm(Box<ClosedFormPolicy>),
     /// Powers of an interference network.
     Power(Box<PowerPolicy>),
+    /// Power and bandwidth for URLLC under fading of unknown law.
+    Sampled(Box<SampledPolicy>),
 }
 
 impl Model {
@@ -48,6 +53,9 @@ impl Model {
             }
             power_model::KIND => {
                 power_from_bytes(bytes).map(|policy| Self::Power(Box::new(policy)))
+            }
+            sampled_model::KIND => {
+                sampled_from_bytes(bytes).map(|policy| Self::Sampled(Box::new(policy)))
             }
             // Of any other kind: the message says what was expected.
             _ => model_from_bytes(bytes).map(|policy| Self::Urllc(Box::new(policy))),

@@ -11,6 +11,7 @@
 mod activation;
 mod aggregator;
 mod bandwidth_function;
+mod convex_law;
 mod dense;
 mod edge_gnn;
 mod gnn;
@@ -24,6 +25,7 @@ mod price_response;
 pub use activation::Activation;
 pub use aggregator::Aggregator;
 pub use bandwidth_function::{BandwidthFunction, KnownBandwidth};
+pub use convex_law::ConvexLaw;
 pub use dense::{Dense, DenseTape, Real};
 pub use edge_gnn::{EdgeGnn, EdgeTape, LinkGraph};
 pub use gnn::{Gnn, Tape};

@@ -8,7 +8,9 @@ use crate::network::{
     scaled_gain,
 };
 use crate::policy::fused::FusedPair;
-use crate::problem::{Allocation, Urllc};
+use crate::policy::{Guarantee, GuaranteeError};
+use crate::problem::{Allocation, ServiceError, Urllc};
+use crate::solver::RequiredBandwidth;
 use crate::training::{Method, Span, TrainSettings, fnn_input, fnn_network};
 use crate::units::Decibel;
 
@@ -26,6 +28,9 @@ pub struct ModelRecord {
     pub unit_hz: f64,
     /// Measured after training.
     pub metrics: ModelMetrics,
+    /// What it promises, if it was calibrated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<Guarantee>,
 }
 
 /// What was measured after training, on a validation set of the training sizes.
@@ -66,6 +71,9 @@ impl LearnedPolicy {
         let system = record.config.validate()?;
         let training = &record.training;
         training.validate().map_err(|error| ModelError::Content(error.to_string()))?;
+        if let Some(guarantee) = &record.guarantee {
+            guarantee.validate()?;
+        }
         if !(record.unit_hz > 0.0 && record.unit_hz.is_finite()) {
             return Err(ModelError::Content(format!("unit_hz is {}", record.unit_hz)));
         }
@@ -148,6 +156,21 @@ impl LearnedPolicy {
         Span(low, high).furthest("gain_db", gains).into_iter().collect()
     }
 
+    /// The same policy with a guarantee in place of the one it may have.
+    pub fn with_guarantee(&self, guarantee: Guarantee) -> Result<Self, ModelError> {
+        guarantee.validate()?;
+        let mut policy = self.clone();
+        policy.record.guarantee = Some(guarantee);
+        Ok(policy)
+    }
+
+    /// The same policy as it was before it was calibrated.
+    pub fn without_guarantee(&self) -> Self {
+        let mut policy = self.clone();
+        policy.record.guarantee = None;
+        policy
+    }
+
     /// The policy made ready for cells of one size: its outer function compiled, its buffers there.
     pub fn at_size(&self, size: usize) -> Result<SizedPolicy<'_>, ModelError> {
         let law = self.law.as_ref().map(|law| law.at_size(size));
@@ -162,7 +185,15 @@ impl LearnedPolicy {
             }
             (Networks::Gnn { .. }, None) => SizedEngine::Plain(Box::default()),
         };
-        Ok(SizedPolicy { policy: self, size, law, engine })
+        let margin = match &self.record.guarantee {
+            None => None,
+            Some(guarantee) => {
+                let qos = self.system.qos(self.system.service())?;
+                let most_hz = RequiredBandwidth::new(qos).max_bandwidth_hz();
+                Some(Widening { factor: guarantee.margin, most_hz })
+            }
+        };
+        Ok(SizedPolicy { policy: self, size, law, engine, margin })
     }
 }
 
@@ -173,6 +204,23 @@ pub struct SizedPolicy<'a> {
     size: usize,
     law: Option<CompiledLaw>,
     engine: SizedEngine,
+    margin: Option<Widening>,
+}
+
+/// A calibrated policy's factor on bandwidths, up to the bandwidth beyond which more would hurt: with it
+/// "wide enough" has one threshold, which the guarantee rests on.
+#[derive(Debug, Clone, Copy)]
+struct Widening {
+    factor: f64,
+    most_hz: f64,
+}
+
+impl Widening {
+    fn apply(self, allocation: &mut Allocation) {
+        for bandwidth_hz in &mut allocation.bandwidth_hz {
+            *bandwidth_hz = (*bandwidth_hz * self.factor).min(self.most_hz);
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -211,6 +259,9 @@ impl SizedPolicy<'_> {
                 buffers.allocate(self.policy, self.law.as_ref(), gains, allocation);
             }
         }
+        if let Some(margin) = self.margin {
+            margin.apply(allocation);
+        }
     }
 
     /// The plain evaluation in `f64`, which the fused one is checked against.
@@ -218,6 +269,9 @@ impl SizedPolicy<'_> {
         assert_eq!(gains.len(), self.size, "users of a policy made for one size");
         let mut buffers = PlainBuffers::default();
         buffers.allocate(self.policy, self.law.as_ref(), gains, allocation);
+        if let Some(margin) = self.margin {
+            margin.apply(allocation);
+        }
     }
 }
 
@@ -272,6 +326,12 @@ pub enum ModelError {
     /// Its parts do not fit together.
     #[error("{0}")]
     Content(String),
+    /// The guarantee in it is none.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+    /// The service class in it is out of range.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
     /// Not a model of ours, or damaged.
     #[error("not an AnyK model, or a damaged one: {0}")]
     Format(String),

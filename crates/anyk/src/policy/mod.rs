@@ -5,12 +5,16 @@ mod certificate;
 mod closed_form;
 mod equal_power;
 mod fused;
+mod guarantee;
 mod learned;
 mod power_control;
+mod sampled;
 
 pub use any_gnn::{AnyAllocator, AnyPolicy, AnyRecord};
 pub use certificate::{Certificate, Certifier};
 pub use closed_form::{ClosedFormMetrics, ClosedFormPolicy, ClosedFormRecord, SizedClosedForm};
 pub use equal_power::equal_power;
+pub use guarantee::{Guarantee, GuaranteeError};
 pub use learned::{LearnedPolicy, ModelError, ModelMetrics, ModelRecord, SizedPolicy};
 pub use power_control::{PowerController, PowerModelRecord, PowerOutput, PowerPolicy};
+pub use sampled::{SampledPolicy, SampledRecord};

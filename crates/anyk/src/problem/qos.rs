@@ -104,6 +104,17 @@ impl Qos {
         )
     }
 
+    /// The same class under another fading: any rule of nodes and weights is an expectation, that of
+    /// measured samples included.
+    pub fn with_fading(&self, fading: Arc<FadingQuadrature>) -> Self {
+        Self { fading, ..self.clone() }
+    }
+
+    /// The expectation over fading.
+    pub fn fading(&self) -> &FadingQuadrature {
+        &self.fading
+    }
+
     /// The service class.
     pub fn service(&self) -> ServiceClass {
         self.service

@@ -1,10 +1,12 @@
 //! Problem (P1): the least total bandwidth that meets every user's QoS within one power budget.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use thiserror::Error;
 
+use crate::channel::FadingQuadrature;
 use crate::config::System;
 use crate::problem::{Qos, RateError, ServiceClass, ServiceError};
 use crate::tolerance;
@@ -186,6 +188,14 @@ impl Urllc {
         }
         self.max_power_w = max_power_w;
         Ok(self)
+    }
+
+    /// The same users under another fading.
+    pub fn with_fading(mut self, fading: &Arc<FadingQuadrature>) -> Self {
+        for qos in &mut self.classes {
+            *qos = qos.with_fading(Arc::clone(fading));
+        }
+        self
     }
 
     /// The same cell with some of the users, given by position.

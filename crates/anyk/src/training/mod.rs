@@ -16,6 +16,7 @@ mod power_control;
 mod pretrain;
 mod recipe;
 mod reference;
+mod sampled_bandwidth;
 mod supervised;
 
 pub use adam::Adam;
@@ -36,3 +37,4 @@ pub use pretrain::{
     PretrainError, PretrainLoss, PretrainSettings, RelativeError, measure_law, pretrain_law,
 };
 pub use recipe::{Recipe, Schedule, Update};
+pub use sampled_bandwidth::{SampledBandwidth, SampledSettings, learn_bandwidth};

@@ -14,7 +14,17 @@ use crate::failure::Failure;
 use crate::input;
 
 pub(crate) fn run(args: &AllocateArgs) -> Result<ExitCode, Failure> {
-    match input::model(&args.model)? {
+    let model = input::model(&args.model)?;
+    if !matches!(model, Model::Sampled(_)) {
+        input::refuse_fading(args.fading.as_deref(), &args.model)?;
+    }
+    match model {
+        Model::Sampled(policy) => {
+            args.refuse_links()?;
+            args.refuse_certify()?;
+            args.system.refuse(&args.model)?;
+            urllc::run_sampled(args, &policy)
+        }
         Model::Urllc(policy) => {
             args.refuse_links()?;
             args.system.refuse(&args.model)?;

@@ -21,5 +21,5 @@ pub(super) fn run(args: &EvaluateArgs, policy: &AnyPolicy) -> Result<ExitCode, F
         let message = format!("--k {}: the budget can serve none of the cells", size.k);
         return Err(Failure::input(message));
     }
-    print_sizes(args, sizes)
+    print_sizes(args, sizes, None)
 }

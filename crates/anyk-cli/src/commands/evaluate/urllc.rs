@@ -4,17 +4,20 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::evaluation::{SizeResult, TestSet};
-use anyk::policy::LearnedPolicy;
+use anyk::policy::{Guarantee, LearnedPolicy, SampledPolicy};
 use serde::Serialize;
 
 use crate::args::{CellsArgs, EvaluateArgs};
+use crate::commands::calibrate;
 use crate::failure::Failure;
-use crate::output;
+use crate::{input, output};
 
 #[derive(Serialize)]
-struct Evaluation {
+struct Evaluation<'a> {
     samples: u64,
     seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guarantee: Option<&'a Guarantee>,
     sizes: Vec<SizeResult>,
 }
 
@@ -23,17 +26,30 @@ pub(super) fn run(args: &EvaluateArgs, policy: &LearnedPolicy) -> Result<ExitCod
     let set = TestSet::draw(policy.system(), k, *samples, *seed)?;
     let sizes =
         set.evaluate(policy).map_err(|error| Failure::input(format!("{}: {error}", args.model)))?;
-    print_sizes(args, sizes)
+    print_sizes(args, sizes, policy.record().guarantee.as_ref())
+}
+
+/// The same for a policy that was learned from samples of fading, judged by the fading given.
+pub(super) fn run_sampled(
+    args: &EvaluateArgs,
+    policy: &SampledPolicy,
+) -> Result<ExitCode, Failure> {
+    let CellsArgs { k, samples, seed, .. } = &args.cells;
+    let fading = input::judging_fading(args.fading.as_deref(), &args.model, policy.system())?;
+    let set = TestSet::draw_under(policy.system(), Some(&fading), k, *samples, *seed)?;
+    let sizes = set.evaluate_sampled(policy).map_err(Failure::input)?;
+    print_sizes(args, sizes, None)
 }
 
 pub(super) fn print_sizes(
     args: &EvaluateArgs,
     sizes: Vec<SizeResult>,
+    guarantee: Option<&Guarantee>,
 ) -> Result<ExitCode, Failure> {
     let CellsArgs { samples, seed, json, .. } = &args.cells;
     let mut out = output::stdout();
     if *json {
-        output::json(&mut out, &Evaluation { samples: *samples, seed: *seed, sizes })?;
+        output::json(&mut out, &Evaluation { samples: *samples, seed: *seed, guarantee, sizes })?;
     } else {
         let rows = sizes.iter().map(|row| {
             vec![
@@ -47,6 +63,9 @@ pub(super) fn print_sizes(
         });
         let header = ["K", "availability", "bandwidth (MHz)", "optimum (MHz)", "over (%)"];
         writeln!(out, "{}", output::table(&header, rows))?;
+        if let Some(guarantee) = guarantee {
+            writeln!(out, "{}", calibrate::sentence(guarantee))?;
+        }
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -2,8 +2,10 @@
 
 mod any_gnn;
 mod any_ranges;
+mod calibration;
 mod closed_forms;
 mod diagnose;
+mod fading;
 mod figures;
 mod interference;
 mod power_control;
@@ -67,6 +69,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
             PaperTable::AnyGnn => any_gnn::tables(&mut lab)?,
             PaperTable::AnyRanges => vec![any_ranges::table(&lab)?],
             PaperTable::Diagnose => diagnose::tables(&lab)?,
+            PaperTable::Calibration => calibration::tables(&mut lab)?,
+            PaperTable::Fading => fading::tables(&lab)?,
         };
         for table in &made {
             report::write_table(&args.out, table).map_err(|error| cannot(&args.out, error))?;

@@ -8,6 +8,7 @@ use anyk::problem::Urllc;
 use anyk::solver::UrllcSolver;
 
 use crate::args::SolveArgs;
+use crate::commands::calibrate;
 use crate::failure::{Failure, INFEASIBLE};
 use crate::{input, output};
 
@@ -103,6 +104,9 @@ fn print_served(out: &mut impl Write, served: &Served) -> Result<(), Failure> {
     }
     if let Some(certificate) = &served.certificate {
         print_certificate(out, certificate)?;
+    }
+    if let Some(guarantee) = &served.guarantee {
+        writeln!(out, "{}", calibrate::sentence(guarantee))?;
     }
     for outside in served.out_of_range.iter().flatten() {
         writeln!(out, "outside of what the model was trained on: {outside}")?;

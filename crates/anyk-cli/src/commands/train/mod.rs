@@ -4,6 +4,7 @@ mod any_gnn;
 mod checkpoint;
 mod closed_form;
 mod power_control;
+mod sampled;
 mod urllc;
 
 use std::path::Path;
@@ -19,11 +20,18 @@ pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     if args.train_ranges.is_some() && !any_gnn {
         return Err(Failure::input("--train-ranges: has a meaning for --method any-gnn alone"));
     }
+    if args.problem != ProblemArg::Urllc {
+        args.problem.refuse(&[("--fading", args.fading.is_some())])?;
+    }
     match args.problem {
         ProblemArg::Urllc => {
             args.problem.refuse(&args.rate.flags())?;
             args.problem.refuse(&args.links.flags())?;
-            if any_gnn { any_gnn::run(args) } else { urllc::run(args) }
+            match (args.fading.is_some(), any_gnn) {
+                (true, _) => sampled::run(args),
+                (false, true) => any_gnn::run(args),
+                (false, false) => urllc::run(args),
+            }
         }
         ProblemArg::QosPower | ProblemArg::EqualBandwidth => closed_form::run(args),
         ProblemArg::Interference | ProblemArg::LinkScheduling => power_control::run(args),
@@ -31,7 +39,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Writes a model whole or not at all.
-fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_atomically(path, bytes)
         .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display())))
 }

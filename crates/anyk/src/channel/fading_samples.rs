@@ -1,0 +1,136 @@
+//! Fading that is known by samples alone, as the paper assumes: the empirical measure.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::channel::FadingQuadrature;
+
+/// Measured small-scale gains `g`, ascending.
+///
+/// ```
+/// use anyk::channel::FadingSamples;
+/// let samples = FadingSamples::new((1..=1000).map(|i| f64::from(i) * 1e-3).collect())?;
+/// assert!((samples.rule().expectation(|g| g) - 0.5005).abs() < 1e-12);
+/// assert!(FadingSamples::new(vec![1.0; 499]).is_err());
+/// # Ok::<(), anyk::channel::FadingSamplesError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct FadingSamples {
+    sorted: Vec<f64>,
+}
+
+/// Why samples were refused.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum FadingSamplesError {
+    /// Too few to learn anything from.
+    #[error("there are {0} samples of the gain, expected at least {least}", least = FadingSamples::LEAST)]
+    TooFew(usize),
+    /// A value that is no gain.
+    #[error("sample {index} is {value}, expected a positive number from 1e-100 to 1e100")]
+    Value {
+        /// Position, from 0.
+        index: usize,
+        /// The value given.
+        value: f64,
+    },
+}
+
+/// Groups of neighbouring samples in the compressed measure, with two nodes each.
+const GROUPS: usize = 96;
+
+impl FadingSamples {
+    /// Fewest samples that are accepted.
+    pub const LEAST: usize = 500;
+
+    /// Checks the samples, given in any order.
+    pub fn new(samples: Vec<f64>) -> Result<Self, FadingSamplesError> {
+        if let Some(index) = samples.iter().position(|g| !(1e-100..=1e100).contains(g)) {
+            return Err(FadingSamplesError::Value { index, value: samples[index] });
+        }
+        if samples.len() < Self::LEAST {
+            return Err(FadingSamplesError::TooFew(samples.len()));
+        }
+        let mut sorted = samples;
+        sorted.sort_by(f64::total_cmp);
+        Ok(Self { sorted })
+    }
+
+    /// The samples, ascending.
+    pub fn as_slice(&self) -> &[f64] {
+        &self.sorted
+    }
+
+    /// The empirical measure: every sample a node of weight `1/n`.
+    pub fn rule(&self) -> Arc<FadingQuadrature> {
+        let weights = vec![1.0; self.sorted.len()];
+        Arc::new(FadingQuadrature::normalised(self.sorted.clone(), weights))
+    }
+
+    /// The empirical measure with few nodes, for solvers that ask it a million times: each group of
+    /// neighbours in `ln g` becomes the two-point Gauss rule of its first three moments. What is left out
+    /// is of fourth order in the groups' width: relative 1e-7 in the QoS at most (tested).
+    pub fn compressed_rule(&self) -> Arc<FadingQuadrature> {
+        compress(&self.sorted, &vec![1.0; self.sorted.len()])
+    }
+
+    /// The empirical measure with its lower tail smoothed: below the order statistic of rank `share·n`,
+    /// `P(g < x) ∝ x^d`, with the exponent `d` of greatest likelihood (Hill's estimator, on `1/g`).
+    pub fn smoothed_rule(&self, share: f64) -> Arc<FadingQuadrature> {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let count = (share.clamp(0.0, 1.0) * self.sorted.len() as f64) as usize;
+        let tail = &self.sorted[..count];
+        let edge = self.sorted.get(count).copied().unwrap_or(1.0);
+        let spread: f64 = tail.iter().map(|g| (edge / g).ln()).sum();
+        if count < 2 || spread <= 0.0 {
+            return self.compressed_rule();
+        }
+        let exponent = (count - 1) as f64 / spread;
+        let (mut nodes, mut weights) = (Vec::new(), Vec::new());
+        // The fitted tail by its quantiles in the middle of equal shares, ten for each sample.
+        let pieces = 10 * count;
+        for i in 0..pieces {
+            let quantile = (i as f64 + 0.5) / pieces as f64;
+            nodes.push(edge * (quantile.ln() / exponent).exp());
+            weights.push(0.1);
+        }
+        nodes.extend_from_slice(&self.sorted[count..]);
+        weights.resize(nodes.len(), 1.0);
+        compress(&nodes, &weights)
+    }
+}
+
+/// Two nodes for each group of neighbours.
+fn compress(sorted: &[f64], weights: &[f64]) -> Arc<FadingQuadrature> {
+    let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else {
+        return Arc::new(FadingQuadrature::normalised(Vec::new(), Vec::new()));
+    };
+    let width = ((most / least).ln() / GROUPS as f64).max(f64::MIN_POSITIVE);
+    let (mut nodes, mut node_weights) = (Vec::new(), Vec::new());
+    let mut start = 0;
+    while start < sorted.len() {
+        let end = start
+            + sorted[start..].iter().take_while(|g| (*g / sorted[start]).ln() <= width).count();
+        let group = sorted[start..end].iter().map(|g| g.ln()).zip(&weights[start..end]);
+        let total: f64 = weights[start..end].iter().sum();
+        let mean = group.clone().map(|(t, w)| w * t).sum::<f64>() / total;
+        let moment = |power: i32| {
+            group.clone().map(|(t, w)| w * (t - mean).powi(power)).sum::<f64>() / total
+        };
+        let variance = moment(2);
+        // Equal samples, or one alone: one node.
+        if variance <= 1e-20 * width * width || end - start < 2 {
+            nodes.push(mean.exp());
+            node_weights.push(total);
+        } else {
+            let deviation = variance.sqrt();
+            let half_skew = 0.5 * moment(3) / (variance * deviation);
+            let root = half_skew.hypot(1.0);
+            let (low, high) = (half_skew - root, half_skew + root);
+            nodes.extend([(mean + low * deviation).exp(), (mean + high * deviation).exp()]);
+            node_weights.extend([total * high / (high - low), total * -low / (high - low)]);
+        }
+        start = end;
+    }
+    Arc::new(FadingQuadrature::normalised(nodes, node_weights))
+}

@@ -1,0 +1,51 @@
+//! Samples of the small-scale gain, as NumPy arrays.
+
+use std::io;
+
+use npyz::WriterBuilder;
+
+use crate::channel::FadingSamples;
+use crate::exchange::InputError;
+use crate::exchange::npy::{Array, MAGIC, refuse};
+
+const FORMAT: &str = "a NumPy array of gains (.npy, float32 or float64, one axis)";
+
+/// Reads samples of the gain `g`: a NumPy array with one axis, float32 or float64.
+///
+/// `file` is only used in messages.
+///
+/// ```
+/// use anyk::exchange::{fading_samples_to_npy, read_fading_samples};
+/// let bytes = fading_samples_to_npy(&[1.5; 500])?;
+/// assert_eq!(read_fading_samples(&bytes, "samples.npy")?.as_slice(), [1.5; 500]);
+/// let error = read_fading_samples(&fading_samples_to_npy(&[1.5; 20])?, "few.npy").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "few.npy: there are 20 samples of the gain, expected at least 500"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_fading_samples(bytes: &[u8], file: &str) -> Result<FadingSamples, InputError> {
+    let fail = |message: String| InputError::new(file, "", message);
+    if !bytes.starts_with(MAGIC) {
+        let found = if bytes.is_empty() { "is empty" } else { "is no NumPy array" };
+        return Err(fail(format!("the file {found}, expected {FORMAT}")));
+    }
+    let one_axis = |shape: &[u64], shown: &str| match shape {
+        [_] => Ok(()),
+        _ => refuse(format!("the array's shape is {shown}, expected one axis")),
+    };
+    let array = Array::read(bytes, FORMAT, one_axis).map_err(|refusal| fail(refusal.1))?;
+    FadingSamples::new(array.values).map_err(|error| fail(error.to_string()))
+}
+
+/// Samples of the gain as a NumPy array with one axis, float64.
+pub fn fading_samples_to_npy(samples: &[f64]) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let shape = [samples.len() as u64];
+    let options = npyz::WriteOptions::<f64>::new().default_dtype().shape(&shape);
+    let mut writer = options.writer(&mut bytes).begin_nd()?;
+    writer.extend(samples.iter().copied())?;
+    writer.finish()?;
+    Ok(bytes)
+}

@@ -1,0 +1,146 @@
+//! Calibrated margins: the promise is kept, and a promise of too much would be found.
+
+#![allow(clippy::unwrap_used)]
+
+use anyk::Config;
+use anyk::channel::realization_rng;
+use anyk::evaluation::{CalibrationSettings, Judged, TestSet, calibrate, finish, required_factors};
+use anyk::exchange::{model_from_bytes, model_to_bytes};
+use anyk::network::Aggregator;
+use anyk::policy::{Guarantee, LearnedPolicy};
+use anyk::training::{Method, PretrainSettings, Recipe, TrainSettings, Trainer};
+use rand::RngExt;
+
+const REPETITIONS: usize = 4000;
+const DELTA: f64 = 0.05;
+
+/// How often the promise is broken if `extra` more users than allowed are left out, for factors uniform on
+/// [0, 1): then a share `1 − margin` of users misses its QoS.
+fn broken_share(cells: usize, beta: f64, extra: usize) -> f64 {
+    let missed = Guarantee::missed_allowed(cells, beta, DELTA, 1).unwrap();
+    let broken = (0..REPETITIONS).filter(|&repetition| {
+        let mut rng = realization_rng(5, cells, repetition as u64);
+        let factors: Vec<f64> = (0..cells).map(|_| rng.random()).collect();
+        1.0 - Guarantee::order_statistic(factors, missed + extra).unwrap() > beta
+    });
+    broken.count() as f64 / REPETITIONS as f64
+}
+
+/// Within four standard errors of what was promised.
+fn is_kept(broken: f64) -> bool {
+    broken <= DELTA + 4.0 * (DELTA * (1.0 - DELTA) / REPETITIONS as f64).sqrt()
+}
+
+#[test]
+fn the_promise_is_kept_and_off_by_one_would_be_found() {
+    for (cells, beta) in [(299, 0.01), (500, 0.01), (1000, 0.01), (90, 0.05)] {
+        let broken = broken_share(cells, beta, 0);
+        assert!(is_kept(broken), "{cells} cells: {broken}");
+        // It is not kept by being idle: the bound is exact, so it is nearly used up.
+        assert!(broken > 0.01, "{cells} cells: {broken}");
+        assert!(!is_kept(broken_share(cells, beta, 1)), "{cells} cells, one too many");
+    }
+}
+
+/// Factors with ties, as of a policy that serves many users alike: still kept.
+#[test]
+fn ties_do_not_break_it() {
+    let (cells, beta) = (299, 0.01);
+    let missed = Guarantee::missed_allowed(cells, beta, DELTA, 1).unwrap();
+    let broken = (0..REPETITIONS).filter(|&repetition| {
+        let mut rng = realization_rng(6, cells, repetition as u64);
+        // 1 for a share 0.989 of users, 2 for the others: only 2 is enough.
+        let factors = (0..cells).map(|_| if rng.random::<f64>() < 0.989 { 1.0 } else { 2.0 });
+        Guarantee::order_statistic(factors.collect(), missed).unwrap() < 1.5
+    });
+    assert!(is_kept(broken.count() as f64 / REPETITIONS as f64));
+}
+
+fn m_gnn() -> LearnedPolicy {
+    let system = Config::default().validate().unwrap();
+    let settings = TrainSettings {
+        method: Method::MGnn,
+        train_k: vec![10],
+        samples: 200,
+        epsilon_d: 1e-5,
+        aggregator: Aggregator::Mean,
+        hidden: vec![4],
+        recipe: Recipe { steps: Some(3000), ..Recipe::fast(10) },
+        seed: 1,
+    };
+    let mut trainer = Trainer::new(&system, &settings, None).unwrap();
+    trainer.advance(u64::MAX).unwrap();
+    finish(&system, &trainer, &PretrainSettings::default(), None).unwrap()
+}
+
+#[test]
+fn a_calibrated_policy_serves_its_users() {
+    let policy = m_gnn();
+    let settings = CalibrationSettings {
+        k: vec![10],
+        cells: 598,
+        beta: 0.01,
+        delta: DELTA,
+        seed: 3,
+        shrink: false,
+    };
+    let calibrated = calibrate(&policy, &settings).unwrap();
+    let guarantee = calibrated.record().guarantee.clone().unwrap();
+    assert!(guarantee.margin >= 1.0 && guarantee.k == [10] && guarantee.missed == 1);
+    // The file keeps it, and gives the same answers.
+    let loaded = model_from_bytes(&model_to_bytes(&calibrated).unwrap()).unwrap();
+    assert_eq!(loaded.record(), calibrated.record());
+    let set = TestSet::draw(policy.system(), &[10], 400, 99).unwrap();
+    let (before, after) = (set.evaluate(&policy).unwrap(), set.evaluate(&loaded).unwrap());
+    // Twice the share: it is promised with 95 % confidence, and judged on 4000 users.
+    assert!(after[0].availability >= 0.98, "{:?}", after[0]);
+    assert!(after[0].availability >= before[0].availability);
+    let price = after[0].total_bandwidth_mhz / before[0].total_bandwidth_mhz;
+    assert!((price / guarantee.margin - 1.0).abs() < 1e-9, "{price}");
+    // With its own factors, the share of users left out is the share promised, counted without the judge.
+    let factors = required_factors(&policy, 10, 2000, 17, Judged::All).unwrap();
+    assert_eq!(factors.len(), 20_000);
+    let over = factors.iter().filter(|&&factor| factor > guarantee.margin).count();
+    let missed = 1.0 - set.evaluate(&loaded).unwrap()[0].availability;
+    assert!((over as f64 / 2e4 - missed).abs() < 0.01);
+    // A second calibration starts from the policy itself, not from the first margin.
+    assert_eq!(calibrate(&calibrated, &settings).unwrap().record(), calibrated.record());
+    // Sizes share δ: more of them never lower the margin.
+    let both = CalibrationSettings { k: vec![10, 20], cells: 1000, ..settings.clone() };
+    let both = calibrate(&policy, &both).unwrap().record().guarantee.clone().unwrap();
+    assert_eq!(both.k, [10, 20]);
+    // A margin that is free to fall is no larger.
+    let free = CalibrationSettings { shrink: true, ..settings.clone() };
+    let free = calibrate(&policy, &free).unwrap().record().guarantee.clone().unwrap();
+    assert!(free.margin <= guarantee.margin);
+    let few = CalibrationSettings { cells: 298, ..settings };
+    let error = calibrate(&policy, &few).unwrap_err().to_string();
+    assert!(error.ends_with("expected at least 299"), "{error}");
+}
+
+#[test]
+fn a_certificate_that_promises_too_much_is_refused() {
+    let policy = m_gnn();
+    let honest = Guarantee {
+        margin: 1.02,
+        beta: 1e-3,
+        delta: 0.05,
+        k: vec![10],
+        cells: 2995,
+        missed: 0,
+        seed: 1,
+    };
+    assert!(policy.with_guarantee(honest.clone()).is_ok());
+    for forged in [
+        Guarantee { missed: 1, ..honest.clone() },
+        Guarantee { cells: 2994, ..honest.clone() },
+        Guarantee { beta: 1e-4, ..honest.clone() },
+        Guarantee { delta: 0.01, ..honest.clone() },
+        Guarantee { k: vec![], ..honest.clone() },
+        Guarantee { k: vec![1, 10], ..honest.clone() },
+        Guarantee { margin: f64::NAN, ..honest.clone() },
+        Guarantee { margin: -1.0, ..honest },
+    ] {
+        assert!(policy.with_guarantee(forged.clone()).is_err(), "{forged:?}");
+    }
+}
