@@ -164,7 +164,7 @@ impl AnyAllocator<'_> {
         let least_w: f64 = self.split.least_w().iter().sum();
         let max_power_w = problem.max_power_w();
         let slack_w = max_power_w - least_w;
-        if !(slack_w >= tolerance::POWER_SLACK * max_power_w) {
+        if slack_w < tolerance::POWER_SLACK * max_power_w {
             let needs = self.split.least_w().iter().copied().zip(0..).collect();
             return Err(Infeasibility::new(needs, max_power_w));
         }
