@@ -56,14 +56,14 @@ impl KnownBandwidth {
             let (exact, error) = (table.exact().clone(), table.error_bound());
             Self::with_curve(&exact, Curve::Table(table), error)
         } else {
-            Self::exact(table.exact().clone())
+            Self::exact(table.exact())
         }
     }
 
     /// Without a table: slower to ask, faster to make.
-    pub fn exact(exact: RequiredBandwidth) -> Self {
+    pub fn exact(exact: &RequiredBandwidth) -> Self {
         let curve = Curve::Exact(Arc::new(exact.clone()));
-        Self::with_curve(&exact, curve, tolerance::EXACT_BANDWIDTH)
+        Self::with_curve(exact, curve, tolerance::EXACT_BANDWIDTH)
     }
 
     fn with_curve(exact: &RequiredBandwidth, curve: Curve, error: f64) -> Self {

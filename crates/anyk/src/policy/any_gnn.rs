@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, System};
-use crate::network::{BandwidthFunction, ClassResponse, ContextScaling, DenseTape, PowerSplit};
+use crate::network::{
+    BandwidthFunction, ClassResponse, ContextScaling, DenseTape, PowerSplit, SplitRule,
+};
 use crate::policy::{Certifier, ModelError, ModelMetrics};
 use crate::problem::{Allocation, Qos, Urllc};
 use crate::solver::Infeasibility;
@@ -89,6 +91,14 @@ impl AnyPolicy {
         &self.parameters
     }
 
+    /// The responses of a cell's classes, in its order.
+    pub fn responses(&self, problem: &Urllc, antennas: u32) -> Vec<ClassResponse> {
+        let AnyRecord { training, scaling, .. } = &self.record;
+        let contexts = problem.classes().iter();
+        let contexts: Vec<f64> = contexts.flat_map(|qos| scaling.context(qos, antennas)).collect();
+        training.network.responses(&self.parameters, &contexts, &mut DenseTape::default())
+    }
+
     /// The policy made ready for the cells of a base station with so many antennas.
     pub fn allocator(&self, antennas: u32) -> AnyAllocator<'_> {
         AnyAllocator {
@@ -134,7 +144,7 @@ pub struct AnyAllocator<'a> {
 }
 
 impl AnyAllocator<'_> {
-    /// Powers and bandwidths of the users of a cell. Under [`SplitRule::Kkt`](crate::network::SplitRule::Kkt) every user's QoS holds, by the
+    /// Powers and bandwidths of the users of a cell. Under [`SplitRule::Kkt`] every user's QoS holds, by the
     /// same certified table that the solver uses; a softmax may leave a user less power than any
     /// bandwidth can make up for. For the classes of the last cell, and its size, nothing is allocated.
     pub fn allocate(
@@ -143,47 +153,11 @@ impl AnyAllocator<'_> {
         allocation: &mut Allocation,
     ) -> Result<(), Infeasibility> {
         if self.certifier.prepare(problem) {
-            let AnyRecord { training, scaling, .. } = &self.policy.record;
-            let contexts = problem.classes().iter();
-            let contexts: Vec<f64> =
-                contexts.flat_map(|qos| scaling.context(qos, self.antennas)).collect();
-            let (network, tape) = (&training.network, &mut DenseTape::default());
-            self.responses = network.responses(&self.policy.parameters, &contexts, tape);
-        }
-        let bandwidths = self.certifier.bandwidths();
-        self.split.clear();
-        // Mostly one class: its numbers are looked up when it changes.
-        let mut last = (usize::MAX, 0.0, 0.0);
-        for user in problem.users() {
-            if user.class != last.0 {
-                let bandwidth = &bandwidths[user.class];
-                last = (user.class, bandwidth.min_received_w(), bandwidth.max_bandwidth_hz().ln());
-            }
-            self.split.push(user.class, last.1 / user.gain, last.2);
-        }
-        let least_w: f64 = self.split.least_w().iter().sum();
-        let max_power_w = problem.max_power_w();
-        let slack_w = max_power_w - least_w;
-        if !(slack_w >= tolerance::POWER_SLACK * max_power_w) {
-            let needs = self.split.least_w().iter().copied().zip(0..).collect();
-            return Err(Infeasibility::new(needs, max_power_w));
+            self.responses = self.policy.responses(problem, self.antennas);
         }
         let rule = self.policy.record.training.output;
-        self.split.split(rule, &self.responses, max_power_w, slack_w);
-        allocation.power_w.clear();
-        allocation.bandwidth_hz.clear();
-        for (user, &excess) in self.split.excess().iter().enumerate() {
-            let bandwidth = &bandwidths[self.split.classes()[user]];
-            let bandwidth_hz = if excess >= 0.0 {
-                bandwidth.at_excess(excess).0
-            } else {
-                // Too weak for any: what comes closest.
-                bandwidth.max_bandwidth_hz()
-            };
-            allocation.power_w.push(self.split.power_w(user));
-            allocation.bandwidth_hz.push(bandwidth_hz);
-        }
-        Ok(())
+        let bandwidths = self.certifier.bandwidths();
+        allocate_by(rule, &self.responses, bandwidths, problem, &mut self.split, allocation)
     }
 
     /// Raises bandwidths to what is certified; see [`Certifier`].
@@ -195,4 +169,48 @@ impl AnyAllocator<'_> {
     pub fn least_power_w(&self) -> f64 {
         self.split.least_w().iter().sum()
     }
+}
+
+/// Powers by the responses of a cell's classes and bandwidths by their functions, known or learned, each in
+/// the order of the problem's classes; an error where the budget is under what these functions need.
+pub fn allocate_by<B: BandwidthFunction>(
+    rule: SplitRule,
+    responses: &[ClassResponse],
+    bandwidths: &[B],
+    problem: &Urllc,
+    split: &mut PowerSplit,
+    allocation: &mut Allocation,
+) -> Result<(), Infeasibility> {
+    split.clear();
+    // Mostly one class: its numbers are looked up when it changes.
+    let mut last = (usize::MAX, 0.0, 0.0);
+    for user in problem.users() {
+        if user.class != last.0 {
+            let bandwidth = &bandwidths[user.class];
+            last = (user.class, bandwidth.min_received_w(), bandwidth.max_bandwidth_hz().ln());
+        }
+        split.push(user.class, last.1 / user.gain, last.2);
+    }
+    let least_w: f64 = split.least_w().iter().sum();
+    let max_power_w = problem.max_power_w();
+    let slack_w = max_power_w - least_w;
+    if slack_w < tolerance::POWER_SLACK * max_power_w {
+        let needs = split.least_w().iter().copied().zip(0..).collect();
+        return Err(Infeasibility::new(needs, max_power_w));
+    }
+    split.split(rule, responses, max_power_w, slack_w);
+    allocation.power_w.clear();
+    allocation.bandwidth_hz.clear();
+    for (user, &excess) in split.excess().iter().enumerate() {
+        let bandwidth = &bandwidths[split.classes()[user]];
+        // Too weak for any (a softmax may do that): what comes closest.
+        let bandwidth_hz = if excess >= 0.0 {
+            bandwidth.at_excess(excess).0
+        } else {
+            bandwidth.max_bandwidth_hz()
+        };
+        allocation.power_w.push(split.power_w(user));
+        allocation.bandwidth_hz.push(bandwidth_hz);
+    }
+    Ok(())
 }

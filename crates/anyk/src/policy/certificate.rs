@@ -68,7 +68,7 @@ impl Certifier {
             .par_iter()
             .zip(&counts)
             .map(|(qos, &users)| {
-                let exact = || KnownBandwidth::exact(RequiredBandwidth::new(qos.clone()));
+                let exact = || KnownBandwidth::exact(&RequiredBandwidth::new(qos.clone()));
                 (users < TABLE_USERS).then(exact)
             })
             .collect();
@@ -107,16 +107,16 @@ impl Certifier {
                 certificate.too_weak.push(index);
                 continue;
             };
-            let raised = !(*given_hz >= needed_hz);
-            let lowered = !raised && *given_hz > bandwidth.max_bandwidth_hz() && {
-                let margin = bandwidth.qos().margin(received_w.ln(), given_hz.ln());
-                !(margin.value >= 0.0)
-            };
-            if raised || lowered {
+            // What is no number is not enough.
+            let enough = *given_hz >= needed_hz;
+            let holds = enough
+                && (*given_hz <= bandwidth.max_bandwidth_hz()
+                    || bandwidth.qos().margin(received_w.ln(), given_hz.ln()).value >= 0.0);
+            if !holds {
                 // What is only rounding is raised, too, but not worth a word.
                 let counts = *given_hz < needed_hz * (1.0 - tolerance::EXACT_BANDWIDTH);
                 certificate.raised_users += usize::from(counts);
-                certificate.lowered_users += usize::from(lowered);
+                certificate.lowered_users += usize::from(enough);
                 certificate.added_bandwidth_hz += needed_hz - *given_hz;
                 *given_hz = needed_hz;
             }

@@ -10,7 +10,7 @@ mod learned;
 mod power_control;
 mod sampled;
 
-pub use any_gnn::{AnyAllocator, AnyPolicy, AnyRecord};
+pub use any_gnn::{AnyAllocator, AnyPolicy, AnyRecord, allocate_by};
 pub use certificate::{Certificate, Certifier};
 pub use closed_form::{ClosedFormMetrics, ClosedFormPolicy, ClosedFormRecord, SizedClosedForm};
 pub use equal_power::equal_power;

@@ -246,7 +246,8 @@ mod tests {
                 .iter()
                 .map(|class| KnownBandwidth::new(Arc::new(BandwidthTable::new(class.qos.clone()))))
                 .collect();
-            let least: Vec<f64> = bandwidths.iter().map(|b| b.min_received_w()).collect();
+            let least: Vec<f64> =
+                bandwidths.iter().map(BandwidthFunction::min_received_w).collect();
             let (mut cells, _) = draw_cells(&system, &settings, &classes, &least);
             for cell in &mut cells {
                 // A softmax has its kink at the floor: stay away from it.

@@ -17,7 +17,7 @@ pub(super) fn run(args: &EvaluateArgs, policy: &AnyPolicy) -> Result<ExitCode, F
         .evaluate_any(policy)
         .map_err(|error| Failure::input(format!("{}: {error}", args.model)))?;
     // A size at which the budget serves no cell has nothing to measure.
-    if let Some(size) = sizes.iter().find(|size| !(size.optimum_mhz > 0.0)) {
+    if let Some(size) = sizes.iter().find(|size| size.optimum_mhz <= 0.0) {
         let message = format!("--k {}: the budget can serve none of the cells", size.k);
         return Err(Failure::input(message));
     }
