@@ -32,7 +32,8 @@ pub struct Point {
     pub samples: usize,
 }
 
-/// `f` over K for one input.
+/// `f` over K for one input: a mean over a window of inputs, moved to its centre. What the window's width adds is the
+/// same at every K.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
     /// The input `x`.

@@ -44,16 +44,21 @@ impl Extrapolation {
         if curves.len() != x.len() {
             return None;
         }
-        let mut order = diagnosis.scores.clone();
-        order.sort_by(|a, b| a.miss.total_cmp(&b.miss));
-        let chosen = diagnosis.law.law().or(order.first().map(|score| score.law))?;
-        // What the samples rule out is no opinion.
-        let other = order.iter().find(|score| score.law != chosen && score.miss <= MOST_MISS);
-        let other = other.map_or(chosen, |score| score.law);
         let ln_at = |law: Law| -> Option<Vec<f64>> {
             let values = curves.iter().map(|points| law.extrapolate(points, test_k));
             values.map(|value| value.filter(|value| *value > 0.0).map(f64::ln)).collect()
         };
+        let mut order = diagnosis.scores.clone();
+        order.sort_by(|a, b| a.miss.total_cmp(&b.miss));
+        order.retain(|score| ln_at(score.law).is_some());
+        // The verdict takes the simplest law that does; here what counts is what it says.
+        let chosen = match diagnosis.law {
+            SizeLaw::Constant => Law::Constant,
+            _ => order.first().map(|score| score.law)?,
+        };
+        // What the samples rule out is no opinion.
+        let other = order.iter().find(|score| score.law != chosen && score.miss <= MOST_MISS);
+        let other = other.map_or(chosen, |score| score.law);
         let at_train = curves.iter().map(|points| {
             points.iter().find(|point| point.k == train_k).map(|point| point.value.ln())
         });
@@ -158,7 +163,8 @@ fn inner_at(inner: &Estimate, k: usize) -> Option<(Vec<f64>, Vec<f64>)> {
             ((point.k as f64).ln(), point.value, error.powi(-2))
         });
         let rows: Vec<(f64, f64, f64)> = rows.collect();
-        (rows.len() >= terms).then(|| polynomial(&rows, terms, (k as f64).ln())).flatten()
+        let enough = rows.len() >= terms;
+        Some(enough.then(|| polynomial(&rows, terms, (k as f64).ln())).flatten()?[0])
     };
     let miss = |terms: usize| -> Option<f64> {
         let squares = inner.curves.iter().map(|curve: &Curve| {

@@ -11,7 +11,7 @@ const FIT_FROM: f64 = 1.0 / 50.0;
 /// A law that misses the sizes that it has not seen by more, relative, is none.
 pub(super) const MOST_MISS: f64 = 0.1;
 /// A simpler law is taken if it misses by no more than this beyond the best one's miss.
-const SIMPLER: f64 = 0.01;
+const SIMPLER: f64 = 0.02;
 
 /// A law of `f(x, K)` over K, for each x alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,14 +73,23 @@ impl Law {
         if rows.len() < self.terms() || rows.iter().any(|row| !(row.1.is_finite() && row.2 > 0.0)) {
             return None;
         }
-        let value = polynomial(&rows, self.terms(), (k as f64).ln())?;
+        let [value, slope] = polynomial(&rows, self.terms(), (k as f64).ln())?;
+        if self == Self::DriftingPower {
+            // A parabola that has turned by then says more about itself than about the policy.
+            let last = rows.last().map_or(0.0, |row| row.0);
+            let [_, before] = polynomial(&rows, self.terms(), last)?;
+            if slope * before < 0.0 {
+                return None;
+            }
+        }
         let value = if logarithms { value.exp() } else { value };
         value.is_finite().then_some(value)
     }
 }
 
-/// The weighted least-squares polynomial in `t` through rows of (t, value, weight), at a place.
-pub(super) fn polynomial(rows: &[(f64, f64, f64)], terms: usize, at: f64) -> Option<f64> {
+/// The weighted least-squares polynomial in `t` through rows of (t, value, weight): value and slope at a
+/// place.
+pub(super) fn polynomial(rows: &[(f64, f64, f64)], terms: usize, at: f64) -> Option<[f64; 2]> {
     // Around the place itself, the value there is the constant term, and the numbers stay small.
     let mut system = [[0.0f64; 4]; 3];
     for &(t, value, weight) in rows {
@@ -109,7 +118,8 @@ pub(super) fn polynomial(rows: &[(f64, f64, f64)], terms: usize, at: f64) -> Opt
         }
     }
     let value = system[0][3] / system[0][0];
-    value.is_finite().then_some(value)
+    let slope = if terms > 1 { system[1][3] / system[1][1] } else { 0.0 };
+    (value.is_finite() && slope.is_finite()).then_some([value, slope])
 }
 
 /// How well a law says what it has not seen.

@@ -75,19 +75,6 @@ pub enum SizeLaw {
     None,
 }
 
-impl SizeLaw {
-    /// The law that extrapolates it.
-    pub(super) fn law(self) -> Option<Law> {
-        match self {
-            Self::Constant => Some(Law::Constant),
-            Self::Power => Some(Law::Power),
-            Self::Logarithmic => Some(Law::Logarithmic),
-            Self::DriftingPower => Some(Law::DriftingPower),
-            Self::Normalised { .. } | Self::None => None,
-        }
-    }
-}
-
 /// Everything that is found about a policy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Diagnosis {
