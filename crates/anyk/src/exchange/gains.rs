@@ -10,7 +10,7 @@ use crate::exchange::{InputError, gains_json};
 
 const FORMAT: &str =
     "a NumPy array (.npy, float32 or float64, K×K or N×K×K) or JSON [[1,0.1],[0.2,1]]";
-const MAGIC: &[u8] = b"\x93NUMPY";
+pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 /// Longest header of an array; NumPy's own reader has the same bound.
 const MOST_HEADER_BYTES: usize = 10_000;
 /// Most digits in a header: any product of numbers with so many digits fits into 64 bits.
@@ -77,7 +77,7 @@ pub fn gains_to_npy(gains: &[GainMatrix]) -> io::Result<Vec<u8>> {
 }
 
 /// Where, and what.
-type Refusal = (String, String);
+pub(super) type Refusal = (String, String);
 
 fn refuse<T>(message: String) -> Result<T, Refusal> {
     Err((String::new(), message))
@@ -93,7 +93,7 @@ struct Array {
 
 impl Array {
     fn read(bytes: &[u8]) -> Result<Self, Refusal> {
-        check_header(bytes)?;
+        check_header(bytes, FORMAT)?;
         let mut data = bytes;
         let broken = |error: io::Error| {
             (
@@ -167,9 +167,9 @@ impl Array {
 
 /// Refuses headers that the reader of Python literals behind `npyz` was not made for: its time doubles
 /// with each bracket, its sizes may overflow, and it believes any length.
-fn check_header(bytes: &[u8]) -> Result<(), Refusal> {
-    let broken = |what: &str| refuse(format!("the array's header {what}; expected {FORMAT}"));
-    let after = &bytes[MAGIC.len()..];
+pub(super) fn check_header(bytes: &[u8], format: &str) -> Result<(), Refusal> {
+    let broken = |what: &str| refuse(format!("the array's header {what}; expected {format}"));
+    let after = bytes.get(MAGIC.len()..).unwrap_or_default();
     let (length, rest) = match *after {
         [1, 0, a, b, ref rest @ ..] => (u32::from(u16::from_le_bytes([a, b])), rest),
         [2 | 3, 0, a, b, c, d, ref rest @ ..] => (u32::from_le_bytes([a, b, c, d]), rest),

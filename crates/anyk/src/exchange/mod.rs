@@ -15,6 +15,7 @@ mod model;
 mod power_answer;
 mod power_model;
 mod samples;
+mod samples_npz;
 mod users;
 
 pub use answer::{Answer, Denied, Served, ServedUser};
