@@ -20,7 +20,7 @@ use crate::args::{SystemArgs, size};
 ///
 ///   k,x,y,instance
 ///
-/// one row for each user: the number of users, input, output, and (if known) which rows belong together.
+/// or a NumPy archive (.npz) of such arrays, one row for each user: the number of users, input, output, and (if known) which rows belong together.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 #[command(group(ArgGroup::new("subject").required(true).args(["model", "policy", "samples"])))]

@@ -247,3 +247,53 @@ fn hostile_samples_are_refused() {
         assert!(read_samples(text.as_bytes(), "f").is_err(), "{text}");
     }
 }
+
+/// An archive as `np.savez` writes it.
+fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    use std::io::Write;
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in arrays {
+        let options = zip::write::SimpleFileOptions::default();
+        archive.start_file(format!("{name}.npy"), options).unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+fn npy<T: npyz::Serialize + npyz::AutoSerialize + Copy>(values: &[T]) -> Vec<u8> {
+    use npyz::WriterBuilder;
+    let mut bytes = Vec::new();
+    let options = npyz::WriteOptions::<T>::new().default_dtype().shape(&[values.len() as u64]);
+    let mut writer = options.writer(&mut bytes).begin_nd().unwrap();
+    writer.extend(values.iter().copied()).unwrap();
+    writer.finish().unwrap();
+    bytes
+}
+
+#[test]
+fn archives_are_read_and_hostile_ones_refused() {
+    let (k, x) = (npy(&[2i64, 2, 5]), npy(&[0.5f32, 1.0, 2.0]));
+    let (y, instance) = (npy(&[1.0f64, 2.0, 3.0]), npy(&[0u16, 0, 1]));
+    let whole =
+        npz(&[("k", k.clone()), ("x", x.clone()), ("y", y.clone()), ("instance", instance)]);
+    let rows = read_samples(&whole, "f").unwrap();
+    assert_eq!(rows[2], SampleRow { k: 5, x: 2.0, y: 3.0, instance: Some(1) });
+    let refused = |arrays: &[(&str, Vec<u8>)], part: &str| {
+        let error = read_samples(&npz(arrays), "f").unwrap_err().to_string();
+        assert!(error.contains(part), "{part}: {error}");
+    };
+    let with = |y: Vec<u8>| [("k", k.clone()), ("x", x.clone()), ("y", y)];
+    refused(&[("k", k.clone()), ("x", x.clone())], "the array y is missing");
+    refused(&with(npy(&[1.0, 2.0])), "expected the same");
+    refused(&with(npy(&[1.0, f64::NAN, 2.0])), "y[1] is NaN");
+    refused(&with(b"no array".to_vec()), "not an array");
+    refused(&with(y[..y.len() - 1].to_vec()), "bytes follow");
+    refused(&[("k", npy(&[0.5, 1.0, 2.0])), ("x", x.clone()), ("y", y)], "k[0] is 0.5");
+    // Any byte may be damaged: an error or an answer, never a panic.
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x41;
+        let _ = read_samples(&damaged, "f");
+        let _ = read_samples(&whole[..at], "f");
+    }
+}

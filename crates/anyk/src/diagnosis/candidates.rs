@@ -90,7 +90,7 @@ impl Recommendation {
     pub fn of(diagnosis: &Diagnosis, samples: &Samples, from: usize, seed: u64) -> Self {
         let sizes = &diagnosis.sizes;
         let to_k = sizes.last().copied().unwrap_or(2);
-        let below = sizes.iter().copied().filter(|&k| k <= from && k < to_k).next_back();
+        let below = sizes.iter().copied().rfind(|&k| k <= from && k < to_k);
         let from_k = below.or(sizes.first().copied()).unwrap_or(1);
         let span = (to_k as f64 / from_k as f64).ln();
         let exponents = diagnosis.estimate.curves.iter().filter_map(|curve| {
@@ -174,17 +174,12 @@ fn choose(diagnosis: &Diagnosis, candidates: &[Candidate], normalised: bool) -> 
     if diagnosis.order.equivariant == Answer::No {
         return None;
     }
-    let fits = |candidate: &&Candidate| match (candidate.output, diagnosis.law) {
-        // A sum that is always the same is more than an exponent of about −1.
-        (Output::Elementwise(_), _) => !normalised,
-        // Slow laws look like a constant over one decade.
-        _ => true,
-    };
-    let fits = |candidate: &Candidate| {
-        candidate.aligned
-            && fits(&candidate)
-            && (diagnosis.invariance.answer != Answer::No
-                || !matches!(candidate.output, Output::Elementwise(_)))
+    let moves = diagnosis.invariance.answer == Answer::No;
+    let fits = |candidate: &Candidate| match candidate.output {
+        // Slow laws look like a constant over one decade, and a sum that is always the same is more than
+        // an exponent of about −1.
+        Output::Elementwise(_) => candidate.aligned && !moves && !normalised,
+        _ => candidate.aligned,
     };
     candidates.iter().position(fits)
 }

@@ -108,12 +108,11 @@ pub(super) fn polynomial(rows: &[(f64, f64, f64)], terms: usize, at: f64) -> Opt
         if system[pivot][pivot].abs() <= 1e-12 * system[0][0].abs() {
             return None;
         }
-        for row in 0..terms {
-            if row != pivot {
-                let factor = system[row][pivot] / system[pivot][pivot];
-                for column in pivot..4 {
-                    system[row][column] -= factor * system[pivot][column];
-                }
+        let top = system[pivot];
+        for (_, row) in system.iter_mut().take(terms).enumerate().filter(|row| row.0 != pivot) {
+            let factor = row[pivot] / top[pivot];
+            for (value, above) in row.iter_mut().zip(&top).skip(pivot) {
+                *value -= factor * above;
             }
         }
     }

@@ -19,6 +19,7 @@ mod power_answer;
 mod power_model;
 mod sampled_model;
 mod samples;
+mod samples_npz;
 mod users;
 
 pub use answer::{Answer, Certified, Denied, Served, ServedUser};

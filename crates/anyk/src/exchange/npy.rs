@@ -89,7 +89,7 @@ impl Array {
 
 /// Refuses headers that the reader of Python literals behind `npyz` was not made for: its time doubles
 /// with each bracket, its sizes may overflow, and it believes any length.
-fn check_header(bytes: &[u8], format: &str) -> Result<(), Refusal> {
+pub(super) fn check_header(bytes: &[u8], format: &str) -> Result<(), Refusal> {
     let broken = |what: &str| refuse(format!("the array's header {what}; expected {format}"));
     let after = &bytes[MAGIC.len()..];
     let (length, rest) = match *after {

@@ -1,12 +1,16 @@
-//! Samples of a policy, `k, x, y[, instance]`, read from CSV.
+//! Samples of a policy, `k, x, y[, instance]`, read from CSV or a NumPy archive.
 
-use crate::exchange::InputError;
 use crate::exchange::input_error::{decode, shorten};
+use crate::exchange::{InputError, samples_npz};
 
 const FORMAT: &str = "CSV with the columns k,x,y and, if known, instance";
 const COLUMNS: [&str; 4] = ["k", "x", "y", "instance"];
-/// Most users of one instance.
+/// Most users of one instance, and largest number of an instance in an archive.
 const MOST_USERS: usize = 10_000_000;
+const MOST_INSTANCES: f64 = 1e15;
+/// How an archive begins, and a Parquet file.
+const ZIP: &[u8] = b"PK";
+const PARQUET: &[u8] = b"PAR1";
 
 /// One row of a file of samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +25,8 @@ pub struct SampleRow {
     pub instance: Option<u64>,
 }
 
-/// Reads samples of a policy. `file` is only used in messages.
+/// Reads samples of a policy: CSV with a header, or an archive of NumPy arrays of these names (`.npz`).
+/// Which of the two it is follows from the first bytes. `file` is only used in messages.
 ///
 /// ```
 /// use anyk::exchange::read_samples;
@@ -36,6 +41,14 @@ pub struct SampleRow {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_samples(bytes: &[u8], file: &str) -> Result<Vec<SampleRow>, InputError> {
+    if bytes.starts_with(ZIP) {
+        return from_npz(bytes).map_err(|message| InputError::new(file, "", message));
+    }
+    if bytes.starts_with(PARQUET) {
+        let message = "a Parquet file, which is not read here; expected CSV or .npz with k, x, y and, if known, \
+                       instance (in Python: pandas.read_parquet(…).to_csv(…, index=False))";
+        return Err(InputError::new(file, "", message.to_owned()));
+    }
     let text = decode(bytes, file, FORMAT)?;
     let fail = |place: &str, message: String| InputError::new(file, place, message);
     if text.trim().is_empty() {
@@ -97,4 +110,51 @@ pub fn read_samples(bytes: &[u8], file: &str) -> Result<Vec<SampleRow>, InputErr
         return Err(fail("", format!("there are no samples, expected {FORMAT}")));
     }
     Ok(rows)
+}
+
+/// Samples of an archive; an error says what is wrong.
+fn from_npz(bytes: &[u8]) -> Result<Vec<SampleRow>, String> {
+    let needed = |name: &str| {
+        samples_npz::column(bytes, name)?.ok_or_else(|| {
+            let names = samples_npz::names(bytes);
+            format!("the array {name} is missing among {names}; expected k, x, y and, if known, instance")
+        })
+    };
+    let (k, x, y) = (needed("k")?, needed("x")?, needed("y")?);
+    let instance = samples_npz::column(bytes, "instance")?;
+    let lengths = [Some(&x), Some(&y), instance.as_ref()];
+    if let Some(other) = lengths.into_iter().flatten().find(|other| other.len() != k.len()) {
+        return Err(format!(
+            "arrays of {} and {} numbers, expected the same",
+            k.len(),
+            other.len()
+        ));
+    }
+    let whole = |name: &str, row: usize, value: f64, least: f64, most: f64| {
+        if value.fract().abs() > 0.0 || !(least..=most).contains(&value) {
+            let expected = format!("a whole number from {least} to {most}");
+            return Err(format!("{name}[{row}] is {value}, expected {expected}"));
+        }
+        // Whole, positive and far under 2^53.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        Ok(value as u64)
+    };
+    let rows = (0..k.len()).map(|row| {
+        for (name, value) in [("x", x[row]), ("y", y[row])] {
+            if !value.is_finite() {
+                return Err(format!("{name}[{row}] is {value}, expected a finite number"));
+            }
+        }
+        let users = whole("k", row, k[row], 1.0, MOST_USERS as f64)?;
+        let instance = instance
+            .as_ref()
+            .map(|instance| whole("instance", row, instance[row], 0.0, MOST_INSTANCES));
+        Ok(SampleRow {
+            k: usize::try_from(users).unwrap_or(usize::MAX),
+            x: x[row],
+            y: y[row],
+            instance: instance.transpose()?,
+        })
+    });
+    rows.collect()
 }

@@ -51,12 +51,12 @@ impl Finding {
     pub(crate) fn built_in(
         system: &System,
         policy: BuiltIn,
-        users: usize,
         train_k: usize,
+        seed: u64,
     ) -> Result<Self, Failure> {
         let subject = Subject::built_in(system, policy)?;
-        let samples = subject.sample(&SIZES, users, 1)?;
-        Self::new((Some(&subject), ""), &samples, (train_k, true), 1)
+        let samples = subject.sample(&SIZES, USERS, seed)?;
+        Self::new((Some(&subject), ""), &samples, (train_k, true), seed)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a diagnosis shows, as tables with charts: in a report, and in lines of text.
 
-use anyk::diagnosis::{Answer, Curve, Diagnosis, Recommendation, STILL};
+use anyk::diagnosis::{Answer, Candidate, Curve, Diagnosis, Recommendation, STILL};
 use anyk::network::{Aggregator, Output};
 
 use super::Finding;
@@ -68,7 +68,7 @@ pub(crate) fn answer(answer: Answer) -> &'static str {
 
 /// The recommended pair, in words.
 pub(crate) fn pair(recommendation: &Recommendation) -> String {
-    recommendation.pair().map_or_else(|| "none".to_owned(), |pair| pair.label())
+    recommendation.pair().map_or_else(|| "none".to_owned(), Candidate::label)
 }
 
 /// The name of a curve.

@@ -16,6 +16,10 @@ const TRAIN_K: usize = 20;
 /// A prediction is good within this factor.
 const FACTOR: f64 = 1.5;
 
+/// Seeds of the draws and trainings; none of them was looked at before the rules of the prediction were
+/// settled.
+const SEEDS: [u64; 3] = [5, 6, 7];
+
 /// What is expected of a policy: in words, and as a test.
 fn expected(policy: BuiltIn) -> (&'static str, fn(&Finding) -> bool) {
     fn output(finding: &Finding) -> Option<Output> {
@@ -49,45 +53,51 @@ fn expected(policy: BuiltIn) -> (&'static str, fn(&Finding) -> bool) {
 }
 
 pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
-    let progress = Progress::new("diagnoses", BuiltIn::ALL.len() as u64);
+    let progress = Progress::new("diagnoses", (SEEDS.len() * BuiltIn::ALL.len()) as u64);
     let (mut verdicts, mut losses) = (Vec::new(), Vec::new());
     let (mut agree, mut good) = (0, 0);
     for policy in BuiltIn::ALL {
-        let finding = Finding::built_in(&lab.system, policy, USERS, TRAIN_K)?;
+        let found = SEEDS.iter().map(|&seed| {
+            let finding = Finding::built_in(&lab.system, policy, TRAIN_K, seed);
+            progress.step();
+            finding
+        });
+        let found: Vec<Finding> = found.collect::<Result<_, _>>()?;
+        let Some(first) = found.first() else { continue };
         let (words, holds) = expected(policy);
-        let (diagnosis, holds) = (&finding.diagnosis, holds(&finding));
-        agree += usize::from(holds);
+        let held = found.iter().filter(|finding| holds(finding)).count();
+        agree += held;
         verdicts.push(vec![
             policy.label().to_owned(),
-            tables::answer(diagnosis.order.equivariant).to_owned(),
-            tables::answer(diagnosis.invariance.answer).to_owned(),
-            format!("{:+.1}", diagnosis.invariance.largest_percent()),
-            diagnosis.law_text(),
-            tables::pair(&finding.recommendation),
+            tables::answer(first.diagnosis.order.equivariant).to_owned(),
+            tables::answer(first.diagnosis.invariance.answer).to_owned(),
+            format!("{:+.1}", first.diagnosis.invariance.largest_percent()),
+            first.diagnosis.law_text(),
+            tables::pair(&first.recommendation),
             words.to_owned(),
-            if holds { "yes" } else { "no" }.to_owned(),
+            format!("{held} of {}", found.len()),
         ]);
-        for (row, prediction) in
-            tables::predictions(&finding).rows.into_iter().zip(&finding.predictions)
-        {
-            let within = (FACTOR.recip()..=FACTOR).contains(&prediction.ratio);
-            good += usize::from(within);
-            let mut line = vec![policy.label().to_owned()];
-            line.extend(row);
-            line.push(if within { "yes" } else { "no" }.to_owned());
-            losses.push(line);
+        for (index, mut row) in tables::predictions(first).rows.into_iter().enumerate() {
+            let ratios = found.iter().filter_map(|finding| finding.predictions.get(index));
+            let ratios: Vec<f64> = ratios.map(|prediction| prediction.ratio).collect();
+            let within = |ratio: &&f64| (FACTOR.recip()..=FACTOR).contains(*ratio);
+            good += ratios.iter().filter(within).count();
+            let text: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
+            row.pop();
+            row.insert(0, policy.label().to_owned());
+            row.push(text.join(", "));
+            losses.push(row);
         }
-        progress.step();
     }
     progress.finish();
-    let (verdict_count, loss_count) = (verdicts.len(), losses.len());
+    let (verdict_count, loss_count) = (verdicts.len() * SEEDS.len(), losses.len() * SEEDS.len());
     Ok(vec![
         Table {
             name: "diagnose".into(),
             title: "Remark 1: size laws of policies, and the networks that follow them".into(),
             note: format!(
-                "{agree} of {verdict_count} verdicts are as expected; {USERS} users of each size up to 200. \
-                 That dense interference is not invariant is what we measure (fig2b), not what the paper \
+                "{agree} of {verdict_count} verdicts are as expected; {USERS} users of each size up to 200, \
+                 seeds {SEEDS:?}, of which the first is shown. That dense interference is not invariant is what we measure (fig2b), not what the paper \
                  says."
             ),
             columns: strings([
@@ -109,7 +119,8 @@ pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
             note: format!(
                 "{good} of {loss_count} predictions are within a factor of {FACTOR} of what a network \
                  trained at K = {TRAIN_K} then misses at K = 200 (mean of |ŷ/y − 1| over users); losses \
-                 under {SMALL_PERCENT} % count as {SMALL_PERCENT} %. Policies with outputs of 0 have no \
+                 under {SMALL_PERCENT} % count as {SMALL_PERCENT} %. Figures of the first seed, ratios of \
+                 all. A mean over outputs that come near 0 is ruled by few users, on both sides. Policies with outputs of 0 have no \
                  relative error."
             ),
             columns: strings([
@@ -119,8 +130,7 @@ pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
                 "loss at 20 (%)",
                 "predicted at 200 (%)",
                 "measured (%)",
-                "ratio",
-                "within 1.5",
+                "measured/predicted",
             ]),
             rows: losses,
             chart: None,

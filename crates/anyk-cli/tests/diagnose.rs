@@ -1,0 +1,93 @@
+//! `anyk diagnose`, through the real binary.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fmt::Write as _;
+use std::fs;
+
+use common::run;
+use serde_json::Value;
+
+/// Samples of a policy that falls as 1/K: `y = (1 + x)/K`, x spread evenly.
+fn samples(instances: bool) -> String {
+    let mut text = String::from(if instances { "k,x,y,instance\n" } else { "k,x,y\n" });
+    for k in [2u32, 4, 8, 16, 32, 64] {
+        for row in 0..640 {
+            let x = f64::from((row * 37) % 640) / 640.0;
+            write!(text, "{k},{x},{}", (1.0 + x) / f64::from(k)).unwrap();
+            if instances {
+                write!(text, ",{}", row / k).unwrap();
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[test]
+fn a_policy_is_diagnosed_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let args = ["diagnose", "--policy", "urllc-bandwidth", "--users", "1000", "--no-check"];
+    let answer = run(&[&args[..], &["--out", out.to_str().unwrap()]].concat(), "");
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    for part in ["equivariant       yes", "size-invariant    no", "pre-trained activation"] {
+        assert!(answer.stdout.contains(part), "{part}: {}", answer.stdout);
+    }
+    for name in ["policy.csv", "policy.svg", "policy.md", "networks.svg", "report.html"] {
+        let text = fs::read_to_string(out.join(name)).unwrap();
+        assert!(!text.contains("NaN") && !text.contains("inf,"), "{name}");
+    }
+}
+
+#[test]
+fn samples_are_diagnosed_as_json() {
+    let answer = run(&["diagnose", "--samples", "-", "--json"], samples(true));
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let found: Value = serde_json::from_str(&answer.stdout).unwrap();
+    let exponent = found["diagnosis"]["exponent"]["value"].as_f64().unwrap();
+    assert!((exponent + 1.0).abs() < 0.02, "{exponent}");
+    let chosen = usize::try_from(found["recommendation"]["chosen"].as_u64().unwrap()).unwrap();
+    assert_eq!(found["recommendation"]["candidates"][chosen]["output"], "softmax");
+    assert_eq!(found["predictions"].as_array().unwrap().len(), 4);
+    let answer = run(&["diagnose", "--samples", "-", "--no-check"], samples(false));
+    assert!(answer.stdout.contains("samples without instances"), "{}", answer.stdout);
+}
+
+#[test]
+fn a_model_is_diagnosed() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("power.safetensors");
+    let path = model.to_str().unwrap();
+    run(&["train", "--problem", "qos-power", "--samples", "50", "--out", path], "");
+    let quick = ["--users", "1000", "--no-check", "--k", "2,5,10,20,40"];
+    let answer = run(&[&["diagnose", path], &quick[..]].concat(), "");
+    assert!(answer.stdout.contains("size law          constant"), "{}", answer.stdout);
+    let answer = run(&[&["diagnose", path, "--quantity", "bandwidth"], &quick[..]].concat(), "");
+    assert_eq!(answer.code, 2);
+    assert!(answer.stderr.contains("expected the quantity power"), "{}", answer.stderr);
+}
+
+#[test]
+fn bad_input_is_exit_code_2() {
+    let refused = |args: &[&str], stdin: &[u8], part: &str| {
+        let answer = run(&[&["diagnose"], args].concat(), stdin);
+        assert_eq!(answer.code, 2, "{args:?}");
+        assert!(answer.stderr.contains(part), "{part}: {}", answer.stderr);
+    };
+    refused(&[], b"", "required");
+    refused(&["--policy", "urllc-power", "--samples", "-"], b"", "cannot be used with");
+    refused(&["--samples", "-"], b"", "the file is empty");
+    refused(&["--samples", "-"], b"k,x\n2,1\n", "the column y is missing");
+    refused(&["--samples", "-"], b"k,x,y\n2,1,nan\n", "line 2: y is \"nan\", expected a finite");
+    refused(&["--samples", "-"], b"k,x,y\n2,1,1\n", "1 size(s) k, expected at least 2");
+    refused(&["--samples", "-"], b"k,x,y\n2,1,1\n3,1,1\n", "k = 2 has 1 samples");
+    refused(&["--samples", "-"], b"PAR1....", "Parquet");
+    refused(&["--samples", "-"], b"PK\x03\x04 damaged", "not a readable archive");
+    refused(&["--samples", "-", "--epsilon", "1e-6"], b"k,x,y\n", "--epsilon");
+    refused(&["nowhere.safetensors"], b"", "cannot read");
+    refused(&["--policy", "urllc-power", "--users", "7"], b"", "from 100 to 10000000");
+    refused(&["--policy", "urllc-power", "--k", "10"], b"", "expected at least 2");
+}
