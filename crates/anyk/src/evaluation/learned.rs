@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::{FadingQuadrature, sample_distances_m};
 use crate::config::System;
-use crate::policy::{LearnedPolicy, ModelError, SampledPolicy};
+use crate::policy::{LearnedPolicy, ModelError, SampledPolicy, SizedPolicy};
 use crate::problem::{Allocation, ProblemError, Urllc};
 use crate::solver::{Status, UrllcSolver};
 
@@ -108,7 +108,7 @@ impl TestSet {
         sizes
             .map(|cells| {
                 let sized = policy.at_size(cells.size)?;
-                cells.measure(&sized, |sized, gains, allocation| sized.allocate(gains, allocation))
+                cells.measure(&sized, SizedPolicy::allocate)
             })
             .collect()
     }

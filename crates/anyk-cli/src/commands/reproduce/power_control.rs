@@ -144,7 +144,8 @@ fn table(lab: &Lab, plan: &Plan, runs: u64) -> Result<Table, Failure> {
         let negative = figures.map(|figure| -figure.sum_rate_percent).collect();
         -worst_but(negative, skipped).unwrap_or(f64::NAN)
     };
-    let baselines: [(&str, fn(&PowerSizeResult) -> Option<f64>); 4] = [
+    type Figure = fn(&PowerSizeResult) -> Option<f64>;
+    let baselines: [(&str, Figure); 4] = [
         ("FPLinQ", |result| Some(result.fplinq_percent)),
         ("greedy", |result| Some(result.greedy_percent)),
         ("greedy, links tried again", |result| Some(result.greedy_improved_percent)),
