@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use anyk::channel::{FadingLaw, QuadratureRule};
 use anyk::network::Aggregator;
-use anyk::training::ClosedForm;
+use anyk::training::{ClosedForm, Method};
 use anyk::{Config, System};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub(crate) use crate::diagnose_args::{DiagnoseArgs, QuantityArg};
 use crate::failure::Failure;
 use crate::input;
 use crate::link_args::{LinkArgs, LinkTrainArgs, ScenarioArg, positive};
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Calibrate(CalibrateArgs),
     Evaluate(EvaluateArgs),
     Allocate(AllocateArgs),
+    Diagnose(Box<DiagnoseArgs>),
     Reproduce(ReproduceArgs),
     Sample(SampleArgs),
     Sweep(SweepArgs),
@@ -182,6 +184,7 @@ impl RateArgs {
 #[command(after_help = "\
 Examples:
   anyk train --method p-gnn --train-k 10 --samples 2000 --epsilon-d 6e-6 --seed 1 --out model.safetensors
+  anyk train --method any-gnn --seed 1 --out any.safetensors
   anyk train --problem interference --scenario d2d --out links.safetensors
   anyk train --fading samples.npy --pretraining unsupervised --out sampled.safetensors
   anyk train --problem qos-power --train-k 10 --out power.safetensors
@@ -212,8 +215,12 @@ pub(crate) struct TrainArgs {
     /// Loss of the outer function's pre-training, for p-gnn; urllc alone [default: supervised]
     #[arg(long, value_enum)]
     pub(crate) pretraining: Option<Pretraining>,
-    /// What makes powers of the outputs: softmax and sum-normalisation for equal-bandwidth [default:
-    /// softmax], the others for interference networks [default: ranked; priced for interference on d2d]
+    /// Where the training cells of any-gnn come from [default: paper]
+    #[arg(long, value_enum)]
+    pub(crate) train_ranges: Option<RangesArg>,
+    /// What makes powers of the outputs: kkt and softmax for any-gnn [default: kkt], softmax and
+    /// sum-normalisation for equal-bandwidth [default: softmax], the others for interference networks
+    /// [default: ranked; priced for interference on d2d]
     #[arg(long, value_enum)]
     pub(crate) output: Option<OutputArg>,
     /// Samples of the small-scale gain g, where its law is unknown: a NumPy array with one axis, 500 or more;
@@ -253,8 +260,33 @@ impl TrainArgs {
     }
 }
 
+impl TrainArgs {
+    /// The method, where it is one of the paper's.
+    pub(crate) fn paper_method(&self) -> Result<Option<Method>, Failure> {
+        let method = self.method.map(|method| match method {
+            MethodArg::PGnn => Ok(Method::PGnn),
+            MethodArg::MGnn => Ok(Method::MGnn),
+            MethodArg::Fnn => Ok(Method::Fnn),
+            MethodArg::AnyGnn => {
+                Err(Failure::input("--method any-gnn: has a meaning for --problem urllc alone"))
+            }
+        });
+        method.transpose()
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum RangesArg {
+    /// The cell's own road, antennas and service class; budgets from just enough to twice its own
+    Paper,
+    /// Also roads up to 1 km, 1 to 64 antennas, ε from 1e-7 to 1e-3 and mixed service classes
+    Wide,
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum OutputArg {
+    /// By the one price of power at which the powers sum to the budget
+    Kkt,
     /// e^o over its sum
     Softmax,
     /// softplus(o) over its sum
@@ -269,7 +301,7 @@ pub(crate) enum OutputArg {
     Priced,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MethodArg {
     /// Power by softmax, bandwidth with a pre-trained outer function
     PGnn,
@@ -277,6 +309,8 @@ pub(crate) enum MethodArg {
     MGnn,
     /// Fully-connected networks, for cells up to the training size
     Fnn,
+    /// Power by a response to one price, bandwidth by what the received power needs; certified
+    AnyGnn,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -373,17 +407,24 @@ pub(crate) struct EvaluateArgs {
     pub(crate) fading: Option<String>,
     #[command(flatten)]
     pub(crate) cells: CellsArgs,
+    #[command(flatten)]
+    pub(crate) system: SystemArgs,
 }
 
 /// Allocate with a model, in the form of `solve`
 ///
 /// Input and output are those of `anyk solve`, so that the two can be compared: users for a model of
 /// power and bandwidth, gain matrices for one of an interference network. The cell's parameters are
-/// those of the model.
+/// those of the model; for any-gnn, flags may change them.
+///
+/// With --certify, bandwidths are raised to what each user's power needs, and no further; each user's QoS
+/// is then checked by quadrature over fading, and a budget that cannot serve everyone is refused as
+/// `solve` does.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
   anyk sample --k 50 | anyk allocate model.safetensors --input -
+  anyk sample --k 50 | anyk allocate any.safetensors --certify --max-power-dbm 40 --input -
   anyk sample --scenario d2d --k 50 | anyk allocate links.safetensors --input -")]
 pub(crate) struct AllocateArgs {
     /// The model
@@ -399,15 +440,32 @@ pub(crate) struct AllocateArgs {
     /// Print one JSON object for each cell instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+    /// Raise bandwidths to what is certified, and report the certificate of each user
+    #[arg(long)]
+    pub(crate) certify: bool,
     /// Largest power P_max of each transmitter, interference networks alone [default: 1]
     #[arg(long, value_name = "POWER", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) p_max: Option<f64>,
     /// Noise power σ_0 at each receiver, interference networks alone [default: 1]
     #[arg(long, value_name = "POWER", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) noise: Option<f64>,
+    #[command(flatten)]
+    pub(crate) system: SystemArgs,
 }
 
 impl AllocateArgs {
+    /// Refuses `--certify` and other cells, which are for models of power and bandwidth.
+    pub(crate) fn refuse_certify(&self) -> Result<(), Failure> {
+        self.system.refuse(&self.model)?;
+        if self.certify {
+            let model = &self.model;
+            return Err(Failure::input(format!(
+                "--certify: has no meaning for {model}, a model without a loss target"
+            )));
+        }
+        Ok(())
+    }
+
     /// Refuses flags that mean nothing for users of a cell.
     pub(crate) fn refuse_links(&self) -> Result<(), Failure> {
         let flag = match (self.p_max, self.noise) {
@@ -479,6 +537,12 @@ pub(crate) enum PaperTable {
     Propositions,
     /// Power control and link scheduling, learned at one size (section III-B)
     PowerControl,
+    /// any-gnn beside the paper's methods and the solver, with times
+    AnyGnn,
+    /// One any-gnn over budgets, antennas, loss targets, roads and mixed classes
+    AnyRanges,
+    /// Remark 1: the size law of every policy, and what it predicts (`anyk diagnose`)
+    Diagnose,
     /// Calibrated margins: how often the promise is broken, and what it costs; by its name alone
     Calibration,
     /// Fading of unknown law, learned from samples; by its name alone
@@ -486,8 +550,8 @@ pub(crate) enum PaperTable {
 }
 
 impl PaperTable {
-    /// What is shown without a name: all that the paper shows.
-    pub(crate) const ALL: [Self; 13] = [
+    /// What is shown without a name: all that the paper shows, and what goes past it.
+    pub(crate) const ALL: [Self; 16] = [
         Self::Table1,
         Self::Table2,
         Self::Table3,
@@ -501,6 +565,9 @@ impl PaperTable {
         Self::Fig2c,
         Self::Propositions,
         Self::PowerControl,
+        Self::AnyGnn,
+        Self::AnyRanges,
+        Self::Diagnose,
     ];
 }
 
@@ -724,10 +791,25 @@ impl SystemArgs {
         ]
     }
 
-    /// The file, if any, overridden by the flags.
+    /// Refuses all flags, for a model whose cell is fixed.
+    pub(crate) fn refuse(&self, model: &str) -> Result<(), Failure> {
+        match self.flags().iter().find(|flag| flag.1) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::input(format!(
+                "{flag}: the cell of {model} is fixed, only any-gnn is for others; leave it out"
+            ))),
+        }
+    }
+
+    /// The file, if any, or the defaults, overridden by the flags.
     pub(crate) fn system(&self) -> Result<System, Failure> {
+        self.system_over(Config::default())
+    }
+
+    /// The same with other defaults.
+    pub(crate) fn system_over(&self, defaults: Config) -> Result<System, Failure> {
         let mut config = match &self.config {
-            None => Config::default(),
+            None => defaults,
             Some(path) => {
                 let name = path.display();
                 let text = String::from_utf8(input::read(&path.to_string_lossy())?)
@@ -769,7 +851,7 @@ impl SystemArgs {
 }
 
 /// A number of users.
-fn size(text: &str) -> Result<usize, String> {
+pub(crate) fn size(text: &str) -> Result<usize, String> {
     const MOST: usize = 10_000_000;
     match text.trim().parse() {
         Ok(size) if (1..=MOST).contains(&size) => Ok(size),

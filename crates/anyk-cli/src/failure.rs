@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use anyk::diagnosis::DiagnosisError;
 use anyk::evaluation::RunError;
 use anyk::exchange::InputError;
 use anyk::problem::{InterferenceError, ProblemError};
@@ -99,6 +100,12 @@ impl From<ServiceError> for Failure {
 
 impl From<InterferenceError> for Failure {
     fn from(error: InterferenceError) -> Self {
+        Self::input(error)
+    }
+}
+
+impl From<DiagnosisError> for Failure {
+    fn from(error: DiagnosisError) -> Self {
         Self::input(error)
     }
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod diagnose_args;
 mod failure;
 mod input;
 mod link_args;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Allocate(args) => commands::allocate::run(&args),
+        Command::Diagnose(args) => commands::diagnose::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Sample(args) => commands::sample::run(&args),
         Command::Sweep(args) => commands::sweep::run(&args),

@@ -14,8 +14,9 @@
 //! `C^E` is the effective capacity of the fading link at finite blocklength, `S^E` the effective
 //! bandwidth of the arrivals. See `docs/notation.md` for all symbols.
 //!
-//! Two problems with closed forms stand beside it: [`problem::QosPower`] (the paper's (P5)) and
-//! [`problem::EqualBandwidth`] (P6).
+//! The paper's other problems stand beside it: two with closed forms, [`problem::QosPower`] (P5) and
+//! [`problem::EqualBandwidth`] (P6), and [`problem::Interference`], in which links share a band and powers
+//! are controlled, or links scheduled, for the largest sum rate.
 //!
 //! # In ten lines
 //!
@@ -40,7 +41,7 @@
 //! | module | from | to |
 //! | --- | --- | --- |
 //! | [`units`] | dBm, dB | W, ratios |
-//! | [`channel`] | places on a road | gains, fading |
+//! | [`channel`] | places on a road or a field | gains, fading |
 //! | [`problem`] | gains, service classes | objective, constraints, the judge of any answer |
 //! | [`solver`] | a problem | its exact optimum, with a certificate |
 //! | [`network`] | features of K users | outputs, at any K; gradients |
@@ -49,18 +50,21 @@
 //! | [`evaluation`] | many random cells | availability, bandwidth, the gap to the optimum |
 //! | [`paper`] | the paper's settings | its tables and figures, measured |
 //! | [`exchange`] | files | users, models, checkpoints; and answers, as JSON |
+//! | [`diagnosis`] | a policy, or samples of one | its size law, and the networks that follow it |
 //!
 //! [`Config`] holds every parameter and is checked once, into a [`System`]; all tolerances are in
 //! [`tolerance`].
 
 pub mod channel;
 mod config;
+pub mod diagnosis;
 pub mod evaluation;
 pub mod exchange;
 pub mod network;
 pub mod paper;
 pub mod policy;
 pub mod problem;
+mod simd;
 pub mod solver;
 pub mod tolerance;
 pub mod training;

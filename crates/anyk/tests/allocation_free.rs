@@ -1,4 +1,5 @@
-//! The hot paths allocate no memory: solving with tables built, allocating with a model, training.
+//! The hot paths allocate no memory: solving with tables built, allocating with a model, training;
+//! WMMSE and learned powers.
 
 #![allow(clippy::unwrap_used, unsafe_code)]
 
@@ -6,12 +7,16 @@ use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyk::Config;
-use anyk::channel::sample_distances_m;
-use anyk::evaluation::finish;
+use anyk::channel::{D2dField, sample_distances_m};
+use anyk::evaluation::{finish, finish_power, train_any_policy};
+use anyk::network::SplitRule;
 use anyk::paper::Entry;
-use anyk::problem::{Allocation, Urllc};
-use anyk::solver::{Solution, UrllcSolver};
-use anyk::training::{Method, PretrainSettings, Trainer};
+use anyk::policy::PowerOutput;
+use anyk::problem::{Allocation, Scenario, SparseInterference, Urllc};
+use anyk::solver::{Solution, UrllcSolver, Wmmse};
+use anyk::training::{
+    AnySettings, Method, PowerTrainSettings, PowerTrainer, PretrainSettings, TrainRanges, Trainer,
+};
 
 /// The system's allocator, counting.
 struct Counting;
@@ -72,4 +77,30 @@ fn hot_paths_allocate_nothing() {
     let mut allocation = Allocation::default();
     sized.allocate(&gains, &mut allocation);
     assert_eq!(calls_during(|| sized.allocate(&gains, &mut allocation)), 0, "allocate");
+
+    let mut settings = AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 1);
+    (settings.samples, settings.steps) = (20, 20);
+    let policy = train_any_policy(&system, &settings, || ()).unwrap();
+    let mut allocator = policy.allocator(system.fading().antennas);
+    allocator.allocate(&problem, &mut allocation).unwrap();
+    let certified = calls_during(|| {
+        allocator.allocate(&problem, &mut allocation).unwrap();
+        assert!(allocator.certifier().certify(&problem, &mut allocation).is_complete());
+    });
+    assert_eq!(certified, 0, "allocate and certify");
+
+    let scenario = Scenario::D2d(D2dField::default());
+    let field = scenario.draw(1, 100, 0).unwrap();
+    let sparse = SparseInterference::new(&field, scenario.threshold());
+    let mut wmmse = Wmmse::default();
+    wmmse.shares(&field);
+    assert_eq!(calls_during(|| _ = wmmse.shares(&field).len()), 0, "WMMSE");
+    let settings = PowerTrainSettings { samples: 2, ..PowerTrainSettings::preset(scenario, 1) };
+    let trainer = PowerTrainer::new(&settings).unwrap();
+    for output in [PowerOutput::Ranked { passes: 5 }, PowerOutput::Priced { steps: 1 }] {
+        let policy = finish_power(&trainer, output).unwrap();
+        let mut controller = policy.controller();
+        controller.shares(&sparse);
+        assert_eq!(calls_during(|| _ = controller.shares(&sparse).len()), 0, "{output:?}");
+    }
 }

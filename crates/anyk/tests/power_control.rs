@@ -256,6 +256,45 @@ fn sparse_wmmse_beside_the_dense() {
     assert!((rate / problem.sum_rate_bits(dense) - 1.0).abs() < 0.02);
 }
 
+/// Neighbours, gains and sums of the far paths, against the definition.
+#[test]
+fn sparse_networks_by_their_definition() {
+    for (scenario, threshold, size) in [
+        (D2D(), D2D().threshold(), 61),
+        (D2D(), D2D().threshold(), 1),
+        (Scenario::Dense, 2.0, 19),
+        (Scenario::Dense, 0.0, 8),
+        (Scenario::Dense, 1e9, 16),
+    ] {
+        let problem = scenario.draw(2, size, 0).unwrap();
+        let gains = problem.normalised();
+        let sparse = SparseInterference::new(&problem, threshold);
+        let mut paths = 0;
+        for link in 0..size {
+            let near = |other: usize| {
+                gains.row(link)[other] >= threshold || gains.row(other)[link] >= threshold
+            };
+            let others = (0..size).filter(|&other| other != link);
+            let neighbours: Vec<usize> = others.clone().filter(|&other| near(other)).collect();
+            paths += neighbours.len();
+            let found = sparse.neighbourhood(link);
+            let expected: Vec<(usize, f64, f64)> = neighbours
+                .iter()
+                .map(|&other| (other, gains.row(link)[other], gains.row(other)[link]))
+                .collect();
+            assert_eq!(found.collect::<Vec<_>>(), expected);
+            let far = others.filter(|&other| !near(other));
+            let sums = far.fold((0.0, 0.0), |sums, other| {
+                (sums.0 + gains.row(link)[other], sums.1 + gains.row(other)[link])
+            });
+            let (hears, harms) = sparse.far(link);
+            assert!((hears - sums.0).abs() <= 1e-9 * (1.0 + sums.0), "{hears} {}", sums.0);
+            assert!((harms - sums.1).abs() <= 1e-9 * (1.0 + sums.1), "{harms} {}", sums.1);
+        }
+        assert_eq!(sparse.paths(), paths);
+    }
+}
+
 #[test]
 fn settings_out_of_range_are_named() {
     let good = small(Scenario::Dense);

@@ -7,14 +7,16 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyk::channel::{D2dField, sample_distances_m};
-use anyk::evaluation::{finish, finish_power, law_for};
+use anyk::evaluation::{finish, finish_power, law_for, train_any_policy};
 use anyk::exchange::write_atomically;
-use anyk::network::BandwidthLaw;
+use anyk::network::{BandwidthLaw, SplitRule};
 use anyk::paper::Entry;
 use anyk::policy::{LearnedPolicy, PowerOutput, PowerPolicy};
 use anyk::problem::{Allocation, Scenario, SparseInterference, Urllc};
 use anyk::solver::{BandwidthTable, Solution, SparseWmmse, UrllcSolver, Wmmse};
-use anyk::training::{PowerTrainSettings, PowerTrainer, PretrainSettings, Recipe, Trainer};
+use anyk::training::{
+    AnySettings, PowerTrainSettings, PowerTrainer, PretrainSettings, Recipe, TrainRanges, Trainer,
+};
 use anyk::{Config, System};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -50,6 +52,9 @@ struct Figures {
     allocate_us_k1000000: f64,
     /// Growth from 10,000 to 1,000,000 users; 100 would be linear.
     allocate_growth_k10000_to_k1000000: f64,
+    /// One allocation by any-gnn, and with the certificate of every user on top.
+    any_us_k200: f64,
+    certify_us_k200: f64,
     /// 100 iterations of WMMSE on a dense interference network of 100 links.
     wmmse_us_k100: f64,
     /// The same for each of 100 networks solved at once, on all cores.
@@ -66,7 +71,7 @@ struct Figures {
     control_dense_us_k1000: f64,
 }
 
-const STEPS: u64 = 20;
+const STEPS: u64 = 22;
 
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
     let system = Config::default().validate()?;
@@ -97,6 +102,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
             ("allocate, P-GNN, K = 10,000", figures.allocate_us_k10000, "µs"),
             ("allocate, P-GNN, K = 1,000,000", figures.allocate_us_k1000000, "µs"),
             ("growth, K = 10,000 to 1,000,000", figures.allocate_growth_k10000_to_k1000000, "×"),
+            ("allocate, any-gnn, K = 200", figures.any_us_k200, "µs"),
+            ("allocate and certify, any-gnn, K = 200", figures.certify_us_k200, "µs"),
             ("WMMSE, K = 100, 100 iterations", figures.wmmse_us_k100, "µs"),
             ("WMMSE, each of 100 networks, all cores", figures.wmmse_all_cores_us_k100, "µs"),
             ("WMMSE, sparse field, K = 1,000", figures.wmmse_sparse_us_k1000, "µs"),
@@ -120,11 +127,9 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
     let mut solver = UrllcSolver::default();
     solver.table(&qos);
     let mut solve_us = |size: usize| -> Result<f64, Failure> {
-        let distances = sample_distances_m(&system.road(), 1, size, 0);
-        let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
         // Beyond 200 users the budget grows with K, so that the load stays feasible.
         let max_power_w = system.max_power_w() * (size as f64 / 200.0).max(1.0);
-        let problem = Urllc::uniform(system, gains)?.with_max_power_w(max_power_w)?;
+        let problem = random_cell(system, size)?.with_max_power_w(max_power_w)?;
         let mut solution = Solution::default();
         Ok(1e6
             * median_seconds(progress, || {
@@ -173,6 +178,7 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
     };
     let (allocate_us_k200, allocate_us_k10000) = (allocate_us(200)?, allocate_us(10_000)?);
     let allocate_us_k1000000 = allocate_us(1_000_000)?;
+    let (any_us_k200, certify_us_k200) = any_us(system, SplitRule::Kkt, 200, progress)?;
     let network = Scenario::Dense.draw(1, 100, 0).map_err(Failure::input)?;
     let mut wmmse = Wmmse::default();
     let wmmse_us_k100 =
@@ -219,6 +225,8 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
         allocate_us_k10000,
         allocate_us_k1000000,
         allocate_growth_k10000_to_k1000000: allocate_us_k1000000 / allocate_us_k10000,
+        any_us_k200,
+        certify_us_k200,
         wmmse_us_k100,
         wmmse_all_cores_us_k100,
         wmmse_sparse_us_k1000,
@@ -230,9 +238,41 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
     })
 }
 
+/// Microseconds of an allocation by any-gnn after a short training, without and with the certificate.
+pub(crate) fn any_us(
+    system: &System,
+    output: SplitRule,
+    size: usize,
+    progress: &Progress,
+) -> Result<(f64, f64), Failure> {
+    let mut settings = AnySettings::preset(TrainRanges::Paper, output, 1);
+    (settings.samples, settings.steps) = (100, 500);
+    let policy = train_any_policy(system, &settings, || ())?;
+    let problem = random_cell(system, size)?;
+    let mut allocator = policy.allocator(system.fading().antennas);
+    let mut allocation = Allocation::default();
+    let any_us = 1e6
+        * median_seconds(progress, || {
+            allocator.allocate(black_box(&problem), &mut allocation).is_ok()
+        });
+    let certify_us = 1e6
+        * median_seconds(progress, || {
+            let served = allocator.allocate(black_box(&problem), &mut allocation).is_ok();
+            served && allocator.certifier().certify(&problem, &mut allocation).is_complete()
+        });
+    Ok((any_us, certify_us))
+}
+
+/// Users at random in the system's cell.
+pub(crate) fn random_cell(system: &System, size: usize) -> Result<Urllc, Failure> {
+    let distances = sample_distances_m(&system.road(), 1, size, 0);
+    let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
+    Ok(Urllc::uniform(system, gains)?)
+}
+
 /// The paper's P-GNN at the start of its training, with an outer function of the right shape: what it
 /// has learned does not change how long it takes.
-fn learned(system: &System) -> Result<(Trainer, LearnedPolicy), Failure> {
+pub(crate) fn learned(system: &System) -> Result<(Trainer, LearnedPolicy), Failure> {
     let mut entry = Entry::p_gnn(10, 2000, 6e-6);
     entry.settings.recipe = Recipe { stored_draws: 1, draws: 1, ..Recipe::fast(10) };
     let pretraining = PretrainSettings { epochs: 4, ..PretrainSettings::default() };
@@ -283,7 +323,7 @@ fn export(system: &System, path: &Path) -> Result<(), Failure> {
 
 /// Median time of a call, over as many calls as fit into half a second (five at least), after one
 /// to warm up.
-fn median_seconds<T>(progress: &Progress, mut call: impl FnMut() -> T) -> f64 {
+pub(crate) fn median_seconds<T>(progress: &Progress, mut call: impl FnMut() -> T) -> f64 {
     black_box(call());
     let started = Instant::now();
     let mut times = Vec::new();

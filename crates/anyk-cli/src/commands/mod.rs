@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub(crate) mod calibrate;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod diagnose;
 pub(crate) mod evaluate;
 pub(crate) mod reproduce;
 pub(crate) mod sample;

@@ -44,7 +44,7 @@ impl Exponent {
 }
 
 /// The 97.5 % quantile of Student's distribution; the normal one's if there is no freedom.
-fn student_95(freedom: f64) -> f64 {
+pub(crate) fn student_95(freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(1.96, |student| student.inverse_cdf(0.975))
 }
 

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use rand::RngExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::channel::{FadingQuadrature, sample_distances_m};
+use crate::channel::{FadingQuadrature, realization_rng};
 use crate::config::System;
-use crate::policy::{LearnedPolicy, ModelError, SampledPolicy, SizedPolicy};
-use crate::problem::{Allocation, ProblemError, Urllc};
+use crate::policy::{AnyPolicy, LearnedPolicy, ModelError, SampledPolicy, equal_power};
+use crate::problem::{Allocation, ProblemError, ServiceClass, Urllc};
 use crate::solver::{Status, UrllcSolver};
 
 /// Availability and bandwidth of a policy at one size (paper, section V-C).
@@ -31,6 +32,7 @@ pub struct SizeResult {
 #[derive(Debug, Clone)]
 pub struct TestSet {
     sizes: Vec<TestCells>,
+    antennas: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -49,7 +51,18 @@ impl TestSet {
         samples: u64,
         seed: u64,
     ) -> Result<Self, ProblemError> {
-        Self::draw_under(system, None, sizes, samples, seed)
+        Self::draw_all(system, &[system.service()], None, sizes, samples, seed)
+    }
+
+    /// The same with users of several service classes, each drawn for itself.
+    pub fn draw_mixed(
+        system: &System,
+        services: &[ServiceClass],
+        sizes: &[usize],
+        samples: u64,
+        seed: u64,
+    ) -> Result<Self, ProblemError> {
+        Self::draw_all(system, services, None, sizes, samples, seed)
     }
 
     /// The same cells under another fading than the system's own.
@@ -60,15 +73,26 @@ impl TestSet {
         samples: u64,
         seed: u64,
     ) -> Result<Self, ProblemError> {
-        let state = |gains: &[f64]| -> Result<Urllc, ProblemError> {
-            let problem = Urllc::uniform(system, gains.iter().copied())?;
+        Self::draw_all(system, &[system.service()], fading, sizes, samples, seed)
+    }
+
+    fn draw_all(
+        system: &System,
+        services: &[ServiceClass],
+        fading: Option<&Arc<FadingQuadrature>>,
+        sizes: &[usize],
+        samples: u64,
+        seed: u64,
+    ) -> Result<Self, ProblemError> {
+        let state = |users: Vec<(f64, ServiceClass)>| -> Result<Urllc, ProblemError> {
+            let problem = Urllc::new(system, users)?;
             Ok(match fading {
                 Some(fading) => problem.with_fading(fading),
                 None => problem,
             })
         };
         let mut prepared = UrllcSolver::default();
-        for qos in state(&[1e-10])?.classes() {
+        for qos in state(services.iter().map(|&service| (1e-10, service)).collect())?.classes() {
             prepared.table(qos);
         }
         let sizes = sizes
@@ -79,10 +103,18 @@ impl TestSet {
                     .map_init(
                         || prepared.clone(),
                         |solver, index| {
-                            let distances = sample_distances_m(&system.road(), seed, size, index);
-                            let gains: Vec<f64> =
-                                distances.iter().map(|&d| system.path_loss().gain(d)).collect();
-                            let problem = state(&gains)?;
+                            let mut rng = realization_rng(seed, size, index);
+                            let mut gain = || {
+                                system.path_loss().gain(system.road().sample_distance_m(&mut rng))
+                            };
+                            let gains: Vec<f64> = (0..size).map(|_| gain()).collect();
+                            // After the gains, which so are the same for any classes.
+                            let mut service = || match services {
+                                [one] => *one,
+                                many => many[rng.random_range(0..many.len())],
+                            };
+                            let users = gains.iter().map(|&gain| (gain, service())).collect();
+                            let problem = state(users)?;
                             let solution = solver.solve(&problem);
                             if matches!(solution.status, Status::Infeasible(_)) {
                                 return Ok(None);
@@ -99,61 +131,97 @@ impl TestSet {
                 Ok(TestCells { size, problems, optimum_mhz })
             })
             .collect::<Result<_, ProblemError>>()?;
-        Ok(Self { sizes })
+        Ok(Self { sizes, antennas: system.fading().antennas })
+    }
+
+    /// Cells of each size that the budget can serve.
+    pub fn served(&self) -> Vec<usize> {
+        self.sizes.iter().map(|cells| cells.problems.len()).collect()
     }
 
     /// Measures a policy on all cells, on all cores; the result does not depend on their number.
     pub fn evaluate(&self, policy: &LearnedPolicy) -> Result<Vec<SizeResult>, ModelError> {
-        let sizes = self.sizes.iter();
-        sizes
-            .map(|cells| {
-                let sized = policy.at_size(cells.size)?;
-                cells.measure(&sized, SizedPolicy::allocate)
-            })
-            .collect()
+        self.measure(
+            |size| policy.at_size(size),
+            |sized, _, gains, allocation| {
+                sized.allocate(gains, allocation);
+                true
+            },
+        )
     }
 
-    /// The same for a policy that was learned from samples of fading.
+    /// The same of any-gnn, in the cell that was drawn from: a system with so many antennas.
+    pub fn evaluate_any(&self, policy: &AnyPolicy) -> Result<Vec<SizeResult>, ModelError> {
+        self.measure(
+            |_| Ok(policy.allocator(self.antennas)),
+            |allocator, problem, _, allocation| allocator.allocate(problem, allocation).is_ok(),
+        )
+    }
+
+    /// The same of a policy that was learned from samples of fading.
     pub fn evaluate_sampled(&self, policy: &SampledPolicy) -> Result<Vec<SizeResult>, ModelError> {
-        let sizes = self.sizes.iter();
-        sizes
+        self.measure(
+            |_| Ok(()),
+            |(), _, gains, allocation| {
+                policy.allocate(gains, allocation);
+                true
+            },
+        )
+    }
+
+    /// The same of equal power with exact bandwidths; a cell with a user that cannot be served so has none
+    /// served.
+    pub fn evaluate_equal_power(&self) -> Result<Vec<SizeResult>, ModelError> {
+        self.measure(
+            |_| Ok(UrllcSolver::default()),
+            |solver, problem, _, allocation| match equal_power(problem, solver) {
+                Ok(found) => {
+                    *allocation = found;
+                    true
+                }
+                Err(_) => false,
+            },
+        )
+    }
+
+    /// Measures what `allocate` makes of each cell, with what `make` made ready for its size; a cell that it
+    /// refuses has no user served.
+    fn measure<P: Clone + Send + Sync>(
+        &self,
+        make: impl Fn(usize) -> Result<P, ModelError>,
+        allocate: impl Fn(&mut P, &Urllc, &[f64], &mut Allocation) -> bool + Sync,
+    ) -> Result<Vec<SizeResult>, ModelError> {
+        self.sizes
+            .iter()
             .map(|cells| {
-                cells.measure(&(), |(), gains, allocation| policy.allocate(gains, allocation))
+                let ready = make(cells.size)?;
+                let results: Vec<(f64, f64)> = cells
+                    .problems
+                    .par_iter()
+                    .map_init(
+                        || (ready.clone(), Allocation::default()),
+                        |(ready, allocation), (problem, gains)| {
+                            if !allocate(ready, problem, gains, allocation) {
+                                return Ok((0.0, 0.0));
+                            }
+                            let judged = problem.assess(allocation)?;
+                            Ok((judged.availability, judged.total_bandwidth_hz / 1e6))
+                        },
+                    )
+                    .collect::<Result<_, ProblemError>>()
+                    .map_err(|error| ModelError::Content(error.to_string()))?;
+                let count = results.len().max(1) as f64;
+                let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / count;
+                let availability = mean(&mut results.iter().map(|result| result.0));
+                let total_bandwidth_mhz = mean(&mut results.iter().map(|result| result.1));
+                Ok(SizeResult {
+                    k: cells.size,
+                    availability,
+                    total_bandwidth_mhz,
+                    optimum_mhz: cells.optimum_mhz,
+                    gap_percent: 100.0 * (total_bandwidth_mhz / cells.optimum_mhz - 1.0),
+                })
             })
             .collect()
-    }
-}
-
-impl TestCells {
-    /// Measures what `allocate` gives on all cells; each thread works with a copy of its `state`.
-    fn measure<S: Clone + Sync>(
-        &self,
-        state: &S,
-        allocate: impl Fn(&mut S, &[f64], &mut Allocation) + Sync,
-    ) -> Result<SizeResult, ModelError> {
-        let results: Vec<(f64, f64)> = self
-            .problems
-            .par_iter()
-            .map_init(
-                || (state.clone(), Allocation::default()),
-                |(state, allocation), (problem, gains)| {
-                    allocate(state, gains, allocation);
-                    let judged = problem.assess(allocation)?;
-                    Ok((judged.availability, judged.total_bandwidth_hz / 1e6))
-                },
-            )
-            .collect::<Result<_, ProblemError>>()
-            .map_err(|error| ModelError::Content(error.to_string()))?;
-        let count = results.len().max(1) as f64;
-        let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / count;
-        let availability = mean(&mut results.iter().map(|result| result.0));
-        let total_bandwidth_mhz = mean(&mut results.iter().map(|result| result.1));
-        Ok(SizeResult {
-            k: self.size,
-            availability,
-            total_bandwidth_mhz,
-            optimum_mhz: self.optimum_mhz,
-            gap_percent: 100.0 * (total_bandwidth_mhz / self.optimum_mhz - 1.0),
-        })
     }
 }

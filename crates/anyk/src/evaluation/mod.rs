@@ -1,5 +1,6 @@
 //! Measurements over many realizations.
 
+mod any_gnn;
 mod binary_gap;
 mod calibration;
 mod closed_form;
@@ -12,10 +13,12 @@ mod run;
 mod sampled;
 mod statistics;
 
+pub use any_gnn::train_any_policy;
 pub use binary_gap::{BinaryGap, binary_gap};
 pub use calibration::{CalibrationError, CalibrationSettings, Judged, calibrate, required_factors};
 pub use closed_form::{ClosedFormResult, evaluate_closed_form, train_closed_form};
 pub use exponent::Exponent;
+pub(crate) use exponent::student_95;
 pub use learned::{SizeResult, TestSet};
 pub use moments::Moments;
 pub use optimum::{OptimumRow, optimum_over_sizes};

@@ -1,7 +1,7 @@
 //! One training, from settings to a validated policy.
 
 use crate::config::System;
-use crate::evaluation::TestSet;
+use crate::evaluation::{SizeResult, TestSet};
 use crate::network::BandwidthLaw;
 use crate::policy::{LearnedPolicy, ModelError, ModelMetrics, ModelRecord};
 use crate::problem::ProblemError;
@@ -27,9 +27,9 @@ pub enum RunError {
 }
 
 /// Seed of the validation set, its own stream for each training; test sets use other seeds.
-const VALIDATION_SEED: u64 = 0x7a11_da7e;
+pub(super) const VALIDATION_SEED: u64 = 0x7a11_da7e;
 /// Cells of each training size in the validation set (paper, table I).
-const VALIDATION_SAMPLES: u64 = 200;
+pub(super) const VALIDATION_SAMPLES: u64 = 200;
 
 /// The outer function that a training needs, pre-trained; none for M-GNN.
 pub fn law_for(
@@ -79,10 +79,15 @@ pub fn finish(
     let seed = VALIDATION_SEED ^ settings.seed;
     let set = TestSet::draw(system, &settings.train_k, VALIDATION_SAMPLES, seed)?;
     let results = set.evaluate(&unmeasured)?;
+    let policy = make(mean_metrics(&results))?;
+    Ok(policy)
+}
+
+/// Means over the sizes.
+pub(super) fn mean_metrics(results: &[SizeResult]) -> ModelMetrics {
     let count = results.len() as f64;
-    let policy = make(ModelMetrics {
+    ModelMetrics {
         availability: results.iter().map(|result| result.availability).sum::<f64>() / count,
         gap_percent: results.iter().map(|result| result.gap_percent).sum::<f64>() / count,
-    })?;
-    Ok(policy)
+    }
 }

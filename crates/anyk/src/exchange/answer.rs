@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::exchange::UserRecord;
-use crate::policy::Guarantee;
+use crate::policy::{Certificate, Guarantee};
 use crate::problem::{Allocation, ProblemError, Urllc};
 use crate::solver::{Infeasibility, Solution, Status, UrllcSolver};
 
@@ -36,11 +36,35 @@ pub struct Served {
     /// Share of users whose QoS is met, for a learned answer: the solver's are always all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub availability: Option<f64>,
+    /// What certifying did, if asked for.
+    #[serde(flatten)]
+    pub certificate: Option<Certified>,
+    /// For a model whether the cell is like those that it was trained on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_distribution: Option<bool>,
+    /// What of it is not, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub out_of_range: Option<Vec<String>>,
     /// What a calibrated model promises.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<Guarantee>,
     /// The users, in the input's order.
     pub users: Vec<ServedUser>,
+}
+
+/// What certifying an answer did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Certified {
+    /// Every user's QoS holds.
+    pub certified: bool,
+    /// Users whose bandwidth was raised.
+    pub raised_users: usize,
+    /// Users whose bandwidth was so large that it was in the way.
+    pub lowered_users: usize,
+    /// What was added to all of them, less what was taken away, Hz.
+    pub added_bandwidth_hz: f64,
+    /// Ids of the users that are not certified: their power is too low for any bandwidth.
+    pub uncertified: Vec<String>,
 }
 
 /// One user of an answer.
@@ -54,6 +78,9 @@ pub struct ServedUser {
     pub bandwidth_hz: f64,
     /// Achieved packet loss, by quadrature.
     pub packet_loss: f64,
+    /// Whether the QoS holds, by quadrature and not by the table that bandwidths come from; if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certified: Option<bool>,
 }
 
 /// Why a cell cannot be served, and what part of it can.
@@ -141,9 +168,40 @@ impl Served {
             duality_gap: (!matches!(solution.status, Status::Infeasible(_))).then(gap),
             price_hz_per_w: None,
             availability: Some(judged.availability),
+            certificate: None,
+            in_distribution: None,
+            out_of_range: None,
             guarantee: None,
             users: served_users(problem, allocation, records.iter())?,
         })
+    }
+
+    /// Says what of the cell is outside of what the model was trained on.
+    pub fn flag(&mut self, out_of_range: Vec<String>) {
+        self.in_distribution = Some(out_of_range.is_empty());
+        self.out_of_range = Some(out_of_range);
+    }
+
+    /// Says what certifying did, and checks each user again by quadrature.
+    pub fn certify(&mut self, problem: &Urllc, certificate: &Certificate) {
+        let mut uncertified = Vec::new();
+        for (answer, user) in self.users.iter_mut().zip(problem.users()) {
+            let received_w = user.gain * answer.power_w;
+            let margin =
+                problem.classes()[user.class].margin(received_w.ln(), answer.bandwidth_hz.ln());
+            let holds = margin.value >= 0.0;
+            answer.certified = Some(holds);
+            if !holds {
+                uncertified.push(answer.id.clone());
+            }
+        }
+        self.certificate = Some(Certified {
+            certified: uncertified.is_empty(),
+            raised_users: certificate.raised_users,
+            lowered_users: certificate.lowered_users,
+            added_bandwidth_hz: certificate.added_bandwidth_hz,
+            uncertified,
+        });
     }
 
     fn new<'a>(
@@ -160,6 +218,9 @@ impl Served {
             duality_gap: Some(solution.duality_gap),
             price_hz_per_w: Some(solution.price_hz_per_w),
             availability: None,
+            certificate: None,
+            in_distribution: None,
+            out_of_range: None,
             guarantee: None,
             users,
         })
@@ -179,6 +240,7 @@ fn served_users<'a>(
             power_w,
             bandwidth_hz,
             packet_loss,
+            certified: None,
         })
         .collect())
 }

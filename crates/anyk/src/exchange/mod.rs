@@ -5,6 +5,7 @@
 //! user or line, the field, the value and what is accepted.
 
 mod answer;
+mod any_model;
 mod checkpoint;
 mod closed_form;
 mod container;
@@ -17,9 +18,11 @@ mod npy;
 mod power_answer;
 mod power_model;
 mod sampled_model;
+mod samples;
 mod users;
 
-pub use answer::{Answer, Denied, Served, ServedUser};
+pub use answer::{Answer, Certified, Denied, Served, ServedUser};
+pub use any_model::{any_from_bytes, any_to_bytes};
 pub use checkpoint::{checkpoint_from_bytes, checkpoint_to_bytes};
 pub use closed_form::{
     RateAnswer, RateServed, RateUser, closed_form_from_bytes, closed_form_to_bytes,
@@ -34,4 +37,5 @@ pub use power_model::{
     power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_from_bytes, power_to_bytes,
 };
 pub use sampled_model::{sampled_from_bytes, sampled_to_bytes};
+pub use samples::{SampleRow, read_samples};
 pub use users::{DISTANCE_EXPECTED, GAIN_EXPECTED, UserRecord, read_users};

@@ -3,11 +3,14 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::exchange::any_model::{self, any_from_bytes};
 use crate::exchange::closed_form::{self, closed_form_from_bytes};
 use crate::exchange::container::Container;
 use crate::exchange::power_model::{self, power_from_bytes};
 use crate::exchange::sampled_model::{self, sampled_from_bytes};
-use crate::policy::{ClosedFormPolicy, LearnedPolicy, ModelError, PowerPolicy, SampledPolicy};
+use crate::policy::{
+    AnyPolicy, ClosedFormPolicy, LearnedPolicy, ModelError, PowerPolicy, SampledPolicy,
+};
 
 const KIND: &str = "anyk-model";
 const VERSION: u64 = 1;
@@ -30,6 +33,8 @@ struct Version {
 pub enum Model {
     /// Power and bandwidth for URLLC.
     Urllc(Box<LearnedPolicy>),
+    /// The same by a response to one price of power: any-gnn.
+    Any(Box<AnyPolicy>),
     /// Power, or power and one bandwidth, at a rate.
     ClosedForm(Box<ClosedFormPolicy>),
     /// Powers of an interference network.
@@ -42,6 +47,7 @@ impl Model {
     /// Reads a model of any problem; a damaged, truncated, foreign or newer file is refused.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         match Container::kind_of(bytes).map_err(ModelError::Format)?.as_str() {
+            any_model::KIND => any_from_bytes(bytes).map(|policy| Self::Any(Box::new(policy))),
             closed_form::KIND => {
                 closed_form_from_bytes(bytes).map(|policy| Self::ClosedForm(Box::new(policy)))
             }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Aggregator, Real};
+use crate::simd::vectorised;
 
 /// A network whose messages carry the gains of a path, both ways:
 ///
@@ -181,49 +182,23 @@ impl EdgeGnn {
     }
 }
 
-/// Runs a function compiled for the widest vectors that the machine has.
-macro_rules! dispatched {
-    ($dispatch:ident, $body:ident, $avx512:ident, $avx2:ident, ($($name:ident: $type:ty),*)) => {
-        fn $dispatch<T: Real, const H: usize>($($name: $type),*) {
-            #[cfg(target_arch = "x86_64")]
-            {
-                if std::arch::is_x86_feature_detected!("avx512f") {
-                    // SAFETY: the feature was just detected.
-                    #[allow(unsafe_code)]
-                    return unsafe { $avx512::<T, H>($($name),*) };
-                }
-                if std::arch::is_x86_feature_detected!("avx2")
-                    && std::arch::is_x86_feature_detected!("fma")
-                {
-                    // SAFETY: the features were just detected.
-                    #[allow(unsafe_code)]
-                    return unsafe { $avx2::<T, H>($($name),*) };
-                }
-            }
-            $body::<T, H>($($name),*);
-        }
-
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f,avx2,fma")]
-        fn $avx512<T: Real, const H: usize>($($name: $type),*) {
-            $body::<T, H>($($name),*);
-        }
-
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
-        fn $avx2<T: Real, const H: usize>($($name: $type),*) {
-            $body::<T, H>($($name),*);
-        }
-    };
-}
-dispatched!(
-    dispatch_forward, forward, forward_avx512, forward_avx2,
-    (network: &EdgeGnn, parameters: &[T], graph: &LinkGraph<T>, tape: &mut EdgeTape<T>)
+vectorised!(
+    fn dispatch_forward[T: Real, const H: usize][T, H](
+        network: &EdgeGnn,
+        parameters: &[T],
+        graph: &LinkGraph<T>,
+        tape: &mut EdgeTape<T>,
+    ) -> () = forward, forward_avx512, forward_avx2
 );
-dispatched!(
-    dispatch_backward, backward, backward_avx512, backward_avx2,
-    (network: &EdgeGnn, parameters: &[T], graph: &LinkGraph<T>, tape: &mut EdgeTape<T>,
-     of_outputs: &[T], gradient: &mut [T])
+vectorised!(
+    fn dispatch_backward[T: Real, const H: usize][T, H](
+        network: &EdgeGnn,
+        parameters: &[T],
+        graph: &LinkGraph<T>,
+        tape: &mut EdgeTape<T>,
+        of_outputs: &[T],
+        gradient: &mut [T],
+    ) -> () = backward, backward_avx512, backward_avx2
 );
 
 /// `sum ← sum + scalar·row`.

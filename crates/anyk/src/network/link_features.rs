@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::network::lanes::{self, LANES, Lanes};
 use crate::network::{LinkGraph, Real, single};
 use crate::problem::SparseInterference;
+use crate::simd::vectorised;
 
 /// Mean and deviation that a feature `ln(1 + g)` is standardised with, `g` in units of the noise at full
 /// power.
@@ -93,22 +94,7 @@ impl Features {
         ] {
             features.resize(gains.len(), T::zero());
         }
-        #[cfg(target_arch = "x86_64")]
-        {
-            if std::arch::is_x86_feature_detected!("avx512f") {
-                // SAFETY: the feature was just detected.
-                #[allow(unsafe_code)]
-                return unsafe { fill_avx512(self, problem, graph) };
-            }
-            if std::arch::is_x86_feature_detected!("avx2")
-                && std::arch::is_x86_feature_detected!("fma")
-            {
-                // SAFETY: the features were just detected.
-                #[allow(unsafe_code)]
-                return unsafe { fill_avx2(self, problem, graph) };
-            }
-        }
-        fill(self, problem, graph);
+        dispatch_fill(self, problem, graph);
     }
 
     /// Features of all links and paths.
@@ -119,21 +105,13 @@ impl Features {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx2,fma")]
-fn fill_avx512<T: Real>(
-    features: &Features,
-    problem: &SparseInterference,
-    graph: &mut LinkGraph<T>,
-) {
-    fill(features, problem, graph);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn fill_avx2<T: Real>(features: &Features, problem: &SparseInterference, graph: &mut LinkGraph<T>) {
-    fill(features, problem, graph);
-}
+vectorised!(
+    fn dispatch_fill[T: Real][T](
+        features: &Features,
+        problem: &SparseInterference,
+        graph: &mut LinkGraph<T>,
+    ) -> () = fill, fill_avx512, fill_avx2
+);
 
 #[inline(always)]
 fn fill<T: Real>(features: &Features, problem: &SparseInterference, graph: &mut LinkGraph<T>) {

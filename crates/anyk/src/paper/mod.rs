@@ -6,9 +6,9 @@ mod decoupling;
 mod entry;
 mod figures;
 mod full_power;
-mod others;
+pub(crate) mod others;
 mod power_spread;
-mod size_laws;
+pub(crate) mod size_laws;
 mod toy;
 
 pub use asymptotic::{AsymptoticForm, asymptotic_forms, largest_size};

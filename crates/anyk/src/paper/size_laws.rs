@@ -131,7 +131,7 @@ fn measure(
 
 /// Weights from a normal distribution of variance 1 over the number of inputs, so that
 /// the output's scale does not depend on the widths; biases of deviation 0.3.
-fn random_parameters(gnn: &Gnn, seed: u64, network: u64) -> Vec<f64> {
+pub(crate) fn random_parameters(gnn: &Gnn, seed: u64, network: u64) -> Vec<f64> {
     // No cell has 0 users: this stream meets none of the draws.
     let mut rng = realization_rng(seed, 0, network);
     let mut parameters = Vec::with_capacity(gnn.parameter_count());
@@ -148,7 +148,8 @@ fn random_parameters(gnn: &Gnn, seed: u64, network: u64) -> Vec<f64> {
     parameters
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The middle value; 0 of none.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = |index: usize| values.get(index).copied().unwrap_or(0.0);
     0.5 * (middle(values.len() / 2) + middle(values.len().saturating_sub(1) / 2))

@@ -9,9 +9,10 @@ use crate::network::{
 };
 use crate::policy::fused::FusedPair;
 use crate::policy::{Guarantee, GuaranteeError};
-use crate::problem::{Allocation, ServiceError};
+use crate::problem::{Allocation, ServiceError, Urllc};
 use crate::solver::RequiredBandwidth;
-use crate::training::{Method, TrainSettings, fnn_input, fnn_network};
+use crate::training::{Method, Span, TrainSettings, fnn_input, fnn_network};
+use crate::units::Decibel;
 
 /// How a model came about: settings, and what was measured on its validation set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -143,6 +144,16 @@ impl LearnedPolicy {
     /// The outer function, for P-GNN.
     pub fn law(&self) -> Option<&BandwidthLaw> {
         self.law.as_ref()
+    }
+
+    /// What of a cell is outside of what the policy was trained on, in words: gains that its road does not
+    /// have. Empty if nothing is.
+    pub fn out_of_range(&self, problem: &Urllc) -> Vec<String> {
+        let (road, path_loss) = (self.system.road(), self.system.path_loss());
+        let ends = [road.cell_radius_m, road.min_distance_m].map(|d| path_loss.gain(d));
+        let [low, high] = ends.map(|gain| Decibel::from_ratio(gain).0);
+        let gains = problem.users().iter().map(|user| Decibel::from_ratio(user.gain).0);
+        Span(low, high).furthest("gain_db", gains).into_iter().collect()
     }
 
     /// The same policy with a guarantee in place of the one it may have.

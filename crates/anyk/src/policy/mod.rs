@@ -1,5 +1,7 @@
 //! Policies: what turns the users of a cell into an allocation without searching for the optimum.
 
+mod any_gnn;
+mod certificate;
 mod closed_form;
 mod equal_power;
 mod fused;
@@ -8,6 +10,8 @@ mod learned;
 mod power_control;
 mod sampled;
 
+pub use any_gnn::{AnyAllocator, AnyPolicy, AnyRecord};
+pub use certificate::{Certificate, Certifier};
 pub use closed_form::{ClosedFormMetrics, ClosedFormPolicy, ClosedFormRecord, SizedClosedForm};
 pub use equal_power::equal_power;
 pub use guarantee::{Guarantee, GuaranteeError};

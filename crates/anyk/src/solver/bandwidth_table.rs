@@ -150,14 +150,27 @@ impl BandwidthTable {
 
     /// `ln z` and `γ` at `w = √ln(u/u_min)`; only up to [`W_MAX`].
     #[inline]
-    pub(crate) fn curve(&self, w: f64) -> (f64, f64) {
+    fn curve(&self, w: f64) -> (f64, f64) {
         (self.ln_uses.value(w), self.gamma.value(w))
     }
 
-    /// Whether `w` is inside the table.
+    /// Whether the measured error bounds are those that a table must have; where not, the exact form is
+    /// to be taken instead.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.error_bound.max(self.slope_error_bound) <= tolerance::TABLE
+    }
+
+    /// `w = √ln(u/u_min)`, `ln z` and the elasticity `−d ln z/d ln v` where `u/u_min − 1` is
+    /// `excess`.
     #[inline]
-    pub(crate) fn covers(w: f64) -> bool {
-        w <= W_MAX
+    pub(crate) fn point(&self, excess: f64) -> (f64, f64, f64) {
+        let w = excess.ln_1p().sqrt();
+        if w <= W_MAX {
+            let (ln_z, gamma) = self.curve(w);
+            (w, ln_z, gamma / (2.0 * w))
+        } else {
+            self.exact.point(excess)
+        }
     }
 
     /// `ln(u/u_min − 1)` at a price of power, and its derivative by `ln price`.

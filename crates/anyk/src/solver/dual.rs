@@ -57,7 +57,7 @@ pub struct Infeasibility {
 impl Infeasibility {
     /// Which users can be served, dropping those of the largest least power first. `needs` has the least
     /// power of each user, W, and its position.
-    pub(super) fn new(mut needs: Vec<(f64, usize)>, max_power_w: f64) -> Self {
+    pub(crate) fn new(mut needs: Vec<(f64, usize)>, max_power_w: f64) -> Self {
         let required_power_w: f64 = needs.iter().map(|need| need.0).sum();
         needs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let budget_w = max_power_w * (1.0 - tolerance::POWER_SLACK);
@@ -136,9 +136,9 @@ struct Group {
 }
 
 /// With more classes than this in one problem, those of few users are solved without a table.
-const MANY_CLASSES: usize = 32;
+pub(crate) const MANY_CLASSES: usize = 32;
 /// Users from which a table pays for itself.
-const TABLE_USERS: usize = 128;
+pub(crate) const TABLE_USERS: usize = 128;
 /// Tables kept, 25 kB each: a long-lived solver that meets ever new classes starts over here.
 const MAX_TABLES: usize = 4096;
 
@@ -173,18 +173,9 @@ impl Curve {
     /// `excess`.
     #[inline]
     fn point(&self, excess: f64) -> (f64, f64, f64) {
-        let rise = excess.ln_1p();
-        let w = rise.sqrt();
         match self {
-            Curve::Table(table) if BandwidthTable::covers(w) => {
-                let (ln_z, gamma) = table.curve(w);
-                (w, ln_z, gamma / (2.0 * w))
-            }
-            _ => {
-                let exact = self.exact();
-                let (ln_z, margin) = exact.uses_at(exact.fold().ln_v + rise, None);
-                (w, ln_z, margin.by_received / margin.by_bandwidth)
-            }
+            Curve::Table(table) => table.point(excess),
+            Curve::Exact(exact, _) => exact.point(excess),
         }
     }
 
@@ -289,7 +280,7 @@ impl UrllcSolver {
                 Some(exact) => Curve::Exact(Box::new(exact), vec![None; end - start]),
                 None => {
                     let table = self.table(qos);
-                    if table.error_bound().max(table.slope_error_bound()) <= tolerance::TABLE {
+                    if table.is_sound() {
                         Curve::Table(table)
                     } else {
                         // A class that the table cannot follow: exact, at a hundred times the cost.

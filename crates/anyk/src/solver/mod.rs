@@ -22,6 +22,7 @@ pub use closed_form::{
     solve_qos_power,
 };
 pub use dual::{Infeasibility, Solution, Status, UrllcSolver};
+pub(crate) use dual::{MANY_CLASSES, TABLE_USERS};
 pub use fplinq::fplinq;
 pub(crate) use fplinq::scheduled;
 pub use greedy::greedy;

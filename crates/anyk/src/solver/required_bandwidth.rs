@@ -121,6 +121,14 @@ impl RequiredBandwidth {
         Ok(BandwidthPoint { bandwidth_hz, slope_hz_per_w: bandwidth_hz / received_w * elasticity })
     }
 
+    /// `w = √ln(u/u_min)`, `ln z` and the elasticity `−d ln z/d ln v` where `u/u_min − 1` is
+    /// `excess`.
+    pub(crate) fn point(&self, excess: f64) -> (f64, f64, f64) {
+        let rise = excess.ln_1p();
+        let (ln_z, margin) = self.uses_at(self.fold.ln_v + rise, None);
+        (rise.sqrt(), ln_z, margin.by_received / margin.by_bandwidth)
+    }
+
     /// The root `ln z ≤ ln z_fold` of `M = 0` at `ln v`, and `M` there; `near` is a first guess.
     pub(crate) fn uses_at(&self, ln_v: f64, near: Option<f64>) -> (f64, Margin) {
         let high = self.fold.ln_z;

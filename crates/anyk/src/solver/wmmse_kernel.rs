@@ -13,6 +13,8 @@
 //! those whose power is too small to change a sum in its last digits are left out of it; their own
 //! powers are still updated, so that a link can come back.
 
+use crate::simd::vectorised;
+
 /// Links are padded to whole groups of this many.
 const LANES: usize = 8;
 /// Links that share a pass over the sums.
@@ -128,22 +130,7 @@ impl DenseKernel {
     /// One iteration. With `measure`, the objective in nats *before* it; 0 otherwise.
     pub(crate) fn iterate(&mut self, measure: bool) -> f64 {
         self.choose();
-        #[cfg(target_arch = "x86_64")]
-        {
-            if std::arch::is_x86_feature_detected!("avx512f") {
-                // SAFETY: the feature was just detected.
-                #[allow(unsafe_code)]
-                return unsafe { iterate_avx512(self, measure) };
-            }
-            if std::arch::is_x86_feature_detected!("avx2")
-                && std::arch::is_x86_feature_detected!("fma")
-            {
-                // SAFETY: the features were just detected.
-                #[allow(unsafe_code)]
-                return unsafe { iterate_avx2(self, measure) };
-            }
-        }
-        iterate_numbers(self, measure)
+        dispatch_iterate(self, measure)
     }
 
     /// Finds the links whose power counts, and fills the last group up with padding, whose power is 0.
@@ -161,17 +148,10 @@ impl DenseKernel {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx2,fma")]
-fn iterate_avx512(kernel: &mut DenseKernel, measure: bool) -> f64 {
-    iterate_numbers(kernel, measure)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn iterate_avx2(kernel: &mut DenseKernel, measure: bool) -> f64 {
-    iterate_numbers(kernel, measure)
-}
+vectorised!(
+    fn dispatch_iterate[][](kernel: &mut DenseKernel, measure: bool) -> f64
+        = iterate_numbers, iterate_avx512, iterate_avx2
+);
 
 #[inline(always)]
 fn iterate_numbers(kernel: &mut DenseKernel, measure: bool) -> f64 {

@@ -9,7 +9,7 @@ use crate::network::{Activation, Aggregator, BandwidthLaw, Gnn, Output, UNIT_HZ}
 use crate::problem::{EqualBandwidth, QosPower};
 use crate::solver::{equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power};
 use crate::training::common_law::common_unit_hz;
-use crate::training::supervised::{Example, Loss, train};
+use crate::training::supervised::{Example, Fit, Loss, Start, train};
 use crate::training::{Method, TrainError};
 
 /// Which closed form is learned.
@@ -163,6 +163,21 @@ impl ClosedFormSettings {
         self.network(&self.bandwidth_hidden, Output::Pretrained)
     }
 
+    fn power_fit(&self) -> Fit {
+        Fit {
+            batch: self.batch,
+            steps: self.steps,
+            rate: self.rate,
+            penalty: self.power_penalty,
+            start: Start::Linear,
+            seed: self.seed,
+        }
+    }
+
+    fn bandwidth_fit(&self) -> Fit {
+        Fit { penalty: self.bandwidth_penalty, start: Start::Bent, ..self.power_fit() }
+    }
+
     fn network(&self, hidden: &[usize], output: Output) -> Gnn {
         let mut widths = vec![1];
         widths.extend(hidden);
@@ -249,7 +264,8 @@ pub fn train_networks(
                 })
                 .collect::<Result<Vec<_>, TrainError>>()?;
             let network = settings.power_network();
-            let power = train(settings, &network, Loss::Power, &examples, &mut progress)?;
+            let power =
+                train(&settings.power_fit(), &network, Loss::Power, &examples, &mut progress)?;
             Ok(TrainedNetworks { scaling, power, bandwidth: None })
         }
         ClosedForm::EqualBandwidth { rate_bps } => {
@@ -262,7 +278,8 @@ pub fn train_networks(
                 })
                 .collect();
             let network = settings.power_network();
-            let power = train(settings, &network, Loss::Share, &shares, &mut progress)?;
+            let power =
+                train(&settings.power_fit(), &network, Loss::Share, &shares, &mut progress)?;
             let mut examples = Vec::new();
             for gains in &cells {
                 let problem = EqualBandwidth::new(system, rate_bps, gains.iter().copied())?;
@@ -282,7 +299,13 @@ pub fn train_networks(
                 });
             }
             let network = settings.bandwidth_network();
-            let bandwidth = train(settings, &network, Loss::Bandwidth, &examples, &mut progress)?;
+            let bandwidth = train(
+                &settings.bandwidth_fit(),
+                &network,
+                Loss::Bandwidth,
+                &examples,
+                &mut progress,
+            )?;
             Ok(TrainedNetworks { scaling, power, bandwidth: Some(bandwidth) })
         }
     }

@@ -76,6 +76,14 @@ impl PowerTrainSettings {
         }
     }
 
+    /// With another network, and a lower learning rate where it is wide or deep: at the rate of the small
+    /// ones such networks lose their way.
+    pub fn with_network(self, network: EdgeGnn) -> Self {
+        let large = network.hidden > 16 || network.rounds > 2;
+        let rate = if large { Schedule::Cosine { rate: 1e-3, last: 1e-5 } } else { self.rate };
+        Self { network, rate, ..self }
+    }
+
     /// Checks every value.
     pub fn validate(&self) -> Result<(), TrainError> {
         let check = |field, sound: bool, value: String, expected| {

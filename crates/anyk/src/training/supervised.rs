@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::network::{Gnn, Output, Tape};
 use crate::training::algorithm1::ATTEMPTS;
-use crate::training::closed_form::{CLOSED_FORM_PROGRESS, ClosedFormSettings};
+use crate::training::closed_form::CLOSED_FORM_PROGRESS;
 use crate::training::{Adam, Schedule, TrainError};
 
 /// What one network is trained to give, and how a miss is counted. Relative throughout: powers and
@@ -83,19 +83,43 @@ pub(super) fn loss_and_gradient<'a>(
     total
 }
 
+/// Where the kinks of the hidden features start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// Far below the inputs: all features linear.
+    Linear,
+    /// Spread over the range of the inputs.
+    Bent,
+    /// Every other feature linear, the rest bent: for functions of which nothing is known.
+    Mixed,
+}
+
+/// How one network is trained.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Fit {
+    /// Examples in a step.
+    pub(super) batch: usize,
+    /// Steps.
+    pub(super) steps: u64,
+    /// Learning rate at the start; it falls to 0 along a half cosine.
+    pub(super) rate: f64,
+    /// Weight of `Σ V²`.
+    pub(super) penalty: f64,
+    /// Where the features start.
+    pub(super) start: Start,
+    /// Seed of initialization and order.
+    pub(super) seed: u64,
+}
+
 /// Trains one network with Adam; starts over from another initialization if the loss leaves the numbers.
 pub(super) fn train(
-    settings: &ClosedFormSettings,
+    settings: &Fit,
     network: &Gnn,
     loss: Loss,
     examples: &[Example],
     progress: &mut impl FnMut(),
 ) -> Result<Vec<f64>, TrainError> {
     let schedule = Schedule::Cosine { rate: settings.rate, last: 0.0 };
-    let penalty = match loss {
-        Loss::Power | Loss::Share => settings.power_penalty,
-        Loss::Bandwidth => settings.bandwidth_penalty,
-    };
     let every = settings.steps.div_ceil(CLOSED_FORM_PROGRESS).max(1);
     let mut gradient = vec![0.0; network.parameter_count()];
     let mut tape = Tape::default();
@@ -103,7 +127,7 @@ pub(super) fn train(
     'attempts: for attempt in 0..ATTEMPTS {
         let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
         rng.set_stream(u64::MAX - 8 * u64::from(attempt) - loss as u64);
-        let mut parameters = initialize(network, loss, &mut rng);
+        let mut parameters = initialize(network, settings.start, &mut rng);
         let mut adam = Adam::new(parameters.len(), (0.9, 0.999));
         let mut order: Vec<usize> = (0..examples.len()).collect();
         let mut next = order.len();
@@ -115,7 +139,7 @@ pub(super) fn train(
             let end = (next + settings.batch).min(order.len());
             let batch = order[next..end].iter().map(|&index| &examples[index]);
             next = end;
-            let what = (network, loss, penalty);
+            let what = (network, loss, settings.penalty);
             let value = loss_and_gradient(what, &parameters, batch, &mut tape, &mut gradient);
             if !value.is_finite() {
                 diverged_at = step;
@@ -139,15 +163,20 @@ pub(super) fn train(
 /// Features of the power networks start in their linear range (standardised `ln g` is under −10 once in
 /// 10^9 users; and a cell's weakest user has the most power), since both inner functions of the paper are linear in `ln g`; those of the bandwidth network have
 /// their kinks spread over the range.
-fn initialize(network: &Gnn, loss: Loss, rng: &mut ChaCha8Rng) -> Vec<f64> {
+fn initialize(network: &Gnn, start: Start, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut parameters = Vec::with_capacity(network.parameter_count());
     let last = network.widths.len() - 2;
     for (layer, pair) in network.widths.windows(2).enumerate() {
         let (inputs, outputs) = (pair[0], pair[1]);
         let mut biases = Vec::with_capacity(outputs);
-        for _ in 0..outputs {
+        for feature in 0..outputs {
             let size = rng.random_range(0.3..0.7) / (inputs as f64).sqrt();
-            let bends = loss == Loss::Bandwidth && layer < last;
+            let bent = match start {
+                Start::Linear => false,
+                Start::Bent => true,
+                Start::Mixed => feature % 2 == 1,
+            };
+            let bends = bent && layer < last;
             for _ in 0..inputs {
                 let positive = layer == 0 && !bends;
                 let sign = if positive || rng.random::<bool>() { 1.0 } else { -1.0 };
@@ -155,11 +184,11 @@ fn initialize(network: &Gnn, loss: Loss, rng: &mut ChaCha8Rng) -> Vec<f64> {
             }
             let kink =
                 if bends { rng.random_range(-3.0..2.0) } else { rng.random_range(-13.0..-11.0) };
-            biases.push(match (layer, loss) {
-                (0, _) => -kink * parameters[parameters.len() - 1],
-                (layer, Loss::Bandwidth) if layer == last => 1f64.exp_m1().ln(),
+            biases.push(match network.output {
+                _ if layer == 0 => -kink * parameters[parameters.len() - 1],
+                Output::Pretrained if layer == last => 1f64.exp_m1().ln(),
                 // Where softplus is an exponential, as the inner function 1/g is.
-                (layer, _) if layer == last && network.output == Output::SumNormalisation => -5.0,
+                Output::SumNormalisation if layer == last => -5.0,
                 _ => 0.0,
             });
         }

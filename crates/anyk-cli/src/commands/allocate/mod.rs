@@ -1,5 +1,6 @@
 //! `anyk allocate`: one file for each family of problems; the model says which.
 
+mod any_gnn;
 mod closed_form;
 mod power_control;
 mod urllc;
@@ -20,16 +21,27 @@ pub(crate) fn run(args: &AllocateArgs) -> Result<ExitCode, Failure> {
     match model {
         Model::Sampled(policy) => {
             args.refuse_links()?;
+            args.refuse_certify()?;
+            args.system.refuse(&args.model)?;
             urllc::run_sampled(args, &policy)
         }
         Model::Urllc(policy) => {
             args.refuse_links()?;
+            args.system.refuse(&args.model)?;
             urllc::run(args, &policy)
+        }
+        Model::Any(policy) => {
+            args.refuse_links()?;
+            any_gnn::run(args, &policy)
         }
         Model::ClosedForm(policy) => {
             args.refuse_links()?;
+            args.refuse_certify()?;
             closed_form::run(args, &policy)
         }
-        Model::Power(policy) => power_control::run(args, &policy),
+        Model::Power(policy) => {
+            args.refuse_certify()?;
+            power_control::run(args, &policy)
+        }
     }
 }

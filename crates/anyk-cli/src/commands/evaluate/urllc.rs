@@ -26,7 +26,7 @@ pub(super) fn run(args: &EvaluateArgs, policy: &LearnedPolicy) -> Result<ExitCod
     let set = TestSet::draw(policy.system(), k, *samples, *seed)?;
     let sizes =
         set.evaluate(policy).map_err(|error| Failure::input(format!("{}: {error}", args.model)))?;
-    print(args, sizes, policy.record().guarantee.as_ref())
+    print_sizes(args, sizes, policy.record().guarantee.as_ref())
 }
 
 /// The same for a policy that was learned from samples of fading, judged by the fading given.
@@ -38,10 +38,10 @@ pub(super) fn run_sampled(
     let fading = input::judging_fading(args.fading.as_deref(), &args.model, policy.system())?;
     let set = TestSet::draw_under(policy.system(), Some(&fading), k, *samples, *seed)?;
     let sizes = set.evaluate_sampled(policy).map_err(Failure::input)?;
-    print(args, sizes, None)
+    print_sizes(args, sizes, None)
 }
 
-fn print(
+pub(super) fn print_sizes(
     args: &EvaluateArgs,
     sizes: Vec<SizeResult>,
     guarantee: Option<&Guarantee>,
@@ -57,7 +57,8 @@ fn print(
                 format!("{:.4}", row.availability),
                 format!("{:.4}", row.total_bandwidth_mhz),
                 format!("{:.4}", row.optimum_mhz),
-                format!("{:.2}", row.gap_percent),
+                // Rounding is not less than nothing.
+                format!("{:.2}", if row.gap_percent.abs() < 5e-3 { 0.0 } else { row.gap_percent }),
             ]
         });
         let header = ["K", "availability", "bandwidth (MHz)", "optimum (MHz)", "over (%)"];

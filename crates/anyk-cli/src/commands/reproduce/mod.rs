@@ -1,7 +1,10 @@
 //! `anyk reproduce`: trains and measures what the tables and figures need.
 
+mod any_gnn;
+mod any_ranges;
 mod calibration;
 mod closed_forms;
+mod diagnose;
 mod fading;
 mod figures;
 mod interference;
@@ -14,6 +17,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyk::evaluation::{TestSet, law_for};
 use anyk::exchange::write_atomically;
@@ -62,6 +66,9 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
             PaperTable::Fig2c => figures::fig2c(),
             PaperTable::Propositions => propositions::tables(&lab)?,
             PaperTable::PowerControl => power_control::tables(&lab, args)?,
+            PaperTable::AnyGnn => any_gnn::tables(&mut lab)?,
+            PaperTable::AnyRanges => vec![any_ranges::table(&lab)?],
+            PaperTable::Diagnose => diagnose::tables(&lab)?,
             PaperTable::Calibration => calibration::tables(&mut lab)?,
             PaperTable::Fading => fading::tables(&lab)?,
         };
@@ -99,8 +106,8 @@ struct Lab {
     full: bool,
     cache: PathBuf,
     laws: HashMap<u64, BandwidthLaw>,
-    test: TestSet,
-    selection: TestSet,
+    test: Arc<TestSet>,
+    selection: Arc<TestSet>,
 }
 
 impl Lab {
@@ -110,8 +117,8 @@ impl Lab {
         fs::create_dir_all(&cache).map_err(|error| {
             Failure::input(format!("{}: cannot make: {error}", cache.display()))
         })?;
-        let test = TestSet::draw(&system, &TEST_SIZES, TEST_SAMPLES, TEST_SEED)?;
-        let selection = TestSet::draw(&system, &TEST_SIZES, TEST_SAMPLES, SELECTION_SEED)?;
+        let draw = |seed| TestSet::draw(&system, &TEST_SIZES, TEST_SAMPLES, seed).map(Arc::new);
+        let (test, selection) = (draw(TEST_SEED)?, draw(SELECTION_SEED)?);
         let pretraining = PretrainSettings::default();
         Ok(Self { system, pretraining, runs, full, cache, laws: HashMap::new(), test, selection })
     }
@@ -134,9 +141,20 @@ impl Lab {
 
     /// All trainings of an entry on the test set (or on the cells for choosing).
     fn results(&mut self, entry: &Entry, choosing: bool) -> Result<EntryResult, Failure> {
+        let test = Arc::clone(if choosing { &self.selection } else { &self.test });
+        self.results_on(entry, &test, &choosing)
+    }
+
+    /// All trainings of an entry on other cells, which a name tells apart.
+    fn results_on(
+        &mut self,
+        entry: &Entry,
+        test: &TestSet,
+        name: &impl Serialize,
+    ) -> Result<EntryResult, Failure> {
         let key = |run: u64| -> Result<PathBuf, Failure> {
             let version = env!("CARGO_PKG_VERSION");
-            let settings = (version, &self.pretraining, entry.settings_of_run(run), choosing);
+            let settings = (version, &self.pretraining, entry.settings_of_run(run), name);
             self.cache_file(&settings)
         };
         let files: Vec<PathBuf> = (0..self.runs).map(key).collect::<Result<_, _>>()?;
@@ -145,7 +163,6 @@ impl Lab {
             self.prepare_law(entry)?;
             let law = self.laws.get(&entry.settings.epsilon_d.to_bits());
             let law = law.filter(|_| entry.settings.method == Method::PGnn);
-            let test = if choosing { &self.selection } else { &self.test };
             let missing = runs.iter().filter(|run| run.is_none()).count() as u64;
             let progress = Progress::new("training, parts", missing * PROGRESS_CALLS);
             let measured: Vec<(usize, Measure)> = (0..runs.len())

@@ -34,6 +34,21 @@ struct Row {
     output: PowerOutput,
 }
 
+impl Row {
+    fn new(
+        scenario: Scenario,
+        label: &str,
+        aggregator: Aggregator,
+        loss: PowerLoss,
+        output: PowerOutput,
+    ) -> Self {
+        let preset = PowerTrainSettings::preset(scenario, 0);
+        let network = EdgeGnn { aggregator, ..preset.network };
+        let settings = PowerTrainSettings { network, loss, ..preset };
+        Self { label: label.to_owned(), settings, output }
+    }
+}
+
 /// What is measured in a scenario.
 struct Plan {
     name: &'static str,
@@ -45,17 +60,10 @@ struct Plan {
 }
 
 fn dense() -> Plan {
-    let preset = PowerTrainSettings::preset(Scenario::Dense, 0);
-    let with = |aggregator, loss| PowerTrainSettings {
-        network: EdgeGnn { aggregator, ..preset.network },
-        loss,
-        ..preset.clone()
-    };
-    let row = |label: &str, settings: PowerTrainSettings, output| Row {
-        label: label.to_owned(),
-        settings,
-        output,
-    };
+    let scenario = Scenario::Dense;
+    let row = |label, aggregator, loss, output| Row::new(scenario, label, aggregator, loss, output);
+    use Aggregator::{Max, Mean, Sum};
+    use PowerLoss::{Fplinq, SumRate, Wmmse};
     use PowerOutput::{Classifier, Sigmoid};
     Plan {
         name: "dense",
@@ -70,35 +78,23 @@ fn dense() -> Plan {
             (100, [1000, 100]),
         ],
         rows: vec![
-            row("max, sigmoid", with(Aggregator::Max, PowerLoss::SumRate), Sigmoid),
-            row("sum, sigmoid", with(Aggregator::Sum, PowerLoss::SumRate), Sigmoid),
-            row(
-                "sum, classifier, FPLinQ labels",
-                with(Aggregator::Sum, PowerLoss::Fplinq),
-                Classifier,
-            ),
-            row("mean, sigmoid", preset.clone(), Sigmoid),
-            row("mean, sigmoid, WMMSE labels", with(Aggregator::Mean, PowerLoss::Wmmse), Sigmoid),
-            row("max, ranked", with(Aggregator::Max, PowerLoss::SumRate), RANKED),
-            row("mean, ranked, WMMSE labels", with(Aggregator::Mean, PowerLoss::Wmmse), RANKED),
-            row("mean, ranked", preset.clone(), RANKED),
+            row("max, sigmoid", Max, SumRate, Sigmoid),
+            row("sum, sigmoid", Sum, SumRate, Sigmoid),
+            row("sum, classifier, FPLinQ labels", Sum, Fplinq, Classifier),
+            row("mean, sigmoid", Mean, SumRate, Sigmoid),
+            row("mean, sigmoid, WMMSE labels", Mean, Wmmse, Sigmoid),
+            row("max, ranked", Max, SumRate, RANKED),
+            row("mean, ranked, WMMSE labels", Mean, Wmmse, RANKED),
+            row("mean, ranked", Mean, SumRate, RANKED),
         ],
     }
 }
 
 fn d2d() -> Plan {
     let scenario = Scenario::D2d(D2dField::default());
-    let preset = PowerTrainSettings::preset(scenario, 0);
-    let with = |aggregator, loss| PowerTrainSettings {
-        network: EdgeGnn { aggregator, ..preset.network },
-        loss,
-        ..preset.clone()
-    };
-    let row = |label: &str, settings: PowerTrainSettings, output| Row {
-        label: label.to_owned(),
-        settings,
-        output,
-    };
+    let row = |label, aggregator, loss, output| Row::new(scenario, label, aggregator, loss, output);
+    use Aggregator::{Max, Mean, Sum};
+    use PowerLoss::{Fplinq, SumRate, Wmmse};
     use PowerOutput::{Classifier, Priced, Sigmoid};
     Plan {
         name: "d2d",
@@ -113,17 +109,13 @@ fn d2d() -> Plan {
             (1000, [50, 2]),
         ],
         rows: vec![
-            row("max, sigmoid", with(Aggregator::Max, PowerLoss::SumRate), Sigmoid),
-            row("mean, sigmoid", with(Aggregator::Mean, PowerLoss::SumRate), Sigmoid),
-            row("sum, sigmoid, WMMSE labels", with(Aggregator::Sum, PowerLoss::Wmmse), Sigmoid),
-            row(
-                "sum, classifier, FPLinQ labels",
-                with(Aggregator::Sum, PowerLoss::Fplinq),
-                Classifier,
-            ),
-            row("sum, ranked (schedule)", preset.clone(), RANKED),
-            row("sum, sigmoid", preset.clone(), Sigmoid),
-            row("sum, priced", preset.clone(), Priced { steps: 1 }),
+            row("max, sigmoid", Max, SumRate, Sigmoid),
+            row("mean, sigmoid", Mean, SumRate, Sigmoid),
+            row("sum, sigmoid, WMMSE labels", Sum, Wmmse, Sigmoid),
+            row("sum, classifier, FPLinQ labels", Sum, Fplinq, Classifier),
+            row("sum, ranked (schedule)", Sum, SumRate, RANKED),
+            row("sum, sigmoid", Sum, SumRate, Sigmoid),
+            row("sum, priced", Sum, SumRate, Priced { steps: 1 }),
         ],
     }
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 pub(crate) use closed_form::{print_rates, refuse_own_class};
 pub(crate) use interference::print_powers;
-pub(crate) use urllc::print_served;
+pub(crate) use urllc::Answers;
 
 use crate::args::{ProblemArg, SolveArgs};
 use crate::failure::Failure;

@@ -1,9 +1,9 @@
 //! Power and bandwidth for URLLC, exactly.
 
-use std::io::Write;
+use std::io::{BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
 
-use anyk::exchange::{Answer, Denied, Served, read_users};
+use anyk::exchange::{Answer, Certified, Denied, Served, read_users};
 use anyk::problem::Urllc;
 use anyk::solver::UrllcSolver;
 
@@ -19,30 +19,54 @@ pub(super) fn run(args: &SolveArgs) -> Result<ExitCode, Failure> {
     let cells = read_users(&bytes, input::name(&args.input), &system)?;
     drop(bytes);
     let mut solver = UrllcSolver::default();
-    let mut out = output::stdout();
-    let mut infeasible = false;
-    for (index, records) in cells.iter().enumerate() {
+    let mut answers = Answers::new(cells.len(), args.json);
+    for records in &cells {
         let users = records.iter().map(|record| (record.gain, record.service));
         let problem = Urllc::new(&system, users)?;
-        let answer = Answer::solve(&mut solver, &problem, records)?;
-        infeasible |= matches!(answer, Answer::Denied(_));
-        if args.json {
-            output::json(&mut out, &answer)?;
-            continue;
-        }
-        if cells.len() > 1 {
-            writeln!(out, "{}cell {}", if index == 0 { "" } else { "\n" }, index + 1)?;
-        }
-        match answer {
-            Answer::Served(served) => print_served(&mut out, &served)?,
-            Answer::Denied(denied) => print_denied(&mut out, &denied)?,
-        }
+        answers.print(&Answer::solve(&mut solver, &problem, records)?)?;
     }
-    out.flush()?;
-    Ok(if infeasible { ExitCode::from(INFEASIBLE) } else { ExitCode::SUCCESS })
+    answers.finish()
 }
 
-pub(crate) fn print_served(out: &mut impl Write, served: &Served) -> Result<(), Failure> {
+/// Answers of several cells on standard output.
+pub(crate) struct Answers {
+    out: BufWriter<StdoutLock<'static>>,
+    cells: usize,
+    printed: usize,
+    json: bool,
+    infeasible: bool,
+}
+
+impl Answers {
+    pub(crate) fn new(cells: usize, json: bool) -> Self {
+        Self { out: output::stdout(), cells, printed: 0, json, infeasible: false }
+    }
+
+    /// The next one.
+    pub(crate) fn print(&mut self, answer: &Answer) -> Result<(), Failure> {
+        self.infeasible |= matches!(answer, Answer::Denied(_));
+        self.printed += 1;
+        if self.json {
+            return output::json(&mut self.out, answer);
+        }
+        if self.cells > 1 {
+            let gap = if self.printed == 1 { "" } else { "\n" };
+            writeln!(self.out, "{gap}cell {}", self.printed)?;
+        }
+        match answer {
+            Answer::Served(served) => print_served(&mut self.out, served),
+            Answer::Denied(denied) => print_denied(&mut self.out, denied),
+        }
+    }
+
+    /// The exit code.
+    pub(crate) fn finish(mut self) -> Result<ExitCode, Failure> {
+        self.out.flush()?;
+        Ok(if self.infeasible { ExitCode::from(INFEASIBLE) } else { ExitCode::SUCCESS })
+    }
+}
+
+fn print_served(out: &mut impl Write, served: &Served) -> Result<(), Failure> {
     let rows = served.users.iter().map(|user| {
         vec![
             user.id.clone(),
@@ -78,9 +102,29 @@ pub(crate) fn print_served(out: &mut impl Write, served: &Served) -> Result<(), 
             }
         }
     }
+    if let Some(certificate) = &served.certificate {
+        print_certificate(out, certificate)?;
+    }
     if let Some(guarantee) = &served.guarantee {
         writeln!(out, "{}", calibrate::sentence(guarantee))?;
     }
+    for outside in served.out_of_range.iter().flatten() {
+        writeln!(out, "outside of what the model was trained on: {outside}")?;
+    }
+    Ok(())
+}
+
+fn print_certificate(out: &mut impl Write, certificate: &Certified) -> Result<(), Failure> {
+    let Certified { raised_users, lowered_users, added_bandwidth_hz, uncertified, .. } =
+        certificate;
+    write!(out, "certified by quadrature: ")?;
+    if uncertified.is_empty() {
+        write!(out, "every user")?;
+    } else {
+        write!(out, "not {}, whose power no bandwidth makes up for", uncertified.join(", "))?;
+    }
+    let changed = raised_users + lowered_users;
+    writeln!(out, "; {added_bandwidth_hz:.1} Hz added to {changed} users")?;
     Ok(())
 }
 

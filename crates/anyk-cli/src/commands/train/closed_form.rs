@@ -12,7 +12,7 @@ use anyk::training::{
 };
 use serde::Serialize;
 
-use crate::args::{MethodArg, OutputArg, TrainArgs};
+use crate::args::{OutputArg, TrainArgs};
 use crate::commands::train::save;
 use crate::failure::Failure;
 use crate::output;
@@ -86,12 +86,8 @@ fn settings(args: &TrainArgs) -> Result<ClosedFormSettings, Failure> {
     let mut settings = ClosedFormSettings::new(problem, args.seed);
     (settings.train_k, settings.samples) = args.cells();
     settings.aggregator = args.users_aggregator();
-    if let Some(method) = args.method {
-        settings.method = match method {
-            MethodArg::PGnn => Method::PGnn,
-            MethodArg::MGnn => Method::MGnn,
-            MethodArg::Fnn => Method::Fnn,
-        };
+    if let Some(method) = args.paper_method()? {
+        settings.method = method;
     }
     if let Some(output) = args.output {
         settings.output = match output {

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyk::evaluation::{PASSES, finish_power};
 use anyk::exchange::{power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_to_bytes};
+use anyk::network::EdgeGnn;
 use anyk::policy::PowerOutput;
 use anyk::training::{PowerLoss, PowerTrainSettings, PowerTrainer};
 use serde::Serialize;
@@ -101,10 +102,12 @@ fn settings(args: &TrainArgs) -> Result<(PowerTrainSettings, PowerOutput), Failu
     }
     settings.samples = args.samples.unwrap_or(settings.samples);
     settings.steps = args.links.steps.unwrap_or(settings.steps);
-    let network = &mut settings.network;
-    network.aggregator = args.aggregator.map_or(network.aggregator, Into::into);
-    network.hidden = args.links.hidden.unwrap_or(network.hidden);
-    network.rounds = args.links.rounds.unwrap_or(network.rounds);
+    let network = settings.network;
+    settings = settings.with_network(EdgeGnn {
+        aggregator: args.aggregator.map_or(network.aggregator, Into::into),
+        hidden: args.links.hidden.unwrap_or(network.hidden),
+        rounds: args.links.rounds.unwrap_or(network.rounds),
+    });
     settings.loss = match args.links.labels.unwrap_or(LabelsArg::None) {
         LabelsArg::None => PowerLoss::SumRate,
         LabelsArg::Wmmse => PowerLoss::Wmmse,
@@ -118,7 +121,7 @@ fn settings(args: &TrainArgs) -> Result<(PowerTrainSettings, PowerOutput), Failu
         Some(OutputArg::Sigmoid) => PowerOutput::Sigmoid,
         Some(OutputArg::Classifier) => PowerOutput::Classifier,
         Some(OutputArg::Ranked) => ranked,
-        Some(OutputArg::Softmax | OutputArg::SumNormalisation) => {
+        Some(OutputArg::Kkt | OutputArg::Softmax | OutputArg::SumNormalisation) => {
             let message = "--output: expected sigmoid, classifier, ranked or priced";
             return Err(Failure::input(message));
         }

@@ -14,7 +14,7 @@ use anyk::training::{
 };
 use serde::Serialize;
 
-use crate::args::{MethodArg, Preset, Pretraining, TrainArgs};
+use crate::args::{Preset, Pretraining, TrainArgs};
 use crate::commands::train::checkpoint::{self, Checkpoint};
 use crate::commands::train::save;
 use crate::failure::Failure;
@@ -38,11 +38,9 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
-    args.problem.refuse(&args.rate.flags())?;
     args.problem.refuse(&[("--output", args.output.is_some())])?;
-    args.problem.refuse(&args.links.flags())?;
     let system = args.system.system()?;
-    let settings = settings(args);
+    let settings = settings(args)?;
     settings.validate()?;
     let pretraining = PretrainSettings {
         loss: match args.pretraining.unwrap_or(Pretraining::Supervised) {
@@ -107,33 +105,29 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn settings(args: &TrainArgs) -> TrainSettings {
-    let method = args.method.unwrap_or(MethodArg::PGnn);
+fn settings(args: &TrainArgs) -> Result<TrainSettings, Failure> {
+    let method = args.paper_method()?.unwrap_or(Method::PGnn);
     let (train_k, samples) = args.cells();
     let largest = train_k.iter().copied().max().unwrap_or(1);
-    TrainSettings {
-        method: match method {
-            MethodArg::PGnn => Method::PGnn,
-            MethodArg::MGnn => Method::MGnn,
-            MethodArg::Fnn => Method::Fnn,
-        },
+    Ok(TrainSettings {
+        method,
         train_k,
         samples,
         epsilon_d: args.epsilon_d.unwrap_or(6e-6),
         aggregator: args.users_aggregator(),
-        hidden: if matches!(method, MethodArg::Fnn) { vec![300] } else { vec![4] },
+        hidden: if method == Method::Fnn { vec![300] } else { vec![4] },
         recipe: match args.preset.unwrap_or(Preset::Fast) {
             Preset::Fast => match method {
-                MethodArg::Fnn => Recipe::fast_fnn(),
-                MethodArg::PGnn | MethodArg::MGnn => Recipe::fast(largest),
+                Method::Fnn => Recipe::fast_fnn(),
+                Method::PGnn | Method::MGnn => Recipe::fast(largest),
             },
             Preset::Paper => match method {
-                MethodArg::Fnn => Recipe::paper_fnn(),
-                MethodArg::PGnn | MethodArg::MGnn => Recipe::paper(),
+                Method::Fnn => Recipe::paper_fnn(),
+                Method::PGnn | Method::MGnn => Recipe::paper(),
             },
         },
         seed: args.seed,
-    }
+    })
 }
 
 fn advance(

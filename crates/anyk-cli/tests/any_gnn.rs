@@ -1,0 +1,138 @@
+//! any-gnn and certified answers, through the real binary.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::run;
+use serde_json::Value;
+
+const FIVE: &str = include_str!("../../../examples/five-users.json");
+const MIXED: &str = include_str!("../../../examples/mixed.csv");
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value}"))
+}
+
+fn json(args: &[&str], stdin: &str) -> (i32, Value) {
+    let outcome = run(args, stdin);
+    let value = serde_json::from_str(&outcome.stdout);
+    (outcome.code, value.unwrap_or_else(|_| panic!("{}", outcome.stderr)))
+}
+
+/// A model in a folder of its own.
+fn trained(flags: &[&str]) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model.safetensors").to_str().unwrap().to_owned();
+    let outcome = run(&[&["train", "--out", &model], flags].concat(), "");
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    (folder, model)
+}
+
+#[test]
+fn trains_evaluates_and_allocates() {
+    let (_folder, model) = trained(&["--method", "any-gnn", "--seed", "3"]);
+    let sizes = ["--k", "1,10,300", "--samples", "5", "--json"];
+    let (_, evaluation) = json(&[&["evaluate", &model], &sizes[..]].concat(), "");
+    for size in evaluation["sizes"].as_array().unwrap() {
+        assert!(number(&size["availability"]) >= 1.0 && number(&size["gap_percent"]) < 0.05);
+    }
+    // In another cell: half the power.
+    let other = run(&["evaluate", &model, "--k", "10", "--max-power-dbm", "40"], "");
+    assert!(other.stdout.contains("1.0000"), "{}", other.stderr);
+
+    let allocate = ["allocate", &model, "--input", "-"];
+    let (code, answer) = json(&[&allocate[..], &["--json", "--certify"]].concat(), FIVE);
+    assert_eq!((code, &answer["status"]), (0, &Value::from("learned")));
+    assert_eq!(answer["certified"], true);
+    assert_eq!((&answer["raised_users"], &answer["in_distribution"]), (&0.into(), &true.into()));
+    for user in answer["users"].as_array().unwrap() {
+        assert_eq!(user["certified"], true);
+        assert!(number(&user["packet_loss"]) < 1e-5);
+    }
+    assert!((number(&answer["total_power_w"]) / 19.952_623_149_688_8 - 1.0).abs() < 1e-12);
+    assert!(number(&answer["duality_gap"]) < 1e-4);
+    // Service classes of their own are served and certified, and said to be new.
+    let (_, mixed) = json(&[&allocate[..], &["--json", "--certify"]].concat(), MIXED);
+    assert_eq!((&mixed["certified"], &mixed["in_distribution"]), (&true.into(), &false.into()));
+    assert!(
+        mixed["out_of_range"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|text| { text.as_str().unwrap().starts_with("packet_bits 1024") })
+    );
+    let text = run(&[&allocate[..], &["--certify"]].concat(), MIXED).stdout;
+    assert!(text.contains("certified by quadrature: every user; 0.0 Hz added to 0 users"));
+    assert!(text.contains("outside of what the model was trained on: packet_bits 1024.00"));
+}
+
+#[test]
+fn too_small_a_budget_is_refused_as_solve_does() {
+    let (_folder, model) = trained(&["--method", "any-gnn", "--samples", "50"]);
+    let budget = ["--max-power-dbm", "9", "--input", "-", "--json"];
+    let (code, denied) = json(&[&["allocate", &model], &budget[..]].concat(), FIVE);
+    let (exact, solved) = json(&[&["solve"], &budget[..]].concat(), FIVE);
+    assert_eq!((code, exact), (3, 3));
+    assert_eq!(denied, solved);
+    assert!(number(&denied["admissible_count"]) >= 1.0);
+}
+
+#[test]
+fn certifies_what_other_networks_say() {
+    // Untrained, more or less: far too little bandwidth or far too much.
+    let (_folder, model) =
+        trained(&["--method", "m-gnn", "--samples", "20", "--epsilon-d", "5e-2"]);
+    let allocate = ["allocate", &model, "--input", "-", "--json"];
+    let (_, before) = json(&allocate, FIVE);
+    assert!(before.get("certified").is_none() && before["users"][0].get("certified").is_none());
+    let (code, after) = json(&[&allocate[..], &["--certify"]].concat(), FIVE);
+    assert_eq!((code, &after["certified"]), (0, &true.into()));
+    assert!(number(&after["raised_users"]) >= 1.0);
+    let added_hz = number(&after["added_bandwidth_hz"]);
+    let total = |answer: &Value| number(&answer["total_bandwidth_hz"]);
+    assert!((total(&after) - total(&before) - added_hz).abs() < 1e-6 * total(&after));
+    // Raised users are on the edge of their target, and not over it.
+    let rows = before["users"].as_array().unwrap().iter().zip(after["users"].as_array().unwrap());
+    for (before, after) in rows {
+        let loss = number(&after["packet_loss"]);
+        assert!(loss < 1e-5 && number(&after["power_w"]) > 0.0);
+        if number(&after["bandwidth_hz"]) > number(&before["bandwidth_hz"]) {
+            assert!(loss > 0.999e-5, "{loss}");
+        }
+    }
+    // A load that nobody could serve.
+    let crowd = run(&["sample", "--k", "12000"], "").stdout;
+    let refused = run(&[&allocate[..], &["--certify"]].concat(), crowd);
+    assert_eq!(refused.code, 3);
+    // Its cell is its own.
+    let moved = run(&[&allocate[..], &["--antennas", "4"]].concat(), FIVE);
+    assert_eq!(moved.code, 2);
+    assert!(moved.stderr.contains("--antennas"), "{}", moved.stderr);
+}
+
+#[test]
+fn flags_without_a_meaning_are_refused() {
+    let out = ["--out", "never.safetensors"];
+    for (flags, word) in [
+        (&["--method", "any-gnn", "--epsilon-d", "5e-6"][..], "--epsilon-d"),
+        (&["--method", "any-gnn", "--preset", "paper"], "--preset"),
+        (&["--method", "any-gnn", "--aggregator", "sum"], "--aggregator"),
+        (&["--method", "any-gnn", "--output", "ranked"], "--output"),
+        (&["--method", "any-gnn", "--rate-bps", "1e5"], "--rate-bps"),
+        (&["--method", "p-gnn", "--train-ranges", "wide"], "--train-ranges"),
+        (&["--problem", "qos-power", "--method", "any-gnn"], "any-gnn"),
+        (&["--method", "any-gnn", "--samples", "0"], "samples"),
+    ] {
+        let outcome = run(&[&["train"], flags, &out[..]].concat(), "");
+        assert_eq!(outcome.code, 2, "{flags:?}");
+        assert!(outcome.stderr.contains(word), "{}", outcome.stderr);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("closed.safetensors").to_str().unwrap().to_owned();
+    let args = ["train", "--problem", "qos-power", "--samples", "20", "--out", &model];
+    assert_eq!(run(&args, "").code, 0);
+    let outcome = run(&["allocate", &model, "--input", "-", "--certify"], FIVE);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("--certify"), "{}", outcome.stderr);
+}

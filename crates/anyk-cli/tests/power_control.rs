@@ -1,0 +1,125 @@
+//! Learned powers through the real binary: train, evaluate, allocate, and what is refused.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::fs;
+
+use serde_json::Value;
+
+mod common;
+use common::{anyk, run};
+
+const FOUR: &str = include_str!("../../../examples/four-links.json");
+
+fn json(args: &[&str], stdin: impl Into<Vec<u8>>) -> Value {
+    let outcome = run(args, stdin);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    serde_json::from_str(&outcome.stdout).unwrap()
+}
+
+#[test]
+fn train_evaluate_allocate() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (ranked, priced) = (path("ranked.safetensors"), path("priced.safetensors"));
+    let train = ["train", "--json", "--samples", "500", "--steps", "600", "--problem"];
+    let report = json(&[&train[..], &["link-scheduling", "--out", &ranked]].concat(), "");
+    assert_eq!(report["training"]["train_k"], 10);
+    assert_eq!(report["output"]["ranked"]["passes"], 5);
+    let flags = ["interference", "--scenario", "d2d", "--train-k", "20", "--out", &priced];
+    let report = json(&[&train[..], &flags].concat(), "");
+    assert_eq!(report["output"]["priced"]["steps"], 1);
+    assert!(report["sum_rate_percent"].as_f64().unwrap() > 90.0, "{report}");
+
+    let found = json(&["evaluate", &ranked, "--k", "1,10,30", "--samples", "20", "--json"], "");
+    assert_eq!((&found["scenario"], &found["output"]), (&"dense".into(), &"ranked".into()));
+    for size in found["sizes"].as_array().unwrap() {
+        assert!(size["sum_rate_percent"].as_f64().unwrap() > 95.0, "{size}");
+        if let Some(best) = size["exact_percent"].as_f64() {
+            assert!(size["sum_rate_percent"].as_f64().unwrap() <= best * (1.0 + 1e-9));
+        }
+    }
+    let table = run(&["evaluate", &priced, "--k", "5,20", "--samples", "4"], "");
+    assert!(table.code == 0 && table.stdout.contains("of WMMSE (%)"), "{}", table.stderr);
+
+    // The same form as `solve`, for several networks, on any number of cores.
+    let networks = run(&["sample", "--scenario", "d2d", "--k", "7", "--count", "3"], "").stdout;
+    let answer = json(&["allocate", &priced, "--input", "-", "--json"], networks.clone());
+    let instances = answer["instances"].as_array().unwrap();
+    assert_eq!(instances.len(), 3);
+    for instance in instances {
+        assert_eq!(instance["status"], "learned");
+        let power: Vec<f64> = serde_json::from_value(instance["power"].clone()).unwrap();
+        assert!(power.len() == 7 && power.iter().all(|power| (0.0..=1.0).contains(power)));
+    }
+    let allocate = ["allocate", &priced, "--input", "-", "--json"];
+    let one = anyk().env("RAYON_NUM_THREADS", "1").args(allocate).write_stdin(networks).output();
+    assert_eq!(serde_json::from_slice::<Value>(&one.unwrap().stdout).unwrap(), answer);
+    let flags = ["allocate", &ranked, "--input", "-", "--p-max", "10", "--json"];
+    let best = ["solve", "--problem", "link-scheduling", "--method", "exact", "--input", "-"];
+    let best = json(&[&best[..], &["--p-max", "10", "--json"]].concat(), FOUR);
+    let rate = |answer: &Value| answer["instances"][0]["sum_rate_bits"].as_f64().unwrap();
+    let learned = json(&flags, FOUR);
+    assert!(rate(&learned) <= rate(&best) * (1.0 + 1e-12));
+    assert_eq!(learned["instances"][0]["binary"], true);
+    // A network of one link, and none.
+    let alone = json(&["allocate", &ranked, "--input", "-", "--json"], "[[0.5]]");
+    assert_eq!(alone["instances"][0]["power"], serde_json::json!([1.0]));
+    assert_eq!(run(&["allocate", &ranked, "--input", "-"], "[]").code, 2);
+}
+
+#[test]
+fn an_interrupted_training_ends_with_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let train = |name: &str| {
+        let out = folder.path().join(name);
+        let mut command = anyk();
+        command.args(["train", "--problem", "interference", "--scenario", "d2d"]);
+        command.args(["--samples", "100", "--steps", "9000", "--train-k", "30", "--out"]);
+        command.arg(&out);
+        (command, out)
+    };
+    let (mut whole, first) = train("whole.safetensors");
+    assert!(whole.output().unwrap().status.success());
+    let (_, second) = train("stopped.safetensors");
+    let checkpoint = folder.path().join("stopped.safetensors.checkpoint");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_anyk"))
+        .args(["train", "--problem", "interference", "--scenario", "d2d", "--samples", "100"])
+        .args(["--steps", "9000", "--train-k", "30", "--out"])
+        .arg(&second)
+        .stderr(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = std::time::Instant::now();
+    while !checkpoint.exists() && child.try_wait().unwrap().is_none() {
+        assert!(started.elapsed().as_secs() < 100, "no checkpoint");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    // On a fast machine it may be done by now: then there is nothing to continue.
+    let _ = child.kill();
+    child.wait().unwrap();
+    let (mut again, _) = train("stopped.safetensors");
+    assert!(again.output().unwrap().status.success());
+    assert_eq!(fs::read(first).unwrap(), fs::read(second).unwrap());
+    assert!(!checkpoint.exists());
+}
+
+#[test]
+fn flags_that_mean_nothing_are_refused() {
+    for (args, word) in [
+        (&["--problem", "interference", "--epsilon-d", "1e-6"][..], "--epsilon-d"),
+        (&["--problem", "interference", "--max-power-dbm", "40"], "--max-power-dbm"),
+        (&["--problem", "interference", "--output", "softmax"], "ranked"),
+        (&["--problem", "interference", "--train-k", "5,10"], "one size"),
+        (&["--problem", "interference", "--hidden", "7"], "8, 16 or 32"),
+        (&["--problem", "link-scheduling", "--output", "sigmoid"], "no schedule"),
+        (&["--problem", "urllc", "--scenario", "d2d"], "--scenario"),
+        (&["--problem", "qos-power", "--rounds", "2"], "--rounds"),
+        (&["--problem", "equal-bandwidth", "--output", "ranked"], "sum-normalisation"),
+    ] {
+        let outcome = run(&[&["train", "--out", "never.safetensors"], args].concat(), "");
+        assert_eq!(outcome.code, 2, "{args:?}");
+        assert!(outcome.stderr.contains(word), "{args:?}: {}", outcome.stderr);
+    }
+}

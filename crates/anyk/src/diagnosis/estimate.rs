@@ -1,0 +1,230 @@
+//! `f(x, K) = E(y_k | x_k = x)` from samples, with its confidence.
+
+use serde::Serialize;
+
+use super::{Samples, SizeSamples};
+use crate::evaluation::{Exponent, Moments, student_95};
+use crate::paper::size_laws::median;
+
+/// The inputs at which `f` is estimated, as quantiles of all inputs.
+pub const QUANTILES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
+/// Samples whose inputs are this far off, as quantiles, count for an input.
+const HALF_WINDOW: f64 = 0.05;
+/// From a spread under this on, relative, an output is taken for a function of its own input.
+const SMALL_SPREAD: f64 = 0.1;
+
+/// `f` at one size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Point {
+    /// Number of users `K`.
+    pub k: usize,
+    /// `f(x, K)`.
+    pub value: f64,
+    /// Its standard error over instances, within which users depend on each other.
+    pub standard_error: f64,
+    /// Lower end of the 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Standard deviation of the outputs for the given input: over `f` where all are positive.
+    pub spread: f64,
+    /// Samples.
+    pub samples: usize,
+}
+
+/// `f` over K for one input.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Curve {
+    /// The input `x`.
+    pub x: f64,
+    /// Which quantile of all inputs it is.
+    pub quantile: f64,
+    /// Size by size.
+    pub points: Vec<Point>,
+}
+
+impl Curve {
+    /// `f` at a size.
+    pub fn at(&self, k: usize) -> Option<&Point> {
+        self.points.iter().find(|point| point.k == k)
+    }
+}
+
+/// `f(x, K)` at some inputs and all sizes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Estimate {
+    /// One curve for each input.
+    pub curves: Vec<Curve>,
+    /// Exponent in K of the spread, median over the inputs; absent where it is 0.
+    pub spread_exponent: Option<Exponent>,
+    /// Spread at the largest size, median over the inputs; relative where all outputs are positive.
+    pub last_spread: f64,
+}
+
+/// How outputs near an input are moved to it.
+#[derive(Clone, Copy, PartialEq)]
+enum Scale {
+    /// `y ≈ f·e^(b(x − x_c))`: outputs span decades.
+    Relative,
+    /// `y ≈ f + b(x − x_c)`.
+    Absolute,
+}
+
+impl Estimate {
+    /// Of the outputs.
+    pub fn of(samples: &Samples) -> Self {
+        let scale = if samples.positive() { Scale::Relative } else { Scale::Absolute };
+        let outputs =
+            |size: &SizeSamples| size.instances.iter().map(|instance| instance.y.clone()).collect();
+        Self::with(samples, scale, outputs)
+    }
+
+    /// Of the inner function of a normalisation, `ln w(x) − E(ln w)` in `y_k = c·w(x_k)/Σ_j w(x_j)`; none
+    /// where outputs are not positive, or instances not whole, or of one user.
+    ///
+    /// Within an instance the sum cancels: `ln y_k` less its mean over the instance is
+    /// `(1 − 1/K)(ln w(x_k) − mean_{j≠k} ln w(x_j))`. So, unlike in `f`, where a user's own weight is part
+    /// of the sum, a `w` that is the same at every K shows at once.
+    ///
+    /// What the other users' weights add is known from a first estimate, and taken out in a second: it
+    /// is noise, and the change of `w` with K is small.
+    pub fn inner(samples: &Samples) -> Option<Self> {
+        let possible = samples.positive() && samples.whole();
+        let large = samples.sizes().iter().filter(|size| size.k > 1).cloned().collect::<Vec<_>>();
+        let samples = possible.then(|| Samples::from_instances(large).ok()).flatten()?;
+        let first = Self::with(&samples, Scale::Absolute, |size| inner_of(size, |_| 0.0));
+        let known =
+            first.curves.iter().filter_map(|curve| Some((curve.x, curve.points.last()?.value)));
+        let (x, values): (Vec<f64>, Vec<f64>) = known.unzip();
+        let weight = |at: f64| between(&x, &values, at);
+        let mean: Moments = samples.users().map(|user| weight(user.0)).collect();
+        let centred = |at: f64| weight(at) - mean.mean;
+        Some(Self::with(&samples, Scale::Absolute, |size| inner_of(size, centred)))
+    }
+
+    fn with(
+        samples: &Samples,
+        scale: Scale,
+        outputs: impl Fn(&SizeSamples) -> Vec<Vec<f64>>,
+    ) -> Self {
+        let mut inputs: Vec<f64> = samples.users().map(|user| user.0).collect();
+        inputs.sort_by(f64::total_cmp);
+        let outputs: Vec<Vec<Vec<f64>>> = samples.sizes().iter().map(outputs).collect();
+        let mut curves: Vec<Curve> = Vec::new();
+        for quantile in QUANTILES {
+            let low = quantile_of(&inputs, quantile - HALF_WINDOW);
+            let high = quantile_of(&inputs, quantile + HALF_WINDOW);
+            let inside: Moments =
+                inputs.iter().copied().filter(|x| (low..=high).contains(x)).collect();
+            let points = samples.sizes().iter().zip(&outputs).filter_map(|(size, outputs)| {
+                estimate(size, outputs, (low, high), inside.mean, scale)
+            });
+            let curve = Curve { x: inside.mean, quantile, points: points.collect() };
+            // Inputs of few different values have the same window twice.
+            if curves.last().is_none_or(|last| curve.x > last.x) {
+                curves.push(curve);
+            }
+        }
+        let last = |curve: &Curve| curve.points.last().map(|point| point.spread);
+        let last_spread = median(curves.iter().filter_map(last).collect());
+        let spreads = samples.sizes().iter().map(|size| {
+            let at = curves.iter().filter_map(|curve| curve.at(size.k));
+            (size.k as f64, median(at.map(|point| point.spread).collect()))
+        });
+        let spread_exponent = Exponent::fit(&spreads.collect::<Vec<_>>());
+        Self { curves, spread_exponent, last_spread }
+    }
+
+    /// Whether the output becomes a function of the own input and K: its spread falls for sure, or is
+    /// small already.
+    pub fn spread_vanishes(&self) -> bool {
+        let falls = |exponent: Exponent| exponent.value + exponent.half_width < 0.0;
+        self.last_spread < SMALL_SPREAD || self.spread_exponent.is_some_and(falls)
+    }
+}
+
+/// `ln w(x_k) − mean_{j≠k}(ln w(x_j) − known(x_j))` of all users of each instance.
+fn inner_of(size: &SizeSamples, known: impl Fn(f64) -> f64) -> Vec<Vec<f64>> {
+    let others = size.k as f64 - 1.0;
+    let instances = size.instances.iter().map(|instance| {
+        let mean: Moments = instance.y.iter().map(|y| y.ln()).collect();
+        let parts: Vec<f64> = instance.x.iter().map(|&x| known(x)).collect();
+        let sum: f64 = parts.iter().sum();
+        let users = instance.y.iter().zip(&parts);
+        let value = |(y, part): (&f64, &f64)| {
+            size.k as f64 / others * (y.ln() - mean.mean) + (sum - part) / others
+        };
+        users.map(value).collect()
+    });
+    instances.collect()
+}
+
+/// Straight lines between values at ascending places, and beyond them, within what has an exponential.
+pub(super) fn between(places: &[f64], values: &[f64], x: f64) -> f64 {
+    let Some(end) = places.len().checked_sub(1) else { return 0.0 };
+    let below = places.iter().filter(|&&place| place <= x).count();
+    let left = below.saturating_sub(1).min(end.saturating_sub(1));
+    let right = (left + 1).min(end);
+    let width = places[right] - places[left];
+    let share = if width > 0.0 { (x - places[left]) / width } else { 0.0 };
+    (values[left] + share * (values[right] - values[left])).clamp(-600.0, 600.0)
+}
+
+/// The estimate for inputs in a window around `centre`, as a mean (or a ratio of sums) over instances.
+fn estimate(
+    size: &SizeSamples,
+    outputs: &[Vec<f64>],
+    (low, high): (f64, f64),
+    centre: f64,
+    scale: Scale,
+) -> Option<Point> {
+    let inside: Vec<Vec<(f64, f64)>> = size
+        .instances
+        .iter()
+        .zip(outputs)
+        .map(|(instance, y)| {
+            let users = instance.x.iter().copied().zip(y.iter().copied());
+            users.filter(|(x, _)| (low..=high).contains(x)).map(|(x, y)| (x - centre, y)).collect()
+        })
+        .filter(|users: &Vec<_>| !users.is_empty())
+        .collect();
+    let transformed = |y: f64| if scale == Scale::Relative { y.ln() } else { y };
+    let all = || inside.iter().flatten();
+    let samples = all().count();
+    let (x, z): (Moments, Moments) =
+        (all().map(|user| user.0).collect(), all().map(|user| transformed(user.1)).collect());
+    let products: f64 = all().map(|user| (user.0 - x.mean) * (transformed(user.1) - z.mean)).sum();
+    let slope = if x.squares > 0.0 { products / x.squares } else { 0.0 };
+    // Each user as (output moved to the centre, weight): their ratio of sums is f.
+    let moved = |&(x, y): &(f64, f64)| match scale {
+        Scale::Relative => (y, (slope * x).exp()),
+        Scale::Absolute => (y - slope * x, 1.0),
+    };
+    let (top, bottom) = all().map(moved).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let value = top / bottom;
+    if !value.is_finite() {
+        return None;
+    }
+    // Linearised variance of a ratio of sums over independent instances.
+    let off = inside.iter().map(|users| {
+        users.iter().map(moved).map(|(y, weight)| y - value * weight).sum::<f64>().powi(2)
+    });
+    let count = inside.len() as f64;
+    let standard_error = (off.sum::<f64>() * count / (count - 1.0).max(1.0)).sqrt() / bottom;
+    let spread: Moments = all()
+        .map(moved)
+        .map(|(y, weight)| if scale == Scale::Relative { y / (weight * value) } else { y })
+        .collect();
+    let half_width = student_95((count - 1.0).max(1.0)) * standard_error;
+    let (low, high) = (value - half_width, value + half_width);
+    let spread = spread.deviation();
+    Some(Point { k: size.k, value, standard_error, low, high, spread, samples })
+}
+
+/// A quantile of ascending values.
+fn quantile_of(ascending: &[f64], quantile: f64) -> f64 {
+    // A float becomes an integer by cutting off, and by saturation where it is negative or too large.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let index = (quantile * ascending.len() as f64) as usize;
+    ascending.get(index.min(ascending.len().saturating_sub(1))).copied().unwrap_or(0.0)
+}

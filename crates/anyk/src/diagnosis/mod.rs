@@ -1,0 +1,66 @@
+//! Remark 1 of the paper as a tool: "a GNN can generalize to the size of a PE policy if the size-scaling
+//! law of the GNN aligns with the size-scaling law of the PE policy".
+//!
+//! A policy is known by [`Samples`] of it, drawn from a [`Subject`] that can be called or read from a file.
+//! Its [`Diagnosis`] has `f(x, K)` with confidence, the tests, and the size law; a [`Recommendation`] puts
+//! the law of every network beside it, and [`predict`] says from small sizes what a network will miss at
+//! large ones.
+//!
+//! ```
+//! use anyk::{Config, diagnosis::{Answer, BuiltIn, Diagnosis, SizeLaw, Subject}};
+//! let system = Config::default().validate()?;
+//! let subject = Subject::built_in(&system, BuiltIn::UrllcPower)?;
+//! let samples = subject.sample(&[2, 5, 10, 20, 40], 1000, 1)?;
+//! let diagnosis = Diagnosis::of_subject(&subject, &samples, 1)?;
+//! assert_eq!(diagnosis.order.equivariant, Answer::Yes);
+//! assert!(matches!(diagnosis.law, SizeLaw::Normalised { .. }));      // powers share one budget
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod candidates;
+mod estimate;
+mod extrapolation;
+mod law;
+mod order;
+mod prediction;
+mod samples;
+mod subject;
+mod verdict;
+
+use thiserror::Error;
+
+use crate::policy::ModelError;
+use crate::problem::{InterferenceError, ProblemError};
+use crate::training::TrainError;
+
+pub use candidates::{Candidate, Recommendation, output_name};
+pub use estimate::{Curve, Estimate, Point, QUANTILES};
+pub use law::{Law, LawScore};
+pub use order::Order;
+pub use prediction::{Prediction, SMALL_PERCENT, predict};
+pub use samples::{FEWEST_INSTANCES, FEWEST_SAMPLES, Instance, SampleError, Samples, SizeSamples};
+pub use subject::{BuiltIn, Function, Quantity, Subject};
+pub use verdict::{Answer, Diagnosis, Invariance, STILL, SizeLaw};
+
+/// Why a policy could not be diagnosed.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum DiagnosisError {
+    /// Samples that say too little.
+    #[error(transparent)]
+    Samples(#[from] SampleError),
+    /// A problem of a built-in policy could not be stated.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// Likewise for an interference network.
+    #[error(transparent)]
+    Interference(#[from] InterferenceError),
+    /// A model that cannot serve a size.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A training that failed.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// A model without the quantity asked for.
+    #[error("the model allocates no bandwidth of its own, expected the quantity power")]
+    NoBandwidth,
+}

@@ -1,0 +1,246 @@
+//! The output layer that splits the power: by the one multiplier of the KKT conditions, or by softmax.
+
+use serde::{Deserialize, Serialize};
+
+use crate::network::ClassResponse;
+
+/// How responses become powers that sum to `P_max`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SplitRule {
+    /// `P_k = P_k^min·(1 + e^ψ(ln ν + o_k))` with the price `ν` such that the powers sum to `P_max`: the
+    /// size law of the KKT conditions. Every user has more than its least power whenever the budget
+    /// allows it at all.
+    Kkt,
+    /// `P_k ∝ P_k^min·e^ψ(o_k)`, the price fixed: a softmax of `ln P_k^min + ψ`. It carries the 1/K, but the
+    /// powers of a thousand users have the shape of those of ten.
+    Softmax,
+}
+
+/// `ln ν` at which [`SplitRule::Softmax`] reads the response, ν in Hz/W: the order of what power is worth
+/// in the paper's cell. What is learned makes up for any other.
+const FIXED_LN_PRICE: f64 = 9.0;
+/// Relative distance to the budget at which the search for the price ends. The last step is taken along the
+/// tangents of the responses, which saves a pass; its square is left, and is scaled away.
+const PRICE_TOLERANCE: f64 = 1e-5;
+/// Largest `ψ` whose exponential is taken.
+const LARGEST: f64 = 600.0;
+
+/// The users of one cell; buffers are kept from one to the next.
+#[derive(Debug, Clone, Default)]
+pub struct PowerSplit {
+    class: Vec<usize>,
+    least_w: Vec<f64>,
+    /// `o_k = ln(P_k^min / b_fold)`.
+    offset: Vec<f64>,
+    /// `P_k/P_k^min − 1`.
+    excess: Vec<f64>,
+    /// `ψ'` at the price found.
+    slope: Vec<f64>,
+    ln_price: f64,
+}
+
+impl PowerSplit {
+    /// Starts a cell of no users.
+    pub fn clear(&mut self) {
+        self.class.clear();
+        self.least_w.clear();
+        self.offset.clear();
+    }
+
+    /// Adds a user: its class, its least power `P_k^min` in W, and `ln b_fold` of its class, Hz.
+    #[inline]
+    pub fn push(&mut self, class: usize, least_w: f64, ln_fold_hz: f64) {
+        self.class.push(class);
+        self.least_w.push(least_w);
+        self.offset.push(least_w.ln() - ln_fold_hz);
+    }
+
+    /// Least powers, W.
+    pub fn least_w(&self) -> &[f64] {
+        &self.least_w
+    }
+
+    /// Classes.
+    pub fn classes(&self) -> &[usize] {
+        &self.class
+    }
+
+    /// `P_k/P_k^min − 1` after a split: positive under [`SplitRule::Kkt`].
+    pub fn excess(&self) -> &[f64] {
+        &self.excess
+    }
+
+    /// `P_k` after a split, W.
+    pub fn power_w(&self, user: usize) -> f64 {
+        self.least_w[user] * (1.0 + self.excess[user])
+    }
+
+    /// The `t_k` at which the response of a user was read.
+    pub fn price_of(&self, user: usize) -> f64 {
+        self.ln_price + self.offset[user]
+    }
+
+    /// Splits `max_power_w` by the responses of the classes; `slack_w` is what of it is left over the
+    /// users' least powers, and positive. The powers sum to the budget up to rounding.
+    pub fn split(
+        &mut self,
+        rule: SplitRule,
+        responses: &[ClassResponse],
+        max_power_w: f64,
+        slack_w: f64,
+    ) {
+        self.excess.resize(self.least_w.len(), 0.0);
+        self.slope.resize(self.least_w.len(), 0.0);
+        match rule {
+            SplitRule::Kkt => {
+                let sum = self.find_price(responses, slack_w);
+                let scale = slack_w / sum;
+                for excess in &mut self.excess {
+                    *excess *= scale;
+                }
+            }
+            SplitRule::Softmax => {
+                self.ln_price = FIXED_LN_PRICE;
+                let sum = self.respond(responses).0;
+                let scale = max_power_w / sum;
+                for excess in &mut self.excess {
+                    *excess = *excess * scale - 1.0;
+                }
+            }
+        }
+    }
+
+    /// The price at which the powers over the least sum to `slack_w`, by Newton's method in logarithms (the
+    /// sum is close to a power of the price) inside a bracket; returns the sum there.
+    fn find_price(&mut self, responses: &[ClassResponse], slack_w: f64) -> f64 {
+        self.ln_price = self.first_guess(responses, slack_w);
+        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+        let mut sum = slack_w;
+        for _ in 0..100 {
+            let slope;
+            (sum, slope) = self.respond(responses);
+            let miss = (sum / slack_w).ln();
+            if miss.abs() < PRICE_TOLERANCE {
+                return self.last_step(-miss * sum / slope);
+            }
+            if miss > 0.0 {
+                low = self.ln_price;
+            } else {
+                high = self.ln_price;
+            }
+            let next = self.ln_price - miss * sum / slope;
+            self.ln_price = if next > low && next < high {
+                next
+            } else if low.is_finite() && high.is_finite() {
+                0.5 * (low + high)
+            } else {
+                self.ln_price + miss.clamp(-100.0, 100.0)
+            };
+        }
+        sum
+    }
+
+    /// Moves the price by a step so small that the responses are straight; returns the sum there.
+    fn last_step(&mut self, step: f64) -> f64 {
+        self.ln_price += step;
+        let mut sum = 0.0;
+        let users = self.excess.iter_mut().zip(&self.slope).zip(&self.least_w);
+        for ((excess, slope), least_w) in users {
+            *excess += *excess * slope * step;
+            sum += *least_w * *excess;
+        }
+        sum
+    }
+
+    /// The price at which a user of average gain would have the average power.
+    fn first_guess(&self, responses: &[ClassResponse], slack_w: f64) -> f64 {
+        let users = self.least_w.len() as f64;
+        let target = (slack_w / self.least_w.iter().sum::<f64>()).ln();
+        let mean_offset = self.offset.iter().sum::<f64>() / users;
+        let Some(response) = self.class.first().and_then(|&class| responses.get(class)) else {
+            return 0.0;
+        };
+        // Newton on a function that falls everywhere; a few steps are close enough.
+        let mut t = -target;
+        for _ in 0..6 {
+            let (value, slope) = response.at(t);
+            t -= (value - target) / slope;
+        }
+        t - mean_offset
+    }
+
+    /// `Σ P_k^min·e^ψ` at the price, and its derivative by the price's logarithm; leaves `e^ψ` in `excess`.
+    fn respond(&mut self, responses: &[ClassResponse]) -> (f64, f64) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+                #[allow(unsafe_code)]
+                // SAFETY: the features were just detected.
+                return unsafe { respond_avx512(self, responses) };
+            }
+            if is_x86_feature_detected!("avx2") {
+                #[allow(unsafe_code)]
+                // SAFETY: the feature was just detected.
+                return unsafe { respond_avx2(self, responses) };
+            }
+        }
+        respond(self, responses)
+    }
+
+    /// Turns the gradient of a loss by the powers (1/W) into that by the responses `ψ_k`, through the price:
+    ///
+    /// ```text
+    /// ∂L/∂ψ_k = w_k·(g_k − Σ_j g_j w_j s_j / Σ_j w_j s_j)
+    /// ```
+    ///
+    /// with `w` the powers over the least and `s = ψ'` under [`SplitRule::Kkt`] (the implicit function
+    /// theorem on `Σ w_k = slack`), the powers and 1 under [`SplitRule::Softmax`].
+    pub fn backward(&self, rule: SplitRule, of_power: &[f64], of_response: &mut Vec<f64>) {
+        let weight = |user: usize| match rule {
+            SplitRule::Kkt => self.least_w[user] * self.excess[user],
+            SplitRule::Softmax => self.power_w(user),
+        };
+        let slope = |user: usize| match rule {
+            SplitRule::Kkt => self.slope[user],
+            SplitRule::Softmax => 1.0,
+        };
+        let (mut above, mut below) = (0.0, 0.0);
+        for (user, gradient) in of_power.iter().enumerate() {
+            let through = weight(user) * slope(user);
+            above += gradient * through;
+            below += through;
+        }
+        let mean = above / below;
+        of_response.clear();
+        let rows = of_power.iter().enumerate();
+        of_response.extend(rows.map(|(user, gradient)| weight(user) * (gradient - mean)));
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2")]
+fn respond_avx512(split: &mut PowerSplit, responses: &[ClassResponse]) -> (f64, f64) {
+    respond(split, responses)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn respond_avx2(split: &mut PowerSplit, responses: &[ClassResponse]) -> (f64, f64) {
+    respond(split, responses)
+}
+
+#[inline(always)]
+fn respond(split: &mut PowerSplit, responses: &[ClassResponse]) -> (f64, f64) {
+    let PowerSplit { class, least_w, offset, excess, slope: slopes, ln_price } = split;
+    let (mut sum, mut by_price) = (0.0, 0.0);
+    let users = class.iter().zip(least_w).zip(offset).zip(excess.iter_mut().zip(slopes));
+    for (((&class, least_w), offset), (excess, slope)) in users {
+        let (value, own) = responses[class].at(*ln_price + *offset);
+        (*excess, *slope) = (value.min(LARGEST).exp(), own);
+        let over_w = *least_w * *excess;
+        sum += over_w;
+        by_price += over_w * own;
+    }
+    (sum, by_price)
+}

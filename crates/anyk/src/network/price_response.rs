@@ -1,0 +1,236 @@
+//! A learned response to the price of power: the function of one variable that the optimal powers of any
+//! number of users share.
+//!
+//! In (P1) every user's power solves `−α_k b'(α_k P_k) = ν` (the KKT conditions), so the power over the
+//! least, `e = u/u_min − 1`, depends on the price of power `ν` and the user's gain through one number:
+//!
+//! ```text
+//! ln e_k = ψ(t_k),     t_k = ln ν + ln(P_k^min / b_fold),     P_k^min = u_min/α_k.
+//! ```
+//!
+//! `K` is not in it. `t` is the price in units of the fold's `b_fold/u_min`, in which the classes are almost
+//! alike; what is left of the class enters as a context.
+
+use serde::{Deserialize, Serialize};
+
+use crate::network::{Activation, Dense, DenseTape};
+use crate::problem::Qos;
+
+/// Kinks of the response.
+pub(crate) const UNITS: usize = 8;
+/// Numbers for each kink, and the two that are not of a kink.
+const OF_UNIT: usize = 3;
+const OUTPUTS: usize = 2 + OF_UNIT * UNITS;
+/// Numbers that describe a class.
+pub(crate) const CONTEXT: usize = 4;
+/// `t` in units of the network's output, so that a step of the optimizer moves kinks and heights alike.
+const SPREAD: f64 = 4.0;
+
+/// `ψ` for any class:
+///
+/// ```text
+/// ψ(t) = c − s·t − Σ_j h_j·√((t − m_j)² + d_j²),     s = e^σ + Σ_j |h_j|
+/// ```
+///
+/// with `c, σ, h_j, m_j, ln d_j` from a fully-connected network of the context. It decreases strictly by
+/// construction, and is straight far away on both sides, as the true response is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceResponse {
+    /// Neurons of the network of the context.
+    pub hidden: usize,
+}
+
+/// Mean and deviation that the context is standardised with: `ln` of antennas `N_t`, `κ`, `Q_G⁻¹(ε/2)` and
+/// `θS^E`, which are all that the margin `M(z, v)` depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextScaling {
+    /// Means over the training classes.
+    pub mean: [f64; CONTEXT],
+    /// Standard deviations; 0 where all are alike, and so nothing could be learned.
+    pub deviation: [f64; CONTEXT],
+}
+
+/// The numbers that describe a class, in logarithms.
+fn context(qos: &Qos, antennas: u32) -> [f64; CONTEXT] {
+    [
+        f64::from(antennas).ln(),
+        qos.kappa().ln(),
+        qos.service().decoding_quantile().ln(),
+        (qos.theta() * qos.effective_bandwidth()).ln(),
+    ]
+}
+
+impl ContextScaling {
+    /// Of the classes to train on, with the antennas of their cells.
+    pub fn of<'a>(classes: impl Iterator<Item = (&'a Qos, u32)> + Clone) -> Self {
+        let count = classes.clone().count().max(1) as f64;
+        let (mut mean, mut deviation) = ([0.0; CONTEXT], [0.0; CONTEXT]);
+        for (qos, antennas) in classes.clone() {
+            for (mean, value) in mean.iter_mut().zip(context(qos, antennas)) {
+                *mean += value / count;
+            }
+        }
+        for (qos, antennas) in classes {
+            for (i, value) in context(qos, antennas).into_iter().enumerate() {
+                deviation[i] += (value - mean[i]).powi(2) / count;
+            }
+        }
+        let deviation = deviation.map(|square| if square > 1e-12 { square.sqrt() } else { 0.0 });
+        Self { mean, deviation }
+    }
+
+    /// Whether contexts come out as numbers.
+    pub fn is_sound(&self) -> bool {
+        self.mean.iter().all(|mean| mean.is_finite())
+            && self.deviation.iter().all(|&deviation| deviation >= 0.0 && deviation.is_finite())
+    }
+
+    /// The standardised context of a class. Beyond ten deviations it stays there: a class so far from all
+    /// that was trained on gets some response, and not an infinite one.
+    pub fn context(&self, qos: &Qos, antennas: u32) -> [f64; CONTEXT] {
+        let mut values = context(qos, antennas);
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = if self.deviation[i] > 1e-7 {
+                ((*value - self.mean[i]) / self.deviation[i]).clamp(-10.0, 10.0)
+            } else {
+                0.0
+            };
+        }
+        values
+    }
+}
+
+impl PriceResponse {
+    fn network(&self) -> Dense {
+        let widths = [CONTEXT, self.hidden, OUTPUTS];
+        Dense::new(&widths, Activation::Tanh, Activation::Identity)
+    }
+
+    /// Number of parameters.
+    pub fn parameter_count(&self) -> usize {
+        self.network().parameter_count()
+    }
+
+    /// Parameters to start from: nearly straight, through what any class has at twice the least power.
+    pub fn initialize(&self, normal: &mut impl FnMut() -> f64) -> Vec<f64> {
+        let mut parameters = Vec::with_capacity(self.parameter_count());
+        let spread = 1.0 / (CONTEXT as f64).sqrt();
+        parameters.extend((0..CONTEXT * self.hidden).map(|_| spread * normal()));
+        parameters.extend(std::iter::repeat_n(0.0, self.hidden));
+        let small = 0.1 / (self.hidden as f64).sqrt();
+        parameters.extend((0..self.hidden * OUTPUTS).map(|_| small * normal()));
+        // c = −2 and a slope of −0.7 with the kinks' own on top.
+        parameters.extend([-2.0, -0.35]);
+        for unit in 0..UNITS {
+            // Kinks over all prices from e^−18 to e^3 of the fold's.
+            let place = -18.0 + 21.0 * (unit as f64 + 0.5) / UNITS as f64;
+            parameters.extend([0.03 * normal(), place / SPREAD, 0.5]);
+        }
+        parameters
+    }
+
+    /// The responses of classes, given their standardised contexts one after the other.
+    pub fn responses(
+        &self,
+        parameters: &[f64],
+        contexts: &[f64],
+        tape: &mut DenseTape<f64>,
+    ) -> Vec<ClassResponse> {
+        let outputs = self.network().forward(parameters, contexts, tape);
+        outputs.chunks_exact(OUTPUTS).map(ClassResponse::new).collect()
+    }
+
+    /// Writes to `gradient` the derivative by the parameters, given what each class has gathered.
+    pub fn backward(
+        &self,
+        parameters: &[f64],
+        tape: &mut DenseTape<f64>,
+        of_outputs: &[ResponseGradient],
+        gradient: &mut [f64],
+    ) {
+        let upstream: Vec<f64> = of_outputs.iter().flat_map(|class| class.0).collect();
+        self.network().backward(parameters, tape, &upstream, gradient);
+    }
+}
+
+/// `ψ` of one class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClassResponse {
+    level: f64,
+    least_slope: f64,
+    slope: f64,
+    height: [f64; UNITS],
+    place: [f64; UNITS],
+    square_width: [f64; UNITS],
+}
+
+/// Derivative of a loss by the network's outputs for one class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResponseGradient([f64; OUTPUTS]);
+
+impl Default for ResponseGradient {
+    fn default() -> Self {
+        Self([0.0; OUTPUTS])
+    }
+}
+
+impl ClassResponse {
+    fn new(outputs: &[f64]) -> Self {
+        // Parameters of a file may be anything finite: the response stays within the numbers, and falls.
+        let mut response = Self {
+            level: outputs[0].clamp(-50.0, 50.0),
+            least_slope: outputs[1].clamp(-7.0, 3.0).exp(),
+            slope: 0.0,
+            height: [0.0; UNITS],
+            place: [0.0; UNITS],
+            square_width: [0.0; UNITS],
+        };
+        for (unit, values) in outputs[2..].as_chunks::<OF_UNIT>().0.iter().enumerate() {
+            response.height[unit] = values[0].clamp(-5.0, 5.0);
+            response.place[unit] = (SPREAD * values[1]).clamp(-200.0, 200.0);
+            response.square_width[unit] = (2.0 * values[2].clamp(-5.0, 5.0)).exp();
+        }
+        response.slope =
+            response.least_slope + response.height.iter().map(|height| height.abs()).sum::<f64>();
+        response
+    }
+
+    /// `ψ(t)` and its derivative, which is negative.
+    #[inline(always)]
+    pub fn at(&self, t: f64) -> (f64, f64) {
+        let (mut value, mut slope) = ([0.0; UNITS], [0.0; UNITS]);
+        for unit in 0..UNITS {
+            let y = t - self.place[unit];
+            let q = (y * y + self.square_width[unit]).sqrt();
+            value[unit] = self.height[unit] * q;
+            slope[unit] = self.height[unit] * (y / q);
+        }
+        // Pairwise and in a fixed order: vector instructions give the same bits as none.
+        let mut half = UNITS / 2;
+        while half > 0 {
+            for unit in 0..half {
+                value[unit] += value[unit + half];
+                slope[unit] += slope[unit + half];
+            }
+            half /= 2;
+        }
+        (self.level - self.slope * t - value[0], -self.slope - slope[0])
+    }
+
+    /// Adds the derivative of `upstream·ψ(t)` by the network's outputs.
+    pub fn accumulate(&self, t: f64, upstream: f64, gradient: &mut ResponseGradient) {
+        let gradient = &mut gradient.0;
+        gradient[0] += upstream;
+        gradient[1] -= upstream * t * self.least_slope;
+        for (unit, gradient) in gradient[2..].as_chunks_mut::<OF_UNIT>().0.iter_mut().enumerate() {
+            let (height, square) = (self.height[unit], self.square_width[unit]);
+            let y = t - self.place[unit];
+            let q = (y * y + square).sqrt();
+            gradient[0] -= upstream * (q + height.signum() * t);
+            gradient[1] += upstream * height * (y / q) * SPREAD;
+            gradient[2] -= upstream * height * square / q;
+        }
+    }
+}

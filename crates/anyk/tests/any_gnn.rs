@@ -1,0 +1,290 @@
+//! any-gnn and certified answers: feasible whatever was learned, near the optimum at any number of users.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::LazyLock;
+
+use anyk::channel::sample_distances_m;
+use anyk::evaluation::{TestSet, train_any_policy};
+use anyk::exchange::{Model, any_from_bytes, any_to_bytes};
+use anyk::network::{BandwidthFunction, SplitRule};
+use anyk::policy::{AnyPolicy, Certifier, ModelError};
+use anyk::problem::{Allocation, ServiceClass, Urllc};
+use anyk::solver::{RequiredBandwidth, Status, UrllcSolver};
+use anyk::training::{AnySettings, TrainRanges};
+use anyk::{Config, System};
+use proptest::prelude::*;
+
+static SYSTEM: LazyLock<System> = LazyLock::new(|| Config::default().validate().unwrap());
+
+fn short(output: SplitRule, seed: u64) -> AnySettings {
+    let mut settings = AnySettings::preset(TrainRanges::Paper, output, seed);
+    (settings.samples, settings.steps) = (200, 300);
+    settings
+}
+
+fn train(settings: &AnySettings) -> AnyPolicy {
+    train_any_policy(&SYSTEM, settings, || ()).unwrap()
+}
+
+static POLICY: LazyLock<AnyPolicy> = LazyLock::new(|| train(&short(SplitRule::Kkt, 1)));
+
+/// The same policy with other parameters.
+fn with_parameters(parameters: Vec<f64>) -> Result<AnyPolicy, ModelError> {
+    AnyPolicy::new(POLICY.record().clone(), parameters)
+}
+
+fn classes() -> [ServiceClass; 3] {
+    let usual = ServiceClass::default();
+    [
+        usual,
+        ServiceClass { epsilon: 1e-7, packet_bits: 500.0, ..usual },
+        ServiceClass { epsilon: 1e-3, arrival_rate: 0.01, ..usual },
+    ]
+}
+
+fn arbitrary_cell() -> impl Strategy<Value = Urllc> {
+    let user = (-140.0f64..-60.0, 0usize..3);
+    (prop::collection::vec(user, 1..60), 0.0f64..60.0).prop_map(|(users, dbm)| {
+        let classes = classes();
+        let users = users.into_iter().map(|(db, class)| (10f64.powf(db / 10.0), classes[class]));
+        let problem = Urllc::new(&SYSTEM, users).unwrap();
+        problem.with_max_power_w(10f64.powf((dbm - 30.0) / 10.0)).unwrap()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Served whenever the solver serves, within the budget and certified, at random parameters as well.
+    #[test]
+    fn feasible_whatever_was_learned(
+        problem in arbitrary_cell(), noise in prop::collection::vec(-3.0f64..3.0, 200), wild in any::<bool>(),
+    ) {
+        let parameters = POLICY.parameters().iter().zip(noise.iter().cycle());
+        let factor = if wild { 100.0 } else { 0.1 };
+        let policy = with_parameters(parameters.map(|(p, n)| p + factor * n).collect()).unwrap();
+        let mut allocation = Allocation::default();
+        let served = policy.allocator(8).allocate(&problem, &mut allocation);
+        let solution = UrllcSolver::default().solve(&problem);
+        match (served, &solution.status) {
+            (Err(why), Status::Infeasible(exact)) => {
+                prop_assert_eq!(&why.dropped, &exact.dropped);
+                prop_assert_eq!(&why.admissible, &exact.admissible);
+            }
+            (Ok(()), Status::Optimal | Status::Inaccurate) => {
+                let judged = problem.assess(&allocation).unwrap();
+                prop_assert!(judged.is_feasible(), "{:?}", judged);
+                prop_assert!(judged.power_excess.abs() < 1e-12);
+                let total_hz = solution.allocation.total_bandwidth_hz();
+                prop_assert!(judged.total_bandwidth_hz > total_hz * (1.0 - 1e-7));
+            }
+            (served, status) => prop_assert!(false, "{served:?} but {status:?}"),
+        }
+    }
+
+    /// Permuting users permutes their answers.
+    #[test]
+    fn equivariant(problem in arbitrary_cell(), seed in any::<u64>()) {
+        let size = problem.size();
+        let mut order: Vec<usize> = (0..size).collect();
+        order.sort_by_key(|&index| (index as u64 + 1).wrapping_mul(seed | 1));
+        let user = |index: usize| {
+            let user = problem.users()[index];
+            (user.gain, problem.classes()[user.class].service())
+        };
+        let permuted = Urllc::new(&SYSTEM, order.iter().map(|&index| user(index))).unwrap();
+        let permuted = permuted.with_max_power_w(problem.max_power_w()).unwrap();
+        let (mut straight, mut mixed) = (Allocation::default(), Allocation::default());
+        let mut allocator = POLICY.allocator(8);
+        let served = allocator.allocate(&problem, &mut straight).is_ok();
+        prop_assert_eq!(allocator.allocate(&permuted, &mut mixed).is_ok(), served);
+        if served {
+            for (place, &index) in order.iter().enumerate() {
+                let off = mixed.power_w[place] / straight.power_w[index] - 1.0;
+                prop_assert!(off.abs() < 1e-8, "{off}");
+                let off = mixed.bandwidth_hz[place] / straight.bandwidth_hz[index] - 1.0;
+                prop_assert!(off.abs() < 1e-6, "{off}");
+            }
+        }
+    }
+
+    /// Any powers and bandwidths: what is certified holds by the independent judge, nothing is raised by
+    /// more than needed, and who is not certified cannot be.
+    #[test]
+    fn certificates_are_never_wrong(
+        problem in arbitrary_cell(),
+        draws in prop::collection::vec((-3.0f64..6.0, -3.0f64..4.0), 60),
+    ) {
+        let exact: Vec<RequiredBandwidth> =
+            problem.classes().iter().map(|qos| RequiredBandwidth::new(qos.clone())).collect();
+        let mut allocation = Allocation::default();
+        for (user, &(excess, factor)) in problem.users().iter().zip(&draws) {
+            let required = &exact[user.class];
+            allocation.power_w.push(required.min_received_w() / user.gain * excess.exp());
+            allocation.bandwidth_hz.push(required.max_bandwidth_hz() * factor.exp());
+        }
+        let before = allocation.clone();
+        let certificate = Certifier::default().certify(&problem, &mut allocation);
+        prop_assert_eq!(&allocation.power_w, &before.power_w);
+        let (mut raised, mut added_hz) = (0, 0.0);
+        for (index, user) in problem.users().iter().enumerate() {
+            let received_w = user.gain * allocation.power_w[index];
+            let (given, now) = (before.bandwidth_hz[index], allocation.bandwidth_hz[index]);
+            let needed = exact[user.class].at(received_w);
+            if certificate.too_weak.contains(&index) {
+                let least = exact[user.class].min_received_w() * (1.0 + 1e-12);
+                prop_assert!(received_w < least && now.total_cmp(&given).is_eq());
+                continue;
+            }
+            let margin = problem.classes()[user.class].margin(received_w.ln(), now.ln());
+            prop_assert!(margin.value >= 0.0, "{}", margin.value);
+            if now > given {
+                raised += 1;
+                let needed = needed.unwrap().bandwidth_hz;
+                prop_assert!(given < needed * (1.0 + 1e-9) && now <= needed * (1.0 + 1e-7));
+            }
+            added_hz += now - given;
+        }
+        prop_assert_eq!(raised, certificate.raised_users);
+        prop_assert!((added_hz - certificate.added_bandwidth_hz).abs() <= 1e-9 * (1.0 + added_hz.abs()));
+        prop_assert_eq!(certificate.is_complete(), certificate.too_weak.is_empty());
+        // Certified once, there is nothing left to do.
+        let again = Certifier::default().certify(&problem, &mut allocation);
+        prop_assert_eq!((again.raised_users, again.lowered_users), (0, 0));
+    }
+}
+
+#[test]
+fn from_one_user_to_a_hundred_thousand() {
+    let mut allocator = POLICY.allocator(8);
+    let mut allocation = Allocation::default();
+    for size in [1, 2, 3, 1000, 100_000] {
+        let gains = sample_distances_m(&SYSTEM.road(), 3, size, 0);
+        let gains = gains.into_iter().map(|d| SYSTEM.path_loss().gain(d));
+        let budget_w = SYSTEM.max_power_w() * (size as f64 / 200.0).max(1.0);
+        let problem = Urllc::uniform(&SYSTEM, gains).unwrap().with_max_power_w(budget_w).unwrap();
+        allocator.allocate(&problem, &mut allocation).unwrap();
+        let judged = problem.assess(&allocation).unwrap();
+        assert!(judged.is_feasible() && judged.power_excess.abs() < 1e-12, "{size}: {judged:?}");
+    }
+}
+
+#[test]
+fn extreme_gains_and_budgets() {
+    let mut allocation = Allocation::default();
+    for (gains, budget_w) in [
+        (vec![1.0, 1e-13, 1e-10], 20.0),
+        (vec![1.0; 4], 1e7),
+        (vec![1e-59, 1.0], 1e46),
+        (vec![1e-13], 1e7),
+    ] {
+        let problem = Urllc::uniform(&SYSTEM, gains).unwrap().with_max_power_w(budget_w).unwrap();
+        POLICY.allocator(8).allocate(&problem, &mut allocation).unwrap();
+        let judged = problem.assess(&allocation).unwrap();
+        assert!(judged.is_feasible(), "{judged:?}");
+    }
+}
+
+/// Budgets that are only just enough, down to the last digits.
+#[test]
+fn the_edge_of_feasibility_is_the_solvers() {
+    let gains = [60.0, 90.0, 240.0].map(|d| SYSTEM.path_loss().gain(d));
+    let problem = Urllc::uniform(&SYSTEM, gains).unwrap();
+    let least_w = Certifier::default().least_power_w(&problem);
+    let mut solver = UrllcSolver::default();
+    for over in [-1e-3, -1e-13, 1e-13, 9e-13, 2e-12, 1e-10, 1e-6, 1e-2] {
+        let problem = problem.clone().with_max_power_w(least_w * (1.0 + over)).unwrap();
+        let mut allocation = Allocation::default();
+        let served = POLICY.allocator(8).allocate(&problem, &mut allocation).is_ok();
+        let exact = !matches!(solver.solve(&problem).status, Status::Infeasible(_));
+        assert_eq!(served, exact, "{over}");
+        assert!(!served || problem.assess(&allocation).unwrap().is_feasible(), "{over}");
+    }
+}
+
+/// The targets, on cells of another seed than the test set's.
+#[test]
+fn near_the_optimum_at_every_size() {
+    let sizes = [1, 2, 5, 10, 50, 200, 1000];
+    let set = TestSet::draw(&SYSTEM, &sizes, 10, 99).unwrap();
+    let full = train(&AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 5));
+    for (policy, most_percent) in [(&full, 0.01), (&*POLICY, 0.2)] {
+        for result in set.evaluate_any(policy).unwrap() {
+            assert!(result.availability >= 1.0, "{result:?}");
+            assert!((-1e-6..most_percent).contains(&result.gap_percent), "{result:?}");
+        }
+    }
+    // A softmax keeps the shape of the training size.
+    let softmax = train(&AnySettings::preset(TrainRanges::Paper, SplitRule::Softmax, 5));
+    let results = set.evaluate_any(&softmax).unwrap();
+    assert!(results[3].gap_percent < 0.1 && results[6].gap_percent > 0.3, "{results:?}");
+}
+
+#[test]
+fn trainings_are_reproducible_and_models_round_trip() {
+    let settings = short(SplitRule::Kkt, 1);
+    let bytes = any_to_bytes(&POLICY).unwrap();
+    assert_eq!(any_to_bytes(&train(&settings)).unwrap(), bytes);
+    assert_ne!(any_to_bytes(&train(&short(SplitRule::Kkt, 2))).unwrap(), bytes);
+    let Ok(Model::Any(read)) = Model::from_bytes(&bytes) else { unreachable!("of its kind") };
+    assert_eq!(read.record(), POLICY.record());
+    assert_eq!(read.parameters(), POLICY.parameters());
+    assert_eq!(any_to_bytes(&read).unwrap(), bytes);
+}
+
+#[test]
+fn damaged_models_are_refused() {
+    let bytes = any_to_bytes(&POLICY).unwrap();
+    for length in 0..bytes.len() {
+        assert!(any_from_bytes(&bytes[..length]).is_err(), "cut at {length}");
+    }
+    for byte in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[byte] ^= 1 << (byte % 8);
+        assert!(Model::from_bytes(&damaged).is_err(), "byte {byte}");
+    }
+    let count = POLICY.parameters().len();
+    assert!(with_parameters(vec![0.0; count - 1]).is_err());
+    let mut parameters = POLICY.parameters().to_vec();
+    parameters[3] = f64::NAN;
+    assert!(with_parameters(parameters).is_err());
+    let mut record = POLICY.record().clone();
+    record.ranges.load.0 = f64::INFINITY;
+    assert!(AnyPolicy::new(record, POLICY.parameters().to_vec()).is_err());
+}
+
+#[test]
+fn what_was_not_trained_on_is_flagged() {
+    let near = SYSTEM.path_loss().gain(100.0);
+    let cell =
+        |gain: f64, service: ServiceClass| Urllc::new(&SYSTEM, [(gain, service); 10]).unwrap();
+    let outside = |problem: &Urllc, antennas: u32| {
+        let least_w = Certifier::default().least_power_w(problem);
+        POLICY.out_of_range(problem, antennas, least_w)
+    };
+    let usual = ServiceClass::default();
+    assert!(outside(&cell(near, usual), 8).is_empty());
+    let far = outside(&cell(SYSTEM.path_loss().gain(900.0), usual), 8);
+    assert!(far.iter().any(|text| text.starts_with("gain_db -14")), "{far:?}");
+    let strict = outside(&cell(near, ServiceClass { epsilon: 1e-8, ..usual }), 4);
+    assert_eq!(strict.len(), 2, "{strict:?}");
+}
+
+/// The interface that a learned `b` implements: decreasing, from the fold on.
+#[test]
+fn known_bandwidths_fall_and_end_at_the_fold() {
+    let problem = Urllc::uniform(&SYSTEM, [1e-10]).unwrap();
+    let mut certifier = Certifier::default();
+    assert!(certifier.prepare(&problem) && !certifier.prepare(&problem));
+    let known = &certifier.bandwidths()[0];
+    let least_w = known.min_received_w();
+    assert!(known.at(0.999 * least_w).is_none() && known.at(f64::NAN).is_none());
+    let mut last = known.at(least_w).unwrap().0;
+    assert!((last / known.max_bandwidth_hz() - 1.0).abs() < 1e-9);
+    for power in 1..60 {
+        let (bandwidth_hz, elasticity) = known.at(least_w * 1.5f64.powi(power)).unwrap();
+        assert!(bandwidth_hz < last && elasticity > 0.0);
+        last = bandwidth_hz;
+    }
+}

@@ -1,0 +1,249 @@
+//! Verdicts on policies whose size law is known.
+
+#![allow(clippy::unwrap_used)]
+
+use anyk::diagnosis::{
+    Answer, BuiltIn, Diagnosis, Recommendation, SampleError, Samples, SizeLaw, Subject, predict,
+};
+use anyk::exchange::{SampleRow, read_samples};
+use anyk::network::{Aggregator, Output};
+use anyk::paper::Input;
+use anyk::{Config, System};
+use rand::{RngExt, SeedableRng};
+
+const SIZES: [usize; 7] = [2, 5, 10, 20, 50, 100, 200];
+const USERS: usize = 4000;
+
+fn system() -> System {
+    Config::default().validate().unwrap()
+}
+
+fn diagnose(
+    function: impl Fn(&[f64]) -> Vec<f64> + Send + Sync + 'static,
+    seed: u64,
+) -> (Diagnosis, Recommendation, Samples) {
+    let subject = Subject::function(&system(), Input::Uniform, function);
+    let samples = subject.sample(&SIZES, USERS, seed).unwrap();
+    let diagnosis = Diagnosis::of_subject(&subject, &samples, seed).unwrap();
+    let recommendation = Recommendation::of(&diagnosis, &samples, 20, seed);
+    (diagnosis, recommendation, samples)
+}
+
+fn output(recommendation: &Recommendation) -> Option<Output> {
+    recommendation.pair().map(|pair| pair.output)
+}
+
+/// `y_k = (1 + x_k)·(1 + mean of the others)·scale(K)`.
+fn scaled(x: &[f64], scale: impl Fn(f64) -> f64) -> Vec<f64> {
+    let (size, sum) = (x.len() as f64, x.iter().sum::<f64>());
+    x.iter().map(|own| (1.0 + own) * (1.0 + (sum - own) / size) * scale(size)).collect()
+}
+
+#[test]
+fn known_laws_are_found_with_every_seed() {
+    for seed in 1..=3 {
+        let (constant, recommended, _) = diagnose(|x| scaled(x, |_| 3.0), seed);
+        assert_eq!(constant.law, SizeLaw::Constant, "{:?}", constant.invariance);
+        assert_eq!(constant.invariance.answer, Answer::Yes);
+        assert_eq!(constant.order.equivariant, Answer::Yes);
+        assert!(constant.decouples);
+        assert!(matches!(output(&recommended), Some(Output::Elementwise(_))));
+        assert_eq!(recommended.pair().unwrap().aggregator, Aggregator::Mean);
+
+        let (root, recommended, _) = diagnose(|x| scaled(x, |k| k.powf(-0.5)), seed);
+        assert_eq!(root.law, SizeLaw::Power, "{:?}", root.scores);
+        let exponent = root.exponent.unwrap();
+        assert!((exponent.value + 0.5).abs() < exponent.half_width + 0.02, "{exponent:?}");
+        assert_eq!(output(&recommended), Some(Output::Pretrained));
+
+        // Not a normalisation, since sums differ, but its law.
+        let (inverse, recommended, _) = diagnose(|x| scaled(x, f64::recip), seed);
+        assert_eq!(inverse.law, SizeLaw::Power, "{:?}", inverse.scores);
+        assert_eq!(output(&recommended), Some(Output::Softmax));
+
+        let (log, recommended, _) = diagnose(|x| scaled(x, |k| 1.0 + k.ln()), seed);
+        assert_eq!(log.law, SizeLaw::Logarithmic, "{:?}", log.scores);
+        assert_eq!(output(&recommended), Some(Output::Pretrained));
+
+        let (growth, recommended, _) = diagnose(|x| scaled(x, |k| k.powf(0.7)), seed);
+        assert_eq!(growth.law, SizeLaw::Power, "{:?}", growth.scores);
+        assert!((growth.exponent.unwrap().value - 0.7).abs() < 0.03);
+        assert_eq!(output(&recommended), Some(Output::Pretrained));
+
+        // No law over K at all: every other size is ten times as large.
+        let zigzag = |k: f64| if matches!(k as u32, 5 | 20 | 100) { 10.0 } else { 1.0 };
+        let (none, _, _) = diagnose(move |x| scaled(x, zigzag), seed);
+        assert_eq!(none.law, SizeLaw::None, "{:?}", none.scores);
+    }
+}
+
+#[test]
+fn a_softmax_is_a_normalisation_and_its_networks_generalize() {
+    let softmax = |x: &[f64]| -> Vec<f64> {
+        let weights: Vec<f64> = x.iter().map(|x| (2.0 * x).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.iter().map(|weight| 5.0 * weight / sum).collect()
+    };
+    for seed in 1..=3 {
+        let (found, recommended, samples) = diagnose(softmax, seed);
+        assert!(matches!(found.law, SizeLaw::Normalised { sum } if (sum - 5.0).abs() < 1e-9));
+        assert!(found.inner_change_percent.unwrap() < 1.0);
+        assert_eq!(output(&recommended), Some(Output::Softmax));
+        if seed == 1 {
+            let predictions = predict(&samples, (20, 200), seed).unwrap();
+            let of = |output| predictions.iter().find(|p| p.output == output).unwrap();
+            // K_0/K = 1/10 of the policy: nine times too much.
+            let invariant = of(Output::ALL[0]);
+            assert!((invariant.predicted_percent / 900.0 - 1.0).abs() < 0.1, "{invariant:?}");
+            assert!((invariant.ratio.ln()).abs() < 1.5f64.ln(), "{invariant:?}");
+            let normalised = of(Output::Softmax);
+            assert!(normalised.measured_percent < 1.0 && normalised.predicted_percent < 1.0);
+        }
+    }
+}
+
+#[test]
+fn predictions_hold_for_a_slow_growth() {
+    // Between the laws that are fitted: ln(1 + K)^1.5.
+    let (_, _, samples) = diagnose(|x| scaled(x, |k| k.ln_1p().powf(1.5)), 4);
+    let predictions = predict(&samples, (20, 200), 4).unwrap();
+    assert_eq!(predictions.len(), 4);
+    let invariant = &predictions[0];
+    // (ln 21/ln 201)^1.5 − 1 = −56.5 %.
+    assert!((invariant.measured_percent - 56.5).abs() < 3.0, "{invariant:?}");
+    assert!(invariant.ratio.ln().abs() < 1.5f64.ln(), "{invariant:?}");
+}
+
+#[test]
+fn the_order_of_the_users_is_noticed() {
+    // The first half gets more.
+    let unfair = |x: &[f64]| -> Vec<f64> {
+        let bonus = |place: usize| if 2 * place < x.len() { 1.3 } else { 1.0 };
+        x.iter().enumerate().map(|(place, x)| (1.0 + x) * bonus(place)).collect()
+    };
+    for seed in 1..=3 {
+        let (called, recommended, samples) = diagnose(unfair, seed);
+        assert_eq!(called.order.equivariant, Answer::No);
+        assert_eq!(recommended.chosen, None);
+        let seen = Diagnosis::of_samples("seen".into(), &samples);
+        assert_eq!(seen.order.equivariant, Answer::No, "{:?}", seen.order);
+        let (_, _, fair) = diagnose(|x| scaled(x, |_| 1.0), seed);
+        let fair = Diagnosis::of_samples("fair".into(), &fair);
+        assert_eq!(fair.order.equivariant, Answer::Undecided, "{:?}", fair.order);
+    }
+}
+
+#[test]
+fn noise_has_no_size_law_and_does_not_decouple() {
+    for seed in 1..=3 {
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
+        let mut rows = Vec::new();
+        for k in SIZES {
+            for user in 0..USERS {
+                let instance = Some((user / k) as u64);
+                rows.push(SampleRow { k, x: rng.random(), y: rng.random(), instance });
+            }
+        }
+        let samples = Samples::from_rows(&rows).unwrap();
+        let found = Diagnosis::of_samples("noise".into(), &samples);
+        assert_ne!(found.invariance.answer, Answer::No, "{:?}", found.invariance);
+        assert_eq!(found.law, SizeLaw::Constant);
+        assert!(!found.decouples);
+        assert_eq!(found.order.equivariant, Answer::Undecided);
+    }
+}
+
+#[test]
+fn built_in_policies_get_the_expected_verdicts() {
+    let cases: [(BuiltIn, Answer, Option<&str>); 7] = [
+        (BuiltIn::QosPower, Answer::Yes, Some("size-invariant activation")),
+        (BuiltIn::EqualBandwidthPower, Answer::No, Some("softmax")),
+        (BuiltIn::UrllcPower, Answer::No, Some("softmax")),
+        (BuiltIn::UrllcBandwidth, Answer::No, Some("pre-trained activation")),
+        (BuiltIn::Interference, Answer::No, None),
+        (BuiltIn::ToyOne, Answer::Yes, Some("size-invariant activation")),
+        (BuiltIn::ToyTwo, Answer::No, Some("pre-trained activation")),
+    ];
+    for (policy, invariant, expected) in cases {
+        let subject = Subject::built_in(&system(), policy).unwrap();
+        let samples = subject.sample(&SIZES, USERS, 2).unwrap();
+        let found = Diagnosis::of_subject(&subject, &samples, 2).unwrap();
+        assert_eq!(found.order.equivariant, Answer::Yes, "{policy:?}");
+        assert_eq!(found.invariance.answer, invariant, "{policy:?}: {:?}", found.invariance);
+        let recommended = Recommendation::of(&found, &samples, 20, 2);
+        let label = output(&recommended).map(anyk::diagnosis::output_name);
+        assert!(expected.is_none() || label == expected, "{policy:?}: {label:?}");
+    }
+}
+
+#[test]
+fn the_prediction_of_urllc_bandwidth_holds() {
+    let subject = Subject::built_in(&system(), BuiltIn::UrllcBandwidth).unwrap();
+    let samples = subject.sample(&SIZES, USERS, 3).unwrap();
+    let invariant = &predict(&samples, (20, 200), 3).unwrap()[0];
+    assert!((20.0..40.0).contains(&invariant.measured_percent), "{invariant:?}");
+    assert!(invariant.ratio.ln().abs() < 1.5f64.ln(), "{invariant:?}");
+}
+
+#[test]
+fn bands_cover_the_truth() {
+    // y_k = x_k·(sum of the others)/K: f(x, K) = x·(K − 1)/(2K), users of an instance dependent.
+    let (mut inside, mut all) = (0, 0);
+    for seed in 10..20 {
+        let (found, _, _) = diagnose(
+            |x| {
+                let sum: f64 = x.iter().sum();
+                x.iter().map(|own| own * (sum - own) / x.len() as f64).collect()
+            },
+            seed,
+        );
+        for curve in &found.estimate.curves {
+            for point in &curve.points {
+                let size = point.k as f64;
+                let truth = curve.x * (size - 1.0) / (2.0 * size);
+                inside += usize::from((point.low..=point.high).contains(&truth));
+                all += 1;
+            }
+        }
+    }
+    let share = f64::from(inside as u32) / f64::from(all as u32);
+    assert!((0.9..0.99).contains(&share), "{share}");
+}
+
+#[test]
+fn hostile_samples_are_refused() {
+    let row = |k, x, y, instance| SampleRow { k, x, y, instance };
+    let many = |k: usize, count: u64| (0..count).map(move |i| row(k, i as f64, 1.0, Some(i)));
+    let one: Vec<SampleRow> = many(2, 200).collect();
+    assert_eq!(Samples::from_rows(&one), Err(SampleError::Sizes { count: 1 }));
+    assert_eq!(Samples::from_rows(&[]), Err(SampleError::Sizes { count: 0 }));
+    let few: Vec<SampleRow> = many(2, 200).chain(many(5, 99)).collect();
+    assert_eq!(Samples::from_rows(&few), Err(SampleError::Few { k: 5, count: 99 }));
+    let bad: Vec<SampleRow> = many(2, 200).chain([row(5, f64::NAN, 1.0, Some(1))]).collect();
+    assert!(matches!(
+        Samples::from_rows(&bad),
+        Err(SampleError::Value { row: 201, name: "x", .. })
+    ));
+    let crowd: Vec<SampleRow> =
+        many(2, 200).chain((0..200).map(|_| row(5, 1.0, 1.0, Some(7)))).collect();
+    let crowded = SampleError::Crowded { instance: 7, k: 5, count: 200 };
+    assert_eq!(Samples::from_rows(&crowd), Err(crowded));
+    let together: Vec<SampleRow> =
+        many(2, 200).chain((0..200).map(|i| row(500, 1.0, 1.0, Some(i / 100)))).collect();
+    let few = SampleError::FewInstances { k: 500, count: 2 };
+    assert_eq!(Samples::from_rows(&together), Err(few));
+    // Constant inputs and outputs are dull, not wrong.
+    let dull: Vec<SampleRow> =
+        [2, 5].into_iter().flat_map(|k| (0..200).map(move |_| row(k, 1.0, 0.0, None))).collect();
+    let found = Diagnosis::of_samples("dull".into(), &Samples::from_rows(&dull).unwrap());
+    let text = format!("{} {:?}", found.law_text(), found.estimate);
+    assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    for text in
+        ["k,x,y\n2,1,inf\n", "k,x,y\n0,1,1\n", "k,x,y\n2.5,1,1\n", "k,x,y\n2,1\n", "x,y\n1,1\n"]
+    {
+        assert!(read_samples(text.as_bytes(), "f").is_err(), "{text}");
+    }
+    for text in ["", "k,x,y\n", "k,x,y,z\n1,1,1,1\n", "k,k,x,y\n", "k,x,y,instance\n2,1,1,-1\n"] {
+        assert!(read_samples(text.as_bytes(), "f").is_err(), "{text}");
+    }
+}
