@@ -94,13 +94,13 @@ fn hot_paths_allocate_nothing() {
     let sparse = SparseInterference::new(&field, scenario.threshold());
     let mut wmmse = Wmmse::default();
     wmmse.shares(&field);
-    assert_eq!(calls_during(|| drop(wmmse.shares(&field).len())), 0, "WMMSE");
+    assert_eq!(calls_during(|| _ = wmmse.shares(&field).len()), 0, "WMMSE");
     let settings = PowerTrainSettings { samples: 2, ..PowerTrainSettings::preset(scenario, 1) };
     let trainer = PowerTrainer::new(&settings).unwrap();
     for output in [PowerOutput::Ranked { passes: 5 }, PowerOutput::Priced { steps: 1 }] {
         let policy = finish_power(&trainer, output).unwrap();
         let mut controller = policy.controller();
         controller.shares(&sparse);
-        assert_eq!(calls_during(|| drop(controller.shares(&sparse).len())), 0, "{output:?}");
+        assert_eq!(calls_during(|| _ = controller.shares(&sparse).len()), 0, "{output:?}");
     }
 }

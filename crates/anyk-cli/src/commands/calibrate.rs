@@ -22,7 +22,7 @@ struct Report<'a> {
 pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
     let Model::Urllc(policy) = input::model(&args.model)? else {
         return Err(Failure::input(format!(
-            "{}: a model for another problem, expected one of power and bandwidth for URLLC",
+            "{}: not a p-gnn, m-gnn or fnn for URLLC, which are the models that are calibrated",
             args.model
         )));
     };

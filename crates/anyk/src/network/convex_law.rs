@@ -37,14 +37,14 @@ impl ConvexLaw {
         sound.then_some(Self { unit_w, parameters })
     }
 
-    /// To start from: kinks spread evenly over `ln(u/u_0)` from 0 to `range`, closer to each other at the low
-    /// end, where `b` bends most.
+    /// To start from: kinks spread over `ln(u/u_0)` from 0 to beyond `range`, closer to each other at the low
+    /// end, where `b` bends most. Those beyond it give the law its slope at the upper end.
     pub(crate) fn start(unit_w: f64, range: f64, units: usize) -> Self {
         let mut parameters = vec![0.2];
         for unit in 0..units {
             let share = (unit as f64 + 0.5) / units as f64;
             // The slope of ln b against ln u is about −0.1 in all, and steeper at the low end.
-            let place = range * share * share;
+            let place = 1.5 * range * share.powf(1.7);
             let sharpness = (1.5 * units as f64 / (range * (0.3 + 2.0 * share))).ln();
             parameters.extend([(0.3 / units as f64).ln() - sharpness, sharpness, place]);
         }

@@ -18,7 +18,7 @@ pub struct SampledRecord {
     pub training: SampledSettings,
     /// Samples of fading that it was learned from.
     pub samples: usize,
-    /// Standard errors of `b̂` that are added to it.
+    /// Standard errors of `b̂` that are added to it, and with them what its fit falls short; 0 for `b̂` as it is.
     pub deviations: f64,
     /// Received powers that `b̂` was learned for, W.
     pub range_w: (f64, f64),
@@ -47,9 +47,14 @@ impl SampledPolicy {
         let range = (high_w / low_w).ln();
         let ordered = low_w > 0.0 && range > 0.0 && range.is_finite();
         let same = (bandwidth.law.unit_w() / low_w - 1.0).abs() < 1e-9;
-        let errors = &bandwidth.standard_error;
-        let sound = errors.windows(2).all(|pair| pair[0].0 < pair[1].0)
-            && errors.iter().all(|point| point.0.is_finite() && (0.0..1.0).contains(&point.1));
+        let errors = &bandwidth.errors;
+        let sound = errors.windows(2).all(|pair| pair[0].place < pair[1].place)
+            && errors.iter().all(|point| {
+                point.place.is_finite()
+                    && [point.standard_error, point.shortfall]
+                        .iter()
+                        .all(|error| (0.0..10.0).contains(error))
+            });
         if !(ordered && same && sound && (0.0..=100.0).contains(&record.deviations)) {
             return Err(ModelError::Content("the parts of the model do not fit together".into()));
         }

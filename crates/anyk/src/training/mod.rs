@@ -37,4 +37,4 @@ pub use pretrain::{
     PretrainError, PretrainLoss, PretrainSettings, RelativeError, measure_law, pretrain_law,
 };
 pub use recipe::{Recipe, Schedule, Update};
-pub use sampled_bandwidth::{SampledBandwidth, SampledSettings, learn_bandwidth};
+pub use sampled_bandwidth::{ErrorPoint, SampledBandwidth, SampledSettings, learn_bandwidth};

@@ -38,13 +38,13 @@ pub struct SampledSettings {
 }
 
 impl SampledSettings {
-    /// For a loss: 16 units, as many steps as the loss needs.
+    /// For a loss: 24 units, as many steps as the loss needs.
     pub fn new(loss: PretrainLoss, seed: u64) -> Self {
         let (steps, rate) = match loss {
-            PretrainLoss::Supervised => (6000, 0.03),
-            PretrainLoss::Unsupervised => (12_000, 0.03),
+            PretrainLoss::Supervised => (10_000, 0.03),
+            PretrainLoss::Unsupervised => (16_000, 0.02),
         };
-        Self { loss, units: 16, steps, rate, smoothed_share: 0.0, seed }
+        Self { loss, units: 24, steps, rate, smoothed_share: 0.0, seed }
     }
 }
 
@@ -57,6 +57,12 @@ const LABELS: usize = 512;
 /// bandwidth has a vertical tangent, and an allocation has no reason to go there.
 const ABOVE_LEAST: f64 = 1.3;
 
+/// It ends at the nearest user who has all the power, plus this in `ln u`: a fit is worst at its ends.
+const ABOVE_MOST: f64 = 1.0;
+
+/// Intervals of received power for which errors are stored.
+const GRID: u32 = 128;
+
 /// What was learned from samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampledBandwidth {
@@ -64,8 +70,19 @@ pub struct SampledBandwidth {
     pub law: ConvexLaw,
     /// Received powers that it was learned for, W.
     pub range_w: (f64, f64),
-    /// `ln(u/u_0)` and the relative standard error of `b̂` there, from the spread of the samples.
-    pub standard_error: Vec<(f64, f64)>,
+    /// How far it may be off, by ascending received power.
+    pub errors: Vec<ErrorPoint>,
+}
+
+/// How far `b̂` may be off at one received power.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ErrorPoint {
+    /// `ln(u/u_0)`.
+    pub place: f64,
+    /// Relative standard error of the root that the samples give, from their spread.
+    pub standard_error: f64,
+    /// How far, relatively, `b̂` is below that root: what the fit leaves. 0 where it is above.
+    pub shortfall: f64,
 }
 
 /// Learns `b̂` from samples of fading; `progress` is called a hundred times.
@@ -84,7 +101,7 @@ pub fn learn_bandwidth(
     let empirical = RequiredBandwidth::new(qos.with_fading(rule));
     let low_w = ABOVE_LEAST * empirical.min_received_w();
     let nearest = system.path_loss().gain(system.road().min_distance_m);
-    let range = (nearest * system.max_power_w() / low_w).ln();
+    let range = (nearest * system.max_power_w() / low_w).ln() + ABOVE_MOST;
     if !(range > 0.0 && range.is_finite()) {
         return None;
     }
@@ -93,7 +110,7 @@ pub fn learn_bandwidth(
     let mut gradient = vec![0.0; law.parameters().len()];
     let mut rng = ChaCha8Rng::seed_from_u64(settings.seed ^ 0xfad1_4975);
     // Denser at the low end, where b bends most.
-    let place = |share: f64| range * share.powf(1.5);
+    let place = |share: f64| range * share.powf(1.3);
     let labels: Vec<(f64, f64)> = match settings.loss {
         PretrainLoss::Unsupervised => Vec::new(),
         PretrainLoss::Supervised => (0..LABELS)
@@ -145,33 +162,45 @@ pub fn learn_bandwidth(
         }
     }
     let law = ConvexLaw::new(law.unit_w(), law.parameters().to_vec())?;
-    let standard_error = (0..=128)
+    let errors = (0..=GRID)
         .map(|i| {
-            let x = range * (f64::from(i) / 128.0).powf(1.5);
-            (x, residual.bandwidth_error(x, law.at_scaled(x).0, gains))
+            let place = range * (f64::from(i) / f64::from(GRID)).powf(1.5);
+            let (standard_error, shortfall) = residual.errors(place, law.at_scaled(place).0, gains);
+            ErrorPoint { place, standard_error, shortfall }
         })
         .collect();
-    Some(SampledBandwidth { law, range_w: (low_w, low_w * range.exp()), standard_error })
+    Some(SampledBandwidth { law, range_w: (low_w, low_w * range.exp()), errors })
 }
 
 impl SampledBandwidth {
-    /// Relative standard error of `b̂` at a received power in W, by linear interpolation.
-    pub fn standard_error_at(&self, received_w: f64) -> f64 {
+    /// Relative standard error and shortfall of `b̂` at a received power in W, by linear interpolation.
+    pub fn errors_at(&self, received_w: f64) -> (f64, f64) {
         let x = (received_w / self.law.unit_w()).ln();
-        let above = self.standard_error.partition_point(|point| point.0 < x);
-        match (
-            above.checked_sub(1).and_then(|i| self.standard_error.get(i)),
-            self.standard_error.get(above),
-        ) {
-            (Some(low), Some(high)) => low.1 + (high.1 - low.1) * (x - low.0) / (high.0 - low.0),
-            (Some(end), None) | (None, Some(end)) => end.1,
-            (None, None) => 0.0,
+        let above = self.errors.partition_point(|point| point.place < x);
+        let below = above.checked_sub(1).and_then(|index| self.errors.get(index));
+        match (below, self.errors.get(above)) {
+            (Some(low), Some(high)) => {
+                let share = (x - low.place) / (high.place - low.place);
+                let between = |low: f64, high: f64| low + share * (high - low);
+                (
+                    between(low.standard_error, high.standard_error),
+                    between(low.shortfall, high.shortfall),
+                )
+            }
+            (Some(end), None) | (None, Some(end)) => (end.standard_error, end.shortfall),
+            (None, None) => (0.0, 0.0),
         }
     }
 
-    /// `b̂(u)` widened by so many of its standard errors, Hz.
+    /// `b̂(u)` widened by what the fit falls short and by so many standard errors, Hz; for 0 of them `b̂` as it
+    /// is.
     pub fn widened_hz(&self, received_w: f64, deviations: f64) -> f64 {
-        self.law.at(received_w).0 * (1.0 + deviations * self.standard_error_at(received_w))
+        let bandwidth_hz = self.law.at(received_w).0;
+        if deviations <= 0.0 {
+            return bandwidth_hz;
+        }
+        let (standard_error, shortfall) = self.errors_at(received_w);
+        bandwidth_hz * (1.0 + shortfall + deviations * standard_error)
     }
 }
 
@@ -208,8 +237,9 @@ impl Residual {
         (sum / count - 1.0, slope / count)
     }
 
-    /// Relative standard error of the bandwidth that makes the mean of `R` over the samples 0.
-    fn bandwidth_error(&self, x: f64, ln_hz: f64, gains: &[f64]) -> f64 {
+    /// Relative standard error of the bandwidth that makes the mean of `R` over the samples 0, and how far
+    /// the one given is below it.
+    fn errors(&self, x: f64, ln_hz: f64, gains: &[f64]) -> (f64, f64) {
         let (mut sum, mut squares, mut slope) = (0.0, 0.0, 0.0);
         self.each(x, ln_hz, gains, |term, by_bandwidth| {
             sum += term;
@@ -217,9 +247,11 @@ impl Residual {
             slope += term * by_bandwidth;
         });
         let count = gains.len() as f64;
-        let variance = (squares / count - (sum / count).powi(2)).max(0.0) / (count - 1.0);
+        let mean = sum / count;
+        let variance = (squares / count - mean * mean).max(0.0) / (count - 1.0);
         // At the fold the slope is 0 and the error has no bound; b̂ is not learned that close.
-        variance.sqrt() / (-slope / count).max(1e-3)
+        let steepness = (-slope / count).max(1e-3);
+        (variance.sqrt() / steepness, ((mean - 1.0) / steepness).max(0.0))
     }
 
     /// Calls `f` with `e^(−θ(s − S^E))` and its logarithmic derivative by `ln B` for each fading state.

@@ -120,7 +120,7 @@ fn table(
             "{repetitions} calibrations of one training, each on {CELLS} cells of {SIZE} users, one user of each \
              judged: promised is that at most {} % of users miss their QoS, in all but {} % of calibrations. At \
              K = {SIZE} the promise is broken in {:.1} % ({:.1} % if the margin may not be below 1): it {kept}. \
-             Mean margin {mean:.5}, that is {:+.2} % of bandwidth. Users missed are counted on {} independent \
+             Mean margin {mean:.5}, that is {:+.2} % of bandwidth. Users missed are counted on {} \
              users at K = {SIZE} and {POOL} at the other sizes, where nothing is promised.",
             100.0 * BETA,
             100.0 * DELTA,

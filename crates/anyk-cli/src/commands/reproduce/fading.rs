@@ -76,7 +76,7 @@ struct Run {
 }
 
 pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
-    let repetitions = if lab.full { 20 } else { 4 };
+    let repetitions = if lab.full { 10 } else { 4 };
     let count = FadingLaw::SHOWN.len() * COUNTS.len() * Way::ALL.len();
     let progress = Progress::new("fading, trainings", count as u64 * repetitions);
     let (mut errors, mut trade_off, mut sizes) = (Vec::new(), Vec::new(), Vec::new());

@@ -64,14 +64,14 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     progress.finish();
     let train_seconds = started.elapsed().as_secs_f64();
     save(&args.out, &sampled_to_bytes(&policy).map_err(Failure::input)?)?;
-    let errors = policy.bandwidth().standard_error.iter();
+    let errors = policy.bandwidth().errors.iter();
     let report = Report {
         model: args.out.display().to_string(),
         samples: samples.as_slice().len(),
         training,
         deviations,
         train_seconds,
-        largest_standard_error: errors.fold(0.0, |most, point| most.max(point.1)),
+        largest_standard_error: errors.fold(0.0, |most, point| most.max(point.standard_error)),
     };
     let mut out = output::stdout();
     if args.json {

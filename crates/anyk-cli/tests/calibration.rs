@@ -1,0 +1,76 @@
+//! `anyk calibrate` and what follows from it, through the real binary.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+
+use serde_json::Value;
+
+mod common;
+use common::run;
+
+#[test]
+fn a_model_is_calibrated_applied_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (model, calibrated) = (path("model.safetensors"), path("calibrated.safetensors"));
+    let trained = run(
+        &["train", "--method", "m-gnn", "--samples", "100", "--epsilon-d", "1e-5", "--out", &model],
+        "",
+    );
+    assert_eq!(trained.code, 0, "{}", trained.stderr);
+
+    // Too few cells: the message says how many are needed.
+    let few = run(&["calibrate", &model, "--cells", "2994", "--out", &calibrated], "");
+    assert_eq!(few.code, 2);
+    assert!(few.stderr.contains("expected at least 2995"), "{}", few.stderr);
+    for flags in [["--beta", "0"], ["--delta", "NaN"], ["--beta", "-1"], ["--k", "0"]] {
+        let args = [&["calibrate", &model, "--out", &calibrated], &flags[..]].concat();
+        assert_eq!(run(&args, "").code, 2, "{flags:?}");
+    }
+    assert!(!fs::exists(&calibrated).unwrap());
+
+    let args = ["calibrate", &model, "--cells", "400", "--beta", "0.01", "--seed", "4", "--json"];
+    let done = run(&[&args[..], &["--out", &calibrated]].concat(), "");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let report: Value = serde_json::from_str(&done.stdout).unwrap();
+    let guarantee = &report["guarantee"];
+    assert!(guarantee["margin"].as_f64().unwrap() >= 1.0);
+    assert_eq!(guarantee["k"], serde_json::json!([10]));
+    assert_eq!((guarantee["cells"].as_u64(), guarantee["seed"].as_u64()), (Some(400), Some(4)));
+    // The same command gives the same file.
+    let bytes = fs::read(&calibrated).unwrap();
+    run(&[&args[..], &["--out", &calibrated]].concat(), "");
+    assert_eq!(fs::read(&calibrated).unwrap(), bytes);
+
+    // Evaluation and allocation apply the margin and report it; the model without it does not.
+    let evaluate = |model: &str| -> Value {
+        let args = ["evaluate", model, "--k", "10", "--samples", "50", "--json"];
+        serde_json::from_str(&run(&args, "").stdout).unwrap()
+    };
+    let (before, after) = (evaluate(&model), evaluate(&calibrated));
+    assert_eq!(&after["guarantee"], guarantee);
+    assert!(before.get("guarantee").is_none());
+    let bandwidth = |answer: &Value| answer["sizes"][0]["total_bandwidth_mhz"].as_f64().unwrap();
+    let price = bandwidth(&after) / bandwidth(&before) / guarantee["margin"].as_f64().unwrap();
+    assert!((price - 1.0).abs() < 1e-9, "{price}");
+    assert!(after["sizes"][0]["availability"].as_f64().unwrap() >= 0.97);
+    let users = run(&["sample", "--k", "10"], "").stdout;
+    let allocated = run(&["allocate", &calibrated, "--input", "-", "--json"], users.clone());
+    let answer: Value = serde_json::from_str(&allocated.stdout).unwrap();
+    assert_eq!(&answer["guarantee"], guarantee);
+    let shown = run(&["allocate", &calibrated, "--input", "-"], users).stdout;
+    assert!(shown.contains("guarantee: at K = 10, at most 1.0000 % of users"), "{shown}");
+
+    // A certificate that was edited by hand is refused, whatever its checksum says.
+    let mut forged = bytes;
+    let from = b"\"beta\":0.01";
+    let at = forged.windows(from.len()).position(|window| window == from);
+    // The text is JSON inside JSON: quotes are escaped there.
+    let at = at.or_else(|| forged.windows(13).position(|w| w == b"\\\"beta\\\":0.01".as_slice()));
+    let at = at.unwrap();
+    let end = forged[at..].windows(4).position(|window| window == b"0.01").unwrap() + at;
+    forged[end..end + 4].copy_from_slice(b"1e-5");
+    fs::write(&calibrated, forged).unwrap();
+    assert_eq!(run(&["evaluate", &calibrated, "--k", "10"], "").code, 2);
+}

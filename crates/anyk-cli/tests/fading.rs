@@ -1,0 +1,108 @@
+//! Fading of unknown law, through the real binary: from samples to an allocation.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+
+use anyk::exchange::fading_samples_to_npy;
+use serde_json::Value;
+
+mod common;
+use common::run;
+
+#[test]
+fn from_samples_to_an_allocation() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (samples, held_out, model) = (path("s.npy"), path("held-out.npy"), path("m.safetensors"));
+    for (file, seed) in [(&samples, "1"), (&held_out, "2")] {
+        let law = ["sample", "--fading", "rician:k=3", "--count", "2000", "--format", "npy"];
+        let drawn = run(&[&law[..], &["--seed", seed, "--out", file]].concat(), "");
+        assert_eq!(drawn.code, 0, "{}", drawn.stderr);
+    }
+    for pretraining in ["supervised", "unsupervised"] {
+        let args = ["train", "--fading", &samples, "--pretraining", pretraining, "--out", &model];
+        let trained = run(&[&args[..], &["--json"]].concat(), "");
+        assert_eq!(trained.code, 0, "{}", trained.stderr);
+        let bytes = fs::read(&model).unwrap();
+        assert_eq!(run(&args, "").code, 0);
+        assert_eq!(fs::read(&model).unwrap(), bytes, "the same command, the same file");
+
+        // Four standard errors are enough for everyone, at little over the optimum.
+        let evaluate =
+            ["evaluate", &model, "--fading", "rician:k=3", "--k", "1,10,200", "--samples"];
+        let measured = run(&[&evaluate[..], &["20", "--json"]].concat(), "");
+        let measured: Value = serde_json::from_str(&measured.stdout).unwrap();
+        for size in measured["sizes"].as_array().unwrap() {
+            assert!(size["availability"].as_f64().unwrap() >= 0.999, "{pretraining}: {size}");
+            assert!(size["gap_percent"].as_f64().unwrap() < 2.0, "{pretraining}: {size}");
+        }
+    }
+    // The model does not know the law: what judges it must be named, and may be samples.
+    let users = run(&["sample", "--k", "5"], "").stdout;
+    let unknown = run(&["allocate", &model, "--input", "-"], users.clone());
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.stderr.contains("--fading"), "{}", unknown.stderr);
+    let args = ["allocate", &model, "--fading", &held_out, "--input", "-", "--json"];
+    let answer: Value = serde_json::from_str(&run(&args, users).stdout).unwrap();
+    assert_eq!(answer["status"], "learned");
+    assert!((answer["total_power_w"].as_f64().unwrap() / 19.9526 - 1.0).abs() < 1e-5);
+    // A damaged model is refused.
+    let mut bytes = fs::read(&model).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&model, bytes).unwrap();
+    assert_eq!(run(&["evaluate", &model, "--fading", "rayleigh"], "").code, 2);
+}
+
+#[test]
+fn hostile_samples_and_flags_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (file, model) = (path("samples.npy"), path("m.safetensors"));
+    let good = vec![1.0; 600];
+    let with = |value: f64| {
+        let mut samples = good.clone();
+        samples[7] = value;
+        fading_samples_to_npy(&samples).unwrap()
+    };
+    let whole = fading_samples_to_npy(&good).unwrap();
+    let short = |bytes: &[u8]| bytes[..bytes.len() - 8].to_vec();
+    let cases = [
+        (with(-1.0), "sample 7 is -1"),
+        (with(f64::NAN), "sample 7 is NaN"),
+        (with(0.0), "sample 7 is 0"),
+        (with(f64::INFINITY), "sample 7 is inf"),
+        (fading_samples_to_npy(&[]).unwrap(), "there are 0 samples"),
+        (fading_samples_to_npy(&good[..499]).unwrap(), "there are 499 samples"),
+        (short(&whole), "bytes, but 4792 follow the header"),
+        (Vec::new(), "the file is empty"),
+        (b"[1, 2, 3]".to_vec(), "is no NumPy array"),
+        (b"\x93NUMPY\x01\x00\xff\xff".to_vec(), "longer than the file"),
+    ];
+    for (bytes, message) in cases {
+        fs::write(&file, bytes).unwrap();
+        let refused = run(&["train", "--fading", &file, "--out", &model], "");
+        assert_eq!(refused.code, 2, "{message}");
+        assert!(refused.stderr.contains(message), "{message}: {}", refused.stderr);
+    }
+    // A matrix of gains has two axes.
+    let dense = ["sample", "--scenario", "dense", "--k", "30", "--format", "npy", "--out", &file];
+    assert_eq!(run(&dense, "").code, 0);
+    let refused = run(&["train", "--fading", &file, "--out", &model], "");
+    assert!(refused.stderr.contains("expected one axis"), "{}", refused.stderr);
+    assert!(!fs::exists(&model).unwrap());
+    for args in [
+        &["sample", "--fading", "rice:k=3"][..],
+        &["sample", "--fading", "rician:k=3", "--k", "10"],
+        &["sample", "--fading", "rician:k=3", "--format", "csv"],
+        &["sample"],
+        &["sample", "--k", "3", "--out", "users.json"],
+        &["train", "--fading", &file, "--method", "p-gnn", "--out", &model],
+        &["train", "--fading", &file, "--deviations", "-1", "--out", &model],
+        &["train", "--problem", "qos-power", "--fading", &file, "--out", &model],
+        &["train", "--deviations", "3", "--out", &model],
+    ] {
+        assert_eq!(run(args, "").code, 2, "{args:?}");
+    }
+}
