@@ -5,8 +5,8 @@ use std::io::{Cursor, Read};
 use npyz::{DType, NpyFile, TypeChar};
 use zip::ZipArchive;
 
-use crate::exchange::npy::{MAGIC, check_header};
 use crate::exchange::input_error::shorten;
+use crate::exchange::npy::{MAGIC, check_header};
 
 /// Unpacked arrays that are larger are refused: an archive may claim anything.
 const MOST_BYTES: u64 = 1 << 30;

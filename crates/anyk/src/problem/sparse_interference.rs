@@ -33,7 +33,7 @@ impl SparseInterference {
         let (mut far_hears, mut far_harms) = (vec![0.0; size], vec![0.0; size]);
         let mut lists: Vec<Vec<u32>> = vec![Vec::new(); size];
         // Row by row, as the matrix lies in memory: a loud path makes neighbours of both its links.
-        for link in 0..size {
+        for (link, far_hears) in far_hears.iter_mut().enumerate() {
             let row = gains.row(link);
             let harms = far_harms.as_chunks_mut::<CHUNK>();
             let rows = row.as_chunks::<CHUNK>();
@@ -51,7 +51,7 @@ impl SparseInterference {
             }
             let first = size - rows.1.len();
             sums[0] += sort_out(link, first, rows.1, threshold, harms.1, &mut lists);
-            far_hears[link] = sums.iter().sum();
+            *far_hears = sums.iter().sum();
         }
         let mut sparse = Self {
             offsets: vec![0],
