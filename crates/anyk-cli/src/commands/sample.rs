@@ -91,7 +91,9 @@ fn write(args: &SampleArgs, bytes: &[u8]) -> Result<(), Failure> {
 
 fn users(args: &SampleArgs, size: usize) -> Result<(), Failure> {
     if args.out.is_some() {
-        return Err(Failure::input("--out: has no meaning for users, which go to standard output"));
+        return Err(Failure::input(
+            "--out: users go to standard output; it is for --scenario and --fading",
+        ));
     }
     let road = args.system.system()?.road();
     if args.format == Format::Csv && args.count > 1 {

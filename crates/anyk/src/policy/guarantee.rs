@@ -151,12 +151,10 @@ fn binomial_count(count: usize, probability: f64, level: f64) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Against `scipy.stats.binom` (SciPy's documentation of the same quantities): the exact sums are
-    /// short enough to be checked by hand as well.
+    /// Wilks's sample sizes for 95 % content at 95 % confidence (59, 93, 124, …, 181), and sums by hand.
     #[test]
     fn known_values_of_the_binomial_bound() {
-        // 0.95^n ≤ 0.05 from n = 59 on, the textbook's 95/95 tolerance bound; one miss from 93, two from
-        // 124 (Wilks).
+        // 0.95^n ≤ 0.05 from n = 59 on; one miss from 93, two from 124, four from 181.
         for (cells, missed) in [(58, None), (59, Some(0)), (92, Some(0)), (93, Some(1))] {
             assert_eq!(binomial_count(cells, 0.05, 0.05), missed, "{cells}");
         }
