@@ -10,7 +10,7 @@ use crate::evaluation::Moments;
 /// ```
 /// use anyk::evaluation::Exponent;
 /// let exponent = Exponent::fit(&[(4.0, 0.5), (16.0, 0.25), (64.0, 0.125)]).unwrap();
-/// assert!((exponent.value + 0.5).abs() < 1e-12 && exponent.half_width < 1e-9);
+/// assert!((exponent.value + 0.5).abs() < 1e-12 && exponent.half_width < 1e-6);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Exponent {
