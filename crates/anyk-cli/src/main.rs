@@ -9,6 +9,8 @@ mod link_args;
 mod output;
 mod progress;
 mod report;
+mod system_args;
+mod train_args;
 
 use std::process::ExitCode;
 
