@@ -132,15 +132,22 @@ impl ProblemArg {
 /// smallest factor on the bandwidths such that, with confidence 1 − δ over that draw, at most a share β of
 /// users miss their QoS: an exact binomial bound (docs/guarantees.md has the proof). It holds at the sizes
 /// named here. `allocate` and `evaluate` apply and report it.
+///
+/// A model that was learned from samples of fading is judged under the fading named with --fading.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   anyk calibrate model.safetensors --k 10 --out calibrated.safetensors
-  anyk calibrate model.safetensors --k 1,10,100 --cells 10000 --beta 1e-3 --delta 0.01 --out calibrated.safetensors")]
+  anyk calibrate model.safetensors --k 1,10,100 --cells 10000 --beta 1e-3 --delta 0.01 --out calibrated.safetensors
+  anyk calibrate sampled.safetensors --fading rician:k=3 --k 1000 --shrink --out calibrated.safetensors")]
 pub(crate) struct CalibrateArgs {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
+    /// Fading to judge a model by that was learned from samples: a law (rician:k=3, see `anyk sample`) or a
+    /// NumPy array of samples held out
+    #[arg(long, value_name = "LAW|FILE")]
+    pub(crate) fading: Option<String>,
     /// Sizes at which the guarantee is to hold, separated by commas
     #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "10", value_parser = size)]
     pub(crate) k: Vec<usize>,

@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Arc;
 
 use anyk::System;
-use anyk::channel::{FadingLaw, FadingQuadrature};
+use anyk::channel::FadingLaw;
+use anyk::evaluation::Judge;
 use anyk::exchange::{Model, read_fading_samples};
+use anyk::policy::AnyPolicy;
 
 use crate::failure::Failure;
 
@@ -37,23 +38,32 @@ pub(crate) fn read(path: &str) -> Result<Vec<u8>, Failure> {
 }
 
 /// The fading that a model is to be judged by: a law by its name, or samples from a file.
-pub(crate) fn judging_fading(
+pub(crate) fn judge(text: &str, system: &System) -> Result<Judge, Failure> {
+    match text.parse::<FadingLaw>() {
+        Ok(law) => Ok(Judge { name: law.to_string(), rule: system.fading_rule(&law) }),
+        Err(_) if Path::new(text).exists() => {
+            let samples = read_fading_samples(&read(text)?, name(text))?;
+            let name = format!("{} samples", samples.as_slice().len());
+            Ok(Judge { name, rule: samples.compressed_rule() })
+        }
+        Err(error) => Err(Failure::input(format!("--fading: {error}; and there is no such file"))),
+    }
+}
+
+/// The judge of a policy of any-gnn: needed where it was learned from samples, refused where it was not.
+pub(crate) fn judge_of(
+    policy: &AnyPolicy,
     fading: Option<&str>,
     model: &str,
     system: &System,
-) -> Result<Arc<FadingQuadrature>, Failure> {
-    let Some(text) = fading else {
-        return Err(Failure::input(format!(
+) -> Result<Option<Judge>, Failure> {
+    match (policy.bandwidth(), fading) {
+        (None, fading) => refuse_fading(fading, model).map(|()| None),
+        (Some(_), Some(text)) => judge(text, system).map(Some),
+        (Some(_), None) => Err(Failure::input(format!(
             "{model}: it was learned from samples and knows no law of fading; name one to judge it by, or \
              samples held out, with --fading"
-        )));
-    };
-    match text.parse::<FadingLaw>() {
-        Ok(law) => Ok(system.fading_rule(&law)),
-        Err(_) if Path::new(text).exists() => {
-            Ok(read_fading_samples(&read(text)?, name(text))?.compressed_rule())
-        }
-        Err(error) => Err(Failure::input(format!("--fading: {error}; and there is no such file"))),
+        ))),
     }
 }
 

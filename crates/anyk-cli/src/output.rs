@@ -1,6 +1,7 @@
 //! Tables and JSON on standard output.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
+use std::process::ExitCode;
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
@@ -17,6 +18,22 @@ pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<(), F
     serde_json::to_writer(&mut *out, value)?;
     writeln!(out)?;
     Ok(())
+}
+
+/// What a command has to say at its end: one JSON object, or what `text` writes.
+pub(crate) fn report(
+    as_json: bool,
+    value: &impl Serialize,
+    text: impl FnOnce(&mut BufWriter<StdoutLock<'static>>) -> io::Result<()>,
+) -> Result<ExitCode, Failure> {
+    let mut out = stdout();
+    if as_json {
+        json(&mut out, value)?;
+    } else {
+        text(&mut out)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// An aligned table: the first column to the left, numbers to the right.

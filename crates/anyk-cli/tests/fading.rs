@@ -21,14 +21,15 @@ fn from_samples_to_an_allocation() {
         assert_eq!(drawn.code, 0, "{}", drawn.stderr);
     }
     for pretraining in ["supervised", "unsupervised"] {
-        let args = ["train", "--fading", &samples, "--pretraining", pretraining, "--out", &model];
+        let method = ["train", "--method", "any-gnn", "--fading", &samples, "--out", &model];
+        let args = [&method[..], &["--pretraining", pretraining]].concat();
         let trained = run(&[&args[..], &["--json"]].concat(), "");
         assert_eq!(trained.code, 0, "{}", trained.stderr);
         let bytes = fs::read(&model).unwrap();
         assert_eq!(run(&args, "").code, 0);
         assert_eq!(fs::read(&model).unwrap(), bytes, "the same command, the same file");
 
-        // Four standard errors are enough for everyone, at little over the optimum.
+        // The standard errors added are enough for everyone, at little over the optimum.
         let evaluate =
             ["evaluate", &model, "--fading", "rician:k=3", "--k", "1,10,200", "--samples"];
         let measured = run(&[&evaluate[..], &["20", "--json"]].concat(), "");
@@ -39,14 +40,52 @@ fn from_samples_to_an_allocation() {
         }
     }
     // The model does not know the law: what judges it must be named, and may be samples.
-    let users = run(&["sample", "--k", "5"], "").stdout;
-    let unknown = run(&["allocate", &model, "--input", "-"], users.clone());
+    let unknown = run(&["evaluate", &model], "");
     assert_eq!(unknown.code, 2);
     assert!(unknown.stderr.contains("--fading"), "{}", unknown.stderr);
-    let args = ["allocate", &model, "--fading", &held_out, "--input", "-", "--json"];
-    let answer: Value = serde_json::from_str(&run(&args, users).stdout).unwrap();
+    let users = run(&["sample", "--k", "5"], "").stdout;
+    let allocate = ["allocate", &model, "--input", "-"];
+    let json = |flags: &[&str], users: &str| -> Value {
+        let outcome = run(&[&allocate[..], &["--json"], flags].concat(), users);
+        serde_json::from_str(&outcome.stdout).unwrap()
+    };
+    let answer = json(&["--fading", &held_out], &users);
     assert_eq!(answer["status"], "learned");
     assert!((answer["total_power_w"].as_f64().unwrap() / 19.9526 - 1.0).abs() < 1e-5);
+    assert!(answer["users"][0]["packet_loss"].as_f64().unwrap() < 1e-4);
+    // Nobody needs to judge it: then nothing is said of losses, and the rest is the same.
+    let unjudged = json(&[], &users);
+    assert_eq!(unjudged["total_bandwidth_hz"], answer["total_bandwidth_hz"]);
+    assert!(unjudged["users"][0].get("packet_loss").is_none());
+    assert!(unjudged.get("availability").is_none() && unjudged["duality_gap"].is_null());
+    assert_eq!(unjudged["in_distribution"], true);
+    let text = run(&allocate, users.clone());
+    assert!(text.stdout.contains("whose law is not known"), "{}", text.stdout);
+    // A law certifies, samples do not, and nothing does not.
+    assert_eq!(json(&["--certify", "--fading", "rician:k=3"], &users)["certified"], true);
+    for flags in [&["--certify"][..], &["--certify", "--fading", &held_out]] {
+        let refused = run(&[&allocate[..], flags].concat(), users.clone());
+        assert_eq!(refused.code, 2);
+        assert!(refused.stderr.contains("--certify"), "{}", refused.stderr);
+    }
+    // Too little power: refused, with an answer for those who can be served.
+    let denied = json(&["--max-power-dbm", "10"], &run(&["sample", "--k", "40"], "").stdout);
+    assert_eq!(denied["status"], "infeasible");
+    let count = denied["admissible_count"].as_u64().unwrap();
+    assert!((1..40).contains(&count), "{denied}");
+    assert_eq!(denied["admissible"]["users"].as_array().unwrap().len() as u64, count);
+    // Another class than the one learned.
+    let strict = r#"{"users":[{"id":"a","distance_m":60.0,"epsilon":1e-6}]}"#;
+    let refused = run(&allocate, strict);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("samples of fading"), "{}", refused.stderr);
+    // Calibrated under a law, it says so.
+    let calibrated = path("calibrated.safetensors");
+    let calibrate = ["calibrate", &model, "--k", "10", "--beta", "0.01", "--cells", "299"];
+    let fading = ["--fading", "rician:k=3", "--shrink", "--out", &calibrated];
+    let said = run(&[&calibrate[..], &fading[..]].concat(), "");
+    assert!(said.stdout.contains("under rician:k=3"), "{}{}", said.stdout, said.stderr);
+    assert_eq!(run(&[&calibrate[..], &["--out", &calibrated]].concat(), "").code, 2);
     // A damaged model is refused.
     let mut bytes = fs::read(&model).unwrap();
     let last = bytes.len() - 1;
@@ -101,6 +140,7 @@ fn hostile_samples_and_flags_are_refused() {
         &["train", "--fading", &file, "--method", "p-gnn", "--out", &model],
         &["train", "--fading", &file, "--deviations", "-1", "--out", &model],
         &["train", "--problem", "qos-power", "--fading", &file, "--out", &model],
+        &["train", "--fading", &file, "--train-ranges", "wide", "--out", &model],
         &["train", "--deviations", "3", "--out", &model],
     ] {
         assert_eq!(run(args, "").code, 2, "{args:?}");

@@ -8,7 +8,7 @@ use anyk::channel::sample_distances_m;
 use anyk::evaluation::{TestSet, train_any_policy};
 use anyk::exchange::{Model, any_from_bytes, any_to_bytes};
 use anyk::network::{BandwidthFunction, SplitRule};
-use anyk::policy::{AnyPolicy, Certifier, ModelError};
+use anyk::policy::{AnyPolicy, Certifier, ModelError, Refusal};
 use anyk::problem::{Allocation, ServiceClass, Urllc};
 use anyk::solver::{RequiredBandwidth, Status, UrllcSolver};
 use anyk::training::{AnySettings, TrainRanges};
@@ -31,7 +31,7 @@ static POLICY: LazyLock<AnyPolicy> = LazyLock::new(|| train(&short(SplitRule::Kk
 
 /// The same policy with other parameters.
 fn with_parameters(parameters: Vec<f64>) -> Result<AnyPolicy, ModelError> {
-    AnyPolicy::new(POLICY.record().clone(), parameters)
+    AnyPolicy::new(POLICY.record().clone(), parameters, None)
 }
 
 fn classes() -> [ServiceClass; 3] {
@@ -68,7 +68,7 @@ proptest! {
         let served = policy.allocator(8).allocate(&problem, &mut allocation);
         let solution = UrllcSolver::default().solve(&problem);
         match (served, &solution.status) {
-            (Err(why), Status::Infeasible(exact)) => {
+            (Err(Refusal::Infeasible(why)), Status::Infeasible(exact)) => {
                 prop_assert_eq!(&why.dropped, &exact.dropped);
                 prop_assert_eq!(&why.admissible, &exact.admissible);
             }
@@ -210,14 +210,14 @@ fn near_the_optimum_at_every_size() {
     let set = TestSet::draw(&SYSTEM, &sizes, 10, 99).unwrap();
     let full = train(&AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 5));
     for (policy, most_percent) in [(&full, 0.01), (&*POLICY, 0.2)] {
-        for result in set.evaluate_any(policy).unwrap() {
+        for result in set.evaluate(policy).unwrap() {
             assert!(result.availability >= 1.0, "{result:?}");
             assert!((-1e-6..most_percent).contains(&result.gap_percent), "{result:?}");
         }
     }
     // A softmax keeps the shape of the training size.
     let softmax = train(&AnySettings::preset(TrainRanges::Paper, SplitRule::Softmax, 5));
-    let results = set.evaluate_any(&softmax).unwrap();
+    let results = set.evaluate(&softmax).unwrap();
     assert!(results[3].gap_percent < 0.1 && results[6].gap_percent > 0.3, "{results:?}");
 }
 
@@ -251,7 +251,7 @@ fn damaged_models_are_refused() {
     assert!(with_parameters(parameters).is_err());
     let mut record = POLICY.record().clone();
     record.ranges.load.0 = f64::INFINITY;
-    assert!(AnyPolicy::new(record, POLICY.parameters().to_vec()).is_err());
+    assert!(AnyPolicy::new(record, POLICY.parameters().to_vec(), None).is_err());
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn a_calibrated_policy_serves_its_users() {
         seed: 3,
         shrink: false,
     };
-    let calibrated = calibrate(&policy, &settings).unwrap();
+    let calibrated = calibrate(&policy, None, &settings).unwrap();
     let guarantee = calibrated.record().guarantee.clone().unwrap();
     assert!(guarantee.margin >= 1.0 && guarantee.k == [10] && guarantee.missed == 1);
     // The file keeps it, and gives the same answers.
@@ -98,23 +98,23 @@ fn a_calibrated_policy_serves_its_users() {
     let price = after[0].total_bandwidth_mhz / before[0].total_bandwidth_mhz;
     assert!((price / guarantee.margin - 1.0).abs() < 1e-9, "{price}");
     // With its own factors, the share of users left out is the share promised, counted without the judge.
-    let factors = required_factors(&policy, 10, 2000, 17, Judged::All).unwrap();
+    let factors = required_factors(&policy, None, 10, 2000, 17, Judged::All).unwrap();
     assert_eq!(factors.len(), 20_000);
     let over = factors.iter().filter(|&&factor| factor > guarantee.margin).count();
     let missed = 1.0 - set.evaluate(&loaded).unwrap()[0].availability;
     assert!((over as f64 / 2e4 - missed).abs() < 0.01);
     // A second calibration starts from the policy itself, not from the first margin.
-    assert_eq!(calibrate(&calibrated, &settings).unwrap().record(), calibrated.record());
+    assert_eq!(calibrate(&calibrated, None, &settings).unwrap().record(), calibrated.record());
     // Sizes share δ: more of them never lower the margin.
     let both = CalibrationSettings { k: vec![10, 20], cells: 1000, ..settings.clone() };
-    let both = calibrate(&policy, &both).unwrap().record().guarantee.clone().unwrap();
+    let both = calibrate(&policy, None, &both).unwrap().record().guarantee.clone().unwrap();
     assert_eq!(both.k, [10, 20]);
     // A margin that is free to fall is no larger.
     let free = CalibrationSettings { shrink: true, ..settings.clone() };
-    let free = calibrate(&policy, &free).unwrap().record().guarantee.clone().unwrap();
+    let free = calibrate(&policy, None, &free).unwrap().record().guarantee.clone().unwrap();
     assert!(free.margin <= guarantee.margin);
     let few = CalibrationSettings { cells: 298, ..settings };
-    let error = calibrate(&policy, &few).unwrap_err().to_string();
+    let error = calibrate(&policy, None, &few).unwrap_err().to_string();
     assert!(error.ends_with("expected at least 299"), "{error}");
 }
 
@@ -129,6 +129,7 @@ fn a_certificate_that_promises_too_much_is_refused() {
         cells: 2995,
         missed: 0,
         seed: 1,
+        fading: None,
     };
     assert!(policy.with_guarantee(honest.clone()).is_ok());
     for forged in [

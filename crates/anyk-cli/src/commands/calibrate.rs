@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyk::evaluation::{CalibrationSettings, calibrate};
-use anyk::exchange::{Model, model_to_bytes};
+use anyk::evaluation::{CalibrationError, CalibrationSettings, calibrate};
+use anyk::exchange::{Model, any_to_bytes, model_to_bytes};
 use anyk::policy::Guarantee;
 use serde::Serialize;
 
@@ -14,18 +14,12 @@ use crate::failure::Failure;
 use crate::{input, output};
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct Report {
     model: String,
-    guarantee: &'a Guarantee,
+    guarantee: Option<Guarantee>,
 }
 
 pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
-    let Model::Urllc(policy) = input::model(&args.model)? else {
-        return Err(Failure::input(format!(
-            "{}: not a p-gnn, m-gnn or fnn for URLLC, which are the models that are calibrated",
-            args.model
-        )));
-    };
     let settings = CalibrationSettings {
         k: args.k.clone(),
         cells: args.cells,
@@ -34,29 +28,41 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
         seed: args.seed,
         shrink: args.shrink,
     };
-    let calibrated = calibrate(&policy, &settings)
-        .map_err(|error| Failure::input(format!("{}: {error}", args.model)))?;
-    save(&args.out, &model_to_bytes(&calibrated).map_err(Failure::input)?)?;
-    let Some(guarantee) = &calibrated.record().guarantee else {
-        return Ok(ExitCode::SUCCESS);
+    let fading = args.fading.as_deref();
+    let fail = |error: CalibrationError| Failure::input(format!("{}: {error}", args.model));
+    let (bytes, guarantee) = match input::model(&args.model)? {
+        Model::Urllc(policy) => {
+            input::refuse_fading(fading, &args.model)?;
+            let policy = calibrate(policy.as_ref(), None, &settings).map_err(fail)?;
+            (model_to_bytes(&policy), policy.record().guarantee.clone())
+        }
+        Model::Any(policy) => {
+            let judge = input::judge_of(&policy, fading, &args.model, policy.system())?;
+            let policy = calibrate(policy.as_ref(), judge.as_ref(), &settings).map_err(fail)?;
+            (any_to_bytes(&policy), policy.record().guarantee.clone())
+        }
+        Model::ClosedForm(_) | Model::Power(_) => {
+            return Err(Failure::input(format!(
+                "{}: has no loss target, and so nothing to calibrate; expected a model of p-gnn, m-gnn, fnn or \
+                 any-gnn",
+                args.model
+            )));
+        }
     };
-    let mut out = output::stdout();
-    if args.json {
-        let model = args.out.display().to_string();
-        output::json(&mut out, &Report { model, guarantee })?;
-    } else {
-        writeln!(out, "{}", sentence(guarantee))?;
-    }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    save(&args.out, &bytes.map_err(Failure::input)?)?;
+    let report = Report { model: args.out.display().to_string(), guarantee };
+    output::report(args.json, &report, |out| {
+        report.guarantee.iter().try_for_each(|guarantee| writeln!(out, "{}", sentence(guarantee)))
+    })
 }
 
 /// What a guarantee says.
 pub(crate) fn sentence(guarantee: &Guarantee) -> String {
-    let Guarantee { margin, beta, delta, k, cells, .. } = guarantee;
+    let Guarantee { margin, beta, delta, k, cells, fading, .. } = guarantee;
+    let under = fading.as_ref().map_or(String::new(), |fading| format!(" under {fading}"));
     let sizes: Vec<String> = k.iter().map(usize::to_string).collect();
     format!(
-        "guarantee: at K = {}, at most {:.4} % of users miss their QoS, at a confidence of {:.4} % over the \
+        "guarantee: at K = {}{under}, at most {:.4} % of users miss their QoS, at a confidence of {:.4} % over the \
          {cells} calibration cells; bandwidths times {margin:.6}",
         sizes.join(", "),
         100.0 * beta,

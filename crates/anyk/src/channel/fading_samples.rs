@@ -71,37 +71,12 @@ impl FadingSamples {
     /// neighbours in `ln g` becomes the two-point Gauss rule of its first three moments. What is left out
     /// is of fourth order in the groups' width: relative 1e-7 in the QoS at most (tested).
     pub fn compressed_rule(&self) -> Arc<FadingQuadrature> {
-        compress(&self.sorted, &vec![1.0; self.sorted.len()])
-    }
-
-    /// The empirical measure with its lower tail smoothed: below the order statistic of rank `share·n`,
-    /// `P(g < x) ∝ x^d`, with the exponent `d` of greatest likelihood (Hill's estimator, on `1/g`).
-    pub fn smoothed_rule(&self, share: f64) -> Arc<FadingQuadrature> {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let count = (share.clamp(0.0, 1.0) * self.sorted.len() as f64) as usize;
-        let tail = &self.sorted[..count];
-        let edge = self.sorted.get(count).copied().unwrap_or(1.0);
-        let spread: f64 = tail.iter().map(|g| (edge / g).ln()).sum();
-        if count < 2 || spread <= 0.0 {
-            return self.compressed_rule();
-        }
-        let exponent = (count - 1) as f64 / spread;
-        let (mut nodes, mut weights) = (Vec::new(), Vec::new());
-        // The fitted tail by its quantiles in the middle of equal shares, ten for each sample.
-        let pieces = 10 * count;
-        for i in 0..pieces {
-            let quantile = (i as f64 + 0.5) / pieces as f64;
-            nodes.push(edge * (quantile.ln() / exponent).exp());
-            weights.push(0.1);
-        }
-        nodes.extend_from_slice(&self.sorted[count..]);
-        weights.resize(nodes.len(), 1.0);
-        compress(&nodes, &weights)
+        compress(&self.sorted)
     }
 }
 
 /// Two nodes for each group of neighbours.
-fn compress(sorted: &[f64], weights: &[f64]) -> Arc<FadingQuadrature> {
+fn compress(sorted: &[f64]) -> Arc<FadingQuadrature> {
     let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else {
         return Arc::new(FadingQuadrature::normalised(Vec::new(), Vec::new()));
     };
@@ -111,12 +86,11 @@ fn compress(sorted: &[f64], weights: &[f64]) -> Arc<FadingQuadrature> {
     while start < sorted.len() {
         let end = start
             + sorted[start..].iter().take_while(|g| (*g / sorted[start]).ln() <= width).count();
-        let group = sorted[start..end].iter().map(|g| g.ln()).zip(&weights[start..end]);
-        let total: f64 = weights[start..end].iter().sum();
-        let mean = group.clone().map(|(t, w)| w * t).sum::<f64>() / total;
-        let moment = |power: i32| {
-            group.clone().map(|(t, w)| w * (t - mean).powi(power)).sum::<f64>() / total
-        };
+        let group = sorted[start..end].iter().map(|g| g.ln());
+        let total = (end - start) as f64;
+        let mean = group.clone().sum::<f64>() / total;
+        let moment =
+            |power: i32| group.clone().map(|t| (t - mean).powi(power)).sum::<f64>() / total;
         let variance = moment(2);
         // Equal samples, or one alone: one node.
         if variance <= 1e-20 * width * width || end - start < 2 {

@@ -161,12 +161,11 @@ impl Subject {
         let system = match &model {
             Model::Urllc(policy) => policy.system().clone(),
             Model::Any(policy) => policy.system().clone(),
-            Model::Sampled(policy) => policy.system().clone(),
             Model::ClosedForm(policy) => policy.system().clone(),
             Model::Power(_) => default.clone(),
         };
         let has = match &model {
-            Model::Urllc(_) | Model::Any(_) | Model::Sampled(_) => true,
+            Model::Urllc(_) | Model::Any(_) => true,
             Model::ClosedForm(policy) => {
                 quantity == Quantity::Power || policy.bandwidth_parameters().is_some()
             }
@@ -197,7 +196,7 @@ impl Subject {
                     Quantity::Bandwidth => "bandwidth",
                 };
                 match model.as_ref() {
-                    Model::Urllc(_) | Model::Any(_) | Model::Sampled(_) => {
+                    Model::Urllc(_) | Model::Any(_) => {
                         format!("{what} of a model for URLLC over ln α")
                     }
                     Model::ClosedForm(_) => format!("{what} of a model with a rate over ln g"),
@@ -281,7 +280,7 @@ impl Subject {
                 BuiltIn::ToyOne | BuiltIn::ToyTwo => of(Input::Exponential),
             },
             Rule::Model(model, _) => match model.as_ref() {
-                Model::Urllc(_) | Model::Any(_) | Model::Sampled(_) => large_scale(),
+                Model::Urllc(_) | Model::Any(_) => large_scale(),
                 Model::ClosedForm(_) => faded(),
                 Model::Power(policy) => return links(policy.record().training.scenario),
             },
@@ -407,14 +406,6 @@ fn of_model(model: &Model, quantity: Quantity, k: usize) -> Result<Outputs<'_>, 
                 let problem = Urllc::uniform(system, gains.iter().copied())?;
                 let served = allocator.allocate(&problem, &mut allocation).is_ok();
                 Ok(served.then(|| part(&allocation, quantity)))
-            })
-        }
-        Model::Sampled(policy) => {
-            let mut allocation = Allocation::default();
-            Box::new(move |seen| {
-                let Seen::Users(gains) = seen else { return Ok(None) };
-                policy.allocate(gains, &mut allocation);
-                Ok(Some(part(&allocation, quantity)))
             })
         }
         Model::ClosedForm(policy) => {

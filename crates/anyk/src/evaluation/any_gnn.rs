@@ -1,23 +1,70 @@
 //! One training of any-gnn, from settings to a validated policy.
 
+use std::sync::Arc;
+
+use crate::channel::{FadingQuadrature, FadingSamples};
 use crate::config::System;
 use crate::evaluation::run::{VALIDATION_SAMPLES, VALIDATION_SEED, mean_metrics};
 use crate::evaluation::{RunError, TestSet};
-use crate::policy::{AnyPolicy, ModelMetrics};
-use crate::training::{AnySettings, train_any};
+use crate::policy::{AnyPolicy, ModelError, ModelMetrics, SampledRecord};
+use crate::training::{AnySettings, SampledSettings, learn_bandwidth, train_any, train_any_on};
 
-/// Trains any-gnn and measures it on a validation set of the training sizes in the system's own cell;
-/// `progress` is called [`ANY_PROGRESS`](crate::training::ANY_PROGRESS) times.
+/// Trains any-gnn for the system's own law of fading and measures it on a validation set of the training
+/// sizes in the system's own cell; `progress` is called
+/// [`ANY_PROGRESS`](crate::training::ANY_PROGRESS) times.
 pub fn train_any_policy(
     system: &System,
     settings: &AnySettings,
     progress: impl FnMut(),
 ) -> Result<AnyPolicy, RunError> {
     let trained = train_any(system, settings, progress)?;
-    let make = |metrics| AnyPolicy::from_training(system, settings, trained.clone(), metrics);
+    measured(system, settings, None, |metrics| {
+        AnyPolicy::from_training(system, settings, trained.clone(), metrics)
+    })
+}
+
+/// Trains any-gnn where fading is known by samples alone: first `b̂`, then the response to the price of power
+/// with it. `deviations` standard errors are added to `b̂` in the answers; its measures are under the
+/// law of the samples themselves, which is all there is to know. `progress` is called
+/// [`LEARN_PROGRESS`](crate::training::LEARN_PROGRESS) + [`ANY_PROGRESS`](crate::training::ANY_PROGRESS) times.
+pub fn train_sampled_policy(
+    system: &System,
+    samples: &FadingSamples,
+    learning: &SampledSettings,
+    settings: &AnySettings,
+    deviations: f64,
+    mut progress: impl FnMut(),
+) -> Result<AnyPolicy, RunError> {
+    let qos = system.qos(system.service()).map_err(ModelError::from)?;
+    let learned = learn_bandwidth(system, &qos, samples, learning, &mut progress);
+    let bandwidth = learned.ok_or_else(|| {
+        let message = "no bandwidth can be learned from these samples: the power budget does not reach the \
+                       nearest user, or the training left the numbers";
+        ModelError::Content(message.into())
+    })?;
+    let trained = train_any_on(system, settings, &bandwidth.widened(0.0), &mut progress)?;
+    let record = SampledRecord {
+        training: learning.clone(),
+        samples: samples.as_slice().len(),
+        deviations,
+        range_w: bandwidth.range_w,
+    };
+    measured(system, settings, Some(&samples.compressed_rule()), |metrics| {
+        let learned = (record.clone(), bandwidth.clone());
+        AnyPolicy::from_samples(system, settings, trained.clone(), metrics, learned)
+    })
+}
+
+/// The policy with what is measured of it.
+fn measured(
+    system: &System,
+    settings: &AnySettings,
+    fading: Option<&Arc<FadingQuadrature>>,
+    make: impl Fn(ModelMetrics) -> Result<AnyPolicy, ModelError>,
+) -> Result<AnyPolicy, RunError> {
     let unmeasured = make(ModelMetrics { availability: 0.0, gap_percent: 0.0 })?;
     let seed = VALIDATION_SEED ^ settings.seed;
-    let set = TestSet::draw(system, &settings.train_k, VALIDATION_SAMPLES, seed)?;
-    let results = set.evaluate_any(&unmeasured)?;
+    let set = TestSet::draw_under(system, fading, &settings.train_k, VALIDATION_SAMPLES, seed)?;
+    let results = set.evaluate(&unmeasured)?;
     Ok(make(mean_metrics(&results))?)
 }

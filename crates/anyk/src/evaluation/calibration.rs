@@ -1,12 +1,14 @@
 //! Calibration of a learned policy on held-out users: the smallest factor on its bandwidths that carries a
 //! [`Guarantee`].
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::channel::sample_distances_m;
-use crate::policy::{Guarantee, GuaranteeError, LearnedPolicy, ModelError};
-use crate::problem::{Allocation, ServiceError};
+use crate::channel::{FadingQuadrature, sample_distances_m};
+use crate::policy::{CellAllocator, CellPolicy, Guarantee, GuaranteeError, ModelError};
+use crate::problem::{Allocation, ProblemError, ServiceError, Urllc};
 use crate::solver::BandwidthTable;
 use crate::tolerance;
 
@@ -39,6 +41,18 @@ pub enum CalibrationError {
     /// The model's service class is out of range.
     #[error(transparent)]
     Service(#[from] ServiceError),
+    /// No cell can be made of the model's config.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+}
+
+/// The fading that users are judged under.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judge {
+    /// What it is, in words: the guarantee says so.
+    pub name: String,
+    /// The expectation.
+    pub rule: Arc<FadingQuadrature>,
 }
 
 /// Which users of a cell are judged.
@@ -51,61 +65,84 @@ pub enum Judged {
 }
 
 /// For users of random cells, the smallest factor on the bandwidth that the policy gives without its
-/// guarantee such that the QoS is met; infinite where no bandwidth can make up for the power.
+/// guarantee such that the QoS is met with it and any larger one; infinite where there is none, since no
+/// bandwidth can make up for the power, or the cell is refused.
 ///
-/// All cores; the result does not depend on their number.
-pub fn required_factors(
-    policy: &LearnedPolicy,
+/// Judged under the fading of the policy's config, or under another. All cores; the result does not depend
+/// on their number.
+pub fn required_factors<P: CellPolicy + Sync>(
+    policy: &P,
+    fading: Option<&Arc<FadingQuadrature>>,
     size: usize,
     cells: usize,
     seed: u64,
     judged: Judged,
 ) -> Result<Vec<f64>, CalibrationError> {
     let system = policy.system();
-    let table = BandwidthTable::new(system.qos(system.service())?);
+    let mut qos = system.qos(system.service())?;
+    if let Some(fading) = fading {
+        qos = qos.with_fading(Arc::clone(fading));
+    }
+    let table = BandwidthTable::new(qos);
+    let (fold_hz, most_hz) = (table.exact().max_bandwidth_hz(), policy.most_hz()?);
     let plain = policy.without_guarantee();
-    let sized = plain.at_size(size)?;
+    let ready = plain.ready(size, system.fading().antennas)?;
     let (road, path_loss) = (system.road(), system.path_loss());
     // So that the rounding of factor and table cannot turn a QoS that holds into one that does not.
     let up = 1.0 + table.error_bound() + tolerance::TABLE;
-    let factors = (0..cells as u64)
+    // A factor widens up to most_hz and no further: that must be enough, and not too much.
+    let reaches = |received_w: f64, needed_hz: f64| {
+        let wide = || table.exact().qos().margin(received_w.ln(), most_hz.ln()).value >= 0.0;
+        needed_hz <= most_hz * (1.0 + tolerance::TABLE) && (most_hz <= fold_hz || wide())
+    };
+    let factors: Vec<Vec<f64>> = (0..cells as u64)
         .into_par_iter()
         .map_init(
-            || (sized.clone(), Allocation::default()),
-            |(sized, allocation), index| {
+            || (ready.clone(), Allocation::default()),
+            |(ready, allocation), index| {
                 let distances = sample_distances_m(&road, seed, size, index);
                 let gains: Vec<f64> = distances.iter().map(|&d| path_loss.gain(d)).collect();
-                sized.allocate(&gains, allocation);
                 let judged = match judged {
                     Judged::First => 1,
                     Judged::All => size,
                 };
+                let problem = Urllc::uniform(system, gains.iter().copied())?;
+                if !ready.answer(&problem, &gains, allocation) {
+                    return Ok(vec![f64::INFINITY; judged]);
+                }
                 let users = gains.iter().zip(&allocation.power_w).zip(&allocation.bandwidth_hz);
-                users
+                Ok(users
                     .take(judged)
                     .map(|((gain, power_w), bandwidth_hz)| {
-                        let needed = table.at(gain * power_w);
-                        needed.map_or(f64::INFINITY, |b| up * b.bandwidth_hz / bandwidth_hz)
+                        let received_w = gain * power_w;
+                        match table.at(received_w) {
+                            Ok(b) if reaches(received_w, b.bandwidth_hz) => {
+                                up * b.bandwidth_hz / bandwidth_hz
+                            }
+                            _ => f64::INFINITY,
+                        }
                     })
-                    .collect::<Vec<f64>>()
+                    .collect())
             },
         )
-        .flatten_iter()
-        .collect();
-    Ok(factors)
+        .collect::<Result<_, ProblemError>>()?;
+    Ok(factors.into_iter().flatten().collect())
 }
 
 /// The policy with the smallest factor that carries the guarantee. At several sizes it holds at all of them
-/// together: each gets its part of `δ`, and the largest factor is taken.
-pub fn calibrate(
-    policy: &LearnedPolicy,
+/// together: each gets its part of `δ`, and the largest factor is taken. A policy that was learned from
+/// samples knows no law of fading: it needs a judge.
+pub fn calibrate<P: CellPolicy + Sync>(
+    policy: &P,
+    judge: Option<&Judge>,
     settings: &CalibrationSettings,
-) -> Result<LearnedPolicy, CalibrationError> {
+) -> Result<P, CalibrationError> {
     let CalibrationSettings { k, cells, beta, delta, seed, shrink } = settings;
     let missed = Guarantee::missed_allowed(*cells, *beta, *delta, k.len())?;
     let mut margin = if *shrink { 0.0f64 } else { 1.0 };
+    let fading = judge.map(|judge| &judge.rule);
     for &size in k {
-        let factors = required_factors(policy, size, *cells, *seed, Judged::First)?;
+        let factors = required_factors(policy, fading, size, *cells, *seed, Judged::First)?;
         let unserved = factors.iter().filter(|factor| factor.is_infinite()).count();
         let factor = Guarantee::order_statistic(factors, missed).unwrap_or(f64::INFINITY);
         if factor.is_infinite() {
@@ -122,6 +159,7 @@ pub fn calibrate(
         cells: *cells,
         missed,
         seed: *seed,
+        fading: judge.map(|judge| judge.name.clone()),
     };
     Ok(policy.with_guarantee(guarantee)?)
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::{FadingQuadrature, realization_rng};
 use crate::config::System;
-use crate::policy::{AnyPolicy, LearnedPolicy, ModelError, SampledPolicy, equal_power};
+use crate::policy::{CellAllocator, CellPolicy, ModelError, equal_power};
 use crate::problem::{Allocation, ProblemError, ServiceClass, Urllc};
 use crate::solver::{Status, UrllcSolver};
 
@@ -139,34 +139,10 @@ impl TestSet {
         self.sizes.iter().map(|cells| cells.problems.len()).collect()
     }
 
-    /// Measures a policy on all cells, on all cores; the result does not depend on their number.
-    pub fn evaluate(&self, policy: &LearnedPolicy) -> Result<Vec<SizeResult>, ModelError> {
-        self.measure(
-            |size| policy.at_size(size),
-            |sized, _, gains, allocation| {
-                sized.allocate(gains, allocation);
-                true
-            },
-        )
-    }
-
-    /// The same of any-gnn, in the cell that was drawn from: a system with so many antennas.
-    pub fn evaluate_any(&self, policy: &AnyPolicy) -> Result<Vec<SizeResult>, ModelError> {
-        self.measure(
-            |_| Ok(policy.allocator(self.antennas)),
-            |allocator, problem, _, allocation| allocator.allocate(problem, allocation).is_ok(),
-        )
-    }
-
-    /// The same of a policy that was learned from samples of fading.
-    pub fn evaluate_sampled(&self, policy: &SampledPolicy) -> Result<Vec<SizeResult>, ModelError> {
-        self.measure(
-            |_| Ok(()),
-            |(), _, gains, allocation| {
-                policy.allocate(gains, allocation);
-                true
-            },
-        )
+    /// Measures a policy on all cells, on all cores; the result does not depend on their number. A cell that
+    /// it refuses has no user served.
+    pub fn evaluate(&self, policy: &impl CellPolicy) -> Result<Vec<SizeResult>, ModelError> {
+        self.measure(|size| policy.ready(size, self.antennas), CellAllocator::answer)
     }
 
     /// The same of equal power with exact bandwidths; a cell with a user that cannot be served so has none

@@ -13,9 +13,11 @@ mod run;
 mod sampled;
 mod statistics;
 
-pub use any_gnn::train_any_policy;
+pub use any_gnn::{train_any_policy, train_sampled_policy};
 pub use binary_gap::{BinaryGap, binary_gap};
-pub use calibration::{CalibrationError, CalibrationSettings, Judged, calibrate, required_factors};
+pub use calibration::{
+    CalibrationError, CalibrationSettings, Judge, Judged, calibrate, required_factors,
+};
 pub use closed_form::{ClosedFormResult, evaluate_closed_form, train_closed_form};
 pub use exponent::Exponent;
 pub(crate) use exponent::student_95;
@@ -26,5 +28,5 @@ pub use power_control::{
     PASSES, PowerPolicyResult, PowerSizeResult, finish_power, power_over_sizes,
 };
 pub use run::{RunError, finish, law_for};
-pub use sampled::{bandwidth_errors, draw_fading, train_sampled, true_bandwidth};
+pub use sampled::{bandwidth_errors, draw_fading, true_bandwidth};
 pub use statistics::Mean;

@@ -28,12 +28,13 @@ pub struct Served {
     pub total_power_w: f64,
     /// Bound on `(total − optimum) / total`; for a learned answer the distance itself, which is
     /// negative if the answer takes less bandwidth than the users need. Absent where there is no
-    /// optimum, since the power cannot serve everyone.
+    /// optimum, since the power cannot serve everyone or the law of fading is not known.
     pub duality_gap: Option<f64>,
     /// Dual variable of the power constraint, Hz/W; the solver's alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_hz_per_w: Option<f64>,
-    /// Share of users whose QoS is met, for a learned answer: the solver's are always all.
+    /// Share of users whose QoS is met, for a learned answer: the solver's are always all. Absent where the
+    /// law of fading is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub availability: Option<f64>,
     /// What certifying did, if asked for.
@@ -76,8 +77,9 @@ pub struct ServedUser {
     pub power_w: f64,
     /// `B_k`, Hz.
     pub bandwidth_hz: f64,
-    /// Achieved packet loss, by quadrature.
-    pub packet_loss: f64,
+    /// Achieved packet loss, by quadrature; absent where the law of fading is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_loss: Option<f64>,
     /// Whether the QoS holds, by quadrature and not by the table that bandwidths come from; if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certified: Option<bool>,
@@ -121,7 +123,17 @@ impl Answer {
             let records = infeasible.admissible.iter().filter_map(|&index| records.get(index));
             Some(Served::new(&part, &solution, records)?)
         };
-        Ok(Self::Denied(Denied::new(problem.max_power_w(), infeasible, records, admissible)))
+        Ok(Self::denied(problem, infeasible, records, admissible))
+    }
+
+    /// A cell that cannot be served, with an answer for those of it who can.
+    pub fn denied(
+        problem: &Urllc,
+        why: &Infeasibility,
+        records: &[UserRecord],
+        admissible: Option<Served>,
+    ) -> Self {
+        Self::Denied(Denied::new(problem.max_power_w(), why, records, admissible))
     }
 }
 
@@ -157,23 +169,53 @@ impl Served {
         allocation: &Allocation,
         records: &[UserRecord],
     ) -> Result<Self, ProblemError> {
-        let judged = problem.assess(allocation)?;
+        let mut served = Self::unjudged(allocation, records.iter());
+        served.availability = Some(problem.assess(allocation)?.availability);
+        served.add_losses(problem, allocation)?;
         let solution = solver.solve(problem);
-        let total_bandwidth_hz = allocation.total_bandwidth_hz();
-        let gap = || 1.0 - solution.allocation.total_bandwidth_hz() / total_bandwidth_hz;
-        Ok(Self {
+        if !matches!(solution.status, Status::Infeasible(_)) {
+            let optimum_hz = solution.allocation.total_bandwidth_hz();
+            served.duality_gap = Some(1.0 - optimum_hz / served.total_bandwidth_hz);
+        }
+        Ok(served)
+    }
+
+    /// A model's allocation of one cell where the law of fading is not known: nothing is said of losses and of
+    /// the optimum.
+    pub fn unjudged<'a>(
+        allocation: &Allocation,
+        records: impl Iterator<Item = &'a UserRecord>,
+    ) -> Self {
+        let rows = records.zip(&allocation.power_w).zip(&allocation.bandwidth_hz);
+        let users = rows
+            .map(|((record, &power_w), &bandwidth_hz)| ServedUser {
+                id: record.id.clone(),
+                power_w,
+                bandwidth_hz,
+                packet_loss: None,
+                certified: None,
+            })
+            .collect();
+        Self {
             status: "learned",
-            total_bandwidth_hz,
+            total_bandwidth_hz: allocation.total_bandwidth_hz(),
             total_power_w: allocation.total_power_w(),
-            duality_gap: (!matches!(solution.status, Status::Infeasible(_))).then(gap),
+            duality_gap: None,
             price_hz_per_w: None,
-            availability: Some(judged.availability),
+            availability: None,
             certificate: None,
             in_distribution: None,
             out_of_range: None,
             guarantee: None,
-            users: served_users(problem, allocation, records.iter())?,
-        })
+            users,
+        }
+    }
+
+    fn add_losses(&mut self, problem: &Urllc, allocation: &Allocation) -> Result<(), ProblemError> {
+        for (user, packet_loss) in self.users.iter_mut().zip(problem.packet_losses(allocation)?) {
+            user.packet_loss = Some(packet_loss);
+        }
+        Ok(())
     }
 
     /// Says what of the cell is outside of what the model was trained on.
@@ -209,38 +251,11 @@ impl Served {
         solution: &Solution,
         records: impl Iterator<Item = &'a UserRecord>,
     ) -> Result<Self, ProblemError> {
-        let allocation = &solution.allocation;
-        let users = served_users(problem, allocation, records)?;
-        Ok(Self {
-            status: if solution.status == Status::Optimal { "optimal" } else { "inaccurate" },
-            total_bandwidth_hz: allocation.total_bandwidth_hz(),
-            total_power_w: allocation.total_power_w(),
-            duality_gap: Some(solution.duality_gap),
-            price_hz_per_w: Some(solution.price_hz_per_w),
-            availability: None,
-            certificate: None,
-            in_distribution: None,
-            out_of_range: None,
-            guarantee: None,
-            users,
-        })
+        let mut served = Self::unjudged(&solution.allocation, records);
+        served.add_losses(problem, &solution.allocation)?;
+        served.status = if solution.status == Status::Optimal { "optimal" } else { "inaccurate" };
+        served.duality_gap = Some(solution.duality_gap);
+        served.price_hz_per_w = Some(solution.price_hz_per_w);
+        Ok(served)
     }
-}
-
-fn served_users<'a>(
-    problem: &Urllc,
-    allocation: &Allocation,
-    records: impl Iterator<Item = &'a UserRecord>,
-) -> Result<Vec<ServedUser>, ProblemError> {
-    let losses = problem.packet_losses(allocation)?;
-    let rows = records.zip(&allocation.power_w).zip(&allocation.bandwidth_hz).zip(losses);
-    Ok(rows
-        .map(|(((record, &power_w), &bandwidth_hz), packet_loss)| ServedUser {
-            id: record.id.clone(),
-            power_w,
-            bandwidth_hz,
-            packet_loss,
-            certified: None,
-        })
-        .collect())
 }

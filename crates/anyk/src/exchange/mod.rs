@@ -17,7 +17,6 @@ mod model;
 mod npy;
 mod power_answer;
 mod power_model;
-mod sampled_model;
 mod samples;
 mod samples_npz;
 mod users;
@@ -37,6 +36,5 @@ pub use power_answer::PowerAnswer;
 pub use power_model::{
     power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_from_bytes, power_to_bytes,
 };
-pub use sampled_model::{sampled_from_bytes, sampled_to_bytes};
 pub use samples::{SampleRow, read_samples};
 pub use users::{DISTANCE_EXPECTED, GAIN_EXPECTED, UserRecord, read_users};

@@ -7,10 +7,7 @@ use crate::exchange::any_model::{self, any_from_bytes};
 use crate::exchange::closed_form::{self, closed_form_from_bytes};
 use crate::exchange::container::Container;
 use crate::exchange::power_model::{self, power_from_bytes};
-use crate::exchange::sampled_model::{self, sampled_from_bytes};
-use crate::policy::{
-    AnyPolicy, ClosedFormPolicy, LearnedPolicy, ModelError, PowerPolicy, SampledPolicy,
-};
+use crate::policy::{AnyPolicy, ClosedFormPolicy, LearnedPolicy, ModelError, PowerPolicy};
 
 const KIND: &str = "anyk-model";
 const VERSION: u64 = 1;
@@ -33,14 +30,12 @@ struct Version {
 pub enum Model {
     /// Power and bandwidth for URLLC.
     Urllc(Box<LearnedPolicy>),
-    /// The same by a response to one price of power: any-gnn.
+    /// The same by a response to one price of power: any-gnn, for fading of known law or of unknown.
     Any(Box<AnyPolicy>),
     /// Power, or power and one bandwidth, at a rate.
     ClosedForm(Box<ClosedFormPolicy>),
     /// Powers of an interference network.
     Power(Box<PowerPolicy>),
-    /// Power and bandwidth for URLLC under fading of unknown law.
-    Sampled(Box<SampledPolicy>),
 }
 
 impl Model {
@@ -53,9 +48,6 @@ impl Model {
             }
             power_model::KIND => {
                 power_from_bytes(bytes).map(|policy| Self::Power(Box::new(policy)))
-            }
-            sampled_model::KIND => {
-                sampled_from_bytes(bytes).map(|policy| Self::Sampled(Box::new(policy)))
             }
             // Of any other kind: the message says what was expected.
             _ => model_from_bytes(bytes).map(|policy| Self::Urllc(Box::new(policy))),

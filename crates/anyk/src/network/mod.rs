@@ -21,6 +21,7 @@ mod link_features;
 mod output;
 mod power_split;
 mod price_response;
+mod sampled_bandwidth;
 
 pub use activation::Activation;
 pub use aggregator::Aggregator;
@@ -35,6 +36,7 @@ pub use link_features::{Features, Standard};
 pub use output::Output;
 pub use power_split::{PowerSplit, SplitRule};
 pub use price_response::{ClassResponse, ContextScaling, PriceResponse, ResponseGradient};
+pub use sampled_bandwidth::{ErrorPoint, SampledBandwidth, WidenedBandwidth};
 
 /// Rounded to single precision, in which the networks are trained.
 #[allow(clippy::cast_possible_truncation)]

@@ -1,16 +1,19 @@
-//! any-gnn: powers by a learned response to one price of power, bandwidths by `b(α_k P_k)`.
+//! any-gnn: powers by a learned response to one price of power, bandwidths by `b(α_k P_k)`, known or learned
+//! from samples of fading.
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::config::{Config, System};
 use crate::network::{
-    BandwidthFunction, ClassResponse, ContextScaling, DenseTape, PowerSplit, SplitRule,
+    BandwidthFunction, ClassResponse, ContextScaling, DenseTape, PowerSplit, SampledBandwidth,
+    SplitRule, WidenedBandwidth,
 };
-use crate::policy::{Certifier, ModelError, ModelMetrics};
-use crate::problem::{Allocation, Qos, Urllc};
-use crate::solver::Infeasibility;
+use crate::policy::{Certifier, Guarantee, ModelError, ModelMetrics};
+use crate::problem::{Allocation, Qos, ServiceClass, Urllc};
+use crate::solver::{Infeasibility, RequiredBandwidth};
 use crate::tolerance;
-use crate::training::{AnySettings, TrainedAny, TrainedRanges};
+use crate::training::{AnySettings, SampledSettings, TrainedAny, TrainedRanges};
 use crate::units::Decibel;
 
 /// How a model came about: settings, what it has seen, and what was measured on its validation set.
@@ -25,23 +28,81 @@ pub struct AnyRecord {
     pub scaling: ContextScaling,
     /// What it has seen.
     pub ranges: TrainedRanges,
-    /// Measured after training.
+    /// Measured after training: under the cell's own law of fading, or under that of the samples.
     pub metrics: ModelMetrics,
+    /// How `b̂` was learned, where the law of fading is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledRecord>,
+    /// What it promises, if it was calibrated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<Guarantee>,
 }
 
-/// A learned policy of (P1) that knows the law of fading: for any number of users, any budget and any
-/// service classes; how good it is outside of what it was trained on, [`out_of_range`](Self::out_of_range)
-/// tells.
+/// How `b̂` was learned from samples of fading.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SampledRecord {
+    /// The training.
+    pub training: SampledSettings,
+    /// Samples that it was learned from.
+    pub samples: usize,
+    /// Standard errors of `b̂` that are added to it, and with them what its fit falls short; 0 for `b̂` as it is.
+    pub deviations: f64,
+    /// Received powers that `b̂` was learned for, W.
+    pub range_w: (f64, f64),
+}
+
+/// A learned policy of (P1) for any number of users and any budget.
+///
+/// If it knows the law of fading, also for any service classes, and every answer is certified. If it knows
+/// samples alone, for the class that it was trained for. How good it is outside of what it was trained on,
+/// [`out_of_range`](Self::out_of_range) tells.
 #[derive(Debug, Clone)]
 pub struct AnyPolicy {
     record: AnyRecord,
     system: System,
     parameters: Vec<f64>,
+    learned: Option<Learned>,
+}
+
+/// A bandwidth function that was learned, for one class.
+#[derive(Debug, Clone)]
+struct Learned {
+    bandwidth: SampledBandwidth,
+    widened: WidenedBandwidth,
+    qos: Qos,
+}
+
+/// Why a cell has no answer.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum Refusal {
+    /// The budget does not reach everyone.
+    #[error(
+        "serving everyone takes at least {:.6} W, {:.6} W more than the budget",
+        .0.required_power_w, .0.shortfall_w
+    )]
+    Infeasible(Infeasibility),
+    /// A bandwidth that was learned from samples holds for one class in one cell.
+    #[error(
+        "a user has {found:?}, expected {expected:?} and the noise and frame of the training: the bandwidth was \
+         learned from samples of fading for these alone"
+    )]
+    Class {
+        /// Of the user.
+        found: ServiceClass,
+        /// Of the training.
+        expected: ServiceClass,
+    },
 }
 
 impl AnyPolicy {
-    /// From a record and parameters; an error says what does not fit.
-    pub fn new(record: AnyRecord, parameters: Vec<f64>) -> Result<Self, ModelError> {
+    /// From a record and parameters, with the bandwidth that was learned if it was; an error says what does not
+    /// fit.
+    pub fn new(
+        record: AnyRecord,
+        parameters: Vec<f64>,
+        bandwidth: Option<SampledBandwidth>,
+    ) -> Result<Self, ModelError> {
         let content = |message: &str| ModelError::Content(message.to_owned());
         let system = record.config.validate()?;
         record.training.validate().map_err(|error| content(&error.to_string()))?;
@@ -61,19 +122,64 @@ impl AnyPolicy {
         if !parameters.iter().all(|parameter| parameter.is_finite()) {
             return Err(content("a parameter of the network is not finite"));
         }
-        Ok(Self { record, system, parameters })
+        if let Some(guarantee) = &record.guarantee {
+            guarantee.validate()?;
+        }
+        let learned = match (&record.sampled, bandwidth) {
+            (None, None) => None,
+            (Some(sampled), Some(bandwidth)) => {
+                let (low_w, high_w) = sampled.range_w;
+                let same = [low_w, high_w].map(f64::to_bits)
+                    == [bandwidth.range_w.0, bandwidth.range_w.1].map(f64::to_bits);
+                if !(same && bandwidth.is_sound() && (0.0..=100.0).contains(&sampled.deviations)) {
+                    return Err(content("the parts of its bandwidth do not fit together"));
+                }
+                let widened = bandwidth.widened(sampled.deviations);
+                Some(Learned { bandwidth, widened, qos: system.qos(system.service())? })
+            }
+            _ => {
+                return Err(content(
+                    "it has a learned bandwidth without its record, or none with it",
+                ));
+            }
+        };
+        Ok(Self { record, system, parameters, learned })
     }
 
-    /// From a training.
+    /// From a training for a known law of fading.
     pub fn from_training(
         system: &System,
         settings: &AnySettings,
         trained: TrainedAny,
         metrics: ModelMetrics,
     ) -> Result<Self, ModelError> {
+        Self::assemble(system, settings, trained, metrics, None)
+    }
+
+    /// From a training on samples of fading.
+    pub fn from_samples(
+        system: &System,
+        settings: &AnySettings,
+        trained: TrainedAny,
+        metrics: ModelMetrics,
+        (record, bandwidth): (SampledRecord, SampledBandwidth),
+    ) -> Result<Self, ModelError> {
+        Self::assemble(system, settings, trained, metrics, Some((record, bandwidth)))
+    }
+
+    fn assemble(
+        system: &System,
+        settings: &AnySettings,
+        trained: TrainedAny,
+        metrics: ModelMetrics,
+        learned: Option<(SampledRecord, SampledBandwidth)>,
+    ) -> Result<Self, ModelError> {
         let TrainedAny { parameters, scaling, ranges } = trained;
         let (config, training) = (system.config().clone(), settings.clone());
-        Self::new(AnyRecord { config, training, scaling, ranges, metrics }, parameters)
+        let (sampled, bandwidth) = learned.unzip();
+        let record =
+            AnyRecord { config, training, scaling, ranges, metrics, sampled, guarantee: None };
+        Self::new(record, parameters, bandwidth)
     }
 
     /// How it came about.
@@ -89,6 +195,47 @@ impl AnyPolicy {
     /// Parameters of the network.
     pub fn parameters(&self) -> &[f64] {
         &self.parameters
+    }
+
+    /// What was learned from samples of fading, where its law is unknown.
+    pub fn bandwidth(&self) -> Option<&SampledBandwidth> {
+        self.learned.as_ref().map(|learned| &learned.bandwidth)
+    }
+
+    /// The same policy with another number of standard errors added to `b̂`, if it has one. It is not
+    /// calibrated: a guarantee is for the number that it was given for.
+    pub fn with_deviations(&self, deviations: f64) -> Result<Self, ModelError> {
+        let mut record = AnyRecord { guarantee: None, ..self.record.clone() };
+        if let Some(sampled) = &mut record.sampled {
+            sampled.deviations = deviations;
+        }
+        Self::new(record, self.parameters.clone(), self.bandwidth().cloned())
+    }
+
+    /// The same policy with a guarantee in place of the one it may have.
+    pub fn with_guarantee(&self, guarantee: Guarantee) -> Result<Self, ModelError> {
+        guarantee.validate()?;
+        let mut policy = self.clone();
+        policy.record.guarantee = Some(guarantee);
+        Ok(policy)
+    }
+
+    /// The same policy as it was before it was calibrated.
+    pub fn without_guarantee(&self) -> Self {
+        let mut policy = self.clone();
+        policy.record.guarantee = None;
+        policy
+    }
+
+    /// Bandwidth of its own class up to which the factor of a guarantee widens, Hz.
+    pub fn most_hz(&self) -> Result<f64, ModelError> {
+        Ok(match &self.learned {
+            Some(learned) => learned.widened.max_bandwidth_hz(),
+            None => {
+                let qos = self.system.qos(self.system.service())?;
+                RequiredBandwidth::new(qos).max_bandwidth_hz()
+            }
+        })
     }
 
     /// The responses of a cell's classes, in its order.
@@ -124,7 +271,10 @@ impl AnyPolicy {
             seen.epsilon.furthest("epsilon", classes().map(|class| class.epsilon)),
             seen.packet_bits.furthest("packet_bits", classes().map(|class| class.packet_bits)),
             seen.arrival_rate.furthest("arrival_rate", classes().map(|class| class.arrival_rate)),
-            seen.antennas.furthest("antennas", [f64::from(antennas)]),
+            // Antennas matter through fading, of which samples say all there is.
+            seen.antennas
+                .furthest("antennas", [f64::from(antennas)])
+                .filter(|_| self.learned.is_none()),
         ]
         .into_iter()
         .flatten()
@@ -144,20 +294,42 @@ pub struct AnyAllocator<'a> {
 }
 
 impl AnyAllocator<'_> {
-    /// Powers and bandwidths of the users of a cell. Under [`SplitRule::Kkt`] every user's QoS holds, by the
-    /// same certified table that the solver uses; a softmax may leave a user less power than any
-    /// bandwidth can make up for. For the classes of the last cell, and its size, nothing is allocated.
+    /// Powers and bandwidths of the users of a cell. Under [`SplitRule::Kkt`] every user's QoS holds where the
+    /// law of fading is known, by the same certified table that the solver uses; a softmax may leave a user
+    /// less power than any bandwidth can make up for. For the classes of the last cell, and its size,
+    /// nothing is allocated.
     pub fn allocate(
         &mut self,
         problem: &Urllc,
         allocation: &mut Allocation,
-    ) -> Result<(), Infeasibility> {
-        if self.certifier.prepare(problem) {
-            self.responses = self.policy.responses(problem, self.antennas);
+    ) -> Result<(), Refusal> {
+        let record = &self.policy.record;
+        let rule = record.training.output;
+        let margin = record.guarantee.as_ref().map_or(1.0, |guarantee| guarantee.margin);
+        let Self { policy, antennas, certifier, responses, split } = self;
+        if let Some(Learned { widened, qos, .. }) = &policy.learned {
+            let other = problem.classes().iter().find(|class| !class.same_service(qos));
+            if let Some(other) = other {
+                let (found, expected) = (other.service(), qos.service());
+                return Err(Refusal::Class { found, expected });
+            }
+            if responses.is_empty() {
+                *responses = policy.responses(problem, *antennas);
+            }
+            let bandwidths = std::slice::from_ref(widened);
+            allocate_by(rule, responses, bandwidths, problem, split, allocation)
+                .map_err(Refusal::Infeasible)?;
+            widen(margin, bandwidths, problem, allocation);
+            return Ok(());
         }
-        let rule = self.policy.record.training.output;
-        let bandwidths = self.certifier.bandwidths();
-        allocate_by(rule, &self.responses, bandwidths, problem, &mut self.split, allocation)
+        if certifier.prepare(problem) {
+            *responses = policy.responses(problem, *antennas);
+        }
+        let bandwidths = certifier.bandwidths();
+        allocate_by(rule, responses, bandwidths, problem, split, allocation)
+            .map_err(Refusal::Infeasible)?;
+        widen(margin, bandwidths, problem, allocation);
+        Ok(())
     }
 
     /// Raises bandwidths to what is certified; see [`Certifier`].
@@ -168,6 +340,23 @@ impl AnyAllocator<'_> {
     /// Least power that could serve the users of the last cell, W.
     pub fn least_power_w(&self) -> f64 {
         self.split.least_w().iter().sum()
+    }
+}
+
+/// Applies the factor of a guarantee, up to the largest bandwidth of each class: beyond, more would hurt.
+fn widen<B: BandwidthFunction>(
+    margin: f64,
+    bandwidths: &[B],
+    problem: &Urllc,
+    allocation: &mut Allocation,
+) {
+    // Exactly 1 without a guarantee.
+    if (margin - 1.0).abs() < f64::EPSILON {
+        return;
+    }
+    for (user, bandwidth_hz) in problem.users().iter().zip(&mut allocation.bandwidth_hz) {
+        let most_hz = bandwidths[user.class].max_bandwidth_hz();
+        *bandwidth_hz = (*bandwidth_hz * margin).min(most_hz);
     }
 }
 

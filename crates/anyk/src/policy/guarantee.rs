@@ -27,6 +27,9 @@ pub struct Guarantee {
     pub missed: usize,
     /// Seed of the cells.
     pub seed: u64,
+    /// The fading under which it holds, if that is not the one of the model's config.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fading: Option<String>,
 }
 
 /// Why a guarantee cannot be given.

@@ -171,6 +171,12 @@ impl LearnedPolicy {
         policy
     }
 
+    /// Bandwidth up to which the factor of a guarantee widens, Hz.
+    pub fn most_hz(&self) -> Result<f64, ModelError> {
+        let qos = self.system.qos(self.system.service())?;
+        Ok(RequiredBandwidth::new(qos).max_bandwidth_hz())
+    }
+
     /// The policy made ready for cells of one size: its outer function compiled, its buffers there.
     pub fn at_size(&self, size: usize) -> Result<SizedPolicy<'_>, ModelError> {
         let law = self.law.as_ref().map(|law| law.at_size(size));
@@ -188,9 +194,7 @@ impl LearnedPolicy {
         let margin = match &self.record.guarantee {
             None => None,
             Some(guarantee) => {
-                let qos = self.system.qos(self.system.service())?;
-                let most_hz = RequiredBandwidth::new(qos).max_bandwidth_hz();
-                Some(Widening { factor: guarantee.margin, most_hz })
+                Some(Widening { factor: guarantee.margin, most_hz: self.most_hz()? })
             }
         };
         Ok(SizedPolicy { policy: self, size, law, engine, margin })

@@ -137,10 +137,19 @@ impl Qos {
 
     /// Whether `other` is a constraint in the same cell: all but the service class agree.
     pub(crate) fn same_cell(&self, other: &Self) -> bool {
-        let cell =
-            |qos: &Self| [qos.delay_frames, qos.transmission_s, qos.noise_w_hz].map(f64::to_bits);
-        cell(self) == cell(other)
+        self.same_frame(other)
             && (Arc::ptr_eq(&self.fading, &other.fading) || self.fading == other.fading)
+    }
+
+    /// Whether `other` asks for the same: all but fading agrees.
+    pub(crate) fn same_service(&self, other: &Self) -> bool {
+        self.same_frame(other) && self.service == other.service
+    }
+
+    fn same_frame(&self, other: &Self) -> bool {
+        let frame =
+            |qos: &Self| [qos.delay_frames, qos.transmission_s, qos.noise_w_hz].map(f64::to_bits);
+        frame(self) == frame(other)
     }
 
     /// Achievable rate at one fading state (paper, eq. (sk-URLLC)), packets/frame:

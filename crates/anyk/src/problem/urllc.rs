@@ -199,7 +199,7 @@ impl Urllc {
     }
 
     /// The same cell with some of the users, given by position.
-    pub(crate) fn subset(&self, indices: &[usize]) -> Self {
+    pub fn subset(&self, indices: &[usize]) -> Self {
         Self {
             max_power_w: self.max_power_w,
             classes: self.classes.clone(),

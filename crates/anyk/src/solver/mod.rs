@@ -26,6 +26,7 @@ pub(crate) use dual::{MANY_CLASSES, TABLE_USERS};
 pub use fplinq::fplinq;
 pub(crate) use fplinq::scheduled;
 pub use greedy::greedy;
+pub(crate) use piecewise::Piecewise;
 pub use required_bandwidth::{BandwidthPoint, RequiredBandwidth, TooWeak};
 pub use sparse_wmmse::SparseWmmse;
 pub use wmmse::{PowerSolution, PowerStatus, Wmmse, WmmseSettings};

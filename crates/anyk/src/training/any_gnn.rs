@@ -17,7 +17,7 @@ use crate::network::{
     PriceResponse, ResponseGradient, SplitRule,
 };
 use crate::solver::BandwidthTable;
-use crate::training::any_ranges::{TrainingCell, draw_cells, draw_classes};
+use crate::training::any_ranges::{TrainingCell, TrainingClass, draw_cells, draw_classes};
 use crate::training::{Adam, Schedule, TrainError, TrainRanges, TrainedRanges};
 
 /// A training, whole: the same settings give the same parameters, bit for bit.
@@ -106,11 +106,11 @@ pub struct TrainedAny {
     pub ranges: TrainedRanges,
 }
 
-/// Trains; `progress` is called [`ANY_PROGRESS`] times.
+/// Trains for a known law of fading; `progress` is called [`ANY_PROGRESS`] times.
 pub fn train_any(
     system: &System,
     settings: &AnySettings,
-    mut progress: impl FnMut(),
+    progress: impl FnMut(),
 ) -> Result<TrainedAny, TrainError> {
     settings.validate()?;
     let classes = draw_classes(system, settings)?;
@@ -118,8 +118,37 @@ pub fn train_any(
         .iter()
         .map(|class| KnownBandwidth::new(Arc::new(BandwidthTable::new(class.qos.clone()))))
         .collect();
+    train(system, settings, &classes, &bandwidths, progress)
+}
+
+/// Trains for the system's own service class, with a bandwidth function that was learned.
+pub fn train_any_on<B: BandwidthFunction>(
+    system: &System,
+    settings: &AnySettings,
+    bandwidth: &B,
+    progress: impl FnMut(),
+) -> Result<TrainedAny, TrainError> {
+    settings.validate()?;
+    if settings.ranges != TrainRanges::Paper {
+        return Err(TrainError::Setting {
+            field: "ranges",
+            value: "wide".into(),
+            expected: "paper: what is learned from samples of fading is one class's bandwidth",
+        });
+    }
+    let classes = draw_classes(system, settings)?;
+    train(system, settings, &classes, std::slice::from_ref(bandwidth), progress)
+}
+
+fn train<B: BandwidthFunction>(
+    system: &System,
+    settings: &AnySettings,
+    classes: &[TrainingClass],
+    bandwidths: &[B],
+    mut progress: impl FnMut(),
+) -> Result<TrainedAny, TrainError> {
     let least: Vec<f64> = bandwidths.iter().map(BandwidthFunction::min_received_w).collect();
-    let (cells, ranges) = draw_cells(system, settings, &classes, &least);
+    let (cells, ranges) = draw_cells(system, settings, classes, &least);
     let scaling = ContextScaling::of(classes.iter().map(|class| (&class.qos, class.antennas)));
     let contexts: Vec<f64> =
         classes.iter().flat_map(|class| scaling.context(&class.qos, class.antennas)).collect();
@@ -141,7 +170,7 @@ pub fn train_any(
         let responses = network.responses(&parameters, &contexts, &mut tape);
         loss.start(responses.len());
         for index in order.drain(order.len() - batch..) {
-            loss.add(&cells[index], &bandwidths, &responses);
+            loss.add(&cells[index], bandwidths, &responses);
         }
         network.backward(&parameters, &mut tape, &loss.of_responses, &mut gradient);
         let scale = 1.0 / batch as f64;
@@ -229,7 +258,6 @@ impl AnyLoss {
 mod tests {
     use super::*;
     use crate::Config;
-    use crate::training::any_ranges::TrainingClass;
 
     /// The whole chain (context, response, price, bandwidth) at random parameters: against central
     /// differences, for both outputs and mixed classes.

@@ -15,16 +15,10 @@ use crate::input;
 
 pub(crate) fn run(args: &AllocateArgs) -> Result<ExitCode, Failure> {
     let model = input::model(&args.model)?;
-    if !matches!(model, Model::Sampled(_)) {
+    if !matches!(model, Model::Any(_)) {
         input::refuse_fading(args.fading.as_deref(), &args.model)?;
     }
     match model {
-        Model::Sampled(policy) => {
-            args.refuse_links()?;
-            args.refuse_certify()?;
-            args.system.refuse(&args.model)?;
-            urllc::run_sampled(args, &policy)
-        }
         Model::Urllc(policy) => {
             args.refuse_links()?;
             args.system.refuse(&args.model)?;

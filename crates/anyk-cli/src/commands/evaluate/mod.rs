@@ -17,13 +17,10 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<ExitCode, Failure> {
     let model = input::model(&args.model)?;
     if !matches!(model, Model::Any(_)) {
         args.system.refuse(&args.model)?;
-    }
-    if !matches!(model, Model::Sampled(_)) {
         input::refuse_fading(args.fading.as_deref(), &args.model)?;
     }
     match model {
         Model::Any(policy) => any_gnn::run(args, &policy),
-        Model::Sampled(policy) => urllc::run_sampled(args, &policy),
         Model::Urllc(policy) => urllc::run(args, &policy),
         Model::ClosedForm(policy) => closed_form::run(args, &policy),
         Model::Power(policy) => power_control::run(args, &policy),

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::evaluation::{SizeResult, TestSet};
-use anyk::policy::{Guarantee, LearnedPolicy, SampledPolicy};
+use anyk::policy::{Guarantee, LearnedPolicy};
 use serde::Serialize;
 
 use crate::args::{CellsArgs, EvaluateArgs};
 use crate::commands::calibrate;
 use crate::failure::Failure;
-use crate::{input, output};
+use crate::output;
 
 #[derive(Serialize)]
 struct Evaluation<'a> {
@@ -27,18 +27,6 @@ pub(super) fn run(args: &EvaluateArgs, policy: &LearnedPolicy) -> Result<ExitCod
     let sizes =
         set.evaluate(policy).map_err(|error| Failure::input(format!("{}: {error}", args.model)))?;
     print_sizes(args, sizes, policy.record().guarantee.as_ref())
-}
-
-/// The same for a policy that was learned from samples of fading, judged by the fading given.
-pub(super) fn run_sampled(
-    args: &EvaluateArgs,
-    policy: &SampledPolicy,
-) -> Result<ExitCode, Failure> {
-    let CellsArgs { k, samples, seed, .. } = &args.cells;
-    let fading = input::judging_fading(args.fading.as_deref(), &args.model, policy.system())?;
-    let set = TestSet::draw_under(policy.system(), Some(&fading), k, *samples, *seed)?;
-    let sizes = set.evaluate_sampled(policy).map_err(Failure::input)?;
-    print_sizes(args, sizes, None)
 }
 
 pub(super) fn print_sizes(

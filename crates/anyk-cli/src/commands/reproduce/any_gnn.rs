@@ -110,7 +110,7 @@ fn any_runs(lab: &Lab, test: &TestSet, output: SplitRule) -> Result<Vec<Measure>
                 let started = Instant::now();
                 let policy = train_any_policy(&lab.system, &settings, || ())?;
                 let train_seconds = started.elapsed().as_secs_f64();
-                let sizes = test.evaluate_any(&policy).map_err(Failure::input)?;
+                let sizes = test.evaluate(&policy).map_err(Failure::input)?;
                 let measure = Measure { train_seconds, sizes };
                 write_atomically(&file, &serde_json::to_vec(&measure)?)?;
                 measure

@@ -81,7 +81,7 @@ pub(super) fn table(lab: &Lab) -> Result<Table, Failure> {
         for (policies, worst) in [&narrow, &wide].into_iter().zip(&mut worst) {
             let results = policies
                 .iter()
-                .map(|policy| set.evaluate_any(policy).map_err(Failure::input))
+                .map(|policy| set.evaluate(policy).map_err(Failure::input))
                 .collect::<Result<Vec<_>, Failure>>()?;
             for (size, &served) in set.served().iter().enumerate() {
                 if served == 0 {

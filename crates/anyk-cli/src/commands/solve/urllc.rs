@@ -72,7 +72,7 @@ fn print_served(out: &mut impl Write, served: &Served) -> Result<(), Failure> {
             user.id.clone(),
             format!("{:.6}", user.power_w),
             format!("{:.1}", user.bandwidth_hz),
-            format!("{:.3e}", user.packet_loss),
+            user.packet_loss.map_or_else(|| "–".to_owned(), |loss| format!("{loss:.3e}")),
         ]
     });
     let total = vec![
@@ -89,8 +89,13 @@ fn print_served(out: &mut impl Write, served: &Served) -> Result<(), Failure> {
             "{}: total bandwidth within {gap:.1e} of the optimum; power is worth {price:.4e} Hz/W here",
             served.status
         )?,
-        (gap, _, availability) => {
-            let met = 100.0 * availability.unwrap_or(0.0);
+        (_, _, None) => writeln!(
+            out,
+            "{}: from samples of fading, whose law is not known; name one to judge by with --fading",
+            served.status
+        )?,
+        (gap, _, Some(availability)) => {
+            let met = 100.0 * availability;
             write!(out, "{}: the QoS of {met:.2} % of users is met", served.status)?;
             match gap {
                 Some(gap) => writeln!(
@@ -157,7 +162,7 @@ pub(super) fn print_shortfall<S>(out: &mut impl Write, denied: &Denied<S>) -> Re
         dropped.join(", ")
     )?;
     if denied.admissible.is_some() {
-        writeln!(out, "\nthe optimum without them:")?;
+        writeln!(out, "\nthe answer without them:")?;
     }
     Ok(())
 }

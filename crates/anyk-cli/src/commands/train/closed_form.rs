@@ -52,10 +52,7 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
         power_error_percent: metrics.power_error_percent,
         bandwidth_error_percent: metrics.bandwidth_error_percent,
     };
-    let mut out = output::stdout();
-    if args.json {
-        output::json(&mut out, &report)?;
-    } else {
+    output::report(args.json, &report, |out| {
         writeln!(
             out,
             "{}: {} steps for each network at K = {:?} in {train_seconds:.1} s",
@@ -65,10 +62,8 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
         if let Some(percent) = report.bandwidth_error_percent {
             write!(out, ", bandwidth by {percent:.3} %")?;
         }
-        writeln!(out)?;
-    }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+        writeln!(out)
+    })
 }
 
 fn settings(args: &TrainArgs) -> Result<ClosedFormSettings, Failure> {

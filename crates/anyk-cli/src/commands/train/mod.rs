@@ -1,10 +1,9 @@
 //! `anyk train`: one file for each family of problems.
 
-mod any_gnn;
+pub(crate) mod any_gnn;
 mod checkpoint;
 mod closed_form;
 mod power_control;
-mod sampled;
 mod urllc;
 
 use std::path::Path;
@@ -16,22 +15,24 @@ use crate::args::{MethodArg, ProblemArg, TrainArgs};
 use crate::failure::Failure;
 
 pub(crate) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
-    let any_gnn = args.method == Some(MethodArg::AnyGnn);
-    if args.train_ranges.is_some() && !any_gnn {
-        return Err(Failure::input("--train-ranges: has a meaning for --method any-gnn alone"));
-    }
     if args.problem != ProblemArg::Urllc {
         args.problem.refuse(&[("--fading", args.fading.is_some())])?;
+    }
+    // Samples of fading are for the one method that learns its bandwidth from them.
+    let any_gnn = match args.method {
+        None => args.fading.is_some(),
+        Some(method) => method == MethodArg::AnyGnn,
+    };
+    let flags =
+        [("--fading", args.fading.is_some()), ("--train-ranges", args.train_ranges.is_some())];
+    if let Some((flag, _)) = flags.iter().find(|flag| flag.1 && !any_gnn) {
+        return Err(Failure::input(format!("{flag}: has a meaning for --method any-gnn alone")));
     }
     match args.problem {
         ProblemArg::Urllc => {
             args.problem.refuse(&args.rate.flags())?;
             args.problem.refuse(&args.links.flags())?;
-            match (args.fading.is_some(), any_gnn) {
-                (true, _) => sampled::run(args),
-                (false, true) => any_gnn::run(args),
-                (false, false) => urllc::run(args),
-            }
+            if any_gnn { any_gnn::run(args) } else { urllc::run(args) }
         }
         ProblemArg::QosPower | ProblemArg::EqualBandwidth => closed_form::run(args),
         ProblemArg::Interference | ProblemArg::LinkScheduling => power_control::run(args),

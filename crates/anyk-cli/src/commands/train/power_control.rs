@@ -34,7 +34,7 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
-    let (settings, output) = settings(args)?;
+    let (settings, shown_as) = settings(args)?;
     settings.validate()?;
     let checkpoint = Checkpoint::beside(&args.out);
     let started = Instant::now();
@@ -49,21 +49,18 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
     let resumed_at_step = trainer.state().step;
     advance(&mut trainer, &checkpoint)?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let policy = finish_power(&trainer, output).map_err(Failure::input)?;
+    let policy = finish_power(&trainer, shown_as).map_err(Failure::input)?;
     save(&args.out, &power_to_bytes(&policy).map_err(Failure::input)?)?;
     checkpoint.remove();
     let report = Report {
         model: args.out.display().to_string(),
         training: &settings,
-        output,
+        output: shown_as,
         train_seconds,
         resumed_at_step,
         sum_rate_percent: policy.record().sum_rate_percent,
     };
-    let mut out = output::stdout();
-    if args.json {
-        output::json(&mut out, &report)?;
-    } else {
+    output::report(args.json, &report, |out| {
         writeln!(
             out,
             "{}: {} steps at K = {} ({}) in {train_seconds:.1} s",
@@ -75,12 +72,10 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
         writeln!(
             out,
             "validation, output {}: {:.2} % of the sum rate of WMMSE",
-            output.name(),
+            shown_as.name(),
             report.sum_rate_percent
-        )?;
-    }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+        )
+    })
 }
 
 fn settings(args: &TrainArgs) -> Result<(PowerTrainSettings, PowerOutput), Failure> {

@@ -1,6 +1,6 @@
 //! Training for URLLC: the paper's Algorithm 1.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -85,7 +85,6 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
         .map(|law| measure_law(&system, settings.epsilon_d, law, &pretraining, held_out))
         .transpose()
         .map_err(Failure::input)?;
-    let mut out = output::stdout();
     let report = Report {
         model: args.out.display().to_string(),
         training: &settings,
@@ -96,13 +95,7 @@ pub(super) fn run(args: &TrainArgs) -> Result<ExitCode, Failure> {
         availability: metrics.availability,
         gap_percent: metrics.gap_percent,
     };
-    if args.json {
-        output::json(&mut out, &report)?;
-    } else {
-        print(&mut out, &report, &system)?;
-    }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    output::report(args.json, &report, |out| print(out, &report, &system))
 }
 
 fn settings(args: &TrainArgs) -> Result<TrainSettings, Failure> {
@@ -158,7 +151,7 @@ fn advance(
     Ok(())
 }
 
-fn print(out: &mut impl Write, report: &Report<'_>, system: &System) -> Result<(), Failure> {
+fn print(out: &mut impl Write, report: &Report<'_>, system: &System) -> io::Result<()> {
     writeln!(
         out,
         "{}: {} steps at K = {:?} in {:.1} s, after {:.1} s of pre-training",
@@ -184,6 +177,5 @@ fn print(out: &mut impl Write, report: &Report<'_>, system: &System) -> Result<(
         100.0 * report.availability,
         system.service().epsilon,
         report.gap_percent
-    )?;
-    Ok(())
+    )
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::FadingSamples;
 use crate::config::System;
-use crate::network::ConvexLaw;
+use crate::network::{ConvexLaw, ErrorPoint, SampledBandwidth};
 use crate::problem::Qos;
 use crate::solver::RequiredBandwidth;
 use crate::training::{Adam, PretrainLoss};
@@ -31,8 +31,6 @@ pub struct SampledSettings {
     pub steps: u64,
     /// Learning rate at the start; it falls to 0 along a half cosine.
     pub rate: f64,
-    /// Share of the samples, the smallest, that a fitted power law replaces; 0 for none.
-    pub smoothed_share: f64,
     /// Seed of the order and of the mini-batches.
     pub seed: u64,
 }
@@ -44,10 +42,12 @@ impl SampledSettings {
             PretrainLoss::Supervised => (10_000, 0.03),
             PretrainLoss::Unsupervised => (16_000, 0.02),
         };
-        Self { loss, units: 24, steps, rate, smoothed_share: 0.0, seed }
+        Self { loss, units: 24, steps, rate, seed }
     }
 }
 
+/// How often learning calls back.
+pub const LEARN_PROGRESS: u64 = 50;
 /// Received powers of a step, and samples of fading in each of the two mini-batches.
 const POINTS: usize = 32;
 const DRAWS: usize = 64;
@@ -63,29 +63,7 @@ const ABOVE_MOST: f64 = 1.0;
 /// Intervals of received power for which errors are stored.
 const GRID: u32 = 128;
 
-/// What was learned from samples.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SampledBandwidth {
-    /// `b̂`.
-    pub law: ConvexLaw,
-    /// Received powers that it was learned for, W.
-    pub range_w: (f64, f64),
-    /// How far it may be off, by ascending received power.
-    pub errors: Vec<ErrorPoint>,
-}
-
-/// How far `b̂` may be off at one received power.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ErrorPoint {
-    /// `ln(u/u_0)`.
-    pub place: f64,
-    /// Relative standard error of the root that the samples give, from their spread.
-    pub standard_error: f64,
-    /// How far, relatively, `b̂` is below that root: what the fit leaves. 0 where it is above.
-    pub shortfall: f64,
-}
-
-/// Learns `b̂` from samples of fading; `progress` is called a hundred times.
+/// Learns `b̂` from samples of fading; `progress` is called [`LEARN_PROGRESS`] times.
 pub fn learn_bandwidth(
     system: &System,
     qos: &Qos,
@@ -93,12 +71,7 @@ pub fn learn_bandwidth(
     settings: &SampledSettings,
     mut progress: impl FnMut(),
 ) -> Option<SampledBandwidth> {
-    let rule = if settings.smoothed_share > 0.0 {
-        samples.smoothed_rule(settings.smoothed_share)
-    } else {
-        samples.compressed_rule()
-    };
-    let empirical = RequiredBandwidth::new(qos.with_fading(rule));
+    let empirical = RequiredBandwidth::new(qos.with_fading(samples.compressed_rule()));
     let low_w = ABOVE_LEAST * empirical.min_received_w();
     let nearest = system.path_loss().gain(system.road().min_distance_m);
     let range = (nearest * system.max_power_w() / low_w).ln() + ABOVE_MOST;
@@ -125,6 +98,7 @@ pub fn learn_bandwidth(
     let residual = Residual::new(qos, low_w);
     let gains = samples.as_slice();
     let mut batches = [vec![0.0; DRAWS], vec![0.0; DRAWS]];
+    let mut reported = 0;
     for step in 0..settings.steps {
         gradient.fill(0.0);
         match settings.loss {
@@ -157,7 +131,8 @@ pub fn learn_bandwidth(
         let phase = std::f64::consts::PI * step as f64 / settings.steps as f64;
         let rate = settings.rate * 0.5 * (1.0 + phase.cos());
         adam.descend(law.parameters_mut(), &gradient, rate);
-        if step % (settings.steps / 100).max(1) == 0 {
+        while reported * settings.steps < (step + 1) * LEARN_PROGRESS {
+            reported += 1;
             progress();
         }
     }
@@ -170,38 +145,6 @@ pub fn learn_bandwidth(
         })
         .collect();
     Some(SampledBandwidth { law, range_w: (low_w, low_w * range.exp()), errors })
-}
-
-impl SampledBandwidth {
-    /// Relative standard error and shortfall of `b̂` at a received power in W, by linear interpolation.
-    pub fn errors_at(&self, received_w: f64) -> (f64, f64) {
-        let x = (received_w / self.law.unit_w()).ln();
-        let above = self.errors.partition_point(|point| point.place < x);
-        let below = above.checked_sub(1).and_then(|index| self.errors.get(index));
-        match (below, self.errors.get(above)) {
-            (Some(low), Some(high)) => {
-                let share = (x - low.place) / (high.place - low.place);
-                let between = |low: f64, high: f64| low + share * (high - low);
-                (
-                    between(low.standard_error, high.standard_error),
-                    between(low.shortfall, high.shortfall),
-                )
-            }
-            (Some(end), None) | (None, Some(end)) => (end.standard_error, end.shortfall),
-            (None, None) => (0.0, 0.0),
-        }
-    }
-
-    /// `b̂(u)` widened by what the fit falls short and by so many standard errors, Hz; for 0 of them `b̂` as it
-    /// is.
-    pub fn widened_hz(&self, received_w: f64, deviations: f64) -> f64 {
-        let bandwidth_hz = self.law.at(received_w).0;
-        if deviations <= 0.0 {
-            return bandwidth_hz;
-        }
-        let (standard_error, shortfall) = self.errors_at(received_w);
-        bandwidth_hz * (1.0 + shortfall + deviations * standard_error)
-    }
 }
 
 /// The QoS as the mean of `e^(−θ(s − S^E)) − 1` over fading states.
