@@ -20,7 +20,8 @@ use crate::args::{SystemArgs, size};
 ///
 ///   k,x,y,instance
 ///
-/// or a NumPy archive (.npz) of such arrays, one row for each user: the number of users, input, output, and (if known) which rows belong together.
+/// or a NumPy archive (.npz) of such arrays, or Parquet of such columns, one row for each user: the number of
+/// users, input, output, and (if known) which rows belong together.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 #[command(group(ArgGroup::new("subject").required(true).args(["model", "policy", "samples"])))]
@@ -29,6 +30,7 @@ Examples:
   anyk diagnose --policy urllc-bandwidth --out out/diagnose
   anyk diagnose model.safetensors --quantity bandwidth
   anyk diagnose --samples samples.csv --json
+  anyk diagnose --samples samples.parquet
 
 The exit code is 0 whatever is found, and 2 for bad input.")]
 pub(crate) struct DiagnoseArgs {
@@ -38,7 +40,7 @@ pub(crate) struct DiagnoseArgs {
     /// A policy of the paper, with random users or links
     #[arg(long, value_enum)]
     pub(crate) policy: Option<PolicyArg>,
-    /// File of samples, or - for standard input
+    /// File of samples (CSV, .npz or Parquet), or - for standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["k", "users", "quantity"])]
     pub(crate) samples: Option<String>,
     /// Which output of a model [default: power]

@@ -6,8 +6,12 @@ mod common;
 
 use std::fmt::Write as _;
 use std::fs;
+use std::sync::Arc;
 
 use common::run;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
 use serde_json::Value;
 
 /// Samples of a policy that falls as 1/K: `y = (1 + x)/K`, x spread evenly.
@@ -56,6 +60,56 @@ fn samples_are_diagnosed_as_json() {
     assert!(answer.stdout.contains("samples without instances"), "{}", answer.stdout);
 }
 
+/// The samples as a Parquet file, packed as pandas packs them.
+fn parquet_samples() -> Vec<u8> {
+    use parquet::data_type::{DoubleType, Int64Type};
+    let schema = "message samples {
+        required int64 k; required double x; required double y; required int64 instance; }";
+    let schema = Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let text = samples(true);
+    let column = |position: usize| {
+        text.lines().skip(1).map(move |line| line.split(',').nth(position).unwrap())
+    };
+    let mut bytes = Vec::new();
+    let mut file = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties)).unwrap();
+    let mut group = file.next_row_group().unwrap();
+    for position in 0..4 {
+        let mut writer = group.next_column().unwrap().unwrap();
+        if position == 1 || position == 2 {
+            let values: Vec<f64> = column(position).map(|field| field.parse().unwrap()).collect();
+            writer.typed::<DoubleType>().write_batch(&values, None, None).unwrap();
+        } else {
+            let values: Vec<i64> = column(position).map(|field| field.parse().unwrap()).collect();
+            writer.typed::<Int64Type>().write_batch(&values, None, None).unwrap();
+        }
+        writer.close().unwrap();
+    }
+    group.close().unwrap();
+    file.close().unwrap();
+    bytes
+}
+
+#[test]
+fn parquet_is_diagnosed_as_csv_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("samples.parquet");
+    let bytes = parquet_samples();
+    fs::write(&path, &bytes).unwrap();
+    let file = ["diagnose", "--samples", path.to_str().unwrap(), "--no-check"];
+    let answer = run(&file, "");
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let by_csv = run(&["diagnose", "--samples", "-", "--no-check"], samples(true));
+    // All but the first line, which names the file.
+    let verdict = |text: &str| text.lines().skip(1).collect::<Vec<_>>().join("\n");
+    assert_eq!(verdict(&answer.stdout), verdict(&by_csv.stdout));
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let answer = run(&file, "");
+    assert_eq!(answer.code, 2);
+    let message = "samples.parquet: the Parquet file is damaged";
+    assert!(answer.stderr.contains(message), "{}", answer.stderr);
+}
+
 #[test]
 fn a_model_is_diagnosed() {
     let folder = tempfile::tempdir().unwrap();
@@ -84,7 +138,7 @@ fn bad_input_is_exit_code_2() {
     refused(&["--samples", "-"], b"k,x,y\n2,1,nan\n", "line 2: y is \"nan\", expected a finite");
     refused(&["--samples", "-"], b"k,x,y\n2,1,1\n", "1 size(s) k, expected at least 2");
     refused(&["--samples", "-"], b"k,x,y\n2,1,1\n3,1,1\n", "k = 2 has 1 samples");
-    refused(&["--samples", "-"], b"PAR1....", "Parquet");
+    refused(&["--samples", "-"], b"PAR1....", "standard input: the Parquet file is damaged");
     refused(&["--samples", "-"], b"PK\x03\x04 damaged", "not a readable archive");
     refused(&["--samples", "-", "--epsilon", "1e-6"], b"k,x,y\n", "--epsilon");
     refused(&["nowhere.safetensors"], b"", "cannot read");

@@ -1,5 +1,6 @@
 //! The files that go in and out: users as JSON or CSV, gains of interference networks as NumPy arrays
-//! or JSON, answers as JSON, models and checkpoints as safetensors.
+//! or JSON, samples of a policy as CSV, NumPy arrays or Parquet, answers as JSON, models and checkpoints as
+//! safetensors.
 //!
 //! Input may be damaged or hostile: everything is checked here, and an error names the file, the
 //! user or line, the field, the value and what is accepted.
@@ -15,10 +16,13 @@ mod gains_json;
 mod input_error;
 mod model;
 mod npy;
+mod parquet_pages;
 mod power_answer;
 mod power_model;
 mod samples;
 mod samples_npz;
+mod samples_parquet;
+mod thrift;
 mod users;
 
 pub use answer::{Answer, Certified, Denied, Served, ServedUser};

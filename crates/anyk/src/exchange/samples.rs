@@ -1,16 +1,19 @@
-//! Samples of a policy, `k, x, y[, instance]`, read from CSV or a NumPy archive.
+//! Samples of a policy, `k, x, y[, instance]`, read from CSV, a NumPy archive or Parquet.
 
 use crate::exchange::input_error::{decode, shorten};
-use crate::exchange::{InputError, samples_npz};
+use crate::exchange::{InputError, samples_npz, samples_parquet};
 
 const FORMAT: &str = "CSV with the columns k,x,y and, if known, instance";
+const PARQUET_FORMAT: &str =
+    "Parquet with the columns k,x,y and, if known, instance (pandas: index=False)";
 const COLUMNS: [&str; 4] = ["k", "x", "y", "instance"];
 /// Most users of one instance, and largest number of an instance in an archive.
 const MOST_USERS: usize = 10_000_000;
 const MOST_INSTANCES: f64 = 1e15;
-/// How an archive begins, and a Parquet file.
+/// Most rows of a file: some hundred bytes of Parquet can claim any number of them.
+const MOST_ROWS: usize = 50_000_000;
+/// How an archive begins.
 const ZIP: &[u8] = b"PK";
-const PARQUET: &[u8] = b"PAR1";
 
 /// One row of a file of samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,8 +28,8 @@ pub struct SampleRow {
     pub instance: Option<u64>,
 }
 
-/// Reads samples of a policy: CSV with a header, or an archive of NumPy arrays of these names (`.npz`).
-/// Which of the two it is follows from the first bytes. `file` is only used in messages.
+/// Reads samples of a policy: CSV with a header, an archive of NumPy arrays of these names (`.npz`), or
+/// Parquet. Which of them it is follows from the first bytes. `file` is only used in messages.
 ///
 /// ```
 /// use anyk::exchange::read_samples;
@@ -41,15 +44,21 @@ pub struct SampleRow {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_samples(bytes: &[u8], file: &str) -> Result<Vec<SampleRow>, InputError> {
-    if bytes.starts_with(ZIP) {
-        return from_npz(bytes).map_err(|message| InputError::new(file, "", message));
+    let whole = |message: String| InputError::new(file, "", message);
+    let rows = if bytes.starts_with(ZIP) {
+        from_npz(bytes).and_then(Columns::rows).map_err(whole)?
+    } else if samples_parquet::recognised(bytes) {
+        from_parquet(bytes).and_then(Columns::rows).map_err(whole)?
+    } else {
+        from_csv(decode(bytes, file, FORMAT)?, file)?
+    };
+    if rows.is_empty() {
+        return Err(whole(format!("there are no samples, expected {FORMAT}")));
     }
-    if bytes.starts_with(PARQUET) {
-        let message = "a Parquet file, which is not read here; expected CSV or .npz with k, x, y and, if known, \
-                       instance (in Python: pandas.read_parquet(…).to_csv(…, index=False))";
-        return Err(InputError::new(file, "", message.to_owned()));
-    }
-    let text = decode(bytes, file, FORMAT)?;
+    Ok(rows)
+}
+
+fn from_csv(text: &str, file: &str) -> Result<Vec<SampleRow>, InputError> {
     let fail = |place: &str, message: String| InputError::new(file, place, message);
     if text.trim().is_empty() {
         return Err(fail("", format!("the file is empty, expected {FORMAT}")));
@@ -57,26 +66,15 @@ pub fn read_samples(bytes: &[u8], file: &str) -> Result<Vec<SampleRow>, InputErr
     let mut reader =
         csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| fail("line 1", error.to_string()))?.clone();
-    let mut position_of = [None; COLUMNS.len()];
-    for (position, name) in header.iter().enumerate() {
-        let Some(column) = COLUMNS.iter().position(|column| column.eq_ignore_ascii_case(name))
-        else {
-            let name = shorten(&format!("{name:?}"));
-            return Err(fail("line 1", format!("the column is {name}, expected {FORMAT}")));
-        };
-        if position_of[column].replace(position).is_some() {
-            let message = format!("the column {} stands twice, expected once", COLUMNS[column]);
-            return Err(fail("line 1", message));
-        }
-    }
-    if let Some(missing) = (0..3).find(|&column| position_of[column].is_none()) {
-        let message = format!("the column {} is missing, expected {FORMAT}", COLUMNS[missing]);
-        return Err(fail("line 1", message));
-    }
+    let position_of =
+        positions(header.iter(), FORMAT).map_err(|message| fail("line 1", message))?;
     let mut rows = Vec::new();
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(|error| fail("", error.to_string()))? {
         let place = format!("line {}", record.position().map_or(0, csv::Position::line));
+        if rows.len() == MOST_ROWS {
+            return Err(fail(&place, format!("more rows, expected at most {MOST_ROWS}")));
+        }
         if record.len() != header.len() {
             let message =
                 format!("{} fields, expected {} as in the header", record.len(), header.len());
@@ -106,55 +104,106 @@ pub fn read_samples(bytes: &[u8], file: &str) -> Result<Vec<SampleRow>, InputErr
         };
         rows.push(SampleRow { k, x: number(1)?, y: number(2)?, instance });
     }
-    if rows.is_empty() {
-        return Err(fail("", format!("there are no samples, expected {FORMAT}")));
-    }
     Ok(rows)
 }
 
-/// Samples of an archive; an error says what is wrong.
-fn from_npz(bytes: &[u8]) -> Result<Vec<SampleRow>, String> {
+/// Where the columns stand among names, in the order of [`COLUMNS`]; an error says what is wrong.
+fn positions<'a>(
+    names: impl Iterator<Item = &'a str>,
+    format: &str,
+) -> Result<[Option<usize>; COLUMNS.len()], String> {
+    let mut position_of = [None; COLUMNS.len()];
+    for (position, name) in names.enumerate() {
+        let Some(column) = COLUMNS.iter().position(|column| column.eq_ignore_ascii_case(name))
+        else {
+            let name = shorten(&format!("{name:?}"));
+            return Err(format!("the column is {name}, expected {format}"));
+        };
+        if position_of[column].replace(position).is_some() {
+            return Err(format!("the column {} stands twice, expected once", COLUMNS[column]));
+        }
+    }
+    match (0..3).find(|&column| position_of[column].is_none()) {
+        None => Ok(position_of),
+        Some(missing) => {
+            Err(format!("the column {} is missing, expected {format}", COLUMNS[missing]))
+        }
+    }
+}
+
+/// Columns of a file as numbers, not checked yet.
+struct Columns {
+    k: Vec<f64>,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    instance: Option<Vec<f64>>,
+}
+
+/// The arrays of an archive; an error says what is wrong.
+fn from_npz(bytes: &[u8]) -> Result<Columns, String> {
     let needed = |name: &str| {
         samples_npz::column(bytes, name)?.ok_or_else(|| {
             let names = samples_npz::names(bytes);
             format!("the array {name} is missing among {names}; expected k, x, y and, if known, instance")
         })
     };
-    let (k, x, y) = (needed("k")?, needed("x")?, needed("y")?);
-    let instance = samples_npz::column(bytes, "instance")?;
-    let lengths = [Some(&x), Some(&y), instance.as_ref()];
-    if let Some(other) = lengths.into_iter().flatten().find(|other| other.len() != k.len()) {
-        return Err(format!(
-            "arrays of {} and {} numbers, expected the same",
-            k.len(),
-            other.len()
-        ));
-    }
-    let whole = |name: &str, row: usize, value: f64, least: f64, most: f64| {
-        if value.fract().abs() > 0.0 || !(least..=most).contains(&value) {
-            let expected = format!("a whole number from {least} to {most}");
-            return Err(format!("{name}[{row}] is {value}, expected {expected}"));
+    Ok(Columns {
+        k: needed("k")?,
+        x: needed("x")?,
+        y: needed("y")?,
+        instance: samples_npz::column(bytes, "instance")?,
+    })
+}
+
+/// The columns of a Parquet file; an error says what is wrong.
+fn from_parquet(bytes: &[u8]) -> Result<Columns, String> {
+    let footer = samples_parquet::Footer::read(bytes)?;
+    let [k, x, y, instance] = positions(footer.names(), PARQUET_FORMAT)?;
+    let file = footer.open(MOST_ROWS)?;
+    // None of the first three is missing.
+    let column = |position: Option<usize>| file.column(position.unwrap_or_default());
+    let instance = instance.map(|position| file.column(position)).transpose()?;
+    Ok(Columns { k: column(k)?, x: column(x)?, y: column(y)?, instance })
+}
+
+impl Columns {
+    /// Checked rows; an error names the first value that is wrong.
+    fn rows(self) -> Result<Vec<SampleRow>, String> {
+        let Self { k, x, y, instance } = self;
+        let lengths = [Some(&x), Some(&y), instance.as_ref()];
+        if let Some(other) = lengths.into_iter().flatten().find(|other| other.len() != k.len()) {
+            let counts = format!("{} and {} numbers", k.len(), other.len());
+            return Err(format!("arrays of {counts}, expected the same"));
         }
-        // Whole, positive and far under 2^53.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        Ok(value as u64)
-    };
-    let rows = (0..k.len()).map(|row| {
-        for (name, value) in [("x", x[row]), ("y", y[row])] {
-            if !value.is_finite() {
-                return Err(format!("{name}[{row}] is {value}, expected a finite number"));
+        if k.len() > MOST_ROWS {
+            return Err(format!("{} rows, expected at most {MOST_ROWS}", k.len()));
+        }
+        let whole = |name: &str, row: usize, value: f64, least: f64, most: f64| {
+            if value.fract().abs() > 0.0 || !(least..=most).contains(&value) {
+                let expected = format!("a whole number from {least} to {most}");
+                return Err(format!("{name}[{row}] is {value}, expected {expected}"));
             }
-        }
-        let users = whole("k", row, k[row], 1.0, MOST_USERS as f64)?;
-        let instance = instance
-            .as_ref()
-            .map(|instance| whole("instance", row, instance[row], 0.0, MOST_INSTANCES));
-        Ok(SampleRow {
-            k: usize::try_from(users).unwrap_or(usize::MAX),
-            x: x[row],
-            y: y[row],
-            instance: instance.transpose()?,
-        })
-    });
-    rows.collect()
+            // Whole, positive and far under 2^53.
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            Ok(value as u64)
+        };
+        let rows = (0..k.len()).map(|row| {
+            for (name, value) in [("x", x[row]), ("y", y[row])] {
+                if !value.is_finite() {
+                    return Err(format!("{name}[{row}] is {value}, expected a finite number"));
+                }
+            }
+            let users = whole("k", row, k[row], 1.0, MOST_USERS as f64)?;
+            let instance = instance
+                .as_ref()
+                .map(|instance| whole("instance", row, instance[row], 0.0, MOST_INSTANCES));
+            Ok(SampleRow {
+                k: usize::try_from(users).unwrap_or(usize::MAX),
+                x: x[row],
+                y: y[row],
+                instance: instance.transpose()?,
+            })
+        });
+        rows.collect()
+    }
 }
