@@ -16,13 +16,12 @@ mod gains_json;
 mod input_error;
 mod model;
 mod npy;
-mod parquet_pages;
+mod parquet_file;
 mod power_answer;
 mod power_model;
 mod samples;
 mod samples_npz;
-mod samples_parquet;
-mod thrift;
+
 mod users;
 
 pub use answer::{Answer, Certified, Denied, Served, ServedUser};

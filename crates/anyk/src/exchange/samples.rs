@@ -1,7 +1,7 @@
 //! Samples of a policy, `k, x, y[, instance]`, read from CSV, a NumPy archive or Parquet.
 
 use crate::exchange::input_error::{decode, shorten};
-use crate::exchange::{InputError, samples_npz, samples_parquet};
+use crate::exchange::{InputError, parquet_file, samples_npz};
 
 const FORMAT: &str = "CSV with the columns k,x,y and, if known, instance";
 const PARQUET_FORMAT: &str =
@@ -47,7 +47,7 @@ pub fn read_samples(bytes: &[u8], file: &str) -> Result<Vec<SampleRow>, InputErr
     let whole = |message: String| InputError::new(file, "", message);
     let rows = if bytes.starts_with(ZIP) {
         from_npz(bytes).and_then(Columns::rows).map_err(whole)?
-    } else if samples_parquet::recognised(bytes) {
+    } else if parquet_file::recognised(bytes) {
         from_parquet(bytes).and_then(Columns::rows).map_err(whole)?
     } else {
         from_csv(decode(bytes, file, FORMAT)?, file)?
@@ -157,7 +157,7 @@ fn from_npz(bytes: &[u8]) -> Result<Columns, String> {
 
 /// The columns of a Parquet file; an error says what is wrong.
 fn from_parquet(bytes: &[u8]) -> Result<Columns, String> {
-    let footer = samples_parquet::Footer::read(bytes)?;
+    let footer = parquet_file::Footer::read(bytes)?;
     let [k, x, y, instance] = positions(footer.names(), PARQUET_FORMAT)?;
     let file = footer.open(MOST_ROWS)?;
     // None of the first three is missing.

@@ -12,7 +12,7 @@ use parquet::errors::ParquetError;
 use ruzstd::decoding::FrameDecoder;
 
 use crate::exchange::input_error::shorten;
-use crate::exchange::thrift::{Compact, Kind};
+use crate::exchange::parquet_file::thrift::{Compact, Kind};
 
 /// Numbers of at most 8 bytes: no encoding makes a page of them larger than 16 bytes each and this.
 const MOST_EXTRA_BYTES: usize = 1 << 20;

@@ -1,5 +1,8 @@
 //! Columns of samples in a Parquet file, as pandas, polars and Arrow write it.
 
+mod pages;
+mod thrift;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -15,8 +18,8 @@ use parquet::file::metadata::{
 use parquet::schema::types::{SchemaDescriptor, Type};
 
 use crate::exchange::input_error::shorten;
-use crate::exchange::parquet_pages::Pages;
-use crate::exchange::thrift::{Compact, Kind};
+use crate::exchange::parquet_file::pages::Pages;
+use crate::exchange::parquet_file::thrift::{Compact, Kind};
 
 /// How a Parquet file begins and ends, and how one ends whose footer is encrypted.
 const MAGIC: &[u8] = b"PAR1";
