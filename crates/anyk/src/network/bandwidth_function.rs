@@ -22,10 +22,20 @@ pub trait BandwidthFunction {
     /// Bandwidth in Hz and elasticity `−d ln b/d ln u` at an excess that is not negative.
     fn at_excess(&self, excess: f64) -> (f64, f64);
 
-    /// The same at a received power in W; `None` below the smallest, and for what is no power.
-    fn at(&self, received_w: f64) -> Option<(f64, f64)> {
+    /// The bandwidth alone.
+    fn bandwidth_hz(&self, excess: f64) -> f64 {
+        self.at_excess(excess).0
+    }
+
+    /// `e` at a received power in W; `None` below the smallest, and for what is no power.
+    fn excess(&self, received_w: f64) -> Option<f64> {
         let excess = received_w / self.min_received_w() - 1.0;
-        (excess >= 0.0 && excess.is_finite()).then(|| self.at_excess(excess))
+        (excess >= 0.0 && excess.is_finite()).then_some(excess)
+    }
+
+    /// Bandwidth and elasticity at a received power in W, if there is one.
+    fn at(&self, received_w: f64) -> Option<(f64, f64)> {
+        self.excess(received_w).map(|excess| self.at_excess(excess))
     }
 }
 
@@ -100,5 +110,14 @@ impl BandwidthFunction for KnownBandwidth {
             Curve::Exact(exact) => exact.point(excess),
         };
         (ln_z.exp() * self.hz_per_use, elasticity)
+    }
+
+    #[inline]
+    fn bandwidth_hz(&self, excess: f64) -> f64 {
+        let ln_z = match &self.curve {
+            Curve::Table(table) => table.ln_uses(excess),
+            Curve::Exact(exact) => exact.point(excess).1,
+        };
+        ln_z.exp() * self.hz_per_use
     }
 }

@@ -394,7 +394,7 @@ pub fn allocate_by<B: BandwidthFunction>(
         let bandwidth = &bandwidths[split.classes()[user]];
         // Too weak for any (a softmax may do that): what comes closest.
         let bandwidth_hz = if excess >= 0.0 {
-            bandwidth.at_excess(excess).0
+            bandwidth.bandwidth_hz(excess)
         } else {
             bandwidth.max_bandwidth_hz()
         };

@@ -103,10 +103,11 @@ impl Certifier {
         {
             let bandwidth = &self.bandwidths[user.class];
             let received_w = user.gain * power_w;
-            let Some((needed_hz, _)) = bandwidth.at(received_w) else {
+            let Some(excess) = bandwidth.excess(received_w) else {
                 certificate.too_weak.push(index);
                 continue;
             };
+            let needed_hz = bandwidth.bandwidth_hz(excess);
             // What is no number is not enough.
             let enough = *given_hz >= needed_hz;
             let holds = enough

@@ -173,6 +173,13 @@ impl BandwidthTable {
         }
     }
 
+    /// `ln z` where `u/u_min − 1` is `excess`.
+    #[inline]
+    pub(crate) fn ln_uses(&self, excess: f64) -> f64 {
+        let w = excess.ln_1p().sqrt();
+        if w <= W_MAX { self.ln_uses.value(w) } else { self.exact.point(excess).1 }
+    }
+
     /// `ln(u/u_min − 1)` at a price of power, and its derivative by `ln price`.
     #[inline]
     pub(crate) fn respond(&self, ln_price: f64) -> (f64, f64) {

@@ -203,7 +203,7 @@ impl AnyLoss {
     fn new(output: SplitRule) -> Self {
         Self {
             output,
-            split: PowerSplit::default(),
+            split: PowerSplit::for_training(),
             of_power: Vec::new(),
             of_response: Vec::new(),
             of_responses: Vec::new(),
