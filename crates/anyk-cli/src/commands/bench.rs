@@ -6,22 +6,28 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyk::channel::{D2dField, sample_distances_m};
-use anyk::evaluation::{finish, finish_power, law_for, train_any_policy};
+use anyk::channel::{D2dField, FadingLaw, FadingSamples, sample_distances_m};
+use anyk::evaluation::{
+    draw_fading, finish, finish_power, law_for, train_any_policy, train_sampled_policy,
+};
 use anyk::exchange::write_atomically;
 use anyk::network::{BandwidthLaw, SplitRule};
 use anyk::paper::Entry;
-use anyk::policy::{LearnedPolicy, PowerOutput, PowerPolicy};
+use anyk::policy::{
+    AnyPolicy, CellAllocator, CellPolicy, Certifier, LearnedPolicy, PowerOutput, PowerPolicy,
+};
 use anyk::problem::{Allocation, Scenario, SparseInterference, Urllc};
 use anyk::solver::{BandwidthTable, Solution, SparseWmmse, UrllcSolver, Wmmse};
 use anyk::training::{
-    AnySettings, PowerTrainSettings, PowerTrainer, PretrainSettings, Recipe, TrainRanges, Trainer,
+    AnySettings, PowerTrainSettings, PowerTrainer, PretrainLoss, PretrainSettings, Recipe,
+    SampledSettings, TrainRanges, Trainer,
 };
 use anyk::{Config, System};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args::BenchArgs;
+use crate::commands::train::any_gnn::DEVIATIONS;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
@@ -55,6 +61,7 @@ struct Figures {
     /// One allocation by any-gnn, and with the certificate of every user on top.
     any_us_k200: f64,
     certify_us_k200: f64,
+    sampled_us_k200: f64,
     /// 100 iterations of WMMSE on a dense interference network of 100 links.
     wmmse_us_k100: f64,
     /// The same for each of 100 networks solved at once, on all cores.
@@ -104,6 +111,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
             ("growth, K = 10,000 to 1,000,000", figures.allocate_growth_k10000_to_k1000000, "×"),
             ("allocate, any-gnn, K = 200", figures.any_us_k200, "µs"),
             ("allocate and certify, any-gnn, K = 200", figures.certify_us_k200, "µs"),
+            ("allocate, any-gnn from samples of fading, K = 200", figures.sampled_us_k200, "µs"),
             ("WMMSE, K = 100, 100 iterations", figures.wmmse_us_k100, "µs"),
             ("WMMSE, each of 100 networks, all cores", figures.wmmse_all_cores_us_k100, "µs"),
             ("WMMSE, sparse field, K = 1,000", figures.wmmse_sparse_us_k1000, "µs"),
@@ -178,7 +186,10 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
     };
     let (allocate_us_k200, allocate_us_k10000) = (allocate_us(200)?, allocate_us(10_000)?);
     let allocate_us_k1000000 = allocate_us(1_000_000)?;
-    let (any_us_k200, certify_us_k200) = any_us(system, SplitRule::Kkt, 200, progress)?;
+    let cell = random_cell(system, 200)?;
+    let any_gnn = any_policy(system, SplitRule::Kkt)?;
+    let (any_us_k200, certify_us_k200) = policy_us(&any_gnn, &cell, progress)?;
+    let (sampled_us_k200, _) = policy_us(&sampled_policy(system)?, &cell, progress)?;
     let network = Scenario::Dense.draw(1, 100, 0).map_err(Failure::input)?;
     let mut wmmse = Wmmse::default();
     let wmmse_us_k100 =
@@ -227,6 +238,7 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
         allocate_growth_k10000_to_k1000000: allocate_us_k1000000 / allocate_us_k10000,
         any_us_k200,
         certify_us_k200,
+        sampled_us_k200,
         wmmse_us_k100,
         wmmse_all_cores_us_k100,
         wmmse_sparse_us_k1000,
@@ -238,29 +250,46 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
     })
 }
 
-/// Microseconds of an allocation by any-gnn after a short training, without and with the certificate.
-pub(crate) fn any_us(
-    system: &System,
-    output: SplitRule,
-    size: usize,
-    progress: &Progress,
-) -> Result<(f64, f64), Failure> {
+/// any-gnn after a short training: what it has learned does not change how long it takes.
+pub(crate) fn any_policy(system: &System, output: SplitRule) -> Result<AnyPolicy, Failure> {
+    Ok(train_any_policy(system, &short(output), || ())?)
+}
+
+/// The same with a bandwidth that is learned from samples of fading.
+pub(crate) fn sampled_policy(system: &System) -> Result<AnyPolicy, Failure> {
+    let gains = draw_fading(system, &FadingLaw::Rayleigh, FadingSamples::LEAST, 1);
+    let samples = FadingSamples::new(gains).map_err(Failure::input)?;
+    let mut learning = SampledSettings::new(PretrainLoss::Supervised, 1);
+    learning.steps = 1000;
+    let settings = short(SplitRule::Kkt);
+    Ok(train_sampled_policy(system, &samples, &learning, &settings, DEVIATIONS, || ())?)
+}
+
+fn short(output: SplitRule) -> AnySettings {
     let mut settings = AnySettings::preset(TrainRanges::Paper, output, 1);
     (settings.samples, settings.steps) = (100, 500);
-    let policy = train_any_policy(system, &settings, || ())?;
-    let problem = random_cell(system, size)?;
-    let mut allocator = policy.allocator(system.fading().antennas);
+    settings
+}
+
+/// Microseconds of an allocation, without and with the certificate.
+pub(crate) fn policy_us(
+    policy: &impl CellPolicy,
+    problem: &Urllc,
+    progress: &Progress,
+) -> Result<(f64, f64), Failure> {
+    let antennas = policy.system().fading().antennas;
+    let mut ready = policy.ready(problem.size(), antennas).map_err(Failure::input)?;
+    let gains: Vec<f64> = problem.users().iter().map(|user| user.gain).collect();
     let mut allocation = Allocation::default();
-    let any_us = 1e6
-        * median_seconds(progress, || {
-            allocator.allocate(black_box(&problem), &mut allocation).is_ok()
-        });
-    let certify_us = 1e6
-        * median_seconds(progress, || {
-            let served = allocator.allocate(black_box(&problem), &mut allocation).is_ok();
-            served && allocator.certifier().certify(&problem, &mut allocation).is_complete()
-        });
-    Ok((any_us, certify_us))
+    let plain_s = median_seconds(progress, || {
+        ready.answer(black_box(problem), black_box(&gains), &mut allocation)
+    });
+    let mut certifier = Certifier::default();
+    let certified_s = median_seconds(progress, || {
+        let served = ready.answer(black_box(problem), black_box(&gains), &mut allocation);
+        served && certifier.certify(problem, &mut allocation).is_complete()
+    });
+    Ok((1e6 * plain_s, 1e6 * certified_s))
 }
 
 /// Users at random in the system's cell.

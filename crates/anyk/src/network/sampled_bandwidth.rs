@@ -121,6 +121,13 @@ impl BandwidthFunction for WidenedBandwidth {
         };
         (ln_hz.exp(), -slope)
     }
+
+    #[inline]
+    fn bandwidth_hz(&self, excess: f64) -> f64 {
+        let x = excess.ln_1p();
+        let beyond = self.end.1 * (x - self.range).max(0.0);
+        (self.curve.value(x.min(self.range)) + beyond).exp()
+    }
 }
 
 #[cfg(test)]
