@@ -126,6 +126,15 @@ impl ProblemArg {
     }
 }
 
+/// What a model is judged by.
+#[derive(Debug, Args)]
+pub(crate) struct JudgeArgs {
+    /// Fading to judge a model by that was learned from samples: a law (rician:k=3, see `anyk sample`) or a
+    /// NumPy array of samples held out
+    #[arg(long, value_name = "LAW|FILE")]
+    pub(crate) fading: Option<String>,
+}
+
 /// Give a model the smallest margin that carries a guarantee
 ///
 /// Draws independent cells that no training has seen, judges one user of each by quadrature, and chooses the
@@ -144,10 +153,8 @@ pub(crate) struct CalibrateArgs {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
-    /// Fading to judge a model by that was learned from samples: a law (rician:k=3, see `anyk sample`) or a
-    /// NumPy array of samples held out
-    #[arg(long, value_name = "LAW|FILE")]
-    pub(crate) fading: Option<String>,
+    #[command(flatten)]
+    pub(crate) judge: JudgeArgs,
     /// Sizes at which the guarantee is to hold, separated by commas
     #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "10", value_parser = size)]
     pub(crate) k: Vec<usize>,
@@ -188,10 +195,8 @@ pub(crate) struct EvaluateArgs {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
-    /// Fading to judge a model by that was learned from samples: a law (rician:k=3, see `anyk sample`) or a
-    /// NumPy array of samples held out
-    #[arg(long, value_name = "LAW|FILE")]
-    pub(crate) fading: Option<String>,
+    #[command(flatten)]
+    pub(crate) judge: JudgeArgs,
     #[command(flatten)]
     pub(crate) cells: CellsArgs,
     #[command(flatten)]
@@ -217,10 +222,8 @@ pub(crate) struct AllocateArgs {
     /// The model
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
-    /// Fading to judge a model by that was learned from samples: a law (rician:k=3, see `anyk sample`) or a
-    /// NumPy array of samples held out
-    #[arg(long, value_name = "LAW|FILE")]
-    pub(crate) fading: Option<String>,
+    #[command(flatten)]
+    pub(crate) judge: JudgeArgs,
     /// File with the users or gains, or - for standard input
     #[arg(long, short, value_name = "FILE")]
     pub(crate) input: String,

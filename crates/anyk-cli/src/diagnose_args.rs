@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyk::diagnosis::BuiltIn;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, ValueEnum};
 
 use crate::args::{SystemArgs, size};
@@ -38,8 +39,8 @@ pub(crate) struct DiagnoseArgs {
     #[arg(value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// A policy of the paper, with random users or links
-    #[arg(long, value_enum)]
-    pub(crate) policy: Option<PolicyArg>,
+    #[arg(long, value_parser = built_in())]
+    pub(crate) policy: Option<BuiltIn>,
     /// File of samples (CSV, .npz or Parquet), or - for standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["k", "users", "quantity"])]
     pub(crate) samples: Option<String>,
@@ -71,43 +72,11 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) system: SystemArgs,
 }
 
-/// The policies of the paper.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum PolicyArg {
-    /// Power of (P5): least total at a rate
-    QosPower,
-    /// Power of (P6): one bandwidth for all users
-    EqualBandwidthPower,
-    /// The bandwidth of (P6)
-    EqualBandwidthBandwidth,
-    /// Power for URLLC
-    UrllcPower,
-    /// Bandwidth for URLLC
-    UrllcBandwidth,
-    /// Power by WMMSE, dense interference network
-    Interference,
-    /// Schedule by FPLinQ, pairs on a field of constant density
-    LinkScheduling,
-    /// Policy 1 of figure 1
-    ToyOne,
-    /// Policy 2 of figure 1
-    ToyTwo,
-}
-
-impl From<PolicyArg> for BuiltIn {
-    fn from(policy: PolicyArg) -> Self {
-        match policy {
-            PolicyArg::QosPower => Self::QosPower,
-            PolicyArg::EqualBandwidthPower => Self::EqualBandwidthPower,
-            PolicyArg::EqualBandwidthBandwidth => Self::EqualBandwidthBandwidth,
-            PolicyArg::UrllcPower => Self::UrllcPower,
-            PolicyArg::UrllcBandwidth => Self::UrllcBandwidth,
-            PolicyArg::Interference => Self::Interference,
-            PolicyArg::LinkScheduling => Self::LinkScheduling,
-            PolicyArg::ToyOne => Self::ToyOne,
-            PolicyArg::ToyTwo => Self::ToyTwo,
-        }
-    }
+/// The policies of the paper, by their names.
+fn built_in() -> impl TypedValueParser<Value = BuiltIn> {
+    let shown = |policy: BuiltIn| PossibleValue::new(policy.name()).help(policy.label());
+    PossibleValuesParser::new(BuiltIn::ALL.map(shown))
+        .try_map(|name| BuiltIn::named(&name).ok_or("expected one of these names"))
 }
 
 /// The outputs of a model of power and bandwidth.

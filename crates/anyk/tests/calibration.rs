@@ -7,7 +7,7 @@ use anyk::channel::realization_rng;
 use anyk::evaluation::{CalibrationSettings, Judged, TestSet, calibrate, finish, required_factors};
 use anyk::exchange::{model_from_bytes, model_to_bytes};
 use anyk::network::Aggregator;
-use anyk::policy::{Guarantee, LearnedPolicy};
+use anyk::policy::{CellPolicy, Guarantee, LearnedPolicy};
 use anyk::training::{Method, PretrainSettings, Recipe, TrainSettings, Trainer};
 use rand::RngExt;
 

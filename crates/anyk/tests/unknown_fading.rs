@@ -10,7 +10,7 @@ use anyk::evaluation::{
 };
 use anyk::exchange::{any_from_bytes, any_to_bytes};
 use anyk::network::SplitRule;
-use anyk::policy::{AnyPolicy, Guarantee, Refusal};
+use anyk::policy::{AnyPolicy, CellPolicy, Guarantee, Refusal};
 use anyk::problem::{Allocation, ServiceClass, Urllc};
 use anyk::solver::RequiredBandwidth;
 use anyk::training::{AnySettings, PretrainLoss, SampledSettings, TrainRanges, learn_bandwidth};

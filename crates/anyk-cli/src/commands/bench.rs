@@ -78,7 +78,7 @@ struct Figures {
     control_dense_us_k1000: f64,
 }
 
-const STEPS: u64 = 22;
+const STEPS: u64 = 24;
 
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
     let system = Config::default().validate()?;

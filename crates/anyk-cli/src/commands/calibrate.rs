@@ -28,7 +28,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
         seed: args.seed,
         shrink: args.shrink,
     };
-    let fading = args.fading.as_deref();
+    let fading = args.judge.fading.as_deref();
     let fail = |error: CalibrationError| Failure::input(format!("{}: {error}", args.model));
     let (bytes, guarantee) = match input::model(&args.model)? {
         Model::Urllc(policy) => {

@@ -67,6 +67,26 @@ impl BuiltIn {
         Self::ToyTwo,
     ];
 
+    /// A short name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::QosPower => "qos-power",
+            Self::EqualBandwidthPower => "equal-bandwidth-power",
+            Self::EqualBandwidthBandwidth => "equal-bandwidth-bandwidth",
+            Self::UrllcPower => "urllc-power",
+            Self::UrllcBandwidth => "urllc-bandwidth",
+            Self::Interference => "interference",
+            Self::LinkScheduling => "link-scheduling",
+            Self::ToyOne => "toy-one",
+            Self::ToyTwo => "toy-two",
+        }
+    }
+
+    /// The one of a short name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|policy| policy.name() == name)
+    }
+
     /// What is put in and what comes out.
     pub fn label(self) -> &'static str {
         match self {

@@ -9,7 +9,7 @@ use crate::network::{
     BandwidthFunction, ClassResponse, ContextScaling, DenseTape, PowerSplit, SampledBandwidth,
     SplitRule, WidenedBandwidth,
 };
-use crate::policy::{Certifier, Guarantee, ModelError, ModelMetrics};
+use crate::policy::{CellAllocator, CellPolicy, Certifier, Guarantee, ModelError, ModelMetrics};
 use crate::problem::{Allocation, Qos, ServiceClass, Urllc};
 use crate::solver::{Infeasibility, RequiredBandwidth};
 use crate::tolerance;
@@ -212,32 +212,6 @@ impl AnyPolicy {
         Self::new(record, self.parameters.clone(), self.bandwidth().cloned())
     }
 
-    /// The same policy with a guarantee in place of the one it may have.
-    pub fn with_guarantee(&self, guarantee: Guarantee) -> Result<Self, ModelError> {
-        guarantee.validate()?;
-        let mut policy = self.clone();
-        policy.record.guarantee = Some(guarantee);
-        Ok(policy)
-    }
-
-    /// The same policy as it was before it was calibrated.
-    pub fn without_guarantee(&self) -> Self {
-        let mut policy = self.clone();
-        policy.record.guarantee = None;
-        policy
-    }
-
-    /// Bandwidth of its own class up to which the factor of a guarantee widens, Hz.
-    pub fn most_hz(&self) -> Result<f64, ModelError> {
-        Ok(match &self.learned {
-            Some(learned) => learned.widened.max_bandwidth_hz(),
-            None => {
-                let qos = self.system.qos(self.system.service())?;
-                RequiredBandwidth::new(qos).max_bandwidth_hz()
-            }
-        })
-    }
-
     /// The responses of a cell's classes, in its order.
     pub fn responses(&self, problem: &Urllc, antennas: u32) -> Vec<ClassResponse> {
         let AnyRecord { training, scaling, .. } = &self.record;
@@ -279,6 +253,42 @@ impl AnyPolicy {
         .into_iter()
         .flatten()
         .collect()
+    }
+}
+
+impl CellPolicy for AnyPolicy {
+    type Ready<'a> = AnyAllocator<'a>;
+
+    fn ready(&self, _size: usize, antennas: u32) -> Result<AnyAllocator<'_>, ModelError> {
+        Ok(self.allocator(antennas))
+    }
+
+    fn system(&self) -> &System {
+        &self.system
+    }
+
+    fn most_hz(&self) -> Result<f64, ModelError> {
+        Ok(match &self.learned {
+            Some(learned) => learned.widened.max_bandwidth_hz(),
+            None => {
+                let qos = self.system.qos(self.system.service())?;
+                RequiredBandwidth::new(qos).max_bandwidth_hz()
+            }
+        })
+    }
+
+    fn guarantee(&self) -> Option<&Guarantee> {
+        self.record.guarantee.as_ref()
+    }
+
+    fn set_guarantee(&mut self, guarantee: Option<Guarantee>) {
+        self.record.guarantee = guarantee;
+    }
+}
+
+impl CellAllocator for AnyAllocator<'_> {
+    fn answer(&mut self, problem: &Urllc, _gains: &[f64], allocation: &mut Allocation) -> bool {
+        self.allocate(problem, allocation).is_ok()
     }
 }
 

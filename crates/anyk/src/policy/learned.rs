@@ -8,7 +8,7 @@ use crate::network::{
     scaled_gain,
 };
 use crate::policy::fused::FusedPair;
-use crate::policy::{Guarantee, GuaranteeError};
+use crate::policy::{CellAllocator, CellPolicy, Guarantee, GuaranteeError};
 use crate::problem::{Allocation, ServiceError, Urllc};
 use crate::solver::RequiredBandwidth;
 use crate::training::{Method, Span, TrainSettings, fnn_input, fnn_network};
@@ -156,27 +156,6 @@ impl LearnedPolicy {
         Span(low, high).furthest("gain_db", gains).into_iter().collect()
     }
 
-    /// The same policy with a guarantee in place of the one it may have.
-    pub fn with_guarantee(&self, guarantee: Guarantee) -> Result<Self, ModelError> {
-        guarantee.validate()?;
-        let mut policy = self.clone();
-        policy.record.guarantee = Some(guarantee);
-        Ok(policy)
-    }
-
-    /// The same policy as it was before it was calibrated.
-    pub fn without_guarantee(&self) -> Self {
-        let mut policy = self.clone();
-        policy.record.guarantee = None;
-        policy
-    }
-
-    /// Bandwidth up to which the factor of a guarantee widens, Hz.
-    pub fn most_hz(&self) -> Result<f64, ModelError> {
-        let qos = self.system.qos(self.system.service())?;
-        Ok(RequiredBandwidth::new(qos).max_bandwidth_hz())
-    }
-
     /// The policy made ready for cells of one size: its outer function compiled, its buffers there.
     pub fn at_size(&self, size: usize) -> Result<SizedPolicy<'_>, ModelError> {
         let law = self.law.as_ref().map(|law| law.at_size(size));
@@ -198,6 +177,38 @@ impl LearnedPolicy {
             }
         };
         Ok(SizedPolicy { policy: self, size, law, engine, margin })
+    }
+}
+
+impl CellPolicy for LearnedPolicy {
+    type Ready<'a> = SizedPolicy<'a>;
+
+    fn ready(&self, size: usize, _antennas: u32) -> Result<SizedPolicy<'_>, ModelError> {
+        self.at_size(size)
+    }
+
+    fn system(&self) -> &System {
+        &self.system
+    }
+
+    fn most_hz(&self) -> Result<f64, ModelError> {
+        let qos = self.system.qos(self.system.service())?;
+        Ok(RequiredBandwidth::new(qos).max_bandwidth_hz())
+    }
+
+    fn guarantee(&self) -> Option<&Guarantee> {
+        self.record.guarantee.as_ref()
+    }
+
+    fn set_guarantee(&mut self, guarantee: Option<Guarantee>) {
+        self.record.guarantee = guarantee;
+    }
+}
+
+impl CellAllocator for SizedPolicy<'_> {
+    fn answer(&mut self, _problem: &Urllc, gains: &[f64], allocation: &mut Allocation) -> bool {
+        self.allocate(gains, allocation);
+        true
     }
 }
 

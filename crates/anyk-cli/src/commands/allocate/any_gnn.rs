@@ -72,7 +72,7 @@ fn judging(
     policy: &AnyPolicy,
     system: &anyk::System,
 ) -> Result<Option<Arc<FadingQuadrature>>, Failure> {
-    let Some(text) = &args.fading else {
+    let Some(text) = &args.judge.fading else {
         return if args.certify && policy.bandwidth().is_some() {
             Err(Failure::input(format!(
                 "--certify: {} was learned from samples and knows no law of fading; name the law with --fading, \

@@ -16,7 +16,7 @@ use crate::input;
 pub(crate) fn run(args: &AllocateArgs) -> Result<ExitCode, Failure> {
     let model = input::model(&args.model)?;
     if !matches!(model, Model::Any(_)) {
-        input::refuse_fading(args.fading.as_deref(), &args.model)?;
+        input::refuse_fading(args.judge.fading.as_deref(), &args.model)?;
     }
     match model {
         Model::Urllc(policy) => {

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
                 |error: anyk::diagnosis::DiagnosisError| Failure::input(format!("{path}: {error}"));
             drawn(&Subject::model(&system, input::model(path)?, quantity).map_err(named)?)?
         }
-        (_, Some(policy), _) => drawn(&Subject::built_in(&args.system.system()?, policy.into())?)?,
+        (_, Some(policy), _) => drawn(&Subject::built_in(&args.system.system()?, policy)?)?,
         (_, _, Some(path)) => {
             refuse(&args.system.flags(), "samples")?;
             let name = input::name(path);

@@ -13,7 +13,7 @@ use crate::input;
 pub(super) fn run(args: &EvaluateArgs, policy: &AnyPolicy) -> Result<ExitCode, Failure> {
     let CellsArgs { k, samples, seed, .. } = &args.cells;
     let system = args.system.system_over(policy.record().config.clone())?;
-    let judge = input::judge_of(policy, args.fading.as_deref(), &args.model, &system)?;
+    let judge = input::judge_of(policy, args.judge.fading.as_deref(), &args.model, &system)?;
     let fading = judge.as_ref().map(|judge| &judge.rule);
     let set = TestSet::draw_under(&system, fading, k, *samples, *seed)?;
     let sizes =

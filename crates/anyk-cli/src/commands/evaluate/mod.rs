@@ -17,7 +17,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<ExitCode, Failure> {
     let model = input::model(&args.model)?;
     if !matches!(model, Model::Any(_)) {
         args.system.refuse(&args.model)?;
-        input::refuse_fading(args.fading.as_deref(), &args.model)?;
+        input::refuse_fading(args.judge.fading.as_deref(), &args.model)?;
     }
     match model {
         Model::Any(policy) => any_gnn::run(args, &policy),
