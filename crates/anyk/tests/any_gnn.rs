@@ -5,10 +5,12 @@
 use std::sync::LazyLock;
 
 use anyk::channel::sample_distances_m;
-use anyk::evaluation::{TestSet, train_any_policy};
+use anyk::evaluation::{
+    CalibrationSettings, Judged, TestSet, calibrate, required_factors, train_any_policy,
+};
 use anyk::exchange::{Model, any_from_bytes, any_to_bytes};
 use anyk::network::{BandwidthFunction, SplitRule};
-use anyk::policy::{AnyPolicy, Certifier, ModelError, Refusal};
+use anyk::policy::{AnyPolicy, CellPolicy, Certifier, ModelError, Refusal};
 use anyk::problem::{Allocation, ServiceClass, Urllc};
 use anyk::solver::{RequiredBandwidth, Status, UrllcSolver};
 use anyk::training::{AnySettings, TrainRanges};
@@ -269,6 +271,29 @@ fn what_was_not_trained_on_is_flagged() {
     assert!(far.iter().any(|text| text.starts_with("gain_db -14")), "{far:?}");
     let strict = outside(&cell(near, ServiceClass { epsilon: 1e-8, ..usual }), 4);
     assert_eq!(strict.len(), 2, "{strict:?}");
+}
+
+/// With a known law no user needs more than it gets, at any size: the margin of a calibration is 1, and what is
+/// calibrated at one size holds at the others.
+#[test]
+fn a_calibration_has_nothing_to_add() {
+    let settings = CalibrationSettings {
+        k: vec![10],
+        cells: 299,
+        beta: 0.01,
+        delta: 0.05,
+        seed: 3,
+        shrink: false,
+    };
+    let calibrated = calibrate(&*POLICY, None, &settings).unwrap();
+    let margin = calibrated.guarantee().unwrap().margin;
+    assert!((1.0..1.0 + 1e-8).contains(&margin), "{margin}");
+    for (size, cells) in [(1, 200), (100, 20), (1000, 5)] {
+        let factors = required_factors(&*POLICY, None, size, cells, 5, Judged::All).unwrap();
+        // Up to what the judge rounds up by.
+        let most = factors.iter().fold(0.0f64, |most, factor| most.max(*factor));
+        assert!(most < 1.0 + 1e-8, "{size}: {most}");
+    }
 }
 
 /// The interface that a learned `b` implements: decreasing, from the fold on.
