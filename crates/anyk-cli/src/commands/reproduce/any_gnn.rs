@@ -211,7 +211,7 @@ fn comparison(lab: &Lab, optimum: &[f64], rows: &[Row]) -> Table {
         title: "any-gnn, trained at K = 10, beside the paper's methods on the same cells".into(),
         note: format!(
             "Each figure is the {}, on {TEST_SAMPLES} cells of each size (seed {TEST_SEED}). any-gnn with the \
-             price as its output layer: availability {availability:.4} and at most {gap:.4} % over the \
+             price as its output layer: availability {availability:.4} and at most {gap:.1e} % over the \
              optimum at every K; the target of 1.00 and {TARGET_PERCENT} % is {reached}. Its bandwidth is \
              b(α_k P_k) from the certified table, so that its availability does not depend on what was learned. \
              With a softmax the powers keep the shape that they had at K = 10. From samples of fading (as many gains \
@@ -265,7 +265,7 @@ fn times(rows: &[Row], solve_us: f64) -> Table {
              the check of every user, which makes the answers of the paper's methods certified ones as well. The \
              outer function of P-GNN (seven seconds of pre-training) is not in its training time. With a known \
              law of fading and one cell the solver is the better choice: it is exact, needs no training and takes \
-             {solve_us:.0} µs. any-gnn, at most {:.6} % over the optimum, takes {any_us:.0} µs, {verdict}. P-GNN \
+             {solve_us:.0} µs. any-gnn, at most {:.1e} % over the optimum, takes {any_us:.0} µs, {verdict}. P-GNN \
              takes {p_gnn_us:.0} µs, but pays {:.1} % and more of bandwidth. Where the law of fading is not known \
              there is nothing for the solver to tabulate, and the network is the choice: any-gnn from {SAMPLES} \
              samples takes {sampled_us:.0} µs and is at most {:.2} % over the optimum of the law that it never saw. \

@@ -83,10 +83,10 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
         tables.extend(made);
     }
     let subtitle = format!(
-        "anyk {} · {runs} trainings for each entry{} · test set: {TEST_SAMPLES} cells of each size, \
+        "anyk {} · {runs} trainings for each entry, the {} · test set: {TEST_SAMPLES} cells of each size, \
          seed {TEST_SEED}",
         env!("CARGO_PKG_VERSION"),
-        if args.full { ", second worst of ten" } else { ", the worst" },
+        lab.rule(),
     );
     let title =
         "Size Generalization for Resource Allocation with Graph Neural Networks, reproduced";
