@@ -87,6 +87,9 @@ mod tests {
 
     use super::*;
 
+    type Fitted = fn(&[Point], usize) -> Option<f64>;
+    const WAYS: [Fitted; 2] = [constant, straight];
+
     /// Points without noise.
     fn curve(sizes: &[usize], value: impl Fn(f64) -> f64) -> Vec<Point> {
         let point = |&k: &usize| Point {
@@ -114,31 +117,28 @@ mod tests {
 
     #[test]
     fn the_way_that_holds_is_gone_and_the_other_makes_no_doubt() {
-        let ways: [fn(&[Point], usize) -> Option<f64>; 2] = [constant, straight];
         let line = curve(&[2, 4, 8, 16], |t| 1.0 + 0.5 * t);
-        let (value, deviation) = carried_on(&[line], &ways, 160).unwrap();
+        let (value, deviation) = carried_on(&[line], &WAYS, 160).unwrap();
         assert!((value[0] - 1.0 - 0.5 * 160f64.ln()).abs() < 1e-9 && deviation[0] < 1e-9);
     }
 
     #[test]
     fn a_bend_that_no_way_has_is_expected_to_be_missed() {
-        let ways: [fn(&[Point], usize) -> Option<f64>; 2] = [constant, straight];
         let bent = |t: f64| 0.05 * t * t;
-        let (value, deviation) = carried_on(&[curve(&[2, 4, 8, 16], bent)], &ways, 160).unwrap();
+        let (value, deviation) = carried_on(&[curve(&[2, 4, 8, 16], bent)], &WAYS, 160).unwrap();
         let missed = (value[0] - bent(160f64.ln())).abs();
         assert!((0.3 * missed..3.0 * missed).contains(&deviation[0]), "{missed} {deviation:?}");
     }
 
     #[test]
     fn noise_counts_and_too_few_points_have_no_opinion() {
-        let ways: [fn(&[Point], usize) -> Option<f64>; 2] = [constant, straight];
         let mut flat = curve(&[2, 4, 8, 16], |_| 1.0);
         for point in &mut flat {
             point.standard_error = 0.1;
         }
-        let (value, deviation) = carried_on(&[flat], &ways, 160).unwrap();
+        let (value, deviation) = carried_on(&[flat], &WAYS, 160).unwrap();
         // The newest point alone moves a constant.
         assert!((value[0] - 1.0).abs() < 1e-12 && (deviation[0] - 0.1).abs() < 1e-9);
-        assert!(carried_on(&[curve(&[2], |_| 1.0)], &ways, 160).is_none());
+        assert!(carried_on(&[curve(&[2], |_| 1.0)], &WAYS, 160).is_none());
     }
 }
