@@ -14,8 +14,8 @@ use crate::args::{SystemArgs, size};
 /// aligns with that of the policy. Estimates f(x, K), what a user of input x gets among K, tests whether
 /// the policy is permutation-equivariant and asymptotically size-invariant, fits its size law, measures the law of every
 /// aggregator with every output on random networks, and recommends the pair that matches. Then predicts
-/// from sizes up to --train-k what networks trained there will miss at the largest size, trains them
-/// and checks.
+/// from sizes up to --train-k what networks trained there will miss at the largest size, with a range, and
+/// measures it: the factor by which outputs are off, in the geometric mean over users, less 1.
 ///
 /// The policy is one of the paper's, a model, or a file of samples: CSV with the columns
 ///

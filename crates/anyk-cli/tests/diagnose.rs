@@ -55,7 +55,16 @@ fn samples_are_diagnosed_as_json() {
     assert!((exponent + 1.0).abs() < 0.02, "{exponent}");
     let chosen = usize::try_from(found["recommendation"]["chosen"].as_u64().unwrap()).unwrap();
     assert_eq!(found["recommendation"]["candidates"][chosen]["output"], "softmax");
-    assert_eq!(found["predictions"].as_array().unwrap().len(), 4);
+    let predictions = found["predictions"].as_array().unwrap();
+    assert_eq!(predictions.len(), 4);
+    // A size-invariant network trained at 16 gives four times too much at 64.
+    let number = |name: &str| predictions[0][name].as_f64().unwrap();
+    assert!((number("predicted_percent") / 300.0 - 1.0).abs() < 0.1, "{}", predictions[0]);
+    assert!((number("measured_percent") / 300.0 - 1.0).abs() < 0.1, "{}", predictions[0]);
+    let range = number("low_percent")..=number("high_percent");
+    assert!(range.contains(&number("predicted_percent")), "{}", predictions[0]);
+    let text = run(&["diagnose", "--samples", "-"], samples(true)).stdout;
+    assert!(text.contains("range (%)"), "{text}");
     let answer = run(&["diagnose", "--samples", "-", "--no-check"], samples(false));
     assert!(answer.stdout.contains("samples without instances"), "{}", answer.stdout);
 }

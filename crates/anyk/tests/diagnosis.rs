@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::diagnosis::{
-    Answer, BuiltIn, Diagnosis, Estimate, Recommendation, SampleError, Samples, SizeLaw, Subject,
-    predict,
+    Answer, BuiltIn, Diagnosis, Estimate, Prediction, Recommendation, SampleError, Samples,
+    SizeLaw, Subject, predict,
 };
 use anyk::exchange::{SampleRow, read_samples};
 use anyk::network::{Aggregator, Output};
@@ -105,16 +105,94 @@ fn a_softmax_is_a_normalisation_and_its_networks_generalize() {
     }
 }
 
+/// As many users as the program draws.
+const MANY: usize = 20_000;
+
+/// Predictions from K ≤ 20 for K = 200.
+fn foretold(subject: &Subject, seed: u64) -> Vec<Prediction> {
+    let samples = subject.sample(&[2, 3, 5, 10, 20, 200], MANY, seed).unwrap();
+    let all = predict(&samples, (20, 200), seed).unwrap();
+    assert_eq!(all.len(), 4);
+    for one in &all {
+        let (low, high) = (one.low_percent, one.high_percent);
+        assert!((low..=high).contains(&one.predicted_percent), "{one:?}");
+    }
+    all
+}
+
+/// Within the factor that predictions are for.
+fn holds(one: &Prediction) -> bool {
+    one.ratio.ln().abs() < 1.5f64.ln()
+}
+
+/// A function of the own input, the mean of the others, and K.
+fn of_others(function: fn(f64, f64, f64) -> f64) -> Subject {
+    Subject::function(&system(), Input::Uniform, move |x| {
+        let (size, sum) = (x.len() as f64, x.iter().sum::<f64>());
+        x.iter().map(|&own| function(own, (sum - own) / (size - 1.0), size)).collect()
+    })
+}
+
 #[test]
-fn predictions_hold_for_a_slow_growth() {
-    // Between the laws that are fitted: ln(1 + K)^1.5.
-    let (_, _, samples) = diagnose(|x| scaled(x, |k| k.ln_1p().powf(1.5)), 4);
-    let predictions = predict(&samples, (20, 200), 4).unwrap();
-    assert_eq!(predictions.len(), 4);
-    let invariant = &predictions[0];
-    // (ln 21/ln 201)^1.5 − 1 = −56.5 %.
-    assert!((invariant.measured_percent - 56.5).abs() < 3.0, "{invariant:?}");
-    assert!(invariant.ratio.ln().abs() < 1.5f64.ln(), "{invariant:?}");
+fn predictions_hold_where_outputs_come_near_0() {
+    // A mean of |ŷ/y − 1| does not exist here, since that of 1/x does not.
+    let near_0 = of_others(|own, mean, _| own / (1.0 + mean));
+    for seed in 61..64 {
+        for one in foretold(&near_0, seed) {
+            assert!(holds(&one), "{one:?}");
+        }
+    }
+}
+
+#[test]
+fn predictions_hold_for_laws_that_are_known() {
+    let power = of_others(|own, mean, size| (1.0 + own) * (1.0 + mean) / size.sqrt());
+    let settling = of_others(|own, mean, size| (1.0 + own + mean) * (8.0 / size).exp());
+    for seed in 71..74 {
+        // √10 − 1, and e^(8/20 − 8/200) − 1: not what a constant says, nor a power.
+        for (subject, percent) in [(&power, 216.2), (&settling, 43.3)] {
+            for one in foretold(subject, seed) {
+                if matches!(one.output, Output::Elementwise(_)) {
+                    assert!((one.predicted_percent / percent - 1.0).abs() < 0.1, "{one:?}");
+                }
+                // What is not known of the law is part of the prediction here: it may be too much.
+                let careful = one.output == Output::Pretrained && one.ratio < 1.0;
+                assert!(holds(&one) || careful, "{one:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_law_that_is_not_fitted_is_within_the_range() {
+    // Between the laws that are: ln(1 + K)^1.5.
+    let slow = Subject::function(&system(), Input::Uniform, |x| scaled(x, |k| k.ln_1p().powf(1.5)));
+    let invariant = &foretold(&slow, 4)[0];
+    // (ln 201/ln 21)^1.5 − 1 = 129.9 % too little.
+    assert!((invariant.measured_percent - 129.9).abs() < 6.0, "{invariant:?}");
+    let range = invariant.low_percent..invariant.high_percent;
+    assert!(range.contains(&invariant.measured_percent), "{invariant:?}");
+}
+
+#[test]
+fn predictions_of_built_in_policies_hold() {
+    let policies = [
+        BuiltIn::EqualBandwidthPower,
+        BuiltIn::UrllcPower,
+        BuiltIn::UrllcBandwidth,
+        BuiltIn::ToyOne,
+    ];
+    let subjects = policies.map(|policy| Subject::built_in(&system(), policy).unwrap());
+    let all: Vec<Prediction> = (81..83)
+        .flat_map(|seed| subjects.iter().flat_map(move |one| foretold(one, seed)))
+        .collect();
+    let misses: Vec<&Prediction> = all.iter().filter(|one| !holds(one)).collect();
+    // A loss measured over 100 cells is itself not sure.
+    assert!(misses.len() <= 1, "{misses:?}");
+    // Of what a network misses in policy 1 of figure 1, most is what the others do, and fades.
+    for one in all.chunks(4).skip(3).step_by(4).map(|outputs| &outputs[0]) {
+        assert!(one.predicted_percent < one.train_loss_percent, "{one:?}");
+    }
 }
 
 #[test]
@@ -194,15 +272,6 @@ fn built_in_policies_get_the_expected_verdicts() {
         let label = output(&recommended).map(anyk::diagnosis::output_name);
         assert!(expected.is_none() || label == expected, "{policy:?}: {label:?}");
     }
-}
-
-#[test]
-fn the_prediction_of_urllc_bandwidth_holds() {
-    let subject = Subject::built_in(&system(), BuiltIn::UrllcBandwidth).unwrap();
-    let samples = subject.sample(&SIZES, USERS, 3).unwrap();
-    let invariant = &predict(&samples, (20, 200), 3).unwrap()[0];
-    assert!((20.0..40.0).contains(&invariant.measured_percent), "{invariant:?}");
-    assert!(invariant.ratio.ln().abs() < 1.5f64.ln(), "{invariant:?}");
 }
 
 #[test]

@@ -3,16 +3,16 @@
 use rand::RngExt;
 
 use super::estimate::between;
-use super::law::{self, Law, MOST_MISS, polynomial};
-use super::{Curve, Diagnosis, Estimate, Point, Samples, SizeLaw};
+use super::law::{self, Law, polynomial};
+use super::opinion::carried_on;
+use super::{Diagnosis, Estimate, Point, Samples, SizeLaw};
 use crate::channel::realization_rng;
 use crate::evaluation::Moments;
-use crate::network::Output;
 
-/// Cells that are drawn to know the sum of a normalisation.
-const DRAWS: u64 = 200;
+/// Cells that are drawn to know the mean share of a normalisation.
+const DRAWS: u64 = 1000;
 
-/// `ln f(x, K)` at two sizes, and how networks and policy drift apart between them.
+/// `ln f(x, K)` at two sizes, `K_0` and a larger one, and what is not known about it.
 pub(super) struct Extrapolation {
     /// Inputs, ascending.
     x: Vec<f64>,
@@ -22,10 +22,8 @@ pub(super) struct Extrapolation {
     at_test: Vec<f64>,
     /// How far that may be off, as a logarithm.
     unsure: Vec<f64>,
-    /// `ln(ŷ/y)` at the larger size for a normalised output that is exact at `K_0`.
-    normalised: Vec<f64>,
-    /// Deviation of `ln y` for a given input at the larger size, over that at `K_0`: 1 if not known.
-    shrink: f64,
+    /// `ln w(x)` at `K_0` and at the larger size, of `y_k = c·w(x_k)/Σ_j w(x_j)`.
+    weights: Option<[Vec<f64>; 2]>,
 }
 
 impl Extrapolation {
@@ -44,32 +42,16 @@ impl Extrapolation {
         if curves.len() != x.len() {
             return None;
         }
-        let ln_at = |law: Law| -> Option<Vec<f64>> {
-            let values = curves.iter().map(|points| law.extrapolate(points, test_k));
-            values.map(|value| value.filter(|value| *value > 0.0).map(f64::ln)).collect()
-        };
-        let mut order = diagnosis.scores.clone();
-        order.sort_by(|a, b| a.miss.total_cmp(&b.miss));
-        order.retain(|score| ln_at(score.law).is_some());
-        // The verdict takes the simplest law that does; here what counts is what it says.
-        let chosen = match diagnosis.law {
-            SizeLaw::Constant => Law::Constant,
-            _ => order.first().map(|score| score.law)?,
-        };
-        // What the samples rule out is no opinion.
-        let other = order.iter().find(|score| score.law != chosen && score.miss <= MOST_MISS);
-        let other = other.map_or(chosen, |score| score.law);
+        let (mean, shapes) = apart(&curves)?;
+        let (mean_then, mean_unsure) = mean_at(mean, test_k)?;
+        let (shapes_then, shapes_unsure) = shapes_at(&shapes, test_k)?;
         let at_train = curves.iter().map(|points| {
             points.iter().find(|point| point.k == train_k).map(|point| point.value.ln())
         });
         let at_train: Vec<f64> = at_train.collect::<Option<_>>()?;
-        let (at_test, otherwise) = (ln_at(chosen)?, ln_at(other)?);
-        // Two laws that fit are two opinions: half their distance is their deviation.
-        let unsure = at_test.iter().zip(&otherwise).map(|(a, b)| 0.5 * (a - b).abs()).collect();
-        let fall = (train_k as f64 / test_k as f64).ln();
-        let changes = at_train.iter().zip(&at_test).map(|(train, test)| train - test);
-        let normalised = changes.map(|change| fall + change).collect();
-        Some(Self { x, at_train, at_test, unsure, normalised, shrink: 1.0 })
+        let at_test: Vec<f64> = shapes_then.iter().map(|shape| mean_then + shape).collect();
+        let unsure = shapes_unsure.iter().map(|unsure| unsure.hypot(mean_unsure)).collect();
+        Some(Self { x, at_train, at_test, unsure, weights: None })
     }
 
     /// Of `y_k = c·w(x_k)/Σ_j w(x_j)`, whose inner function is known: cells of the larger size are put
@@ -88,9 +70,11 @@ impl Extrapolation {
             .iter()
             .map(|curve| curve.at(train_k).map(|point| point.value))
             .collect::<Option<_>>()?;
-        let (then, unsure) = inner_at(inner, test_k)?;
+        let shapes: Vec<Vec<Point>> =
+            inner.curves.iter().map(|curve| curve.points.clone()).collect();
+        let (then, unsure) = shapes_at(&shapes, test_k)?;
         let inputs: Vec<f64> = small.users().map(|user| user.0).collect();
-        let ln_shares = |weights: &[f64], k: usize| -> Vec<Moments> {
+        let ln_shares = |weights: &[f64], k: usize| -> Vec<f64> {
             let mut shares = vec![Moments::default(); x.len()];
             for draw in 0..DRAWS {
                 let mut rng = realization_rng(seed, k, draw);
@@ -100,31 +84,10 @@ impl Extrapolation {
                     share.push(sum.abs().ln() + weight - (weight.exp() + others).ln());
                 }
             }
-            shares
+            shares.iter().map(|share| share.mean).collect()
         };
-        let means = |shares: &[Moments]| -> Vec<f64> { shares.iter().map(|m| m.mean).collect() };
-        let deviation = |shares: &[Moments]| shares.iter().map(Moments::deviation).sum::<f64>();
-        let (train, test) = (ln_shares(&now, train_k), ln_shares(&then, test_k));
-        let shrink = deviation(&test) / deviation(&train).max(f64::MIN_POSITIVE);
-        let (at_train, at_test) = (means(&train), means(&test));
-        // The network's shares at the larger size have the weights of now.
-        let learned = means(&ln_shares(&now, test_k));
-        let normalised = learned.iter().zip(&at_test).map(|(learned, y)| learned - y).collect();
-        Some(Self { x, at_train, at_test, unsure, normalised, shrink: shrink.min(1.0) })
-    }
-
-    /// By how much what other users do to an output, as a logarithm, is less at the larger size. A
-    /// normalisation follows it, other outputs do not.
-    pub(super) fn shrink(&self, output: Output) -> f64 {
-        match output {
-            Output::Softmax | Output::SumNormalisation => 1.0,
-            Output::Elementwise(_) | Output::Pretrained => self.shrink,
-        }
-    }
-
-    /// The inputs at which `f` is known.
-    pub(super) fn inputs(&self) -> impl Iterator<Item = f64> + '_ {
-        self.x.iter().copied()
+        let (at_train, at_test) = (ln_shares(&now, train_k), ln_shares(&then, test_k));
+        Some(Self { x, at_train, at_test, unsure, weights: Some([now, then]) })
     }
 
     /// `f(x, K_0)`.
@@ -137,50 +100,98 @@ impl Extrapolation {
         between(&self.x, &self.at_test, x).exp()
     }
 
-    /// `ln(ŷ/y)` at the larger size for a network with the mean aggregator and this output that is exact
-    /// at `K_0`; for a pre-trained activation, whose outer function is `f(x, K)` as it is known here, how
-    /// far that may be off.
-    pub(super) fn drift(&self, output: Output, x: f64) -> f64 {
-        // Constant beyond the inputs: drifts are small differences, and tails would lever them.
-        let x = x.clamp(self.x[0], self.x[self.x.len() - 1]);
-        match output {
-            Output::Elementwise(_) => {
-                between(&self.x, &self.at_train, x) - between(&self.x, &self.at_test, x)
-            }
-            Output::Softmax | Output::SumNormalisation => between(&self.x, &self.normalised, x),
-            Output::Pretrained => between(&self.x, &self.unsure, x),
-        }
+    /// How far `ln f(x, K)` at the larger size may be off.
+    pub(super) fn unsure(&self, x: f64) -> f64 {
+        between(&self.x, &self.unsure, self.within(x))
+    }
+
+    /// Whether what the other users do to an output is known too, not just its mean.
+    pub(super) fn knows_cells(&self) -> bool {
+        self.weights.is_some()
+    }
+
+    /// By how much `ln y_k` changes for each user of a cell of `K_0` users when others join it.
+    pub(super) fn changes(&self, cell: &[f64], joined: &[f64]) -> Vec<f64> {
+        let change = |x: f64, [now, then]: [&[f64]; 2]| -> f64 {
+            let x = self.within(x);
+            between(&self.x, then, x) - between(&self.x, now, x)
+        };
+        let Some([now, then]) = &self.weights else {
+            return cell.iter().map(|&x| change(x, [&self.at_train, &self.at_test])).collect();
+        };
+        let weight = |x: f64| between(&self.x, now, x);
+        let before: f64 = cell.iter().map(|&x| weight(x).exp()).sum();
+        let after: f64 = joined.iter().map(|&x| (weight(x) + change(x, [now, then])).exp()).sum();
+        let fall = (before / after).ln();
+        cell.iter().map(|&x| change(x, [now, then]) + fall).collect()
+    }
+
+    /// Changes are constant beyond the inputs: they are small differences, and tails would lever them.
+    fn within(&self, x: f64) -> f64 {
+        x.clamp(self.x[0], self.x[self.x.len() - 1])
     }
 }
 
-/// An inner function at a larger size, along the polynomial in `ln K` (constant, straight or bent) that
-/// best says the last size from those before it; and half its distance to the next best.
-fn inner_at(inner: &Estimate, k: usize) -> Option<(Vec<f64>, Vec<f64>)> {
-    let at = |points: &[Point], terms: usize, k: usize| {
-        let from = if terms == 1 { points.len().saturating_sub(1) } else { 0 };
-        let rows = points[from..].iter().map(|point| {
-            let error = point.standard_error.max(f64::MIN_POSITIVE.sqrt());
-            ((point.k as f64).ln(), point.value, error.powi(-2))
-        });
-        let rows: Vec<(f64, f64, f64)> = rows.collect();
-        let enough = rows.len() >= terms;
-        Some(enough.then(|| polynomial(&rows, terms, (k as f64).ln())).flatten()?[0])
+/// The logarithm of curves, as a mean over the inputs and what differs from input to input: the mean is known
+/// best and has the law, and its neighbours need not have the same.
+fn apart(curves: &[Vec<Point>]) -> Option<(Vec<Point>, Vec<Vec<Point>>)> {
+    let count = curves.len() as f64;
+    let mut mean = Vec::new();
+    let mut shapes = vec![Vec::new(); curves.len()];
+    for k in curves.first()?.iter().map(|point| point.k) {
+        let logarithm = |points: &Vec<Point>| {
+            let point = points.iter().find(|point| point.k == k)?;
+            let standard_error = point.standard_error / point.value;
+            Some(Point { value: point.value.ln(), standard_error, ..*point })
+        };
+        let points: Vec<Point> = curves.iter().map(logarithm).collect::<Option<_>>()?;
+        let value = points.iter().map(|point| point.value).sum::<f64>() / count;
+        // Users of one cell are off together: errors do not average out.
+        let standard_error = points.iter().map(|point| point.standard_error).sum::<f64>() / count;
+        mean.push(Point { value, standard_error, ..points[0] });
+        for (shape, point) in shapes.iter_mut().zip(&points) {
+            shape.push(Point { value: point.value - value, ..*point });
+        }
+    }
+    Some((mean, shapes))
+}
+
+/// The mean logarithm at a larger size by the size laws, and how far that may be off.
+fn mean_at(mean: Vec<Point>, k: usize) -> Option<(f64, f64)> {
+    let ways = Law::ALL.map(|law| {
+        move |points: &[Point], k: usize| {
+            let plain = |point: &Point| {
+                let value = point.value.exp();
+                Point { value, standard_error: point.standard_error * value, ..*point }
+            };
+            let points: Vec<Point> = points.iter().map(plain).collect();
+            law.extrapolate(&points, k).filter(|value| *value > 0.0).map(f64::ln)
+        }
+    });
+    let (value, unsure) = carried_on(&[mean], &ways, k)?;
+    Some((value[0], unsure[0]))
+}
+
+/// What differs from input to input in `ln f`, or `ln w`, at a larger size: constant, or going with `1/K`, or
+/// straight or bent in `ln K`; and how far that may be off.
+fn shapes_at(shapes: &[Vec<Point>], k: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+    let ways = [Law::Constant, Law::Settling, Law::Power, Law::DriftingPower].map(|law| {
+        let (terms, variable) = (law.terms(), law.variable());
+        move |points: &[Point], k: usize| fitted(points, variable, terms, k)
+    });
+    carried_on(shapes, &ways, k)
+}
+
+/// A polynomial in a function of K, at a larger size.
+fn fitted(points: &[Point], of: fn(usize) -> f64, terms: usize, k: usize) -> Option<f64> {
+    // What smaller sizes still move is not part of a constant.
+    let from = if terms == 1 { points.len().saturating_sub(1) } else { 0 };
+    let points = &points[from..];
+    let row = |point: &Point| {
+        let error = point.standard_error.max(f64::MIN_POSITIVE.sqrt());
+        (of(point.k), point.value, error.powi(-2))
     };
-    let miss = |terms: usize| -> Option<f64> {
-        let squares = inner.curves.iter().map(|curve: &Curve| {
-            let (last, before) = curve.points.split_last()?;
-            Some((at(before, terms, last.k)? - last.value).powi(2))
-        });
-        squares.sum()
-    };
-    let mut scored: Vec<(usize, f64)> =
-        (1..=3).filter_map(|terms| miss(terms).map(|miss| (terms, miss))).collect();
-    scored.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let all = |terms: usize| -> Option<Vec<f64>> {
-        inner.curves.iter().map(|curve| at(&curve.points, terms, k)).collect()
-    };
-    let best = all(scored.first()?.0)?;
-    let next = scored.get(1).and_then(|next| all(next.0)).unwrap_or_else(|| best.clone());
-    let unsure = best.iter().zip(&next).map(|(a, b)| 0.5 * (a - b).abs()).collect();
-    Some((best, unsure))
+    let rows: Vec<(f64, f64, f64)> = points.iter().map(row).collect();
+    let enough = rows.len() >= terms;
+    Some(enough.then(|| polynomial(&rows, terms, of(k))).flatten()?[0])
 }

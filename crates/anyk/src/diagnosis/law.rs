@@ -9,9 +9,12 @@ const FLOOR: f64 = 2e-3;
 /// Laws are asymptotic: sizes under this share of the largest are not fitted, if enough others remain.
 const FIT_FROM: f64 = 1.0 / 50.0;
 /// A law that misses the sizes that it has not seen by more, relative, is none.
-pub(super) const MOST_MISS: f64 = 0.1;
+const MOST_MISS: f64 = 0.1;
 /// A simpler law is taken if it misses by no more than this beyond the best one's miss.
 const SIMPLER: f64 = 0.02;
+
+/// What must be left of a drifting exponent where it is carried to.
+const LEAST_LEFT: f64 = 0.5;
 
 /// A law of `f(x, K)` over K, for each x alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,12 +28,17 @@ pub enum Law {
     Logarithmic,
     /// `a·K^(r + c ln K)`: a power whose exponent itself drifts.
     DriftingPower,
+    /// `a·e^(b/K)`: a constant that small sizes are still on their way to.
+    Settling,
 }
 
 impl Law {
-    /// All, the simplest first.
-    pub const ALL: [Self; 4] =
+    /// What a policy can be said to follow as K grows, the simplest first.
+    pub const ASYMPTOTIC: [Self; 4] =
         [Self::Constant, Self::Power, Self::Logarithmic, Self::DriftingPower];
+    /// All: from small sizes to large ones, the way to a constant counts as well.
+    pub const ALL: [Self; 5] =
+        [Self::Constant, Self::Settling, Self::Power, Self::Logarithmic, Self::DriftingPower];
 
     /// As a formula.
     pub fn formula(self) -> &'static str {
@@ -39,14 +47,23 @@ impl Law {
             Self::Power => "a·K^r",
             Self::Logarithmic => "a + b ln K",
             Self::DriftingPower => "a·K^(r + c ln K)",
+            Self::Settling => "a·e^(b/K)",
         }
     }
 
-    /// Terms in `ln K`.
-    fn terms(self) -> usize {
+    /// What its terms are powers of.
+    pub(super) fn variable(self) -> fn(usize) -> f64 {
+        match self {
+            Self::Settling => |k| (k as f64).recip(),
+            _ => |k| (k as f64).ln(),
+        }
+    }
+
+    /// How many terms it has.
+    pub(super) fn terms(self) -> usize {
         match self {
             Self::Constant => 1,
-            Self::Power | Self::Logarithmic => 2,
+            Self::Power | Self::Logarithmic | Self::Settling => 2,
             Self::DriftingPower => 3,
         }
     }
@@ -62,7 +79,7 @@ impl Law {
         let rows = points.iter().map(|point| {
             let error = point.standard_error.max(FLOOR * point.value.abs());
             let weight = (point.value / error).powi(2);
-            let t = (point.k as f64).ln();
+            let t = self.variable()(point.k);
             if logarithms {
                 (t, point.value.ln(), weight)
             } else {
@@ -73,12 +90,12 @@ impl Law {
         if rows.len() < self.terms() || rows.iter().any(|row| !(row.1.is_finite() && row.2 > 0.0)) {
             return None;
         }
-        let [value, slope] = polynomial(&rows, self.terms(), (k as f64).ln())?;
+        let [value, slope] = polynomial(&rows, self.terms(), self.variable()(k))?;
         if self == Self::DriftingPower {
-            // A parabola that has turned by then says more about itself than about the policy.
+            // A parabola that turns, or is about to, says more about itself than about the policy.
             let last = rows.last().map_or(0.0, |row| row.0);
             let [_, before] = polynomial(&rows, self.terms(), last)?;
-            if slope * before < 0.0 {
+            if slope * before < LEAST_LEFT * before.powi(2) {
                 return None;
             }
         }
@@ -157,9 +174,9 @@ pub(super) fn fitted(curves: &[Curve]) -> Vec<Vec<Point>> {
         .collect()
 }
 
-/// All laws, fitted without the largest sizes and asked about them.
-pub(super) fn scores(curves: &[Vec<Point>]) -> Vec<LawScore> {
-    let score = |law: Law| {
+/// Laws, fitted without the largest sizes and asked about them.
+pub(super) fn scores(laws: &[Law], curves: &[Vec<Point>]) -> Vec<LawScore> {
+    let score = |&law: &Law| {
         let (mut squares, mut count) = (0.0, 0.0);
         for points in curves {
             let held = (points.len() / 3).max(1);
@@ -172,7 +189,7 @@ pub(super) fn scores(curves: &[Vec<Point>]) -> Vec<LawScore> {
         }
         (count > 0.0).then(|| LawScore { law, miss: f64::sqrt(squares / count) })
     };
-    Law::ALL.into_iter().filter_map(score).collect()
+    laws.iter().filter_map(score).collect()
 }
 
 /// The simplest law that says about as much as the best, none if the best does not say it either.

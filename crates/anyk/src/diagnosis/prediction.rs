@@ -1,17 +1,26 @@
 //! How will a network trained at `K_0` users do at more of them? Predicted from samples of at most `K_0`
-//! users, and checked by training one.
+//! users, and checked by measuring.
 //!
-//! A network that is good at `K_0` then follows its own size law, and the policy follows its own: their
-//! outputs drift apart by a factor `e^d(x)`. What the trained network already misses at `K_0`, as ratios
-//! `r_k = ŷ_k/y_k` on cells held out, becomes `r_k^s·e^d(x_k)` at the larger size, where s is by how much
-//! less the other users do to an output there (1 if that is not known); the predicted loss is the mean of
-//! `|r_k^s·e^d(x_k) − 1|`.
+//! What the trained network misses at `K_0` is seen on cells held out, as `z_k = ln(ŷ_k/y_k)`. Each of these
+//! cells is then made larger by users like those seen. What the network gives in it is computed, what the
+//! policy would give is extrapolated by its size law: the difference is the drift d(x). The part of z that
+//! goes with the user's own input stays; the part that comes from the others fades, as fast as it is seen
+//! to fade up to `K_0`. For a normalised policy the outputs of the larger cell are known one by one, and
+//! nothing need be taken apart.
+//!
+//! A loss is the factor by which outputs are off, in the geometric mean over users, less 1:
+//! `e^(mean |z_k|) − 1`. It is what training minimises (its square), it is the relative error where that is
+//! small, and it has a mean for outputs that come near 0, where the relative error has none.
 
+use rand::RngExt;
 use serde::Serialize;
 
 use super::candidates::output_name;
 use super::extrapolation::Extrapolation;
+use super::residual::{fade, left, smoothed, spread};
 use super::{DiagnosisError, Instance, Samples, SizeSamples};
+use crate::channel::realization_rng;
+use crate::evaluation::Moments;
 use crate::network::Output;
 use crate::training::{Cell, SampleNetwork, train_on_samples};
 
@@ -19,8 +28,15 @@ use crate::training::{Cell, SampleNetwork, train_on_samples};
 pub const SMALL_PERCENT: f64 = 1.0;
 /// One of so many samples at `K_0` is held out of the training.
 const HELD_OUT: usize = 5;
+/// Sizes from this share of `K_0` on say how fast the others' part fades.
+const FADE_FROM: f64 = 0.2;
+/// An output of 0 is off by no more than this, as a logarithm.
+const MOST_OFF: f64 = 600.0;
+/// Deviations to each side of a range.
+const DEVIATIONS: f64 = 2.0;
 
-/// Predicted and measured loss of one output. The loss is the mean of `|ŷ_k/y_k − 1|` over users.
+/// Predicted and measured loss of one output. A loss is the factor `max(ŷ_k/y_k, y_k/ŷ_k)` in the
+/// geometric mean over users, less 1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
     /// The output; the aggregator is the mean.
@@ -37,6 +53,11 @@ pub struct Prediction {
     pub train_loss_percent: f64,
     /// What it will miss at the test's size, percent: the prediction.
     pub predicted_percent: f64,
+    /// Lower end of the range of the prediction: the policy's law off by two deviations either way, and
+    /// two standard errors over the cells held out.
+    pub low_percent: f64,
+    /// Upper end.
+    pub high_percent: f64,
     /// What it does miss there, percent.
     pub measured_percent: f64,
     /// Measured over predicted, both at least 1 %.
@@ -44,8 +65,8 @@ pub struct Prediction {
 }
 
 /// Predicts the loss at a larger size of networks trained at `train_k`, one for each output, from samples
-/// of at most `train_k` users; then trains them there and measures it. Empty where outputs are not positive
-/// (a relative error would not exist), instances are not whole, or a size is missing.
+/// of at most `train_k` users; then measures it. Empty where outputs are not positive (there would be no
+/// factor), instances are not whole, or a size is missing.
 pub fn predict(
     samples: &Samples,
     (train_k, test_k): (usize, usize),
@@ -67,30 +88,21 @@ pub fn predict(
             let seen = cells(train, output, |x| known.at_train(x));
             let (held, trained) = seen.split_at(seen.len() / HELD_OUT);
             let network = train_on_samples(output, trained, seed)?;
-            let missed = ratios(&network, held);
-            let unseen = ratios(&network, &cells(test, output, |x| known.at_test(x)));
-            let drift = |x: f64| known.drift(output, x);
-            let shrink = known.shrink(output);
-            // The sign of what is not known is not known either.
-            let signs: &[f64] = if output == Output::Pretrained { &[1.0, -1.0] } else { &[1.0] };
-            let predicted = missed.iter().flat_map(|&(x, ratio)| {
-                let kept = ratio.powf(shrink);
-                signs.iter().map(move |sign| (kept * (sign * drift(x)).exp() - 1.0).abs())
-            });
-            let drifts = known.inputs().map(|x| drift(x).exp_m1().abs());
-            let predicted_percent = 100.0 * mean(predicted);
-            let loss = |ratios: &[(f64, f64)]| {
-                100.0 * mean(ratios.iter().map(|(_, ratio)| (ratio - 1.0).abs()))
-            };
-            let measured_percent = loss(&unseen);
+            let foreseen = foresee(&network, output, &known, held, &small, (train_k, test_k), seed);
+            let unseen = misses(&network, &cells(test, output, |x| known.at_test(x)));
+            let train_loss = Loss::of(&misses(&network, held));
+            let measured_percent = Loss::of(&unseen).percent();
+            let predicted_percent = foreseen.loss.percent();
             Ok(Prediction {
                 output,
                 label: output_name(output),
                 train_k,
                 test_k,
-                drift_percent: 100.0 * mean(drifts),
-                train_loss_percent: loss(&missed),
+                drift_percent: foreseen.drift.percent(),
+                train_loss_percent: train_loss.percent(),
                 predicted_percent,
+                low_percent: foreseen.low.percent(),
+                high_percent: foreseen.high.percent(),
                 measured_percent,
                 ratio: measured_percent.max(SMALL_PERCENT) / predicted_percent.max(SMALL_PERCENT),
             })
@@ -98,30 +110,148 @@ pub fn predict(
         .collect()
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-    sum / f64::max(count, 1.0)
+/// Mean of `|z|` over users, with its standard error over cells.
+#[derive(Clone, Copy)]
+struct Loss {
+    mean: f64,
+    error: f64,
+}
+
+impl Loss {
+    fn of(cells: &[Vec<f64>]) -> Self {
+        let means = cells.iter().map(|z| z.iter().map(|z| z.abs()).collect::<Moments>().mean);
+        let moments: Moments = means.collect();
+        Self { mean: moments.mean, error: moments.standard_error() }
+    }
+
+    fn percent(self) -> f64 {
+        100.0 * self.mean.exp_m1()
+    }
+}
+
+/// What is said about a network before it is measured.
+struct Foreseen {
+    drift: Loss,
+    loss: Loss,
+    low: Loss,
+    high: Loss,
+}
+
+fn foresee(
+    network: &SampleNetwork,
+    output: Output,
+    known: &Extrapolation,
+    held: &[Cell],
+    small: &Samples,
+    (train_k, test_k): (usize, usize),
+    seed: u64,
+) -> Foreseen {
+    // Nobody unlike all of the training joins: what a network makes of one such user could be all of a
+    // prediction.
+    let trained = || small.at(train_k).into_iter().flat_map(SizeSamples::each).map(|user| user.0);
+    let (least, most) = trained()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), x| (x.min(least), x.max(most)));
+    let inputs: Vec<f64> =
+        small.users().map(|user| user.0).filter(|x| (least..=most).contains(x)).collect();
+    let (mut x, mut missed, mut drift) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, cell) in held.iter().enumerate() {
+        let mut rng = realization_rng(seed, test_k, index as u64);
+        let joining = (train_k..test_k).map(|_| inputs[rng.random_range(0..inputs.len())]);
+        let joined: Vec<f64> = cell.x.iter().copied().chain(joining).collect();
+        let outer = outer(&joined, output, |x| known.at_test(x));
+        let before = network.outputs(&cell.x, &cell.outer);
+        let after = network.outputs(&joined, &outer);
+        let changes = known.changes(&cell.x, &joined);
+        for (user, change) in changes.into_iter().enumerate() {
+            x.push(cell.x[user]);
+            missed.push(off(before[user], cell.y[user]));
+            drift.push(off(after[user], before[user]) - change);
+        }
+    }
+    let trend = smoothed(&x, &drift);
+    let expected: Vec<f64> = if known.knows_cells() {
+        missed.iter().zip(&drift).map(|(missed, drift)| missed + drift).collect()
+    } else {
+        let left = left(&x, &missed);
+        let fade = fade(&spreads(network, output, known, small, spread(&left)), (train_k, test_k));
+        let users = missed.iter().zip(&left).zip(&trend);
+        users.map(|((missed, left), trend)| missed - left + fade * left + trend).collect()
+    };
+    // A pre-trained activation follows a law that is not quite known, and what is not known has no sign.
+    let carried = output == Output::Pretrained;
+    let shifted = |values: &[f64], deviations: f64| {
+        let users = values.iter().zip(&x).map(|(value, &x)| {
+            let unsure = deviations * known.unsure(x);
+            let other = if carried { -unsure } else { unsure };
+            0.5 * ((value + unsure).abs() + (value + other).abs())
+        });
+        let users: Vec<f64> = users.collect();
+        Loss::of(&users.chunks(train_k).map(<[f64]>::to_vec).collect::<Vec<_>>())
+    };
+    let (middle, least) = if carried { (1.0, 0.0) } else { (0.0, -DEVIATIONS) };
+    let loss = shifted(&expected, middle);
+    let ends = [least, DEVIATIONS].map(|deviations| shifted(&expected, deviations).mean);
+    let margin = DEVIATIONS * loss.error;
+    let low = ends.into_iter().fold(loss.mean, f64::min) - margin;
+    let high = ends.into_iter().fold(loss.mean, f64::max) + margin;
+    Foreseen {
+        drift: shifted(&trend, middle),
+        loss,
+        low: Loss { mean: low.max(0.0), ..loss },
+        high: Loss { mean: high, ..loss },
+    }
+}
+
+/// The others' part of what a network misses, at `K_0` and the sizes next to it.
+fn spreads(
+    network: &SampleNetwork,
+    output: Output,
+    known: &Extrapolation,
+    small: &Samples,
+    at_train: f64,
+) -> Vec<(usize, f64)> {
+    let Some((last, before)) = small.sizes().split_last() else { return vec![] };
+    let near = before.iter().filter(|size| size.k as f64 >= FADE_FROM * last.k as f64);
+    let mut spreads: Vec<(usize, f64)> = near
+        .map(|size| {
+            // What the outer function is at this size goes with the own input, and is taken out.
+            let cells = cells(size, output, |x| known.at_train(x));
+            let x: Vec<f64> = cells.iter().flat_map(|cell| cell.x.iter().copied()).collect();
+            (size.k, spread(&left(&x, &misses(network, &cells).concat())))
+        })
+        .collect();
+    spreads.push((last.k, at_train));
+    spreads
+}
+
+/// `ln(ŷ/y)`.
+fn off(learned: f64, y: f64) -> f64 {
+    (learned / y).ln().clamp(-MOST_OFF, MOST_OFF)
+}
+
+/// The outer function of all users, for a network that has one.
+fn outer(x: &[f64], output: Output, outer: impl Fn(f64) -> f64) -> Vec<f64> {
+    match output {
+        Output::Pretrained => x.iter().map(|&x| outer(x)).collect(),
+        _ => vec![],
+    }
 }
 
 /// The samples of a size for a network with this output.
-fn cells(size: &SizeSamples, output: Output, outer: impl Fn(f64) -> f64) -> Vec<Cell> {
+fn cells(size: &SizeSamples, output: Output, at_size: impl Fn(f64) -> f64) -> Vec<Cell> {
     let cell = |instance: &Instance| Cell {
-        outer: match output {
-            Output::Pretrained => instance.x.iter().map(|&x| outer(x)).collect(),
-            _ => vec![],
-        },
+        outer: outer(&instance.x, output, &at_size),
         x: instance.x.clone(),
         y: instance.y.clone(),
     };
     size.instances.iter().map(cell).collect()
 }
 
-/// `(x_k, ŷ_k/y_k)` of all users.
-fn ratios(network: &SampleNetwork, cells: &[Cell]) -> Vec<(f64, f64)> {
+/// `z_k` of all users, cell by cell.
+fn misses(network: &SampleNetwork, cells: &[Cell]) -> Vec<Vec<f64>> {
     let of_cell = |cell: &Cell| {
         let learned = network.outputs(&cell.x, &cell.outer);
-        let users = learned.iter().zip(&cell.y).zip(&cell.x);
-        users.map(|((learned, y), &x)| (x, learned / y)).collect::<Vec<_>>()
+        learned.iter().zip(&cell.y).map(|(learned, y)| off(*learned, *y)).collect()
     };
-    cells.iter().flat_map(of_cell).collect()
+    cells.iter().map(of_cell).collect()
 }

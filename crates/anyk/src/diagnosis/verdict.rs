@@ -134,7 +134,7 @@ impl Diagnosis {
         let estimate = Estimate::of(samples);
         let invariance = invariance(&estimate.curves);
         let curves = law::fitted(&estimate.curves);
-        let scores = law::scores(&curves);
+        let scores = law::scores(&Law::ASYMPTOTIC, &curves);
         let inner = samples.common_sum().and_then(|_| Estimate::inner(samples));
         let inner_change = inner.as_ref().map(|inner| movement(&inner.curves));
         let law = match (samples.common_sum(), inner_change) {
@@ -142,8 +142,10 @@ impl Diagnosis {
             _ if invariance.answer == Answer::Yes => SizeLaw::Constant,
             _ => match law::choose(&scores).map(|score| score.law) {
                 // A constant that is still moving is none, and the samples do not say what else.
-                Some(Law::Constant) if invariance.answer == Answer::Undecided => SizeLaw::Constant,
-                Some(Law::Constant | Law::Power) => SizeLaw::Power,
+                Some(Law::Constant | Law::Settling) if invariance.answer == Answer::Undecided => {
+                    SizeLaw::Constant
+                }
+                Some(Law::Constant | Law::Settling | Law::Power) => SizeLaw::Power,
                 Some(Law::Logarithmic) => SizeLaw::Logarithmic,
                 Some(Law::DriftingPower) => SizeLaw::DriftingPower,
                 None => SizeLaw::None,

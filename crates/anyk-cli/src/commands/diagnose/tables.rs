@@ -220,6 +220,7 @@ pub(crate) fn predictions(finding: &Finding) -> Table {
             percent(prediction.drift_percent),
             percent(prediction.train_loss_percent),
             percent(prediction.predicted_percent),
+            format!("{} to {}", percent(prediction.low_percent), percent(prediction.high_percent)),
             percent(prediction.measured_percent),
             format!("{:.2}", prediction.ratio),
         ]
@@ -228,15 +229,18 @@ pub(crate) fn predictions(finding: &Finding) -> Table {
         name: "prediction".into(),
         title: format!("Loss at K = {test_k} of networks trained at K = {train_k}"),
         note: format!(
-            "Mean of |ŷ/y − 1| over users, percent. Predicted from samples of at most {train_k} users: what \
-             the size laws cost by K = {test_k} (drift), and what the trained network misses at K = \
-             {train_k}. Losses under 1 % count as 1 % in the ratio."
+            "A loss is the factor by which outputs are off, max(ŷ/y, y/ŷ), in the geometric mean over users, \
+             less 1, percent. Predicted from samples of at most {train_k} users: what the size laws cost by \
+             K = {test_k} (drift), and what the trained network misses at K = {train_k}, of which what other \
+             users do fades. The range is for a law of the policy that is off by two deviations, and two \
+             standard errors over cells. Losses under 1 % count as 1 % in the ratio."
         ),
         columns: vec![
             "mean aggregator and".to_owned(),
             "drift (%)".to_owned(),
             format!("loss at {train_k} (%)"),
             format!("predicted at {test_k} (%)"),
+            "range (%)".to_owned(),
             "measured (%)".to_owned(),
             "ratio".to_owned(),
         ],
