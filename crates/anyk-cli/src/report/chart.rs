@@ -37,6 +37,8 @@ const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 380.0;
 /// Height of one line of the legend.
 const LEGEND_LINE: f64 = 18.0;
+/// Added on the right.
+const OVERHANG: f64 = 12.0;
 /// A label of this many characters fills the legend's whole width; a longer one is cut.
 const LONGEST_LABEL: usize = 80;
 /// More points than this are a curve without markers, and their intervals are drawn as a band; up
@@ -112,6 +114,8 @@ pub(super) fn svg(chart: &Chart) -> String {
     // the text of a picture does not depend on how many were drawn before it.
     scene.elements.retain(|e| !matches!(e, Primitive::ClipStart { .. } | Primitive::ClipEnd));
     scene.defs.clear();
+    // Half of the last label of the x axis stands beyond it.
+    scene.width += OVERHANG;
     let (width, height) = (scene.width, scene.height);
     let text = SvgBackend::new().with_pretty(true).render_scene(&scene);
     // With a view box the picture scales; the label is for those who listen to the page.

@@ -69,7 +69,7 @@ fn assert_balanced(xml: &str) {
 fn svg_is_well_formed_and_repeatable() {
     let chart = sample().chart.unwrap();
     let text = svg(&chart);
-    assert!(text.starts_with("<svg viewBox=\"0 0 720 "));
+    assert!(text.starts_with("<svg viewBox=\"0 0 732 "));
     assert_balanced(&text);
     assert_eq!(text, svg(&chart), "the text depends on nothing but the chart");
     for tick in ["1", "2", "5", "10", "20", "50", "100", "200"] {
