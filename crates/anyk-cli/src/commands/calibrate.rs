@@ -62,10 +62,16 @@ pub(crate) fn sentence(guarantee: &Guarantee) -> String {
     let under = fading.as_ref().map_or(String::new(), |fading| format!(" under {fading}"));
     let sizes: Vec<String> = k.iter().map(usize::to_string).collect();
     format!(
-        "guarantee: at K = {}{under}, at most {:.4} % of users miss their QoS, at a confidence of {:.4} % over the \
+        "guarantee: at K = {}{under}, at most {} % of users miss their QoS, at a confidence of {} % over the \
          {cells} calibration cells; bandwidths times {margin:.6}",
         sizes.join(", "),
-        100.0 * beta,
-        100.0 * (1.0 - delta)
+        percent(*beta),
+        percent(1.0 - delta)
     )
+}
+
+/// Without zeros that say nothing.
+fn percent(share: f64) -> String {
+    let digits = format!("{:.4}", 100.0 * share);
+    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
