@@ -60,7 +60,7 @@ fn a_model_is_calibrated_applied_and_reported() {
     let answer: Value = serde_json::from_str(&allocated.stdout).unwrap();
     assert_eq!(&answer["guarantee"], guarantee);
     let shown = run(&["allocate", &calibrated, "--input", "-"], users).stdout;
-    assert!(shown.contains("guarantee: at K = 10, at most 1.0000 % of users"), "{shown}");
+    assert!(shown.contains("guarantee: at K = 10, at most 1 % of users"), "{shown}");
 
     // A certificate that was edited by hand is refused, whatever its checksum says.
     let mut forged = bytes;
