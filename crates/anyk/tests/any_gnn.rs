@@ -4,9 +4,10 @@
 
 use std::sync::LazyLock;
 
-use anyk::channel::sample_distances_m;
+use anyk::channel::{FadingLaw, sample_distances_m};
 use anyk::evaluation::{
     CalibrationSettings, Judged, TestSet, calibrate, required_factors, train_any_policy,
+    true_bandwidth,
 };
 use anyk::exchange::{Model, any_from_bytes, any_to_bytes};
 use anyk::network::{BandwidthFunction, SplitRule};
@@ -288,8 +289,9 @@ fn a_calibration_has_nothing_to_add() {
     let calibrated = calibrate(&*POLICY, None, &settings).unwrap();
     let margin = calibrated.guarantee().unwrap().margin;
     assert!((1.0..1.0 + 1e-8).contains(&margin), "{margin}");
+    let judge = true_bandwidth(&SYSTEM, &FadingLaw::Rayleigh).unwrap();
     for (size, cells) in [(1, 200), (100, 20), (1000, 5)] {
-        let factors = required_factors(&*POLICY, None, size, cells, 5, Judged::All).unwrap();
+        let factors = required_factors(&*POLICY, &judge, size, cells, 5, Judged::All).unwrap();
         // Up to what the judge rounds up by.
         let most = factors.iter().fold(0.0f64, |most, factor| most.max(*factor));
         assert!(most < 1.0 + 1e-8, "{size}: {most}");

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::Config;
-use anyk::channel::realization_rng;
-use anyk::evaluation::{CalibrationSettings, Judged, TestSet, calibrate, finish, required_factors};
+use anyk::channel::{FadingLaw, realization_rng};
+use anyk::evaluation::{
+    CalibrationSettings, Judged, TestSet, calibrate, finish, required_factors, true_bandwidth,
+};
 use anyk::exchange::{model_from_bytes, model_to_bytes};
 use anyk::network::Aggregator;
 use anyk::policy::{CellPolicy, Guarantee, LearnedPolicy};
@@ -97,8 +99,9 @@ fn a_calibrated_policy_serves_its_users() {
     assert!(after[0].availability >= before[0].availability);
     let price = after[0].total_bandwidth_mhz / before[0].total_bandwidth_mhz;
     assert!((price / guarantee.margin - 1.0).abs() < 1e-9, "{price}");
+    let judge = true_bandwidth(policy.system(), &FadingLaw::Rayleigh).unwrap();
     // With its own factors, the share of users left out is the share promised, counted without the judge.
-    let factors = required_factors(&policy, None, 10, 2000, 17, Judged::All).unwrap();
+    let factors = required_factors(&policy, &judge, 10, 2000, 17, Judged::All).unwrap();
     assert_eq!(factors.len(), 20_000);
     let over = factors.iter().filter(|&&factor| factor > guarantee.margin).count();
     let missed = 1.0 - set.evaluate(&loaded).unwrap()[0].availability;

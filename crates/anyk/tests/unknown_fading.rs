@@ -5,8 +5,8 @@
 use anyk::Config;
 use anyk::channel::{FadingLaw, FadingSamples, sample_distances_m};
 use anyk::evaluation::{
-    CalibrationSettings, Judge, TestSet, calibrate, draw_fading, train_sampled_policy,
-    true_bandwidth,
+    CalibrationError, CalibrationSettings, Judge, TestSet, calibrate, draw_fading,
+    train_sampled_policy, true_bandwidth,
 };
 use anyk::exchange::{any_from_bytes, any_to_bytes};
 use anyk::network::SplitRule;
@@ -186,6 +186,8 @@ fn a_learned_bandwidth_is_calibrated() {
         seed: 3,
         shrink: true,
     };
+    // It knows no law that could stand in for a judge.
+    assert_eq!(calibrate(&policy, None, &settings).unwrap_err(), CalibrationError::NoLaw);
     let calibrated = calibrate(&policy, Some(&judge), &settings).unwrap();
     let guarantee = calibrated.record().guarantee.clone().unwrap();
     assert_eq!(guarantee.fading.as_deref(), Some("rayleigh"));

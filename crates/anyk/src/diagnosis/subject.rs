@@ -30,8 +30,7 @@ const RATE_BPS: f64 = 1e5;
 const BANDWIDTH_HZ: f64 = 1e6;
 
 /// The policies of the paper that come with a solver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BuiltIn {
     /// Powers of (P5).
     QosPower,

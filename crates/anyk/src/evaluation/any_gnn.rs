@@ -6,7 +6,7 @@ use crate::channel::{FadingQuadrature, FadingSamples};
 use crate::config::System;
 use crate::evaluation::run::{VALIDATION_SAMPLES, VALIDATION_SEED, mean_metrics};
 use crate::evaluation::{RunError, TestSet};
-use crate::policy::{AnyPolicy, ModelError, ModelMetrics, SampledRecord};
+use crate::policy::{AnyPolicy, ModelError, SampledRecord};
 use crate::training::{AnySettings, SampledSettings, learn_bandwidth, train_any, train_any_on};
 
 /// Trains any-gnn for the system's own law of fading and measures it on a validation set of the training
@@ -18,9 +18,7 @@ pub fn train_any_policy(
     progress: impl FnMut(),
 ) -> Result<AnyPolicy, RunError> {
     let trained = train_any(system, settings, progress)?;
-    measured(system, settings, None, |metrics| {
-        AnyPolicy::from_training(system, settings, trained.clone(), metrics)
-    })
+    measured(AnyPolicy::from_training(system, settings, trained, None)?, None)
 }
 
 /// Trains any-gnn where fading is known by samples alone: first `b̂`, then the response to the price of power
@@ -49,22 +47,19 @@ pub fn train_sampled_policy(
         deviations,
         range_w: bandwidth.range_w,
     };
-    measured(system, settings, Some(&samples.compressed_rule()), |metrics| {
-        let learned = (record.clone(), bandwidth.clone());
-        AnyPolicy::from_samples(system, settings, trained.clone(), metrics, learned)
-    })
+    let learned = Some((record, bandwidth));
+    let policy = AnyPolicy::from_training(system, settings, trained, learned)?;
+    measured(policy, Some(&samples.compressed_rule()))
 }
 
-/// The policy with what is measured of it.
+/// The policy with what is measured of it, under the fading of its cell or another.
 fn measured(
-    system: &System,
-    settings: &AnySettings,
+    policy: AnyPolicy,
     fading: Option<&Arc<FadingQuadrature>>,
-    make: impl Fn(ModelMetrics) -> Result<AnyPolicy, ModelError>,
 ) -> Result<AnyPolicy, RunError> {
-    let unmeasured = make(ModelMetrics { availability: 0.0, gap_percent: 0.0 })?;
-    let seed = VALIDATION_SEED ^ settings.seed;
-    let set = TestSet::draw_under(system, fading, &settings.train_k, VALIDATION_SAMPLES, seed)?;
-    let results = set.evaluate(&unmeasured)?;
-    Ok(make(mean_metrics(&results))?)
+    let AnySettings { train_k, seed, .. } = &policy.record().training;
+    let seed = VALIDATION_SEED ^ seed;
+    let set = TestSet::draw_under(policy.system(), fading, train_k, VALIDATION_SAMPLES, seed)?;
+    let metrics = mean_metrics(&set.evaluate(&policy)?);
+    Ok(policy.with_metrics(metrics))
 }

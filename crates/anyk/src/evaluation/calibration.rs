@@ -41,6 +41,9 @@ pub enum CalibrationError {
     /// The model's service class is out of range.
     #[error(transparent)]
     Service(#[from] ServiceError),
+    /// A policy that was learned from samples, and nothing to judge it by.
+    #[error("it was learned from samples and knows no law of fading: a judge is needed")]
+    NoLaw,
     /// No cell can be made of the model's config.
     #[error(transparent)]
     Problem(#[from] ProblemError),
@@ -68,22 +71,17 @@ pub enum Judged {
 /// guarantee such that the QoS is met with it and any larger one; infinite where there is none, since no
 /// bandwidth can make up for the power, or the cell is refused.
 ///
-/// Judged under the fading of the policy's config, or under another. All cores; the result does not depend
-/// on their number.
+/// Judged by a table of the policy's own service class, under the fading of its config or another. All
+/// cores; the result does not depend on their number.
 pub fn required_factors<P: CellPolicy + Sync>(
     policy: &P,
-    fading: Option<&Arc<FadingQuadrature>>,
+    table: &BandwidthTable,
     size: usize,
     cells: usize,
     seed: u64,
     judged: Judged,
 ) -> Result<Vec<f64>, CalibrationError> {
     let system = policy.system();
-    let mut qos = system.qos(system.service())?;
-    if let Some(fading) = fading {
-        qos = qos.with_fading(Arc::clone(fading));
-    }
-    let table = BandwidthTable::new(qos);
     let (fold_hz, most_hz) = (table.exact().max_bandwidth_hz(), policy.most_hz()?);
     let plain = policy.without_guarantee();
     let ready = plain.ready(size, system.fading().antennas)?;
@@ -139,10 +137,16 @@ pub fn calibrate<P: CellPolicy + Sync>(
 ) -> Result<P, CalibrationError> {
     let CalibrationSettings { k, cells, beta, delta, seed, shrink } = settings;
     let missed = Guarantee::missed_allowed(*cells, *beta, *delta, k.len())?;
+    let system = policy.system();
+    let own = system.qos(system.service())?;
+    let table = BandwidthTable::new(match judge {
+        Some(judge) => own.with_fading(Arc::clone(&judge.rule)),
+        None if policy.knows_fading() => own,
+        None => return Err(CalibrationError::NoLaw),
+    });
     let mut margin = if *shrink { 0.0f64 } else { 1.0 };
-    let fading = judge.map(|judge| &judge.rule);
     for &size in k {
-        let factors = required_factors(policy, fading, size, *cells, *seed, Judged::First)?;
+        let factors = required_factors(policy, &table, size, *cells, *seed, Judged::First)?;
         let unserved = factors.iter().filter(|factor| factor.is_infinite()).count();
         let factor = Guarantee::order_statistic(factors, missed).unwrap_or(f64::INFINITY);
         if factor.is_infinite() {

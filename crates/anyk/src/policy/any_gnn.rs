@@ -146,40 +146,33 @@ impl AnyPolicy {
         Ok(Self { record, system, parameters, learned })
     }
 
-    /// From a training for a known law of fading.
+    /// From a training, with the bandwidth that was learned from samples if it was; nothing is measured of it
+    /// yet.
     pub fn from_training(
         system: &System,
         settings: &AnySettings,
         trained: TrainedAny,
-        metrics: ModelMetrics,
-    ) -> Result<Self, ModelError> {
-        Self::assemble(system, settings, trained, metrics, None)
-    }
-
-    /// From a training on samples of fading.
-    pub fn from_samples(
-        system: &System,
-        settings: &AnySettings,
-        trained: TrainedAny,
-        metrics: ModelMetrics,
-        (record, bandwidth): (SampledRecord, SampledBandwidth),
-    ) -> Result<Self, ModelError> {
-        Self::assemble(system, settings, trained, metrics, Some((record, bandwidth)))
-    }
-
-    fn assemble(
-        system: &System,
-        settings: &AnySettings,
-        trained: TrainedAny,
-        metrics: ModelMetrics,
         learned: Option<(SampledRecord, SampledBandwidth)>,
     ) -> Result<Self, ModelError> {
         let TrainedAny { parameters, scaling, ranges } = trained;
-        let (config, training) = (system.config().clone(), settings.clone());
         let (sampled, bandwidth) = learned.unzip();
-        let record =
-            AnyRecord { config, training, scaling, ranges, metrics, sampled, guarantee: None };
+        let record = AnyRecord {
+            config: system.config().clone(),
+            training: settings.clone(),
+            scaling,
+            ranges,
+            metrics: ModelMetrics { availability: 0.0, gap_percent: 0.0 },
+            sampled,
+            guarantee: None,
+        };
         Self::new(record, parameters, bandwidth)
+    }
+
+    /// The same policy with what was measured of it.
+    #[must_use]
+    pub fn with_metrics(mut self, metrics: ModelMetrics) -> Self {
+        self.record.metrics = metrics;
+        self
     }
 
     /// How it came about.
@@ -265,6 +258,10 @@ impl CellPolicy for AnyPolicy {
 
     fn system(&self) -> &System {
         &self.system
+    }
+
+    fn knows_fading(&self) -> bool {
+        self.learned.is_none()
     }
 
     fn most_hz(&self) -> Result<f64, ModelError> {
@@ -372,7 +369,7 @@ fn widen<B: BandwidthFunction>(
 
 /// Powers by the responses of a cell's classes and bandwidths by their functions, known or learned, each in
 /// the order of the problem's classes; an error where the budget is under what these functions need.
-pub fn allocate_by<B: BandwidthFunction>(
+fn allocate_by<B: BandwidthFunction>(
     rule: SplitRule,
     responses: &[ClassResponse],
     bandwidths: &[B],

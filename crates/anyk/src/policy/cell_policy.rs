@@ -18,6 +18,9 @@ pub trait CellPolicy: Clone {
     /// The cell that it was trained for.
     fn system(&self) -> &System;
 
+    /// Whether it was trained for the law of fading of its cell, and not for samples of an unknown one.
+    fn knows_fading(&self) -> bool;
+
     /// Bandwidth of its own class up to which the factor of a guarantee widens, Hz.
     fn most_hz(&self) -> Result<f64, ModelError>;
 

@@ -191,6 +191,10 @@ impl CellPolicy for LearnedPolicy {
         &self.system
     }
 
+    fn knows_fading(&self) -> bool {
+        true
+    }
+
     fn most_hz(&self) -> Result<f64, ModelError> {
         let qos = self.system.qos(self.system.service())?;
         Ok(RequiredBandwidth::new(qos).max_bandwidth_hz())

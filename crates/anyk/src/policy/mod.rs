@@ -10,7 +10,7 @@ mod guarantee;
 mod learned;
 mod power_control;
 
-pub use any_gnn::{AnyAllocator, AnyPolicy, AnyRecord, Refusal, SampledRecord, allocate_by};
+pub use any_gnn::{AnyAllocator, AnyPolicy, AnyRecord, Refusal, SampledRecord};
 pub use cell_policy::{CellAllocator, CellPolicy};
 pub use certificate::{Certificate, Certifier};
 pub use closed_form::{ClosedFormMetrics, ClosedFormPolicy, ClosedFormRecord, SizedClosedForm};

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::System;
 use crate::network::{
     BandwidthFunction, ClassResponse, ContextScaling, DenseTape, KnownBandwidth, PowerSplit,
-    PriceResponse, ResponseGradient, SplitRule,
+    PriceResponse, ResponseGradient, SplitRule, WidenedBandwidth,
 };
 use crate::solver::BandwidthTable;
 use crate::training::any_ranges::{TrainingCell, TrainingClass, draw_cells, draw_classes};
@@ -122,10 +122,10 @@ pub fn train_any(
 }
 
 /// Trains for the system's own service class, with a bandwidth function that was learned.
-pub fn train_any_on<B: BandwidthFunction>(
+pub fn train_any_on(
     system: &System,
     settings: &AnySettings,
-    bandwidth: &B,
+    bandwidth: &WidenedBandwidth,
     progress: impl FnMut(),
 ) -> Result<TrainedAny, TrainError> {
     settings.validate()?;

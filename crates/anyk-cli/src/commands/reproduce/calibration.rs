@@ -1,11 +1,10 @@
 //! Calibrated margins over many repetitions: how often the promise is broken, and what it costs.
 
-use std::sync::Arc;
-
-use anyk::channel::{FadingLaw, FadingQuadrature};
-use anyk::evaluation::{Judged, TestSet, required_factors};
+use anyk::channel::FadingLaw;
+use anyk::evaluation::{Judged, TestSet, required_factors, true_bandwidth};
 use anyk::paper::{Entry, TEST_SEED};
 use anyk::policy::{CellPolicy, Guarantee, GuaranteeError};
+use anyk::solver::BandwidthTable;
 use anyk::training::PretrainLoss;
 
 use super::Lab;
@@ -36,6 +35,7 @@ const TEST_CELLS: u64 = 20;
 
 pub(super) fn tables(lab: &mut Lab) -> Result<Vec<Table>, Failure> {
     let test = TestSet::draw(&lab.system, &SIZES, TEST_CELLS, TEST_SEED)?;
+    let judge = true_bandwidth(&lab.system, &FadingLaw::Rayleigh)?;
     let mut tables = Vec::new();
     let cases: [(f64, &[usize]); 3] =
         [(STRICT, &[10]), (OWN, &[10]), (OWN, &[1, 2, 5, 10, 20, 50, 100, 200])];
@@ -48,12 +48,11 @@ pub(super) fn tables(lab: &mut Lab) -> Result<Vec<Table>, Failure> {
             name: format!("calibration-{epsilon:e}-{}", sizes.len()),
             subject: format!("P-GNN trained at K = 10 with ε_D = {epsilon:e}"),
             sizes,
-            fading: None,
         };
-        tables.push(table(lab, &case, &policy, &test)?);
+        tables.push(table(lab, &case, &policy, (&test, &judge))?);
     }
-    let law = FadingLaw::Rayleigh;
-    let policy = fading::policy_of_draw(lab, &law, SAMPLES, PretrainLoss::Supervised, 0)?;
+    let (law, way) = (FadingLaw::Rayleigh, PretrainLoss::Supervised);
+    let policy = fading::policy_of_draw(lab, &law, SAMPLES, way, 0)?;
     for sizes in [&[10][..], &[1, 10, 200]] {
         let case = Case {
             name: format!("calibration-sampled-{}", sizes.len()),
@@ -61,9 +60,8 @@ pub(super) fn tables(lab: &mut Lab) -> Result<Vec<Table>, Failure> {
                 "any-gnn trained at K = 10 on {SAMPLES} samples of fading, no standard error added"
             ),
             sizes,
-            fading: Some(lab.system.fading_rule(&law)),
         };
-        tables.push(table(lab, &case, &policy, &test)?);
+        tables.push(table(lab, &case, &policy, (&test, &judge))?);
     }
     Ok(tables)
 }
@@ -74,7 +72,6 @@ struct Case<'a> {
     subject: String,
     /// The sizes that it is calibrated at.
     sizes: &'a [usize],
-    fading: Option<Arc<FadingQuadrature>>,
 }
 
 /// Share of a sorted pool that a margin leaves out.
@@ -87,12 +84,12 @@ fn table<P: CellPolicy + Sync>(
     lab: &Lab,
     case: &Case<'_>,
     policy: &P,
-    test: &TestSet,
+    (test, judge): (&TestSet, &BandwidthTable),
 ) -> Result<Table, Failure> {
-    let Case { name, subject, sizes: own, fading } = case;
+    let Case { name, subject, sizes: own } = case;
     let repetitions: u64 = if lab.full { 1000 } else { 200 };
     let factors = |size: usize, cells: usize, seed: u64, judged: Judged| {
-        required_factors(policy, fading.as_ref(), size, cells, seed, judged).map_err(Failure::input)
+        required_factors(policy, judge, size, cells, seed, judged).map_err(Failure::input)
     };
     // The fewest cells that show anything.
     let cells = match Guarantee::missed_allowed(1, BETA, DELTA, own.len()) {
