@@ -4,12 +4,14 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use anyk::ConfigError;
 use anyk::diagnosis::DiagnosisError;
-use anyk::evaluation::RunError;
 use anyk::exchange::InputError;
-use anyk::problem::{InterferenceError, ProblemError};
-use anyk::training::TrainError;
-use anyk::{ConfigError, problem::ServiceError};
+use anyk::problems::interference::InterferenceError;
+use anyk::problems::urllc::ProblemError;
+use anyk::problems::urllc::RunError;
+use anyk::problems::urllc::TrainError;
+use anyk::qos::ServiceError;
 
 /// Exit code of a cell that the power budget cannot serve.
 pub(crate) const INFEASIBLE: u8 = 3;

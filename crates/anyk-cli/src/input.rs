@@ -6,9 +6,10 @@ use std::path::Path;
 
 use anyk::System;
 use anyk::channel::FadingLaw;
-use anyk::evaluation::Judge;
-use anyk::exchange::{Model, read_fading_samples};
-use anyk::policy::AnyPolicy;
+use anyk::exchange::read_fading_samples;
+use anyk::problems::urllc::AnyPolicy;
+use anyk::problems::urllc::Judge;
+use anyk::problems::urllc::Model;
 
 use crate::failure::Failure;
 

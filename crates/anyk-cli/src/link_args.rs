@@ -1,7 +1,7 @@
 //! The part of the command line that is about interference networks.
 
 use anyk::channel::D2dField;
-use anyk::problem::Scenario;
+use anyk::problems::interference::Scenario;
 use clap::{Args, ValueEnum};
 
 /// How the links of an interference network get their powers.

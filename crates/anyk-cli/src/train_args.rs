@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use anyk::network::Aggregator;
-use anyk::training::{ClosedForm, Method};
+use anyk::problems::closed_forms::ClosedForm;
+use anyk::problems::urllc::Method;
 use clap::{Args, ValueEnum};
 
 use crate::args::{ProblemArg, size};

@@ -6,12 +6,13 @@ use std::hint::black_box;
 
 use anyk::Config;
 use anyk::channel::sample_distances_m;
-use anyk::evaluation::finish;
-use anyk::paper::Entry;
-use anyk::policy::equal_power;
-use anyk::problem::{Allocation, Urllc};
-use anyk::solver::{BandwidthTable, RequiredBandwidth, Solution, UrllcSolver};
-use anyk::training::{Method, PretrainSettings, Trainer};
+use anyk::problems::urllc::equal_power;
+use anyk::problems::urllc::finish;
+use anyk::problems::urllc::{Allocation, Urllc};
+use anyk::problems::urllc::{Method, PretrainSettings, Trainer};
+use anyk::problems::urllc::{Solution, UrllcSolver};
+use anyk::qos::{BandwidthTable, RequiredBandwidth};
+use anyk::study::Entry;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 fn hot(criterion: &mut Criterion) {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::channel::{Fading, FadingLaw, FadingQuadrature, PathLoss, QuadratureRule, Road};
-use crate::problem::{Qos, ServiceClass, ServiceError};
+use crate::qos::{Qos, ServiceClass, ServiceError};
 use crate::units::{Dbm, Watt};
 
 /// All parameters of a cell, as written in a TOML file; every field may be left out.

@@ -21,7 +21,8 @@
 //! # In ten lines
 //!
 //! ```
-//! use anyk::{Config, problem::Urllc, solver::{Status, UrllcSolver}};
+//! use anyk::Config;
+//! use anyk::problems::urllc::{Status, Urllc, UrllcSolver};
 //!
 //! let system = Config::default().validate()?;                  // the paper's cell
 //! let gains = [60.0, 90.0, 120.0].map(|distance_m| system.path_loss().gain(distance_m));
@@ -58,16 +59,14 @@
 pub mod channel;
 mod config;
 pub mod diagnosis;
-pub mod evaluation;
 pub mod exchange;
+pub mod framework;
+pub mod math;
 pub mod network;
-pub mod paper;
-pub mod policy;
-pub mod problem;
-mod simd;
-pub mod solver;
+pub mod problems;
+pub mod qos;
+pub mod study;
 pub mod tolerance;
-pub mod training;
 pub mod units;
 
 pub use config::{

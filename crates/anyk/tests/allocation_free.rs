@@ -8,15 +8,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyk::Config;
 use anyk::channel::{D2dField, sample_distances_m};
-use anyk::evaluation::{finish, finish_power, train_any_policy};
 use anyk::network::SplitRule;
-use anyk::paper::Entry;
-use anyk::policy::PowerOutput;
-use anyk::problem::{Allocation, Scenario, SparseInterference, Urllc};
-use anyk::solver::{Solution, UrllcSolver, Wmmse};
-use anyk::training::{
-    AnySettings, Method, PowerTrainSettings, PowerTrainer, PretrainSettings, TrainRanges, Trainer,
-};
+use anyk::problems::interference::PowerOutput;
+use anyk::problems::interference::Wmmse;
+use anyk::problems::interference::finish_power;
+use anyk::problems::interference::{PowerTrainSettings, PowerTrainer};
+use anyk::problems::interference::{Scenario, SparseInterference};
+use anyk::problems::urllc::{Allocation, Urllc};
+use anyk::problems::urllc::{AnySettings, Method, PretrainSettings, TrainRanges, Trainer};
+use anyk::problems::urllc::{Solution, UrllcSolver};
+use anyk::problems::urllc::{finish, train_any_policy};
+use anyk::study::Entry;
 
 /// The system's allocator, counting.
 struct Counting;

@@ -5,16 +5,19 @@
 use std::sync::LazyLock;
 
 use anyk::channel::{FadingLaw, sample_distances_m};
-use anyk::evaluation::{
+use anyk::network::SplitRule;
+use anyk::problems::urllc::{Allocation, Urllc};
+use anyk::problems::urllc::{AnyPolicy, CellPolicy, Certifier, ModelError, Refusal};
+use anyk::problems::urllc::{AnySettings, TrainRanges};
+use anyk::problems::urllc::{
     CalibrationSettings, Judged, TestSet, calibrate, required_factors, train_any_policy,
     true_bandwidth,
 };
-use anyk::exchange::{Model, any_from_bytes, any_to_bytes};
-use anyk::network::{BandwidthFunction, SplitRule};
-use anyk::policy::{AnyPolicy, CellPolicy, Certifier, ModelError, Refusal};
-use anyk::problem::{Allocation, ServiceClass, Urllc};
-use anyk::solver::{RequiredBandwidth, Status, UrllcSolver};
-use anyk::training::{AnySettings, TrainRanges};
+use anyk::problems::urllc::{Model, any_from_bytes, any_to_bytes};
+use anyk::problems::urllc::{Status, UrllcSolver};
+use anyk::qos::BandwidthFunction;
+use anyk::qos::RequiredBandwidth;
+use anyk::qos::ServiceClass;
 use anyk::{Config, System};
 use proptest::prelude::*;
 

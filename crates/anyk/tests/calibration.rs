@@ -3,14 +3,16 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::Config;
-use anyk::channel::{FadingLaw, realization_rng};
-use anyk::evaluation::{
+use anyk::channel::FadingLaw;
+use anyk::framework::Recipe;
+use anyk::math::realization_rng;
+use anyk::network::Aggregator;
+use anyk::problems::urllc::{
     CalibrationSettings, Judged, TestSet, calibrate, finish, required_factors, true_bandwidth,
 };
-use anyk::exchange::{model_from_bytes, model_to_bytes};
-use anyk::network::Aggregator;
-use anyk::policy::{CellPolicy, Guarantee, LearnedPolicy};
-use anyk::training::{Method, PretrainSettings, Recipe, TrainSettings, Trainer};
+use anyk::problems::urllc::{CellPolicy, Guarantee, LearnedPolicy};
+use anyk::problems::urllc::{Method, PretrainSettings, TrainSettings, Trainer};
+use anyk::problems::urllc::{model_from_bytes, model_to_bytes};
 use rand::RngExt;
 
 const REPETITIONS: usize = 4000;

@@ -5,15 +5,20 @@
 
 use std::sync::OnceLock;
 
-use anyk::evaluation::{RunError, evaluate_closed_form, train_closed_form};
-use anyk::exchange::{
-    Model, RateAnswer, UserRecord, closed_form_from_bytes, closed_form_to_bytes, model_from_bytes,
-};
+use anyk::exchange::UserRecord;
 use anyk::network::{Aggregator, Output};
-use anyk::policy::{ClosedFormPolicy, ModelError};
-use anyk::problem::{CommonAllocation, EqualBandwidth, ProblemError, QosPower, RateTarget};
-use anyk::solver::{Status, required_bandwidth_hz, solve_equal_bandwidth, solve_qos_power};
-use anyk::training::{ClosedForm, ClosedFormSettings, Method, TrainError};
+use anyk::problems::closed_forms::ClosedFormPolicy;
+use anyk::problems::closed_forms::{ClosedForm, ClosedFormSettings};
+use anyk::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, RateTarget};
+use anyk::problems::closed_forms::{RateAnswer, closed_form_from_bytes, closed_form_to_bytes};
+use anyk::problems::closed_forms::{evaluate_closed_form, train_closed_form};
+use anyk::problems::closed_forms::{required_bandwidth_hz, solve_equal_bandwidth, solve_qos_power};
+use anyk::problems::urllc::ModelError;
+use anyk::problems::urllc::ProblemError;
+use anyk::problems::urllc::RunError;
+use anyk::problems::urllc::Status;
+use anyk::problems::urllc::{Method, TrainError};
+use anyk::problems::urllc::{Model, model_from_bytes};
 use anyk::{Config, System};
 use proptest::prelude::*;
 

@@ -7,8 +7,8 @@ use anyk::diagnosis::{
     SizeLaw, Subject, predict,
 };
 use anyk::exchange::{SampleRow, read_samples};
+use anyk::math::Input;
 use anyk::network::{Aggregator, Output};
-use anyk::paper::Input;
 use anyk::{Config, System};
 use rand::{RngExt, SeedableRng};
 

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::Config;
-use anyk::channel::{FadingLaw, FadingSamples, realization_rng};
+use anyk::channel::{FadingLaw, FadingSamples};
+use anyk::math::realization_rng;
 use approx::assert_relative_eq;
 
 fn laws() -> Vec<FadingLaw> {

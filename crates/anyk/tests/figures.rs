@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::Config;
+use anyk::diagnosis::ToyPolicy;
+use anyk::diagnosis::toy_policies;
+use anyk::math::Input;
 use anyk::network::{Activation, Aggregator};
-use anyk::paper::{
-    EquivariantPolicy, ExactPower, Family, GainBin, Input, SizeLaw, ToyPolicy, asymptotic_forms,
-    decoupling, full_power, largest_size, power_spread, size_law, toy_policies,
+use anyk::study::{
+    EquivariantPolicy, ExactPower, Family, GainBin, SizeLaw, asymptotic_forms, decoupling,
+    full_power, largest_size, power_spread, size_law,
 };
 
 fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {

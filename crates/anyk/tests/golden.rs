@@ -4,9 +4,11 @@
 // The lint's own exception for tests does not reach the helpers of integration tests.
 #![allow(clippy::unwrap_used)]
 
-use anyk::evaluation::optimum_over_sizes;
-use anyk::problem::{ServiceClass, Urllc};
-use anyk::solver::{BandwidthTable, RequiredBandwidth, Status, UrllcSolver};
+use anyk::problems::urllc::Urllc;
+use anyk::problems::urllc::optimum_over_sizes;
+use anyk::problems::urllc::{Status, UrllcSolver};
+use anyk::qos::ServiceClass;
+use anyk::qos::{BandwidthTable, RequiredBandwidth};
 use anyk::{Config, System};
 use approx::assert_relative_eq;
 

@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-use anyk::channel::{D2dField, GainMatrix, realization_rng};
-use anyk::evaluation::binary_gap;
-use anyk::problem::{Interference, Scenario};
-use anyk::solver::{
+use anyk::channel::{D2dField, GainMatrix};
+use anyk::math::realization_rng;
+use anyk::problems::interference::binary_gap;
+use anyk::problems::interference::{Interference, Scenario};
+use anyk::problems::interference::{
     PowerSolution, PowerStatus, Wmmse, WmmseSettings, binary_optimum, fplinq, greedy,
 };
 use rand::RngExt;

@@ -5,18 +5,19 @@
 
 use std::sync::OnceLock;
 
-use anyk::evaluation::{TestSet, finish, law_for};
-use anyk::exchange::{
+use anyk::framework::{Recipe, Schedule};
+use anyk::network::{Aggregator, BandwidthLaw};
+use anyk::problems::urllc::Allocation;
+use anyk::problems::urllc::{LearnedPolicy, ModelError};
+use anyk::problems::urllc::{
+    Method, PretrainLoss, PretrainSettings, TrainError, TrainSettings, Trainer, measure_law,
+    pretrain_law,
+};
+use anyk::problems::urllc::{TestSet, finish, law_for};
+use anyk::problems::urllc::{
     checkpoint_from_bytes, checkpoint_to_bytes, model_from_bytes, model_to_bytes,
 };
-use anyk::network::{Aggregator, BandwidthLaw};
-use anyk::paper::Entry;
-use anyk::policy::{LearnedPolicy, ModelError};
-use anyk::problem::Allocation;
-use anyk::training::{
-    Method, PretrainLoss, PretrainSettings, Recipe, Schedule, TrainError, TrainSettings, Trainer,
-    measure_law, pretrain_law,
-};
+use anyk::study::Entry;
 use anyk::{Config, System};
 use proptest::prelude::*;
 

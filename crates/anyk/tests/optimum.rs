@@ -5,8 +5,10 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::Config;
-use anyk::problem::{Allocation, ServiceClass, Urllc};
-use anyk::solver::{RequiredBandwidth, Status, UrllcSolver};
+use anyk::problems::urllc::{Allocation, Urllc};
+use anyk::problems::urllc::{Status, UrllcSolver};
+use anyk::qos::RequiredBandwidth;
+use anyk::qos::ServiceClass;
 use anyk::{System, tolerance};
 use proptest::prelude::*;
 
@@ -137,7 +139,7 @@ proptest! {
         let budget = larger.max_power_w();
         let smaller = problem_with_load(&users, 2.0).with_max_power_w(budget).unwrap();
         let poorer = smaller.clone().with_max_power_w(0.9 * budget).unwrap();
-        let total = |solution: anyk::solver::Solution| solution.allocation.total_bandwidth_hz();
+        let total = |solution: anyk::problems::urllc::Solution| solution.allocation.total_bandwidth_hz();
         let base = total(solver.solve(&smaller));
         prop_assert!(total(solver.solve(&larger)) > base);
         let poorer = solver.solve(&poorer);

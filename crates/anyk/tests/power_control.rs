@@ -3,15 +3,17 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::channel::D2dField;
-use anyk::evaluation::{finish_power, power_over_sizes};
-use anyk::exchange::{
-    Model, power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_to_bytes,
+use anyk::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph};
+use anyk::problems::interference::{Features, Standard};
+use anyk::problems::interference::{Interference, Scenario, SparseInterference};
+use anyk::problems::interference::{PowerLoss, PowerTrainSettings, PowerTrainer};
+use anyk::problems::interference::{PowerOutput, PowerPolicy};
+use anyk::problems::interference::{SparseWmmse, Wmmse, binary_optimum};
+use anyk::problems::interference::{finish_power, power_over_sizes};
+use anyk::problems::interference::{
+    power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_to_bytes,
 };
-use anyk::network::{Aggregator, EdgeGnn, EdgeTape, Features, LinkGraph, Standard};
-use anyk::policy::{PowerOutput, PowerPolicy};
-use anyk::problem::{Interference, Scenario, SparseInterference};
-use anyk::solver::{SparseWmmse, Wmmse, binary_optimum};
-use anyk::training::{PowerLoss, PowerTrainSettings, PowerTrainer};
+use anyk::problems::urllc::Model;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -4,8 +4,8 @@
 // The lint's own exception for tests does not reach the helpers of integration tests.
 #![allow(clippy::unwrap_used)]
 
-use anyk::problem::{Qos, ServiceClass};
-use anyk::solver::{BandwidthTable, RequiredBandwidth};
+use anyk::qos::{BandwidthTable, RequiredBandwidth};
+use anyk::qos::{Qos, ServiceClass};
 use anyk::{Config, tolerance};
 use proptest::prelude::*;
 

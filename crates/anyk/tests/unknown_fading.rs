@@ -4,16 +4,19 @@
 
 use anyk::Config;
 use anyk::channel::{FadingLaw, FadingSamples, sample_distances_m};
-use anyk::evaluation::{
+use anyk::network::SplitRule;
+use anyk::problems::urllc::{Allocation, Urllc};
+use anyk::problems::urllc::{AnyPolicy, CellPolicy, Guarantee, Refusal};
+use anyk::problems::urllc::{
+    AnySettings, PretrainLoss, SampledSettings, TrainRanges, learn_bandwidth,
+};
+use anyk::problems::urllc::{
     CalibrationError, CalibrationSettings, Judge, TestSet, calibrate, draw_fading,
     train_sampled_policy, true_bandwidth,
 };
-use anyk::exchange::{any_from_bytes, any_to_bytes};
-use anyk::network::SplitRule;
-use anyk::policy::{AnyPolicy, CellPolicy, Guarantee, Refusal};
-use anyk::problem::{Allocation, ServiceClass, Urllc};
-use anyk::solver::RequiredBandwidth;
-use anyk::training::{AnySettings, PretrainLoss, SampledSettings, TrainRanges, learn_bandwidth};
+use anyk::problems::urllc::{any_from_bytes, any_to_bytes};
+use anyk::qos::RequiredBandwidth;
+use anyk::qos::ServiceClass;
 use approx::assert_relative_eq;
 
 fn draw(law: &FadingLaw, count: usize, seed: u64) -> Vec<f64> {

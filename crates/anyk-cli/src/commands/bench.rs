@@ -7,21 +7,23 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyk::channel::{D2dField, FadingLaw, FadingSamples, sample_distances_m};
-use anyk::evaluation::{
-    draw_fading, finish, finish_power, law_for, train_any_policy, train_sampled_policy,
-};
 use anyk::exchange::write_atomically;
+use anyk::framework::Recipe;
 use anyk::network::{BandwidthLaw, SplitRule};
-use anyk::paper::Entry;
-use anyk::policy::{
-    AnyPolicy, CellAllocator, CellPolicy, Certifier, LearnedPolicy, PowerOutput, PowerPolicy,
+use anyk::problems::interference::finish_power;
+use anyk::problems::interference::{PowerOutput, PowerPolicy};
+use anyk::problems::interference::{PowerTrainSettings, PowerTrainer};
+use anyk::problems::interference::{Scenario, SparseInterference};
+use anyk::problems::interference::{SparseWmmse, Wmmse};
+use anyk::problems::urllc::{Allocation, Urllc};
+use anyk::problems::urllc::{AnyPolicy, CellAllocator, CellPolicy, Certifier, LearnedPolicy};
+use anyk::problems::urllc::{
+    AnySettings, PretrainLoss, PretrainSettings, SampledSettings, TrainRanges, Trainer,
 };
-use anyk::problem::{Allocation, Scenario, SparseInterference, Urllc};
-use anyk::solver::{BandwidthTable, Solution, SparseWmmse, UrllcSolver, Wmmse};
-use anyk::training::{
-    AnySettings, PowerTrainSettings, PowerTrainer, PretrainLoss, PretrainSettings, Recipe,
-    SampledSettings, TrainRanges, Trainer,
-};
+use anyk::problems::urllc::{Solution, UrllcSolver};
+use anyk::problems::urllc::{draw_fading, finish, law_for, train_any_policy, train_sampled_policy};
+use anyk::qos::BandwidthTable;
+use anyk::study::Entry;
 use anyk::{Config, System};
 use rayon::prelude::*;
 use serde::Serialize;

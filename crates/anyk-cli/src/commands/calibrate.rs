@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyk::evaluation::{CalibrationError, CalibrationSettings, calibrate};
-use anyk::exchange::{Model, any_to_bytes, model_to_bytes};
-use anyk::policy::Guarantee;
+use anyk::problems::urllc::Guarantee;
+use anyk::problems::urllc::{CalibrationError, CalibrationSettings, calibrate};
+use anyk::problems::urllc::{Model, any_to_bytes, model_to_bytes};
 use serde::Serialize;
 
 use crate::args::CalibrateArgs;

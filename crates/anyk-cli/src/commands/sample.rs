@@ -3,9 +3,10 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use anyk::channel::{FadingLaw, GainMatrix, realization_rng, sample_distances_m};
+use anyk::channel::{FadingLaw, GainMatrix, sample_distances_m};
 use anyk::exchange::{fading_samples_to_npy, gains_to_npy, write_atomically};
-use anyk::problem::Scenario;
+use anyk::math::realization_rng;
+use anyk::problems::interference::Scenario;
 use serde::Serialize;
 
 use crate::args::{Format, SampleArgs};
@@ -139,7 +140,7 @@ fn gains(args: &SampleArgs, size: usize, scenario: &Scenario) -> Result<(), Fail
     }
     let networks: Vec<GainMatrix> = (0..args.count)
         .map(|index| Ok(scenario.draw(args.seed, size, index)?.normalised().clone()))
-        .collect::<Result<_, anyk::problem::InterferenceError>>()
+        .collect::<Result<_, anyk::problems::interference::InterferenceError>>()
         .map_err(Failure::input)?;
     let bytes = match args.format {
         Format::Npy => gains_to_npy(&networks)?,

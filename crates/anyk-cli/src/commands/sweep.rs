@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyk::evaluation::{Mean, OptimumRow, optimum_over_sizes};
+use anyk::math::Mean;
+use anyk::problems::urllc::{OptimumRow, optimum_over_sizes};
 use serde::Serialize;
 
 use crate::args::{CellsArgs, SweepArgs};

@@ -4,7 +4,8 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
 
-use crate::channel::{GainMatrix, realization_rng};
+use crate::channel::GainMatrix;
+use crate::math::realization_rng;
 use crate::units::{Dbm, Decibel, Watt};
 
 const LIGHT_M_S: f64 = 2.998e8;

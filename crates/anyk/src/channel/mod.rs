@@ -19,4 +19,4 @@ pub use gain_matrix::{GainError, GainMatrix};
 pub use path_loss::PathLoss;
 pub use rayleigh::rayleigh_gains;
 pub use road::Road;
-pub use sample::{realization_rng, sample_distances_m, sample_faded_gains};
+pub use sample::{sample_distances_m, sample_faded_gains};

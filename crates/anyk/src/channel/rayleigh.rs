@@ -3,7 +3,8 @@
 use rand::RngExt;
 use rand_distr::Exp1;
 
-use crate::channel::{GainMatrix, realization_rng};
+use crate::channel::GainMatrix;
+use crate::math::realization_rng;
 
 /// Gains under Rayleigh fading without geometry: every `g_kj` exponential with mean 1.
 pub fn rayleigh_gains(seed: u64, size: usize, index: u64) -> GainMatrix {

@@ -1,25 +1,7 @@
 //! Random cells: reproducible, whatever the number of threads.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
 use crate::channel::{Fading, PathLoss, Road};
-
-/// The generator of one realization: its own stream for each `(seed, K, index)`, so that a
-/// realization depends on nothing but these three, in whatever order or thread it is drawn.
-///
-/// ```
-/// use rand::RngExt;
-/// let draw = |index| anyk::channel::realization_rng(1, 10, index).random::<u64>();
-/// assert_eq!(draw(3), draw(3));
-/// assert_ne!(draw(3), draw(4));
-/// ```
-pub fn realization_rng(seed: u64, size: usize, index: u64) -> ChaCha8Rng {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    // 2^24 realizations of each size before two streams could meet.
-    rng.set_stream(((size as u64) << 24) ^ index);
-    rng
-}
+use crate::math::realization_rng;
 
 /// Distances in m of `size` users placed at random along the road.
 pub fn sample_distances_m(road: &Road, seed: u64, size: usize, index: u64) -> Vec<f64> {

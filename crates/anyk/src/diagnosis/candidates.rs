@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Answer, Diagnosis, Samples, SizeLaw};
-use crate::evaluation::Moments;
+use crate::math::Moments;
+use crate::math::median;
+use crate::math::over_others;
 use crate::network::{Activation, Aggregator, Gnn, Output, Tape};
-use crate::paper::others::over_others;
-use crate::paper::size_laws::{median, random_parameters};
 
 /// Features of input, hidden layer and output.
 const WIDTHS: [usize; 4] = [1, 6, 6, 1];
@@ -202,7 +202,7 @@ fn measure(
 ) -> Vec<f64> {
     let gnn = Gnn::new(&WIDTHS, aggregator, Activation::LeakyRelu, output);
     let exponent = |network: u64| {
-        let parameters = random_parameters(&gnn, seed, network);
+        let parameters = gnn.random_parameters(seed, network);
         let mean = |k: usize| {
             let draw = |rng: &mut dyn Rng| inputs[rng.random_range(0..inputs.len())];
             let outer = vec![1.0; k];

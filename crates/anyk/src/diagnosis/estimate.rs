@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{Samples, SizeSamples};
-use crate::evaluation::{Exponent, Moments, student_95};
-use crate::paper::size_laws::median;
+use crate::math::median;
+use crate::math::{Exponent, Moments, student_95};
 
 /// The inputs at which `f` is estimated, as quantiles of all inputs.
 pub const QUANTILES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];

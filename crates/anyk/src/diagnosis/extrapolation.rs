@@ -6,8 +6,8 @@ use super::estimate::between;
 use super::law::{self, Law, polynomial};
 use super::opinion::carried_on;
 use super::{Diagnosis, Estimate, Point, Samples, SizeLaw};
-use crate::channel::realization_rng;
-use crate::evaluation::Moments;
+use crate::math::Moments;
+use crate::math::realization_rng;
 
 /// Cells that are drawn to know the mean share of a normalisation.
 const DRAWS: u64 = 1000;

@@ -7,7 +7,8 @@
 //! large ones.
 //!
 //! ```
-//! use anyk::{Config, diagnosis::{Answer, BuiltIn, Diagnosis, SizeLaw, Subject}};
+//! use anyk::Config;
+//! use anyk::diagnosis::{Answer, BuiltIn, Diagnosis, SizeLaw, Subject};
 //! let system = Config::default().validate()?;
 //! let subject = Subject::built_in(&system, BuiltIn::UrllcPower)?;
 //! let samples = subject.sample(&[2, 5, 10, 20, 40], 1000, 1)?;
@@ -27,13 +28,15 @@ mod prediction;
 mod residual;
 mod samples;
 mod subject;
+mod toy;
 mod verdict;
 
 use thiserror::Error;
 
-use crate::policy::ModelError;
-use crate::problem::{InterferenceError, ProblemError};
-use crate::training::TrainError;
+use crate::problems::interference::InterferenceError;
+use crate::problems::urllc::ModelError;
+use crate::problems::urllc::ProblemError;
+use crate::problems::urllc::TrainError;
 
 pub use candidates::{Candidate, Recommendation, output_name};
 pub use estimate::{Curve, Estimate, Point, QUANTILES};
@@ -42,6 +45,7 @@ pub use order::Order;
 pub use prediction::{Prediction, SMALL_PERCENT, predict};
 pub use samples::{FEWEST_INSTANCES, FEWEST_SAMPLES, Instance, SampleError, Samples, SizeSamples};
 pub use subject::{BuiltIn, Function, Quantity, Subject};
+pub use toy::{ToyPoint, ToyPolicy, toy_policies};
 pub use verdict::{Answer, Diagnosis, Invariance, STILL, SizeLaw};
 
 /// Why a policy could not be diagnosed.

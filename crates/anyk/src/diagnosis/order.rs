@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::{Answer, Samples};
-use crate::evaluation::Moments;
+use crate::math::Moments;
 
 /// Outputs that differ by less between two orders, relative to the largest, are the same: solvers stop
 /// early, and networks compute in single precision.

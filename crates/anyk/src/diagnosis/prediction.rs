@@ -19,10 +19,10 @@ use super::candidates::output_name;
 use super::extrapolation::Extrapolation;
 use super::residual::{fade, left, smoothed, spread};
 use super::{DiagnosisError, Instance, Samples, SizeSamples};
-use crate::channel::realization_rng;
-use crate::evaluation::Moments;
+use crate::framework::{Cell, SampleNetwork, train_on_samples};
+use crate::math::Moments;
+use crate::math::realization_rng;
 use crate::network::Output;
-use crate::training::{Cell, SampleNetwork, train_on_samples};
 
 /// Losses under this, percent, are too small to tell apart: a ratio is that of at least so much.
 pub const SMALL_PERCENT: f64 = 1.0;

@@ -1,7 +1,7 @@
 //! What a network misses, as `z_k = ln(ŷ_k/y_k)` user by user: one part goes with the user's own input and
 //! stays as the cell grows, another comes from the other users and fades.
 
-use crate::evaluation::{Exponent, Moments};
+use crate::math::{Exponent, Moments};
 
 /// The mean of values over users of like input: the `√n` nearest in order, half on each side.
 pub(super) fn smoothed(x: &[f64], values: &[f64]) -> Vec<f64> {

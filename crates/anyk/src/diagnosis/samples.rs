@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::evaluation::Mean;
 use crate::exchange::SampleRow;
+use crate::math::Mean;
 
 /// Fewest samples of a size: ten for each of the windows of [`Estimate`](super::Estimate).
 pub const FEWEST_SAMPLES: usize = 100;

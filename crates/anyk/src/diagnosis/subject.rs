@@ -8,17 +8,20 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{DiagnosisError, Instance, Samples, SizeSamples};
-use crate::channel::{D2dField, realization_rng, sample_distances_m, sample_faded_gains};
+use crate::channel::{D2dField, sample_distances_m, sample_faded_gains};
 use crate::config::System;
-use crate::exchange::Model;
-use crate::paper::{Input, ToyPolicy};
-use crate::problem::{
-    Allocation, EqualBandwidth, Interference, QosPower, Scenario, SparseInterference, Urllc,
+use crate::diagnosis::ToyPolicy;
+use crate::math::Input;
+use crate::math::realization_rng;
+use crate::problems::closed_forms::{EqualBandwidth, QosPower};
+use crate::problems::closed_forms::{
+    equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power,
 };
-use crate::solver::{
-    Status, UrllcSolver, Wmmse, equal_bandwidth_shares, fplinq, solve_equal_bandwidth,
-    solve_qos_power,
-};
+use crate::problems::interference::{Interference, Scenario, SparseInterference};
+use crate::problems::interference::{Wmmse, fplinq};
+use crate::problems::urllc::Model;
+use crate::problems::urllc::{Allocation, Urllc};
+use crate::problems::urllc::{Status, UrllcSolver};
 
 /// Iterations of FPLinQ, as in the rest of the project.
 const FPLINQ_ITERATIONS: usize = 100;

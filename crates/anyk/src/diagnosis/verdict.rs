@@ -6,7 +6,7 @@ use super::estimate::{Curve, Estimate};
 use super::law::{self, Law, LawScore};
 use super::order::{self, Order};
 use super::{DiagnosisError, Samples, Subject};
-use crate::evaluation::Exponent;
+use crate::math::Exponent;
 
 /// A change of `f` by less when K doubles, at the largest sizes, is no change in practice.
 pub const STILL: f64 = 0.05;

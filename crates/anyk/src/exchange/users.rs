@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::config::System;
 use crate::exchange::InputError;
 use crate::exchange::input_error::{decode, shorten};
-use crate::problem::{ServiceClass, ServiceError};
+use crate::qos::{ServiceClass, ServiceError};
 use crate::units::Decibel;
 
 /// One user of a file, checked.
@@ -38,7 +38,8 @@ const MAX_ID_CHARS: usize = 200;
 /// `file` is only used in messages.
 ///
 /// ```
-/// use anyk::{Config, exchange::read_users};
+/// use anyk::Config;
+/// use anyk::exchange::read_users;
 /// let system = Config::default().validate()?;
 /// let cells = read_users(b"id,distance_m\na,60\nb,90\n", "users.csv", &system)?;
 /// assert_eq!(cells[0].len(), 2);

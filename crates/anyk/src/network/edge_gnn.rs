@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::math::vectorised;
 use crate::network::{Aggregator, Real};
-use crate::simd::vectorised;
 
 /// A network whose messages carry the gains of a path, both ways:
 ///

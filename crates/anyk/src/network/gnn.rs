@@ -5,6 +5,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::math::realization_rng;
 use crate::network::{Activation, Aggregator, Output};
 
 /// A network on the complete graph of K users:
@@ -73,6 +76,25 @@ impl Gnn {
     /// Pairs of (inputs, outputs) of the layers.
     fn layers(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> + ExactSizeIterator + '_ {
         self.widths.windows(2).map(|pair| (pair[0], pair[1]))
+    }
+
+    /// Weights from a normal distribution of variance 1 over the number of inputs, so that
+    /// the output's scale does not depend on the widths; biases of deviation 0.3.
+    pub(crate) fn random_parameters(&self, seed: u64, network: u64) -> Vec<f64> {
+        // No cell has 0 users: this stream meets none of the draws.
+        let mut rng = realization_rng(seed, 0, network);
+        let mut parameters = Vec::with_capacity(self.parameter_count());
+        for pair in self.widths.windows(2) {
+            let (inputs, outputs) = (pair[0], pair[1]);
+            let deviation = (inputs as f64).recip().sqrt();
+            let mut normal = |deviation: f64| {
+                let value: f64 = StandardNormal.sample(&mut rng);
+                deviation * value
+            };
+            parameters.extend((0..2 * inputs * outputs).map(|_| normal(deviation)));
+            parameters.extend((0..outputs).map(|_| normal(0.3)));
+        }
+        parameters
     }
 
     /// Number of parameters.

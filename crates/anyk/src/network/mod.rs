@@ -10,36 +10,23 @@
 
 mod activation;
 mod aggregator;
-mod bandwidth_function;
 mod convex_law;
 mod dense;
 mod edge_gnn;
 mod gnn;
-pub(crate) mod lanes;
 mod law;
-mod link_features;
 mod output;
 mod power_split;
 mod price_response;
-mod sampled_bandwidth;
 
 pub use activation::Activation;
 pub use aggregator::Aggregator;
-pub use bandwidth_function::{BandwidthFunction, KnownBandwidth};
 pub use convex_law::ConvexLaw;
 pub use dense::{Dense, DenseTape, Real};
 pub use edge_gnn::{EdgeGnn, EdgeTape, LinkGraph};
 pub use gnn::{Gnn, Tape};
 pub(crate) use law::UNIT_HZ;
 pub use law::{BandwidthLaw, CompiledLaw, LawShape, SizeScale, scaled_gain};
-pub use link_features::{Features, Standard};
 pub use output::Output;
 pub use power_split::{PowerSplit, SplitRule};
 pub use price_response::{ClassResponse, ContextScaling, PriceResponse, ResponseGradient};
-pub use sampled_bandwidth::{ErrorPoint, SampledBandwidth, WidenedBandwidth};
-
-/// Rounded to single precision, in which the networks are trained.
-#[allow(clippy::cast_possible_truncation)]
-pub(crate) fn single(value: f64) -> f32 {
-    value as f32
-}

@@ -14,7 +14,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Activation, Dense, DenseTape};
-use crate::problem::Qos;
+use crate::qos::Qos;
 
 /// Kinks of the response.
 pub(crate) const UNITS: usize = 8;

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyk::channel::{FadingLaw, FadingQuadrature};
-use anyk::exchange::{Answer, Served, UserRecord, read_users};
-use anyk::policy::{AnyAllocator, AnyPolicy, Refusal};
-use anyk::problem::{Allocation, Urllc};
-use anyk::solver::UrllcSolver;
+use anyk::exchange::{UserRecord, read_users};
+use anyk::problems::urllc::UrllcSolver;
+use anyk::problems::urllc::{Allocation, Urllc};
+use anyk::problems::urllc::{Answer, Served};
+use anyk::problems::urllc::{AnyAllocator, AnyPolicy, Refusal};
 
 use crate::args::AllocateArgs;
 use crate::commands::solve::Answers;

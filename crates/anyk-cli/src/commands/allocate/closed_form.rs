@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyk::exchange::{RateServed, read_users};
-use anyk::policy::ClosedFormPolicy;
-use anyk::problem::{EqualBandwidth, QosPower};
-use anyk::training::ClosedForm;
+use anyk::exchange::read_users;
+use anyk::problems::closed_forms::ClosedForm;
+use anyk::problems::closed_forms::ClosedFormPolicy;
+use anyk::problems::closed_forms::RateServed;
+use anyk::problems::closed_forms::{EqualBandwidth, QosPower};
 
 use crate::args::AllocateArgs;
 use crate::commands::solve::{print_rates, refuse_own_class};

@@ -7,7 +7,7 @@ mod urllc;
 
 use std::process::ExitCode;
 
-use anyk::exchange::Model;
+use anyk::problems::urllc::Model;
 
 use crate::args::AllocateArgs;
 use crate::failure::Failure;

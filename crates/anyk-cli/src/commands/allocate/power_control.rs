@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
-use anyk::exchange::{PowerAnswer, read_gains};
-use anyk::policy::PowerPolicy;
-use anyk::problem::{Interference, SparseInterference};
-use anyk::solver::{PowerSolution, PowerStatus};
+use anyk::exchange::read_gains;
+use anyk::problems::interference::PowerAnswer;
+use anyk::problems::interference::PowerPolicy;
+use anyk::problems::interference::{Interference, SparseInterference};
+use anyk::problems::interference::{PowerSolution, PowerStatus};
 use rayon::prelude::*;
 
 use crate::args::AllocateArgs;

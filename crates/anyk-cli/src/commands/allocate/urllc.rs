@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
-use anyk::exchange::{Answer, Served, read_users};
-use anyk::policy::{Certifier, LearnedPolicy};
-use anyk::problem::{Allocation, Urllc};
-use anyk::solver::UrllcSolver;
+use anyk::exchange::read_users;
+use anyk::problems::urllc::UrllcSolver;
+use anyk::problems::urllc::{Allocation, Urllc};
+use anyk::problems::urllc::{Answer, Served};
+use anyk::problems::urllc::{Certifier, LearnedPolicy};
 use anyk::tolerance;
 
 use crate::args::AllocateArgs;

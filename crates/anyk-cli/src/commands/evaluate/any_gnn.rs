@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use anyk::evaluation::TestSet;
-use anyk::policy::AnyPolicy;
+use anyk::problems::urllc::AnyPolicy;
+use anyk::problems::urllc::TestSet;
 
 use super::urllc::print_sizes;
 use crate::args::{CellsArgs, EvaluateArgs};

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyk::evaluation::{ClosedFormResult, evaluate_closed_form};
-use anyk::policy::ClosedFormPolicy;
-use anyk::training::ClosedForm;
+use anyk::problems::closed_forms::ClosedForm;
+use anyk::problems::closed_forms::ClosedFormPolicy;
+use anyk::problems::closed_forms::{ClosedFormResult, evaluate_closed_form};
 use serde::Serialize;
 
 use crate::args::{CellsArgs, EvaluateArgs};

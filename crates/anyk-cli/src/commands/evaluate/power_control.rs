@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyk::evaluation::{PowerSizeResult, power_over_sizes};
-use anyk::policy::PowerPolicy;
+use anyk::problems::interference::PowerPolicy;
+use anyk::problems::interference::{PowerSizeResult, power_over_sizes};
 use serde::Serialize;
 
 use crate::args::{CellsArgs, EvaluateArgs};

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyk::evaluation::{SizeResult, TestSet};
-use anyk::policy::{Guarantee, LearnedPolicy};
+use anyk::problems::urllc::{Guarantee, LearnedPolicy};
+use anyk::problems::urllc::{SizeResult, TestSet};
 use serde::Serialize;
 
 use crate::args::{CellsArgs, EvaluateArgs};

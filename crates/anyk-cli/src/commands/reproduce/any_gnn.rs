@@ -5,14 +5,15 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use anyk::channel::FadingLaw;
-use anyk::evaluation::{SizeResult, TestSet, finish, train_any_policy};
 use anyk::exchange::write_atomically;
+use anyk::math::second_worst;
 use anyk::network::SplitRule;
-use anyk::paper::{Entry, EntryResult, Measure, TEST_SEED, paper_entries, second_worst};
-use anyk::policy::AnyPolicy;
-use anyk::problem::Urllc;
-use anyk::solver::{Solution, UrllcSolver};
-use anyk::training::{AnySettings, Method, PretrainLoss, TrainRanges, Trainer};
+use anyk::problems::urllc::AnyPolicy;
+use anyk::problems::urllc::Urllc;
+use anyk::problems::urllc::{AnySettings, Method, PretrainLoss, TrainRanges, Trainer};
+use anyk::problems::urllc::{SizeResult, TestSet, finish, train_any_policy};
+use anyk::problems::urllc::{Solution, UrllcSolver};
+use anyk::study::{Entry, EntryResult, Measure, TEST_SEED, paper_entries};
 use serde::Serialize;
 
 use super::tables::{series, strings};

@@ -2,12 +2,13 @@
 //! the one that was trained in the paper's cell alone.
 
 use anyk::Config;
-use anyk::evaluation::{TestSet, train_any_policy};
+use anyk::math::second_worst;
 use anyk::network::SplitRule;
-use anyk::paper::{TEST_SEED, second_worst};
-use anyk::policy::AnyPolicy;
-use anyk::problem::ServiceClass;
-use anyk::training::{AnySettings, TrainRanges, wide_services};
+use anyk::problems::urllc::AnyPolicy;
+use anyk::problems::urllc::{AnySettings, TrainRanges, wide_services};
+use anyk::problems::urllc::{TestSet, train_any_policy};
+use anyk::qos::ServiceClass;
+use anyk::study::TEST_SEED;
 
 use super::tables::strings;
 use super::{Lab, TEST_SAMPLES};

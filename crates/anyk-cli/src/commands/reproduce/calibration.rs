@@ -1,11 +1,11 @@
 //! Calibrated margins over many repetitions: how often the promise is broken, and what it costs.
 
 use anyk::channel::FadingLaw;
-use anyk::evaluation::{Judged, TestSet, required_factors, true_bandwidth};
-use anyk::paper::{Entry, TEST_SEED};
-use anyk::policy::{CellPolicy, Guarantee, GuaranteeError};
-use anyk::solver::BandwidthTable;
-use anyk::training::PretrainLoss;
+use anyk::problems::urllc::PretrainLoss;
+use anyk::problems::urllc::{CellPolicy, Guarantee, GuaranteeError};
+use anyk::problems::urllc::{Judged, TestSet, required_factors, true_bandwidth};
+use anyk::qos::BandwidthTable;
+use anyk::study::{Entry, TEST_SEED};
 
 use super::Lab;
 use super::fading;

@@ -1,11 +1,13 @@
 //! Policies with closed forms (paper, sections III-A and IV-A), learned at K = 10: no table of the paper,
 //! but its first examples of what generalizes and what does not.
 
-use anyk::evaluation::{ClosedFormResult, evaluate_closed_form, train_closed_form};
 use anyk::exchange::write_atomically;
+use anyk::math::worst_but;
 use anyk::network::{Aggregator, Output};
-use anyk::paper::{TEST_SEED, worst_but};
-use anyk::training::{ClosedForm, ClosedFormSettings, Method};
+use anyk::problems::closed_forms::{ClosedForm, ClosedFormSettings};
+use anyk::problems::closed_forms::{ClosedFormResult, evaluate_closed_form, train_closed_form};
+use anyk::problems::urllc::Method;
+use anyk::study::TEST_SEED;
 use rayon::prelude::*;
 
 use super::tables::series;

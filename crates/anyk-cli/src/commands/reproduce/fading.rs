@@ -1,14 +1,14 @@
 //! Fading of unknown law: any-gnn learned from samples, judged under the true law.
 
 use anyk::channel::{FadingLaw, FadingSamples};
-use anyk::evaluation::{
+use anyk::network::SplitRule;
+use anyk::problems::urllc::AnyPolicy;
+use anyk::problems::urllc::{AnySettings, PretrainLoss, SampledSettings, TrainRanges};
+use anyk::problems::urllc::{
     SizeResult, TestSet, bandwidth_errors, draw_fading, train_sampled_policy, true_bandwidth,
 };
-use anyk::network::SplitRule;
-use anyk::paper::TEST_SEED;
-use anyk::policy::AnyPolicy;
-use anyk::solver::BandwidthTable;
-use anyk::training::{AnySettings, PretrainLoss, SampledSettings, TrainRanges};
+use anyk::qos::BandwidthTable;
+use anyk::study::TEST_SEED;
 use rayon::prelude::*;
 
 use super::Lab;

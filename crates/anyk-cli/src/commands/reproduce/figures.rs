@@ -1,6 +1,9 @@
 //! Figures 1 and 2(c): what the number of users does to policies with a formula.
 
-use anyk::paper::{ExactPower, PowerSpread, ToyPoint, ToyPolicy, power_spread, toy_policies};
+use anyk::diagnosis::ToyPoint;
+use anyk::diagnosis::ToyPolicy;
+use anyk::diagnosis::toy_policies;
+use anyk::study::{ExactPower, PowerSpread, power_spread};
 
 use super::tables::{series, strings};
 use crate::progress::Progress;

@@ -1,8 +1,8 @@
 //! Figures 2(a) and 2(b): how often WMMSE gives a link full power.
 
-use anyk::evaluation::Exponent;
 use anyk::exchange::write_atomically;
-use anyk::paper::{FullPower, GainBin, full_power};
+use anyk::math::Exponent;
+use anyk::study::{FullPower, GainBin, full_power};
 
 use super::tables::{series, strings};
 use super::{Lab, cached};

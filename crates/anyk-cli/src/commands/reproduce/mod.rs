@@ -19,11 +19,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyk::evaluation::{TestSet, law_for};
 use anyk::exchange::write_atomically;
 use anyk::network::BandwidthLaw;
-use anyk::paper::{Entry, EntryResult, Measure, PROGRESS_CALLS, TEST_SEED, TEST_SIZES};
-use anyk::training::{Method, PretrainSettings};
+use anyk::problems::urllc::{Method, PretrainSettings};
+use anyk::problems::urllc::{TestSet, law_for};
+use anyk::study::{Entry, EntryResult, Measure, PROGRESS_CALLS, TEST_SEED, TEST_SIZES};
 use anyk::{Config, System};
 use rayon::prelude::*;
 use serde::Serialize;

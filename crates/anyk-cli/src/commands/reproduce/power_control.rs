@@ -4,14 +4,19 @@
 use std::fs;
 
 use anyk::channel::D2dField;
-use anyk::evaluation::{PASSES, PowerSizeResult, binary_gap, finish_power, power_over_sizes};
-use anyk::exchange::{Model, power_to_bytes, write_atomically};
+use anyk::exchange::write_atomically;
+use anyk::math::worst_but;
 use anyk::network::{Aggregator, EdgeGnn};
-use anyk::paper::{TEST_SEED, worst_but};
-use anyk::policy::{PowerOutput, PowerPolicy};
-use anyk::problem::Scenario;
-use anyk::solver::WmmseSettings;
-use anyk::training::{PowerLoss, PowerTrainSettings, PowerTrainer};
+use anyk::problems::interference::Scenario;
+use anyk::problems::interference::WmmseSettings;
+use anyk::problems::interference::power_to_bytes;
+use anyk::problems::interference::{
+    PASSES, PowerSizeResult, binary_gap, finish_power, power_over_sizes,
+};
+use anyk::problems::interference::{PowerLoss, PowerTrainSettings, PowerTrainer};
+use anyk::problems::interference::{PowerOutput, PowerPolicy};
+use anyk::problems::urllc::Model;
+use anyk::study::TEST_SEED;
 use rayon::prelude::*;
 
 use super::tables::{series, strings};

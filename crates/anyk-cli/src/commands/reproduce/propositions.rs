@@ -1,11 +1,12 @@
 //! Propositions 1 to 4 and the asymptotic forms of (P6), measured.
 
 use anyk::System;
-use anyk::evaluation::Exponent;
+use anyk::math::Exponent;
+use anyk::math::Input;
 use anyk::network::{Activation, Aggregator};
-use anyk::paper::{
-    AsymptoticForm, EquivariantPolicy, ExactPower, Family, Input, SizeLaw, SizeLawPoint,
-    asymptotic_forms, decoupling, largest_size, size_law,
+use anyk::study::{
+    AsymptoticForm, EquivariantPolicy, ExactPower, Family, SizeLaw, SizeLawPoint, asymptotic_forms,
+    decoupling, largest_size, size_law,
 };
 
 use super::Lab;

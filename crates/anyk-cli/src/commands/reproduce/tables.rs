@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use anyk::paper::{
+use anyk::framework::{Recipe, Schedule, Update};
+use anyk::problems::urllc::measure_law;
+use anyk::study::{
     Entry, EntryResult, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow,
     TEST_SEED, TEST_SIZES, paper_entries,
 };
-use anyk::training::{Recipe, Schedule, Update, measure_law};
 
 use super::{Lab, SAMPLE_COUNTS, SELECTION_SEED, TEST_SAMPLES};
 use crate::failure::Failure;

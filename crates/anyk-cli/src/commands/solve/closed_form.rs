@@ -4,9 +4,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::System;
-use anyk::exchange::{RateAnswer, RateServed, UserRecord, read_users};
-use anyk::problem::{EqualBandwidth, QosPower};
-use anyk::training::ClosedForm;
+use anyk::exchange::{UserRecord, read_users};
+use anyk::problems::closed_forms::ClosedForm;
+use anyk::problems::closed_forms::{EqualBandwidth, QosPower};
+use anyk::problems::closed_forms::{RateAnswer, RateServed};
 
 use super::urllc::print_shortfall;
 use crate::args::SolveArgs;

@@ -3,9 +3,12 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyk::exchange::{PowerAnswer, read_gains};
-use anyk::problem::{Interference, InterferenceError};
-use anyk::solver::{PowerSolution, Wmmse, WmmseSettings, binary_optimum, fplinq, greedy};
+use anyk::exchange::read_gains;
+use anyk::problems::interference::PowerAnswer;
+use anyk::problems::interference::{Interference, InterferenceError};
+use anyk::problems::interference::{
+    PowerSolution, Wmmse, WmmseSettings, binary_optimum, fplinq, greedy,
+};
 use rayon::prelude::*;
 use serde::Serialize;
 

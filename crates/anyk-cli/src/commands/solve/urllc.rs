@@ -3,9 +3,10 @@
 use std::io::{BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
 
-use anyk::exchange::{Answer, Certified, Denied, Served, read_users};
-use anyk::problem::Urllc;
-use anyk::solver::UrllcSolver;
+use anyk::exchange::read_users;
+use anyk::problems::urllc::Urllc;
+use anyk::problems::urllc::UrllcSolver;
+use anyk::problems::urllc::{Answer, Certified, Denied, Served};
 
 use crate::args::SolveArgs;
 use crate::commands::calibrate;

@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyk::System;
-use anyk::evaluation::{train_any_policy, train_sampled_policy};
-use anyk::exchange::{any_to_bytes, read_fading_samples};
+use anyk::exchange::read_fading_samples;
 use anyk::network::SplitRule;
-use anyk::policy::{AnyPolicy, SampledRecord};
-use anyk::training::{
+use anyk::problems::urllc::any_to_bytes;
+use anyk::problems::urllc::{
     ANY_PROGRESS, AnySettings, LEARN_PROGRESS, PretrainLoss, SampledSettings, TrainRanges,
     TrainedRanges,
 };
+use anyk::problems::urllc::{AnyPolicy, SampledRecord};
+use anyk::problems::urllc::{train_any_policy, train_sampled_policy};
 use serde::Serialize;
 
 use crate::args::{OutputArg, Pretraining, RangesArg, TrainArgs};

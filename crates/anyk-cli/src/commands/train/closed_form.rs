@@ -4,12 +4,13 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyk::evaluation::train_closed_form;
-use anyk::exchange::closed_form_to_bytes;
 use anyk::network::Output;
-use anyk::training::{
-    CLOSED_FORM_PROGRESS, ClosedForm, ClosedFormSettings, Method, common_pretraining,
+use anyk::problems::closed_forms::closed_form_to_bytes;
+use anyk::problems::closed_forms::train_closed_form;
+use anyk::problems::closed_forms::{
+    CLOSED_FORM_PROGRESS, ClosedForm, ClosedFormSettings, common_pretraining,
 };
+use anyk::problems::urllc::Method;
 use serde::Serialize;
 
 use crate::args::{OutputArg, TrainArgs};

@@ -4,11 +4,13 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyk::evaluation::{PASSES, finish_power};
-use anyk::exchange::{power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_to_bytes};
 use anyk::network::EdgeGnn;
-use anyk::policy::PowerOutput;
-use anyk::training::{PowerLoss, PowerTrainSettings, PowerTrainer};
+use anyk::problems::interference::PowerOutput;
+use anyk::problems::interference::{PASSES, finish_power};
+use anyk::problems::interference::{PowerLoss, PowerTrainSettings, PowerTrainer};
+use anyk::problems::interference::{
+    power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_to_bytes,
+};
 use serde::Serialize;
 
 use crate::args::{OutputArg, ProblemArg, TrainArgs};
@@ -111,7 +113,11 @@ fn settings(args: &TrainArgs) -> Result<(PowerTrainSettings, PowerOutput), Failu
     let scheduling = problem == ProblemArg::LinkScheduling;
     let ranked = PowerOutput::Ranked { passes: PASSES };
     let output = match args.output {
-        None if scheduling || settings.scenario == anyk::problem::Scenario::Dense => ranked,
+        None if scheduling
+            || settings.scenario == anyk::problems::interference::Scenario::Dense =>
+        {
+            ranked
+        }
         None | Some(OutputArg::Priced) => PowerOutput::Priced { steps: 1 },
         Some(OutputArg::Sigmoid) => PowerOutput::Sigmoid,
         Some(OutputArg::Classifier) => PowerOutput::Classifier,

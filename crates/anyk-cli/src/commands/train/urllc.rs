@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyk::System;
-use anyk::evaluation::{finish, law_for};
-use anyk::exchange::{checkpoint_from_bytes, checkpoint_to_bytes, model_to_bytes};
+use anyk::framework::Recipe;
 use anyk::network::BandwidthLaw;
-use anyk::training::{
-    Method, PretrainLoss, PretrainSettings, Recipe, RelativeError, TrainSettings, Trainer,
-    measure_law,
+use anyk::problems::urllc::{
+    Method, PretrainLoss, PretrainSettings, RelativeError, TrainSettings, Trainer, measure_law,
 };
+use anyk::problems::urllc::{checkpoint_from_bytes, checkpoint_to_bytes, model_to_bytes};
+use anyk::problems::urllc::{finish, law_for};
 use serde::Serialize;
 
 use crate::args::{Preset, Pretraining, TrainArgs};

@@ -1,0 +1,256 @@
+//! Supervised training of one network: losses relative to labels, and Adam down a half cosine.
+
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::framework::{Adam, Schedule};
+use crate::network::{Gnn, Output, Tape};
+use crate::problems::closed_forms::CLOSED_FORM_PROGRESS;
+use crate::problems::urllc::TrainError;
+use crate::problems::urllc::algorithm1::ATTEMPTS;
+
+/// What one network is trained to give, and how a miss is counted. Relative throughout: powers and
+/// bandwidths span decades.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// `mean_k (y_k − l_k)²` with `l_k = ln P_k` in the unit of powers.
+    Power,
+    /// `mean_k (ln y_k − l_k)²` with `l_k` the logarithm of a share.
+    Share,
+    /// `(ln mean_k y_k − l)²` with `l = ln B` in the unit of bandwidths.
+    Bandwidth,
+}
+
+/// One cell: features, outer function and labels.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Example {
+    pub(crate) x: Vec<f64>,
+    pub(crate) outer: Vec<f64>,
+    pub(crate) labels: Vec<f64>,
+}
+
+impl Loss {
+    /// The loss of outputs, and its derivative by each of them.
+    fn value(self, outputs: &[f64], labels: &[f64], slopes: &mut Vec<f64>) -> f64 {
+        let size = outputs.len() as f64;
+        slopes.clear();
+        let rows = outputs.iter().zip(labels);
+        match self {
+            Self::Power => {
+                slopes.extend(rows.clone().map(|(y, label)| 2.0 * (y - label) / size));
+                rows.map(|(y, label)| (y - label).powi(2)).sum::<f64>() / size
+            }
+            Self::Share => {
+                slopes.extend(rows.clone().map(|(y, label)| 2.0 * (y.ln() - label) / (y * size)));
+                rows.map(|(y, label)| (y.ln() - label).powi(2)).sum::<f64>() / size
+            }
+            Self::Bandwidth => {
+                let mean = outputs.iter().sum::<f64>() / size;
+                let off = mean.ln() - labels.first().copied().unwrap_or(0.0);
+                slopes.extend(outputs.iter().map(|_| 2.0 * off / (mean * size)));
+                off * off
+            }
+        }
+    }
+}
+
+/// Mean loss over examples, with `penalty·Σ V²`; `gradient` is overwritten.
+pub(crate) fn loss_and_gradient<'a>(
+    (network, loss, penalty): (&Gnn, Loss, f64),
+    parameters: &[f64],
+    examples: impl ExactSizeIterator<Item = &'a Example>,
+    tape: &mut Tape,
+    gradient: &mut [f64],
+) -> f64 {
+    gradient.fill(0.0);
+    let count = examples.len() as f64;
+    let mut slopes = Vec::new();
+    let mut total = 0.0;
+    for example in examples {
+        let outputs = network.forward(parameters, &example.x, &example.outer, tape);
+        total += loss.value(outputs, &example.labels, &mut slopes) / count;
+        for slope in &mut slopes {
+            *slope /= count;
+        }
+        network.backward(parameters, tape, &slopes, gradient);
+    }
+    if penalty > 0.0 {
+        for index in network.others().flatten() {
+            total += penalty * parameters[index] * parameters[index];
+            gradient[index] += 2.0 * penalty * parameters[index];
+        }
+    }
+    total
+}
+
+/// Where the kinks of the hidden features start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// Far below the inputs: all features linear.
+    Linear,
+    /// Spread over the range of the inputs.
+    Bent,
+    /// Every other feature linear, the rest bent: for functions of which nothing is known.
+    Mixed,
+}
+
+/// How one network is trained.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Fit {
+    /// Examples in a step.
+    pub(crate) batch: usize,
+    /// Steps.
+    pub(crate) steps: u64,
+    /// Learning rate at the start; it falls to 0 along a half cosine.
+    pub(crate) rate: f64,
+    /// Weight of `Σ V²`.
+    pub(crate) penalty: f64,
+    /// Where the features start.
+    pub(crate) start: Start,
+    /// Seed of initialization and order.
+    pub(crate) seed: u64,
+}
+
+/// Trains one network with Adam; starts over from another initialization if the loss leaves the numbers.
+pub(crate) fn train(
+    settings: &Fit,
+    network: &Gnn,
+    loss: Loss,
+    examples: &[Example],
+    progress: &mut impl FnMut(),
+) -> Result<Vec<f64>, TrainError> {
+    let schedule = Schedule::Cosine { rate: settings.rate, last: 0.0 };
+    let every = settings.steps.div_ceil(CLOSED_FORM_PROGRESS).max(1);
+    let mut gradient = vec![0.0; network.parameter_count()];
+    let mut tape = Tape::default();
+    let mut diverged_at = 0;
+    'attempts: for attempt in 0..ATTEMPTS {
+        let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
+        rng.set_stream(u64::MAX - 8 * u64::from(attempt) - loss as u64);
+        let mut parameters = initialize(network, settings.start, &mut rng);
+        let mut adam = Adam::new(parameters.len(), (0.9, 0.999));
+        let mut order: Vec<usize> = (0..examples.len()).collect();
+        let mut next = order.len();
+        for step in 0..settings.steps {
+            if next + settings.batch > order.len() {
+                order.shuffle(&mut rng);
+                next = 0;
+            }
+            let end = (next + settings.batch).min(order.len());
+            let batch = order[next..end].iter().map(|&index| &examples[index]);
+            next = end;
+            let what = (network, loss, settings.penalty);
+            let value = loss_and_gradient(what, &parameters, batch, &mut tape, &mut gradient);
+            if !value.is_finite() {
+                diverged_at = step;
+                continue 'attempts;
+            }
+            adam.descend(&mut parameters, &gradient, schedule.at(step, settings.steps));
+            if step % every == 0 {
+                progress();
+            }
+        }
+        if parameters.iter().all(|parameter| parameter.is_finite()) {
+            return Ok(parameters);
+        }
+        diverged_at = settings.steps;
+    }
+    Err(TrainError::Diverged { attempts: ATTEMPTS, step: diverged_at })
+}
+
+/// Weights on the others start at 0: what a policy does not need of them, it need not unlearn.
+///
+/// Features of the power networks start in their linear range (standardised `ln g` is under −10 once in
+/// 10^9 users; and a cell's weakest user has the most power), since both inner functions of the paper are linear in `ln g`; those of the bandwidth network have
+/// their kinks spread over the range.
+fn initialize(network: &Gnn, start: Start, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let mut parameters = Vec::with_capacity(network.parameter_count());
+    let last = network.widths.len() - 2;
+    for (layer, pair) in network.widths.windows(2).enumerate() {
+        let (inputs, outputs) = (pair[0], pair[1]);
+        let mut biases = Vec::with_capacity(outputs);
+        for feature in 0..outputs {
+            let size = rng.random_range(0.3..0.7) / (inputs as f64).sqrt();
+            let bent = match start {
+                Start::Linear => false,
+                Start::Bent => true,
+                Start::Mixed => feature % 2 == 1,
+            };
+            let bends = bent && layer < last;
+            for _ in 0..inputs {
+                let positive = layer == 0 && !bends;
+                let sign = if positive || rng.random::<bool>() { 1.0 } else { -1.0 };
+                parameters.push(sign * size);
+            }
+            let kink =
+                if bends { rng.random_range(-3.0..2.0) } else { rng.random_range(-13.0..-11.0) };
+            biases.push(match network.output {
+                _ if layer == 0 => -kink * parameters[parameters.len() - 1],
+                Output::Pretrained if layer == last => 1f64.exp_m1().ln(),
+                // Where softplus is an exponential, as the inner function 1/g is.
+                Output::SumNormalisation if layer == last => -5.0,
+                _ => 0.0,
+            });
+        }
+        parameters.extend(std::iter::repeat_n(0.0, inputs * outputs));
+        parameters.extend(biases);
+    }
+    parameters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Activation, Aggregator};
+
+    /// Every loss, aggregator and output, with the penalty, at random parameters.
+    #[test]
+    fn gradients_match_finite_differences() {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        for (loss, output) in [
+            (Loss::Power, Output::Elementwise(Activation::Identity)),
+            (Loss::Share, Output::Softmax),
+            (Loss::Share, Output::SumNormalisation),
+            (Loss::Bandwidth, Output::Pretrained),
+        ] {
+            for aggregator in Aggregator::ALL {
+                // Smooth, so that no difference steps over a kink.
+                let network = Gnn::new(&[1, 3, 2, 1], aggregator, Activation::Tanh, output);
+                let mut draw = |count: usize, low: f64| -> Vec<f64> {
+                    (0..count).map(|_| rng.random_range(low..1.0)).collect()
+                };
+                let parameters = draw(network.parameter_count(), -1.0);
+                let examples: Vec<Example> = [1, 4, 7]
+                    .map(|size| Example {
+                        x: draw(size, -1.0),
+                        outer: draw(size, 0.2),
+                        labels: draw(size, -1.0),
+                    })
+                    .to_vec();
+                let at = |parameters: &[f64], gradient: &mut [f64]| {
+                    let what = (&network, loss, 0.01);
+                    loss_and_gradient(
+                        what,
+                        parameters,
+                        examples.iter(),
+                        &mut Tape::default(),
+                        gradient,
+                    )
+                };
+                let mut gradient = vec![0.0; parameters.len()];
+                at(&parameters, &mut gradient);
+                for (index, analytic) in gradient.iter().enumerate() {
+                    let shifted = |step: f64| {
+                        let mut parameters = parameters.clone();
+                        parameters[index] += step;
+                        at(&parameters, &mut vec![0.0; parameters.len()])
+                    };
+                    let numeric = (shifted(1e-6) - shifted(-1e-6)) / 2e-6;
+                    let off = (analytic - numeric).abs();
+                    assert!(off < 1e-7 * (1.0 + analytic.abs()), "{loss:?} {index}: {off}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Numerics without wireless: roots, tables of functions, statistics, random streams, vector code.
+
+mod exponent;
+pub(crate) mod lanes;
+mod moments;
+mod others;
+mod piecewise;
+mod random;
+pub(crate) mod root;
+mod simd;
+mod statistics;
+
+pub use exponent::Exponent;
+pub(crate) use exponent::student_95;
+pub use moments::Moments;
+pub use others::Input;
+pub(crate) use others::{in_blocks, over_others};
+pub(crate) use piecewise::Piecewise;
+pub use random::realization_rng;
+pub(crate) use simd::vectorised;
+pub(crate) use statistics::median;
+pub use statistics::{Mean, second_worst, worst_but};
+
+/// Rounded to single precision, in which the networks are trained.
+#[allow(clippy::cast_possible_truncation)]
+pub(crate) fn single(value: f64) -> f32 {
+    value as f32
+}

@@ -1,0 +1,82 @@
+//! Pre-training of the outer function of (P6): the bandwidth of a user at equal power (paper, section
+//! IV-B1, for the problem of section IV-A).
+
+use crate::channel::sample_faded_gains;
+use crate::config::System;
+use crate::math::single;
+use crate::network::{BandwidthLaw, LawShape, SizeScale};
+use crate::problems::closed_forms::RateTarget;
+use crate::problems::closed_forms::required_bandwidth_hz;
+use crate::problems::urllc::ProblemError;
+use crate::problems::urllc::pretrain::{Sample, fit_law, relative_square};
+use crate::problems::urllc::{PretrainError, PretrainLoss, PretrainSettings, TrainError};
+
+/// A bandwidth of 1 in the networks is this share of `s_0`, in Hz for a rate in bit/s: 5 bit/s/Hz, a
+/// usual user.
+const UNIT_SHARE: f64 = 0.2;
+/// Users whom equal power serves with less than this many bit/s/Hz, or not at all, count as if it served
+/// them with so many: the optimum gives them more than equal power.
+const LEAST_EFFICIENCY: f64 = 0.1;
+
+/// Bandwidth that the networks' outputs are in units of, Hz.
+pub(crate) fn common_unit_hz(rate_bps: f64) -> f64 {
+    UNIT_SHARE * rate_bps
+}
+
+/// How the law of (P6) is pre-trained. A user's bandwidth depends on `ln g − ln K` alone, so that `ln K` is
+/// the input and a small network does.
+pub fn common_pretraining() -> PretrainSettings {
+    PretrainSettings {
+        loss: PretrainLoss::Supervised,
+        shape: LawShape { hidden: vec![40, 40], scale: SizeScale::Logarithmic },
+        max_size: 1000,
+        samples_per_size: 8,
+        batch: 100,
+        epochs: 60,
+        rate: 3e-3,
+    }
+}
+
+/// Pre-trains `B^v(g, K) ≈ F⁻¹(g P_max/K)`; `progress` is called after each epoch.
+///
+/// The law's outputs are in units of [`common_unit_hz`] instead of its own, so that it is the same network
+/// for any rate.
+pub(crate) fn pretrain_common_law(
+    system: &System,
+    rate_bps: f64,
+    settings: &PretrainSettings,
+    seed: u64,
+    progress: impl FnMut(),
+) -> Result<BandwidthLaw, TrainError> {
+    let target = RateTarget::new(system, rate_bps).map_err(ProblemError::from)?;
+    let mut samples = Vec::with_capacity(settings.max_size * settings.samples_per_size);
+    for size in 1..=settings.max_size {
+        // Cells of the law's own: those of the training are drawn with its seed.
+        let count = settings.samples_per_size;
+        let gains =
+            sample_faded_gains(&system.road(), &system.path_loss(), !seed, count, size as u64);
+        samples.extend(gains.into_iter().map(|gain| Sample {
+            gain,
+            size,
+            received_w: gain * system.max_power_w() / size as f64,
+        }));
+    }
+    let most_hz = rate_bps / LEAST_EFFICIENCY;
+    let labels: Vec<f32> = samples
+        .iter()
+        .map(|sample| {
+            let bandwidth_hz = required_bandwidth_hz(&target, sample.received_w);
+            let bandwidth_hz = bandwidth_hz.map_or(most_hz, |hz| hz.min(most_hz));
+            single(bandwidth_hz / common_unit_hz(rate_bps))
+        })
+        .collect();
+    let loss_of = |index: usize, output: f32| relative_square(output, labels[index]);
+    fit_law(settings, &samples, loss_of, seed, progress).map_err(|error| match error {
+        PretrainError::Diverged(step) => TrainError::Diverged { attempts: 1, step: step as u64 },
+        other => TrainError::Setting {
+            field: "pretraining",
+            value: other.to_string(),
+            expected: "labels for every user",
+        },
+    })
+}

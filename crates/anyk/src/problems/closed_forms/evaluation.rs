@@ -1,0 +1,157 @@
+//! How learned policies of (P5) and (P6) do at each size, beside the closed forms on the same cells.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::channel::sample_faded_gains;
+use crate::config::System;
+use crate::network::LawShape;
+use crate::problems::closed_forms::{
+    ClosedForm, ClosedFormSettings, common_pretraining, pretrain_common_law, train_networks,
+};
+use crate::problems::closed_forms::{ClosedFormMetrics, ClosedFormPolicy};
+use crate::problems::closed_forms::{EqualBandwidth, QosPower};
+use crate::problems::closed_forms::{
+    equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power,
+};
+use crate::problems::urllc::Method;
+use crate::problems::urllc::ProblemError;
+use crate::problems::urllc::RunError;
+
+/// Distance of a policy to the closed form at one size; means over cells.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ClosedFormResult {
+    /// Number of users `K`.
+    pub k: usize,
+    /// Cells, those that the budget cannot serve included.
+    pub cells: usize,
+    /// (P5): mean of `|P̂_k/P_k − 1|` over users, percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_error_percent: Option<f64>,
+    /// (P6): total variation `½ Σ |P̂_k − P_k|/P_max`, percent. The shares of the closed form exist in
+    /// cells that cannot be served, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_variation_percent: Option<f64>,
+    /// (P6): cells that the budget cannot serve; they have no bandwidth, and are not in the next two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub infeasible: Option<usize>,
+    /// (P6): mean of `B̂/B − 1`, percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth_gap_percent: Option<f64>,
+    /// (P6): mean of `|B̂/B − 1|`, percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth_error_percent: Option<f64>,
+}
+
+impl ClosedFormResult {
+    /// Distance of the powers: whichever of the two there is.
+    pub fn power_percent(&self) -> f64 {
+        self.power_error_percent.or(self.total_variation_percent).unwrap_or(f64::NAN)
+    }
+}
+
+/// Measures a policy on random cells of the sizes, on all cores; the result does not depend on their
+/// number.
+pub fn evaluate_closed_form(
+    policy: &ClosedFormPolicy,
+    sizes: &[usize],
+    samples: u64,
+    seed: u64,
+) -> Result<Vec<ClosedFormResult>, ProblemError> {
+    let system = policy.system();
+    let problem = policy.record().training.problem;
+    sizes
+        .iter()
+        .map(|&k| {
+            let sized = policy.at_size(k);
+            let cells: Vec<(f64, Option<f64>)> = (0..samples)
+                .into_par_iter()
+                .map_init(
+                    || sized.clone(),
+                    |sized, index| {
+                        let gains =
+                            sample_faded_gains(&system.road(), &system.path_loss(), seed, k, index);
+                        let learned = sized.allocate(&gains);
+                        match problem {
+                            ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
+                                let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
+                                let exact = solve_qos_power(&problem);
+                                let users = learned.power_w.iter().zip(&exact);
+                                let off = users.map(|(a, b)| (a / b - 1.0).abs()).sum::<f64>();
+                                Ok((off / k as f64, None))
+                            }
+                            ClosedForm::EqualBandwidth { rate_bps } => {
+                                let shares = equal_bandwidth_shares(&gains);
+                                let users = learned.power_w.iter().zip(&shares);
+                                let off = users
+                                    .map(|(a, b)| (a / system.max_power_w() - b).abs())
+                                    .sum::<f64>();
+                                let problem = EqualBandwidth::new(system, rate_bps, gains)?;
+                                let exact = solve_equal_bandwidth(&problem).allocation.bandwidth_hz;
+                                let gap = learned.bandwidth_hz / exact - 1.0;
+                                Ok((0.5 * off, (exact > 0.0).then_some(gap)))
+                            }
+                        }
+                    },
+                )
+                .collect::<Result<_, ProblemError>>()?;
+            let power = 100.0 * cells.iter().map(|cell| cell.0).sum::<f64>() / cells.len() as f64;
+            let gaps: Vec<f64> = cells.iter().filter_map(|cell| cell.1).collect();
+            let mean = |f: fn(f64) -> f64| {
+                let sum: f64 = gaps.iter().map(|&gap| f(gap)).sum();
+                (!gaps.is_empty()).then(|| 100.0 * sum / gaps.len() as f64)
+            };
+            let shared = matches!(problem, ClosedForm::EqualBandwidth { .. });
+            Ok(ClosedFormResult {
+                k,
+                cells: cells.len(),
+                power_error_percent: (!shared).then_some(power),
+                total_variation_percent: shared.then_some(power),
+                infeasible: shared.then_some(cells.len() - gaps.len()),
+                bandwidth_gap_percent: mean(|gap| gap),
+                bandwidth_error_percent: mean(f64::abs),
+            })
+        })
+        .collect()
+}
+
+/// Seed of the validation set, its own stream for each training; test sets use other seeds.
+const VALIDATION_SEED: u64 = 0x7a11_da7e;
+const VALIDATION_SAMPLES: u64 = 200;
+
+/// Trains a policy of (P5) or (P6), its outer function included, and measures it on a validation set;
+/// `progress` is called now and then.
+pub fn train_closed_form(
+    system: &System,
+    settings: &ClosedFormSettings,
+    mut progress: impl FnMut(),
+) -> Result<ClosedFormPolicy, RunError> {
+    settings.validate(system)?;
+    let pretraining = common_pretraining();
+    let law = match (settings.problem, settings.method) {
+        (ClosedForm::EqualBandwidth { rate_bps }, Method::PGnn) => {
+            Some(pretrain_common_law(system, rate_bps, &pretraining, settings.seed, &mut progress)?)
+        }
+        _ => None,
+    };
+    let networks = train_networks(system, settings, law.as_ref(), &mut progress)?;
+    let shape: &LawShape = &pretraining.shape;
+    let make = |metrics: ClosedFormMetrics| {
+        let law = law.as_ref().map(|law| (shape, law));
+        ClosedFormPolicy::from_training(system, settings, networks.clone(), law, metrics)
+    };
+    let unmeasured =
+        make(ClosedFormMetrics { power_error_percent: 0.0, bandwidth_error_percent: None })?;
+    let seed = VALIDATION_SEED ^ settings.seed;
+    let results = evaluate_closed_form(&unmeasured, &settings.train_k, VALIDATION_SAMPLES, seed)?;
+    let mean = |values: Vec<f64>| {
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let power = results.iter().map(ClosedFormResult::power_percent).collect();
+    let bandwidth = results.iter().filter_map(|result| result.bandwidth_error_percent).collect();
+    let policy = make(ClosedFormMetrics {
+        power_error_percent: mean(power).unwrap_or(0.0),
+        bandwidth_error_percent: mean(bandwidth),
+    })?;
+    Ok(policy)
+}

@@ -1,0 +1,196 @@
+//! Learned policies of the two problems with closed forms, (P5) and (P6).
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Config, System};
+use crate::network::{BandwidthLaw, CompiledLaw, Gnn, LawShape, Tape, UNIT_HZ};
+use crate::problems::closed_forms::CommonAllocation;
+use crate::problems::closed_forms::{
+    ClosedForm, ClosedFormSettings, Scaling, TrainedNetworks, common_unit_hz,
+};
+use crate::problems::urllc::Method;
+use crate::problems::urllc::ModelError;
+
+/// How a model came about: settings, and what was measured on its validation set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClosedFormRecord {
+    /// The cell that it was trained for.
+    pub config: Config,
+    /// Its training, with the problem.
+    pub training: ClosedFormSettings,
+    /// Of the features.
+    pub scaling: Scaling,
+    /// Shape of the outer function, for P-GNN.
+    pub law: Option<LawShape>,
+    /// Measured after training.
+    pub metrics: ClosedFormMetrics,
+}
+
+/// What was measured after training, on a validation set of the training sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClosedFormMetrics {
+    /// (P5): mean relative error of the powers; (P6): total variation between the shares of the power;
+    /// percent.
+    pub power_error_percent: f64,
+    /// Mean relative error of the bandwidth of (P6), percent.
+    pub bandwidth_error_percent: Option<f64>,
+}
+
+/// A learned policy of (P5) or (P6).
+#[derive(Debug, Clone)]
+pub struct ClosedFormPolicy {
+    record: ClosedFormRecord,
+    system: System,
+    power: (Gnn, Vec<f64>),
+    bandwidth: Option<(Gnn, Vec<f64>)>,
+    law: Option<BandwidthLaw>,
+}
+
+impl ClosedFormPolicy {
+    /// From a record and parameters; an error says what does not fit.
+    pub fn new(
+        record: ClosedFormRecord,
+        power: Vec<f64>,
+        bandwidth: Option<Vec<f64>>,
+        law: Option<Vec<f64>>,
+    ) -> Result<Self, ModelError> {
+        let content = |message: &str| ModelError::Content(message.to_owned());
+        let system = record.config.validate()?;
+        let training = &record.training;
+        training.validate(&system).map_err(|error| content(&error.to_string()))?;
+        let Scaling { mean_ln_gain, deviation_ln_gain, unit_w } = record.scaling;
+        let positive = |value: f64| value > 0.0 && value.is_finite();
+        if !(mean_ln_gain.is_finite() && positive(deviation_ln_gain) && positive(unit_w)) {
+            return Err(content("the scaling of its features is out of range"));
+        }
+        let law = match (training.method, &record.law, law) {
+            (Method::PGnn, Some(shape), Some(parameters)) => {
+                let law = shape.is_sound().then(|| BandwidthLaw::new(shape, parameters)).flatten();
+                let message = "the parameters of the law do not fit its shape";
+                Some(law.ok_or_else(|| content(message))?)
+            }
+            (Method::MGnn, None, None) => None,
+            _ => return Err(content("a law is part of p-gnn and of no other method")),
+        };
+        let checked = |name: &str, network: Gnn, parameters: Vec<f64>| {
+            let expected = network.parameter_count();
+            if parameters.len() != expected {
+                return Err(ModelError::Content(format!(
+                    "the {name} network has {} parameters, expected {expected}",
+                    parameters.len(),
+                )));
+            }
+            if !parameters.iter().all(|parameter| parameter.is_finite()) {
+                let message = format!("a parameter of the {name} network is not finite");
+                return Err(ModelError::Content(message));
+            }
+            Ok((network, parameters))
+        };
+        let power = checked("power", training.power_network(), power)?;
+        let bandwidth = match (training.problem, bandwidth) {
+            (ClosedForm::QosPower { .. }, None) => None,
+            (ClosedForm::EqualBandwidth { .. }, Some(parameters)) => {
+                Some(checked("bandwidth", training.bandwidth_network(), parameters)?)
+            }
+            _ => {
+                let message =
+                    "a bandwidth network is part of equal-bandwidth and of no other problem";
+                return Err(content(message));
+            }
+        };
+        Ok(Self { record, system, power, bandwidth, law })
+    }
+
+    /// From a training, with the outer function that it used.
+    pub fn from_training(
+        system: &System,
+        settings: &ClosedFormSettings,
+        networks: TrainedNetworks,
+        law: Option<(&LawShape, &BandwidthLaw)>,
+        metrics: ClosedFormMetrics,
+    ) -> Result<Self, ModelError> {
+        let record = ClosedFormRecord {
+            config: system.config().clone(),
+            training: settings.clone(),
+            scaling: networks.scaling,
+            law: law.map(|(shape, _)| shape.clone()),
+            metrics,
+        };
+        let law = law.map(|(_, law)| law.parameters().to_vec());
+        Self::new(record, networks.power, networks.bandwidth, law)
+    }
+
+    /// How it came about.
+    pub fn record(&self) -> &ClosedFormRecord {
+        &self.record
+    }
+
+    /// The cell that it was trained for.
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Parameters of the power network.
+    pub fn power_parameters(&self) -> &[f64] {
+        &self.power.1
+    }
+
+    /// Parameters of the bandwidth network, for (P6).
+    pub fn bandwidth_parameters(&self) -> Option<&[f64]> {
+        self.bandwidth.as_ref().map(|(_, parameters)| parameters.as_slice())
+    }
+
+    /// The outer function, for P-GNN.
+    pub fn law(&self) -> Option<&BandwidthLaw> {
+        self.law.as_ref()
+    }
+
+    /// The policy made ready for cells of one size: its outer function compiled, its buffers there.
+    pub fn at_size(&self, size: usize) -> SizedClosedForm<'_> {
+        let law = self.law.as_ref().map(|law| law.at_size(size));
+        SizedClosedForm { policy: self, law, tape: Tape::default() }
+    }
+}
+
+/// A [`ClosedFormPolicy`] at one size.
+#[derive(Debug, Clone)]
+pub struct SizedClosedForm<'a> {
+    policy: &'a ClosedFormPolicy,
+    law: Option<CompiledLaw>,
+    tape: Tape,
+}
+
+impl SizedClosedForm<'_> {
+    /// Powers and the bandwidth of users with these gains, as many as the policy was made ready for.
+    pub fn allocate(&mut self, gains: &[f64]) -> CommonAllocation {
+        let policy = self.policy;
+        let scaling = &policy.record.scaling;
+        let x: Vec<f64> = gains.iter().map(|&gain| scaling.x(gain)).collect();
+        let (network, parameters) = &policy.power;
+        let outputs = network.forward(parameters, &x, &[], &mut self.tape);
+        match policy.record.training.problem {
+            ClosedForm::QosPower { bandwidth_hz, .. } => {
+                // A gain far from all that was trained on must not leave the numbers.
+                let power = |&output: &f64| scaling.unit_w * output.clamp(-300.0, 300.0).exp();
+                CommonAllocation { power_w: outputs.iter().map(power).collect(), bandwidth_hz }
+            }
+            ClosedForm::EqualBandwidth { rate_bps } => {
+                let max_power_w = policy.system.max_power_w();
+                let power_w = outputs.iter().map(|share| share * max_power_w).collect();
+                let outer: Vec<f64> = gains
+                    .iter()
+                    .map(|&gain| {
+                        self.law.as_ref().map_or(1.0, |law| law.bandwidth_hz(gain) / UNIT_HZ)
+                    })
+                    .collect();
+                let mean = policy.bandwidth.as_ref().map_or(0.0, |(network, parameters)| {
+                    let outputs = network.forward(parameters, &x, &outer, &mut self.tape);
+                    outputs.iter().sum::<f64>() / outputs.len().max(1) as f64
+                });
+                CommonAllocation { power_w, bandwidth_hz: mean * common_unit_hz(rate_bps) }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The rate constraint of the two problems with closed forms, (P5) and (P6).
+
+use std::f64::consts::LN_2;
+
+use thiserror::Error;
+
+use crate::config::System;
+
+/// A rate that every user must get over a link with Gaussian noise (paper, eqs. (P5a) and (P6a)):
+///
+/// ```text
+/// B·log2(1 + u/(N_0 B)) ≥ s_0,      u = g P
+/// ```
+///
+/// | symbol | here | unit |
+/// | --- | --- | --- |
+/// | `s_0` | [`rate_bps`](Self::rate_bps) | bit/s |
+/// | `N_0` | the system's | W/Hz |
+/// | `u` | `received_w` | W |
+/// | `F(B)` | [`received_w`](Self::received_w) | W |
+///
+/// ```
+/// use anyk::Config;
+/// use anyk::problems::closed_forms::RateTarget;
+/// let system = Config::default().validate()?;
+/// let target = RateTarget::new(&system, 1e6)?;
+/// // At 1 bit/s/Hz the signal is as strong as the noise.
+/// assert!((target.received_w(1e6) / (system.noise_w_hz() * 1e6) - 1.0).abs() < 1e-15);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateTarget {
+    rate_bps: f64,
+    noise_w_hz: f64,
+}
+
+/// A rate or a bandwidth that is out of range.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("{field} is {value}, expected {expected}")]
+pub struct RateError {
+    /// Name of the field, as in files and flags.
+    pub field: &'static str,
+    /// The value given.
+    pub value: f64,
+    /// What is accepted.
+    pub expected: String,
+}
+
+/// Most bits per second and Hz: at `2^500`, powers of the weakest user of the largest cell are still
+/// far from the end of `f64`.
+const MOST_EFFICIENCY: f64 = 500.0;
+
+impl RateTarget {
+    /// The target of a rate `s_0`, bit/s, in a system's noise.
+    pub fn new(system: &System, rate_bps: f64) -> Result<Self, RateError> {
+        if !(1.0..=1e12).contains(&rate_bps) {
+            let expected = "a number of bit/s from 1 to 1e12".to_owned();
+            return Err(RateError { field: "rate_bps", value: rate_bps, expected });
+        }
+        Ok(Self { rate_bps, noise_w_hz: system.noise_w_hz() })
+    }
+
+    /// Checks a bandwidth that is given and not sought, Hz.
+    pub(crate) fn check_bandwidth(&self, bandwidth_hz: f64) -> Result<(), RateError> {
+        let least = (self.rate_bps / MOST_EFFICIENCY).max(1.0);
+        if (least..=1e12).contains(&bandwidth_hz) {
+            return Ok(());
+        }
+        let expected = format!(
+            "a number of Hz from {least} to 1e12 (at most {MOST_EFFICIENCY} bit/s/Hz at a rate of {} \
+             bit/s)",
+            self.rate_bps
+        );
+        Err(RateError { field: "bandwidth_hz", value: bandwidth_hz, expected })
+    }
+
+    /// `s_0`, bit/s.
+    pub fn rate_bps(&self) -> f64 {
+        self.rate_bps
+    }
+
+    /// Noise density `N_0`, W/Hz.
+    pub fn noise_w_hz(&self) -> f64 {
+        self.noise_w_hz
+    }
+
+    /// Received power that meets the target over a bandwidth, W: `F(B) = N_0 B (2^(s_0/B) − 1)`, falling
+    /// in `B`.
+    pub fn received_w(&self, bandwidth_hz: f64) -> f64 {
+        // 2^x − 1 without cancellation where the bandwidth is plenty.
+        self.noise_w_hz * bandwidth_hz * (LN_2 * self.rate_bps / bandwidth_hz).exp_m1()
+    }
+
+    /// Received power under which no bandwidth meets the target, W: `F(∞) = N_0 s_0 ln 2`.
+    pub fn least_received_w(&self) -> f64 {
+        self.noise_w_hz * self.rate_bps * LN_2
+    }
+
+    /// Rate at a received power over a bandwidth, bit/s; 0 where one of them is not positive.
+    pub fn achieved_bps(&self, received_w: f64, bandwidth_hz: f64) -> f64 {
+        if !(received_w > 0.0 && bandwidth_hz > 0.0) {
+            return 0.0;
+        }
+        bandwidth_hz * (received_w / (self.noise_w_hz * bandwidth_hz)).ln_1p() / LN_2
+    }
+}

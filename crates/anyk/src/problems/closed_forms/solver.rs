@@ -1,0 +1,116 @@
+//! The closed forms of (P5) and (P6) (paper, sections III-A and IV-A).
+
+use crate::math::root;
+use crate::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, RateTarget};
+use crate::problems::urllc::{Infeasibility, Status};
+use crate::tolerance;
+
+/// The optimum of (P5), W: `P_k = F(B)/g_k`, each user alone.
+///
+/// ```
+/// use anyk::Config;
+/// use anyk::problems::closed_forms::{QosPower, solve_qos_power};
+/// let system = Config::default().validate()?;
+/// let problem = QosPower::new(&system, 1e6, 1e6, [1e-12, 1e-11])?;
+/// let power_w = solve_qos_power(&problem);
+/// assert!(problem.assess(&power_w)?.is_feasible());
+/// assert!(problem.assess(&power_w)?.kkt_residual < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn solve_qos_power(problem: &QosPower) -> Vec<f64> {
+    let received_w = problem.target().received_w(problem.bandwidth_hz());
+    problem.gains().iter().map(|gain| received_w / gain).collect()
+}
+
+/// The answer to an [`EqualBandwidth`] problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommonSolution {
+    /// Optimal or infeasible.
+    pub status: Status,
+    /// Powers and the bandwidth; empty when infeasible.
+    pub allocation: CommonAllocation,
+}
+
+/// The optimum of (P6): `P_k = P_max (1/g_k)/Σ_j(1/g_j)` and `B = F⁻¹(P_max/Σ_j(1/g_j))`.
+///
+/// `F` falls to `N_0 s_0 ln 2`, so that a cell with less than this received power for each user cannot be
+/// served by any bandwidth.
+pub fn solve_equal_bandwidth(problem: &EqualBandwidth) -> CommonSolution {
+    let target = problem.target();
+    let inverse: f64 = problem.gains().iter().map(|gain| 1.0 / gain).sum();
+    let received_w = problem.max_power_w() / inverse;
+    match required_bandwidth_hz(target, received_w) {
+        Some(bandwidth_hz) => {
+            let power_w = problem.gains().iter().map(|gain| received_w / gain).collect();
+            let allocation = CommonAllocation { power_w, bandwidth_hz };
+            CommonSolution { status: Status::Optimal, allocation }
+        }
+        None => {
+            let least_w = problem.gains().iter().map(|gain| target.least_received_w() / gain);
+            let needs: Vec<(f64, usize)> = least_w.zip(0..).collect();
+            let infeasibility = Infeasibility::new(needs, problem.max_power_w());
+            let allocation = CommonAllocation::default();
+            CommonSolution { status: Status::Infeasible(infeasibility), allocation }
+        }
+    }
+}
+
+/// Shares of the power in the optimum of (P6), which exist whether or not it is feasible:
+/// `(1/g_k)/Σ_j(1/g_j)`.
+pub fn equal_bandwidth_shares(gains: &[f64]) -> Vec<f64> {
+    let inverse: f64 = gains.iter().map(|gain| 1.0 / gain).sum();
+    gains.iter().map(|gain| 1.0 / gain / inverse).collect()
+}
+
+/// `F⁻¹`: the bandwidth over which a received power meets the target, Hz, or `None` if none does.
+///
+/// With `x = s_0 ln 2/B` the equation is `(e^x − 1)/x = r`, where `r` is the received power over the
+/// least. Since `e^(x/2) ≤ (e^x − 1)/x ≤ e^x`, the root lies between `ln r` and `2 ln r`; Newton's method
+/// on the logarithm of both sides, in `ln x`, finds it to rounding at both ends of the range.
+pub fn required_bandwidth_hz(target: &RateTarget, received_w: f64) -> Option<f64> {
+    let least_w = target.least_received_w();
+    let over = (received_w - least_w) / least_w;
+    // At and under the slack `over` is made of rounding; NaN is refused too.
+    if !(over > tolerance::POWER_SLACK && over.is_finite()) {
+        return None;
+    }
+    let ln_ratio = over.ln_1p();
+    let bracket = (ln_ratio.ln(), (2.0 * ln_ratio).ln());
+    let ln_x = root::increasing(bracket, bracket.1, tolerance::ROOT, |ln_x| {
+        let x = ln_x.exp();
+        // d ln[(e^x − 1)/x]/d ln x, which is never under x/2.
+        let slope = (x / -(-x).exp_m1() - 1.0).max(0.5 * x);
+        (ln_mean_exponential(x) - ln_ratio, slope)
+    });
+    Some(least_w / target.noise_w_hz() / ln_x.exp())
+}
+
+/// `ln[(e^x − 1)/x]` for `x > 0`, relative accuracy kept down to `x → 0`.
+fn ln_mean_exponential(x: f64) -> f64 {
+    if x > 1.0 {
+        return x - x.ln() + (-(-x).exp()).ln_1p();
+    }
+    // (e^x − 1)/x − 1 = x/2 + x²/6 + x³/24 + …: nothing cancels.
+    let mut term = 0.5 * x;
+    let mut sum = term;
+    for n in 3..22 {
+        term *= x / f64::from(n);
+        sum += term;
+    }
+    sum.ln_1p()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ln_mean_exponential;
+
+    #[test]
+    fn the_two_branches_meet() {
+        for x in [0.3f64, 0.9, 1.0, 1.1, 3.0] {
+            let plain = (x.exp_m1() / x).ln();
+            assert!((ln_mean_exponential(x) / plain - 1.0).abs() < 1e-14, "{x}");
+        }
+        assert!((ln_mean_exponential(1e-9) / 5e-10 - 1.0).abs() < 1e-9);
+        assert!(ln_mean_exponential(800.0).is_finite());
+    }
+}

@@ -1,0 +1,322 @@
+//! Supervised training on the closed forms of (P5) and (P6) (paper, sections III-A and IV-A): small
+//! networks that run at any K, trained at one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::channel::sample_faded_gains;
+use crate::config::System;
+use crate::framework::supervised::{Example, Fit, Loss, Start, train};
+use crate::network::{Activation, Aggregator, BandwidthLaw, Gnn, Output, UNIT_HZ};
+use crate::problems::closed_forms::common_law::common_unit_hz;
+use crate::problems::closed_forms::{EqualBandwidth, QosPower};
+use crate::problems::closed_forms::{
+    equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power,
+};
+use crate::problems::urllc::{Method, TrainError};
+
+/// Which closed form is learned.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ClosedForm {
+    /// (P5): powers.
+    QosPower {
+        /// Rate `s_0`, bit/s.
+        rate_bps: f64,
+        /// Bandwidth `B` of each user, Hz.
+        bandwidth_hz: f64,
+    },
+    /// (P6): powers and the common bandwidth.
+    EqualBandwidth {
+        /// Rate `s_0`, bit/s.
+        rate_bps: f64,
+    },
+}
+
+/// A training, whole: the same settings and the same seed give the same parameters, bit for bit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClosedFormSettings {
+    /// What is learned.
+    pub problem: ClosedForm,
+    /// [`Method::PGnn`]: the bandwidth of (P6) with a pre-trained outer function; [`Method::MGnn`]:
+    /// without, and (P5).
+    pub method: Method,
+    /// Output of the power network: elementwise for (P5), a normalisation for (P6).
+    pub output: Output,
+    /// How users see each other.
+    pub aggregator: Aggregator,
+    /// Sizes of the training samples.
+    pub train_k: Vec<usize>,
+    /// Samples of each size.
+    pub samples: usize,
+    /// Hidden features of the power network.
+    pub power_hidden: Vec<usize>,
+    /// Hidden features of the bandwidth network of (P6).
+    pub bandwidth_hidden: Vec<usize>,
+    /// Samples in a step.
+    pub batch: usize,
+    /// Steps of each network.
+    pub steps: u64,
+    /// Learning rate at the start; it falls to 0 along a half cosine.
+    pub rate: f64,
+    /// Weight of `Σ V²` in the loss of the power network.
+    ///
+    /// At a single K the weights `V` on the others' mean are not told apart from the others: `U − V/K` is
+    /// seen where an output is normalised, and `c + V·mean·(K − 1)/K` where it is not. Any `V` fits at that
+    /// K; at another, only `V = 0` does. The penalty picks it, at no cost in accuracy, since neither closed
+    /// form needs to know of the others.
+    pub power_penalty: f64,
+    /// The same for the bandwidth network, which does need to know of the others.
+    pub bandwidth_penalty: f64,
+    /// Seed of samples, initialization and order.
+    pub seed: u64,
+}
+
+impl ClosedFormSettings {
+    /// Defaults for a problem: K = 10, 2000 samples, mean aggregator, softmax and a pre-trained outer
+    /// function where there is one.
+    pub fn new(problem: ClosedForm, seed: u64) -> Self {
+        let (method, output) = match problem {
+            ClosedForm::QosPower { .. } => {
+                (Method::MGnn, Output::Elementwise(Activation::Identity))
+            }
+            ClosedForm::EqualBandwidth { .. } => (Method::PGnn, Output::Softmax),
+        };
+        Self {
+            problem,
+            method,
+            output,
+            aggregator: Aggregator::Mean,
+            train_k: vec![10],
+            samples: 2000,
+            power_hidden: vec![4],
+            bandwidth_hidden: vec![16, 16],
+            batch: 20,
+            steps: 6000,
+            rate: 1e-2,
+            power_penalty: 1.0,
+            bandwidth_penalty: 1e-2,
+            seed,
+        }
+    }
+
+    /// Checks every value.
+    pub fn validate(&self, system: &System) -> Result<(), TrainError> {
+        let fail =
+            |field, value: String, expected| Err(TrainError::Setting { field, value, expected });
+        match self.problem {
+            ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
+                QosPower::new(system, rate_bps, bandwidth_hz, [1.0])?;
+                if self.method != Method::MGnn {
+                    let expected = "m-gnn: (P5) has no size law, and so no outer function";
+                    return fail("method", format!("{:?}", self.method), expected);
+                }
+                if self.output != Output::Elementwise(Activation::Identity) {
+                    let expected = "none for (P5), whose powers share no budget";
+                    return fail("output", format!("{:?}", self.output), expected);
+                }
+            }
+            ClosedForm::EqualBandwidth { rate_bps } => {
+                EqualBandwidth::new(system, rate_bps, [1.0])?;
+                if self.method == Method::Fnn {
+                    return fail("method", "fnn".into(), "p-gnn or m-gnn");
+                }
+                if !matches!(self.output, Output::Softmax | Output::SumNormalisation) {
+                    let expected = "softmax or sum-normalisation";
+                    return fail("output", format!("{:?}", self.output), expected);
+                }
+            }
+        }
+        if self.train_k.is_empty() || self.train_k.iter().any(|k| !(1..=10_000).contains(k)) {
+            return fail("train_k", format!("{:?}", self.train_k), "sizes from 1 to 10000");
+        }
+        if !(1..=1_000_000).contains(&self.samples) {
+            return fail("samples", self.samples.to_string(), "a number from 1 to 1000000");
+        }
+        for hidden in [&self.power_hidden, &self.bandwidth_hidden] {
+            if hidden.is_empty() || hidden.iter().any(|width| !(1..=1024).contains(width)) {
+                return fail("hidden", format!("{hidden:?}"), "layers of 1 to 1024 features");
+            }
+        }
+        if !(1..=100_000).contains(&self.batch) {
+            return fail("batch", self.batch.to_string(), "a number from 1 to 100000");
+        }
+        if !(self.rate > 0.0 && self.rate.is_finite()) {
+            return fail("rate", self.rate.to_string(), "a positive number");
+        }
+        for (field, penalty) in
+            [("power_penalty", self.power_penalty), ("bandwidth_penalty", self.bandwidth_penalty)]
+        {
+            if !(0.0..=1e3).contains(&penalty) {
+                return fail(field, penalty.to_string(), "a number from 0 to 1000");
+            }
+        }
+        Ok(())
+    }
+
+    /// The network of the powers.
+    pub fn power_network(&self) -> Gnn {
+        self.network(&self.power_hidden, self.output)
+    }
+
+    /// The network of the bandwidth, whose outputs `B'_k B^v(g_k, K)` are averaged over the users. Without an
+    /// outer function `B^v` is a constant.
+    pub fn bandwidth_network(&self) -> Gnn {
+        self.network(&self.bandwidth_hidden, Output::Pretrained)
+    }
+
+    fn power_fit(&self) -> Fit {
+        Fit {
+            batch: self.batch,
+            steps: self.steps,
+            rate: self.rate,
+            penalty: self.power_penalty,
+            start: Start::Linear,
+            seed: self.seed,
+        }
+    }
+
+    fn bandwidth_fit(&self) -> Fit {
+        Fit { penalty: self.bandwidth_penalty, start: Start::Bent, ..self.power_fit() }
+    }
+
+    fn network(&self, hidden: &[usize], output: Output) -> Gnn {
+        let mut widths = vec![1];
+        widths.extend(hidden);
+        widths.push(1);
+        Gnn::new(&widths, self.aggregator, Activation::LeakyRelu, output)
+    }
+}
+
+/// How gains become features, and powers numbers near 1: fixed by the training set.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scaling {
+    /// Mean of `ln g`.
+    pub mean_ln_gain: f64,
+    /// Standard deviation of `ln g`.
+    pub deviation_ln_gain: f64,
+    /// Power that outputs of 1 stand for, W; (P5) alone.
+    pub unit_w: f64,
+}
+
+impl Scaling {
+    /// The feature of a user: standardised `ln g`.
+    pub(crate) fn x(&self, gain: f64) -> f64 {
+        (gain.ln() - self.mean_ln_gain) / self.deviation_ln_gain
+    }
+}
+
+/// The parameters of one problem's networks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainedNetworks {
+    /// Of the features.
+    pub scaling: Scaling,
+    /// Of the power network.
+    pub power: Vec<f64>,
+    /// Of the bandwidth network, for (P6).
+    pub bandwidth: Option<Vec<f64>>,
+}
+
+/// How often a training reports its progress.
+pub const CLOSED_FORM_PROGRESS: u64 = 20;
+
+/// Trains the networks of a problem. `law` is the outer function of (P6), for P-GNN; `progress` is called
+/// [`CLOSED_FORM_PROGRESS`] times for each network.
+pub fn train_networks(
+    system: &System,
+    settings: &ClosedFormSettings,
+    law: Option<&BandwidthLaw>,
+    mut progress: impl FnMut(),
+) -> Result<TrainedNetworks, TrainError> {
+    settings.validate(system)?;
+    let cells: Vec<Vec<f64>> = settings
+        .train_k
+        .iter()
+        .flat_map(|&size| (0..settings.samples as u64).map(move |index| (size, index)))
+        .map(|(size, index)| {
+            sample_faded_gains(&system.road(), &system.path_loss(), settings.seed, size, index)
+        })
+        .collect();
+    let count = cells.iter().map(Vec::len).sum::<usize>() as f64;
+    let mean_of = |f: &dyn Fn(f64) -> f64| {
+        cells.iter().flatten().map(|&gain| f(gain.ln())).sum::<f64>() / count
+    };
+    let mean_ln_gain = mean_of(&|ln_gain| ln_gain);
+    // A single user, or all on one spot, has no deviation.
+    let variance = mean_of(&|ln_gain| (ln_gain - mean_ln_gain).powi(2)).max(1e-6);
+    let mut scaling = Scaling { mean_ln_gain, deviation_ln_gain: variance.sqrt(), unit_w: 1.0 };
+    let features = |gains: &[f64], scaling: &Scaling| -> Vec<f64> {
+        gains.iter().map(|&gain| scaling.x(gain)).collect()
+    };
+    match settings.problem {
+        ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
+            let typical = mean_ln_gain.exp().clamp(1e-59, 1.0);
+            let problem = QosPower::new(system, rate_bps, bandwidth_hz, [typical])?;
+            scaling.unit_w = solve_qos_power(&problem).first().copied().unwrap_or(1.0);
+            let examples = cells
+                .iter()
+                .map(|gains| {
+                    let problem =
+                        QosPower::new(system, rate_bps, bandwidth_hz, gains.iter().copied())?;
+                    let powers = solve_qos_power(&problem);
+                    let labels = powers.iter().map(|power_w| (power_w / scaling.unit_w).ln());
+                    let labels = labels.collect();
+                    Ok(Example { x: features(gains, &scaling), outer: vec![], labels })
+                })
+                .collect::<Result<Vec<_>, TrainError>>()?;
+            let network = settings.power_network();
+            let power =
+                train(&settings.power_fit(), &network, Loss::Power, &examples, &mut progress)?;
+            Ok(TrainedNetworks { scaling, power, bandwidth: None })
+        }
+        ClosedForm::EqualBandwidth { rate_bps } => {
+            let shares: Vec<Example> = cells
+                .iter()
+                .map(|gains| {
+                    let labels =
+                        equal_bandwidth_shares(gains).iter().map(|share| share.ln()).collect();
+                    Example { x: features(gains, &scaling), outer: vec![], labels }
+                })
+                .collect();
+            let network = settings.power_network();
+            let power =
+                train(&settings.power_fit(), &network, Loss::Share, &shares, &mut progress)?;
+            let mut examples = Vec::new();
+            for gains in &cells {
+                let problem = EqualBandwidth::new(system, rate_bps, gains.iter().copied())?;
+                let bandwidth_hz = solve_equal_bandwidth(&problem).allocation.bandwidth_hz;
+                // Cells that the budget cannot serve have no label.
+                if bandwidth_hz > 0.0 {
+                    let labels = vec![(bandwidth_hz / common_unit_hz(rate_bps)).ln()];
+                    let outer = outer_values(law, gains);
+                    examples.push(Example { x: features(gains, &scaling), outer, labels });
+                }
+            }
+            if examples.is_empty() {
+                return Err(TrainError::Setting {
+                    field: "rate_bps",
+                    value: rate_bps.to_string(),
+                    expected: "a rate at which the budget serves a cell of the training sizes",
+                });
+            }
+            let network = settings.bandwidth_network();
+            let bandwidth = train(
+                &settings.bandwidth_fit(),
+                &network,
+                Loss::Bandwidth,
+                &examples,
+                &mut progress,
+            )?;
+            Ok(TrainedNetworks { scaling, power, bandwidth: Some(bandwidth) })
+        }
+    }
+}
+
+/// `B^v(g_k, K)` of the users of a cell in the unit of bandwidths; 1 without a law.
+fn outer_values(law: Option<&BandwidthLaw>, gains: &[f64]) -> Vec<f64> {
+    match law {
+        Some(law) => law.bandwidths_hz(gains, gains.len()).iter().map(|hz| hz / UNIT_HZ).collect(),
+        None => vec![1.0; gains.len()],
+    }
+}

@@ -1,0 +1,70 @@
+//! How far the powers of WMMSE are from a schedule, and whether that pays.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::problems::interference::{InterferenceError, Scenario, is_binary};
+use crate::problems::interference::{Wmmse, WmmseSettings, binary_optimum};
+use crate::tolerance;
+
+/// WMMSE beside the best schedule, over random networks of one size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BinaryGap {
+    /// Number of links `K`.
+    pub k: usize,
+    /// Networks.
+    pub samples: u64,
+    /// Share of WMMSE's powers that are 0 or `P_max` (to 1e-3 of it).
+    pub share_binary_powers: f64,
+    /// Share of networks where WMMSE's sum rate is above that of the best schedule.
+    pub share_of_instances_where_wmmse_beats: f64,
+    /// By how much, in percent: mean over those networks; 0 if there are none.
+    pub mean_gain_percent: f64,
+    /// The largest of these.
+    pub max_gain_percent: f64,
+    /// Mean sum rate of WMMSE over that of the best schedules, in percent.
+    pub wmmse_percent_of_best_schedule: f64,
+}
+
+/// Solves `samples` random networks by WMMSE and by exhaustive search, on all cores; the result does
+/// not depend on their number. An error for more links than the search takes.
+pub fn binary_gap(
+    scenario: &Scenario,
+    size: usize,
+    samples: u64,
+    seed: u64,
+    settings: WmmseSettings,
+) -> Result<BinaryGap, InterferenceError> {
+    // Binary powers, WMMSE's sum rate, that of the best schedule.
+    let rows: Vec<(usize, f64, f64)> = (0..samples)
+        .into_par_iter()
+        .map_init(
+            || Wmmse::new(settings),
+            |wmmse, index| {
+                let problem = scenario.draw(seed, size, index)?;
+                let solution = wmmse.solve(&problem);
+                let binary = solution.shares.iter().filter(|&&share| is_binary(share)).count();
+                let best = binary_optimum(&problem)?.sum_rate_bits;
+                Ok((binary, solution.sum_rate_bits, best))
+            },
+        )
+        .collect::<Result<_, InterferenceError>>()?;
+    let gains_percent: Vec<f64> = rows
+        .iter()
+        .filter(|(_, wmmse, best)| *wmmse > best * (1.0 + tolerance::SUM_RATE))
+        .map(|(_, wmmse, best)| 100.0 * (wmmse / best - 1.0))
+        .collect();
+    // No networks give zeros, not 0/0.
+    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    let total = |value: fn(&(usize, f64, f64)) -> f64| -> f64 { rows.iter().map(value).sum() };
+    let binary: usize = rows.iter().map(|row| row.0).sum();
+    Ok(BinaryGap {
+        k: size,
+        samples,
+        share_binary_powers: share(binary as f64, (rows.len() * size) as f64),
+        share_of_instances_where_wmmse_beats: share(gains_percent.len() as f64, rows.len() as f64),
+        mean_gain_percent: share(gains_percent.iter().sum(), gains_percent.len() as f64),
+        max_gain_percent: gains_percent.iter().copied().fold(0.0, f64::max),
+        wmmse_percent_of_best_schedule: 100.0 * share(total(|row| row.1), total(|row| row.2)),
+    })
+}

@@ -1,0 +1,147 @@
+//! How learned powers do at each size, beside WMMSE, FPLinQ, greedy and the exact best schedule on the
+//! same networks.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::math::Mean;
+use crate::problems::interference::PowerTrainer;
+use crate::problems::interference::{InterferenceError, Scenario, SparseInterference};
+use crate::problems::interference::{MOST_LINKS, Wmmse, binary_optimum, greedy, scheduled};
+use crate::problems::interference::{PowerModelRecord, PowerOutput, PowerPolicy};
+use crate::problems::urllc::ModelError;
+
+/// Sum rates at one size. Percentages are of the mean sum rate of WMMSE (100 iterations from full power).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PowerSizeResult {
+    /// Number of links `K`.
+    pub k: usize,
+    /// Mean sum rate of WMMSE, bit/s/Hz.
+    pub wmmse_bits: f64,
+    /// Its standard error.
+    pub standard_error_bits: f64,
+    /// FPLinQ.
+    pub fplinq_percent: f64,
+    /// Greedy, the strongest link first.
+    pub greedy_percent: f64,
+    /// Greedy, and then every link tried again as for a ranked output.
+    pub greedy_improved_percent: f64,
+    /// The best schedule, up to 20 links.
+    pub exact_percent: Option<f64>,
+    /// Share of `P_max` that WMMSE uses on average.
+    pub wmmse_power_share: f64,
+    /// Each policy.
+    pub policies: Vec<PowerPolicyResult>,
+}
+
+/// One policy at one size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PowerPolicyResult {
+    /// Mean sum rate, bit/s/Hz.
+    pub sum_rate_bits: f64,
+    /// Over that of WMMSE.
+    pub sum_rate_percent: f64,
+    /// Share of `P_max` that it uses on average.
+    pub power_share: f64,
+}
+
+/// Passes of [`PowerOutput::Ranked`] unless said otherwise.
+pub const PASSES: usize = 5;
+
+/// Measures policies and baselines on random networks of each size, on all cores; the result does not
+/// depend on their number. `progress` is called after each network, from any thread.
+pub fn power_over_sizes(
+    scenario: &Scenario,
+    policies: &[PowerPolicy],
+    sizes: &[usize],
+    samples: u64,
+    seed: u64,
+    progress: impl Fn() + Sync,
+) -> Result<Vec<PowerSizeResult>, InterferenceError> {
+    let threshold = scenario.threshold();
+    sizes
+        .iter()
+        .map(|&size| {
+            let rows: Vec<Vec<f64>> = (0..samples)
+                .into_par_iter()
+                .map_init(
+                    || {
+                        let controllers: Vec<_> =
+                            policies.iter().map(PowerPolicy::controller).collect();
+                        (Wmmse::default(), controllers)
+                    },
+                    |(wmmse, controllers), index| {
+                        let problem = scenario.draw(seed, size, index)?;
+                        let mean = |shares: &[f64]| shares.iter().sum::<f64>() / size as f64;
+                        let shares = wmmse.shares(&problem);
+                        let mut row = vec![problem.sum_rate_bits(shares), mean(shares)];
+                        // FPLinQ's relaxed powers are those of WMMSE.
+                        let schedule: Vec<f64> = shares.iter().copied().map(scheduled).collect();
+                        row.push(problem.sum_rate_bits(&schedule));
+                        row.push(greedy(&problem, 0).sum_rate_bits);
+                        row.push(greedy(&problem, PASSES).sum_rate_bits);
+                        let exact = if size <= MOST_LINKS {
+                            binary_optimum(&problem)?.sum_rate_bits
+                        } else {
+                            f64::NAN
+                        };
+                        row.push(exact);
+                        let sparse = SparseInterference::new(&problem, threshold);
+                        for controller in controllers {
+                            let shares = controller.shares(&sparse);
+                            row.push(problem.sum_rate_bits(shares));
+                            row.push(mean(shares));
+                        }
+                        progress();
+                        Ok(row)
+                    },
+                )
+                .collect::<Result<_, InterferenceError>>()?;
+            let column = |index: usize| rows.iter().map(move |row| row[index]);
+            let mean = |index: usize| column(index).sum::<f64>() / rows.len().max(1) as f64;
+            let rates: Vec<f64> = column(0).collect();
+            let wmmse = Mean::of(&rates).unwrap_or(Mean { mean: 0.0, standard_error: 0.0 });
+            let percent = |bits: f64| 100.0 * bits / wmmse.mean.max(f64::MIN_POSITIVE);
+            Ok(PowerSizeResult {
+                k: size,
+                wmmse_bits: wmmse.mean,
+                standard_error_bits: wmmse.standard_error,
+                wmmse_power_share: mean(1),
+                fplinq_percent: percent(mean(2)),
+                greedy_percent: percent(mean(3)),
+                greedy_improved_percent: percent(mean(4)),
+                exact_percent: (size <= MOST_LINKS).then(|| percent(mean(5))),
+                policies: (0..policies.len())
+                    .map(|policy| PowerPolicyResult {
+                        sum_rate_bits: mean(6 + 2 * policy),
+                        sum_rate_percent: percent(mean(6 + 2 * policy)),
+                        power_share: mean(7 + 2 * policy),
+                    })
+                    .collect(),
+            })
+        })
+        .collect()
+}
+
+/// Seed of the validation set, its own stream for each training; test sets use other seeds.
+const VALIDATION_SEED: u64 = 0x7a11_da7e;
+const VALIDATION_SAMPLES: u64 = 100;
+
+/// Makes a policy of a finished training, measured on a validation set of the training size.
+pub fn finish_power(
+    trainer: &PowerTrainer,
+    output: PowerOutput,
+) -> Result<PowerPolicy, ModelError> {
+    let training = trainer.settings().clone();
+    let (scenario, size, seed) = (training.scenario, training.train_k, training.seed);
+    let mut record =
+        PowerModelRecord { training, features: trainer.features(), output, sum_rate_percent: 0.0 };
+    let parameters = trainer.state().parameters.clone();
+    let unmeasured = PowerPolicy::new(record.clone(), parameters.clone())?;
+    let seed = VALIDATION_SEED ^ seed;
+    let policies = [unmeasured];
+    let results = power_over_sizes(&scenario, &policies, &[size], VALIDATION_SAMPLES, seed, || ())
+        .map_err(|error| ModelError::Content(error.to_string()))?;
+    record.sum_rate_percent = results[0].policies[0].sum_rate_percent;
+    PowerPolicy::new(record, parameters)
+}

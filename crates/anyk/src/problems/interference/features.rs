@@ -1,0 +1,122 @@
+//! From the gains of an interference network to the features of its links and paths.
+
+use serde::{Deserialize, Serialize};
+
+use crate::math::lanes::{self, LANES, Lanes};
+use crate::math::single;
+use crate::math::vectorised;
+use crate::network::{LinkGraph, Real};
+use crate::problems::interference::SparseInterference;
+
+/// Mean and deviation that a feature `ln(1 + g)` is standardised with, `g` in units of the noise at full
+/// power.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Standard {
+    /// Mean over the training samples.
+    pub mean: f64,
+    /// Standard deviation.
+    pub deviation: f64,
+}
+
+impl Standard {
+    /// Of gains; a deviation of 0 counts as 1.
+    pub fn of(gains: impl Iterator<Item = f64>) -> Self {
+        let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+        for gain in gains {
+            let feature = gain.ln_1p();
+            count += 1.0;
+            sum += feature;
+            squares += feature * feature;
+        }
+        let mean = sum / f64::max(count, 1.0);
+        let variance = squares / f64::max(count, 1.0) - mean * mean;
+        Self { mean, deviation: if variance > 1e-12 { variance.sqrt() } else { 1.0 } }
+    }
+
+    /// Whether features come out as numbers.
+    pub fn is_sound(&self) -> bool {
+        self.mean.is_finite() && self.deviation.is_finite() && self.deviation > 1e-7
+    }
+
+    /// Features of gains, sixteen at a time.
+    #[inline(always)]
+    fn fill<T: Real>(&self, gains: &[f64], features: &mut [T]) {
+        let (scale, shift) = (single(1.0 / self.deviation), single(-self.mean / self.deviation));
+        let (chunks, rest) = gains.as_chunks::<LANES>();
+        let (feature_chunks, feature_rest) = features.as_chunks_mut::<LANES>();
+        for (features, gains) in feature_chunks.iter_mut().zip(chunks) {
+            let values = line(gains, scale, shift);
+            for i in 0..LANES {
+                features[i] = T::of(f64::from(values[i]));
+            }
+        }
+        let mut last = [0.0; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        for (feature, value) in feature_rest.iter_mut().zip(line(&last, scale, shift)) {
+            *feature = T::of(f64::from(value));
+        }
+    }
+}
+
+/// `ln(1 + g)·scale + shift`.
+#[inline(always)]
+fn line(gains: &[f64; LANES], scale: f32, shift: f32) -> Lanes {
+    let mut singles = [0.0; LANES];
+    for i in 0..LANES {
+        // Beyond the largest `f32` a gain is as good as there.
+        singles[i] = 1.0 + single(gains[i]).min(1e38);
+    }
+    let logarithms = lanes::map(&singles, lanes::ln);
+    let mut result = lanes::all(shift);
+    lanes::add_scaled(&mut result, &logarithms, scale);
+    result
+}
+
+/// How gains become features.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Features {
+    /// Of links' own gains.
+    pub link: Standard,
+    /// Of paths between them.
+    pub path: Standard,
+}
+
+impl Features {
+    /// Features of all links and paths, in buffers that are kept.
+    pub fn fill<T: Real>(&self, problem: &SparseInterference, graph: &mut LinkGraph<T>) {
+        graph.offsets.clone_from(&problem.offsets);
+        graph.neighbours.clone_from(&problem.neighbours);
+        for (features, gains) in [
+            (&mut graph.hears, &problem.hears),
+            (&mut graph.harms, &problem.harms),
+            (&mut graph.links, &problem.direct),
+        ] {
+            features.resize(gains.len(), T::zero());
+        }
+        dispatch_fill(self, problem, graph);
+    }
+
+    /// Features of all links and paths.
+    pub fn graph<T: Real + Default>(&self, problem: &SparseInterference) -> LinkGraph<T> {
+        let mut graph = LinkGraph::default();
+        self.fill(problem, &mut graph);
+        graph
+    }
+}
+
+vectorised!(
+    fn dispatch_fill[T: Real][T](
+        features: &Features,
+        problem: &SparseInterference,
+        graph: &mut LinkGraph<T>,
+    ) -> () = fill, fill_avx512, fill_avx2
+);
+
+#[inline(always)]
+fn fill<T: Real>(features: &Features, problem: &SparseInterference, graph: &mut LinkGraph<T>) {
+    features.path.fill(&problem.hears, &mut graph.hears);
+    features.path.fill(&problem.harms, &mut graph.harms);
+    features.link.fill(&problem.direct, &mut graph.links);
+}

@@ -1,0 +1,24 @@
+//! Greedy link scheduling.
+
+use crate::problems::interference::admission::Admission;
+use crate::problems::interference::{Interference, SparseInterference};
+use crate::problems::interference::{PowerSolution, PowerStatus};
+
+/// Switches links on one by one, the strongest direct gain first, and keeps each that raises the sum
+/// rate. With `passes`, every link is then tried again, up to so many times, and switched on or off where
+/// that raises the sum rate: what [`PowerOutput::Ranked`](crate::problems::interference::PowerOutput) does with a learned
+/// order.
+pub fn greedy(problem: &Interference, passes: usize) -> PowerSolution {
+    let sparse = SparseInterference::new(problem, 0.0);
+    #[allow(clippy::cast_possible_truncation)]
+    let mut order: Vec<u32> = (0..problem.size() as u32).collect();
+    order.sort_by(|&a, &b| sparse.direct[b as usize].total_cmp(&sparse.direct[a as usize]));
+    let mut admission = Admission::default();
+    admission.start(&sparse);
+    admission.admit(&sparse, &order);
+    admission.improve(&sparse, &order, passes);
+    let shares = admission.shares().to_vec();
+    let sum_rate_bits = problem.sum_rate_bits(&shares);
+    let (status, iterations) = (PowerStatus::Heuristic, 1 + passes);
+    PowerSolution { status, sum_rate_bits, shares, iterations, trace_bits: Vec::new() }
+}

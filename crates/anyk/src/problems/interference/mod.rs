@@ -1,0 +1,40 @@
+//! Powers, or a schedule, of links that share a band, for the largest sum rate (paper, section III-B).
+
+pub(crate) mod admission;
+mod answer;
+mod binary_gap;
+mod binary_optimum;
+mod evaluation;
+mod features;
+mod fplinq;
+mod greedy;
+pub(crate) mod model_file;
+mod policy;
+mod scenario;
+mod sparse;
+pub(crate) mod sparse_kernel;
+mod sparse_wmmse;
+mod statement;
+mod training;
+mod wmmse;
+mod wmmse_kernel;
+
+pub use answer::PowerAnswer;
+pub use binary_gap::{BinaryGap, binary_gap};
+pub use binary_optimum::{MOST_LINKS, binary_optimum};
+pub use evaluation::{PASSES, PowerPolicyResult, PowerSizeResult, finish_power, power_over_sizes};
+pub use features::{Features, Standard};
+pub use fplinq::fplinq;
+pub(crate) use fplinq::scheduled;
+pub use greedy::greedy;
+pub use model_file::{
+    power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_from_bytes, power_to_bytes,
+};
+pub use policy::{PowerController, PowerModelRecord, PowerOutput, PowerPolicy};
+pub use scenario::Scenario;
+pub use sparse::SparseInterference;
+pub use sparse_wmmse::SparseWmmse;
+pub(crate) use statement::is_binary;
+pub use statement::{Interference, InterferenceError, PowerAssessment};
+pub use training::{PowerLoss, PowerTrainSettings, PowerTrainState, PowerTrainer};
+pub use wmmse::{PowerSolution, PowerStatus, Wmmse, WmmseSettings};

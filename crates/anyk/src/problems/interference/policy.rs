@@ -1,0 +1,191 @@
+//! Learned powers for interference networks of any size.
+
+use serde::{Deserialize, Serialize};
+
+use crate::network::{EdgeTape, LinkGraph};
+use crate::problems::interference::Features;
+use crate::problems::interference::PowerTrainSettings;
+use crate::problems::interference::SparseInterference;
+use crate::problems::interference::admission::Admission;
+use crate::problems::interference::sparse_kernel::SparseKernel;
+use crate::problems::urllc::ModelError;
+
+/// What makes powers of the network's outputs `o_k`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PowerOutput {
+    /// `P_k = P_max·σ(o_k)`.
+    Sigmoid,
+    /// On where `o_k > 0`, as a classifier.
+    Classifier,
+    /// The outputs only rank: links are switched on in their order where that raises the sum rate, and
+    /// then every link is tried again. How many are on is left to the objective, so that the size law of
+    /// the policy is that of the problem, whatever the network's is.
+    Ranked {
+        /// Most times that every link is tried again.
+        passes: usize,
+    },
+    /// `P_max·σ(o_k)`, and then steps to the powers that fit the prices of their interference (the KKT
+    /// conditions).
+    Priced {
+        /// Number of steps.
+        steps: usize,
+    },
+}
+
+impl PowerOutput {
+    /// The name, as in flags and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sigmoid => "sigmoid",
+            Self::Classifier => "classifier",
+            Self::Ranked { .. } => "ranked",
+            Self::Priced { .. } => "priced",
+        }
+    }
+
+    /// Whether every power is 0 or `P_max`.
+    pub fn is_schedule(self) -> bool {
+        matches!(self, Self::Classifier | Self::Ranked { .. })
+    }
+}
+
+/// How a model came about, and what was measured on its validation set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PowerModelRecord {
+    /// Its training.
+    pub training: PowerTrainSettings,
+    /// How gains become features.
+    pub features: Features,
+    /// What makes powers of its outputs.
+    pub output: PowerOutput,
+    /// Sum rate over that of WMMSE on the validation set, percent.
+    pub sum_rate_percent: f64,
+}
+
+/// A learned policy for power control or link scheduling.
+#[derive(Debug, Clone)]
+pub struct PowerPolicy {
+    record: PowerModelRecord,
+    parameters: Vec<f32>,
+}
+
+impl PowerPolicy {
+    /// From a record and parameters; an error says what does not fit.
+    pub fn new(record: PowerModelRecord, parameters: Vec<f32>) -> Result<Self, ModelError> {
+        let content = |message: String| Err(ModelError::Content(message));
+        if let Err(error) = record.training.validate() {
+            return content(error.to_string());
+        }
+        if !(record.features.link.is_sound() && record.features.path.is_sound()) {
+            return content("the scale of its features is not a positive number".into());
+        }
+        let (PowerOutput::Ranked { passes: count } | PowerOutput::Priced { steps: count }) =
+            record.output
+        else {
+            return Self::with(record, parameters);
+        };
+        if count > 1000 {
+            return content(format!("its output takes {count} passes, expected at most 1000"));
+        }
+        Self::with(record, parameters)
+    }
+
+    fn with(record: PowerModelRecord, parameters: Vec<f32>) -> Result<Self, ModelError> {
+        let expected = record.training.network.parameter_count();
+        if parameters.len() != expected {
+            return Err(ModelError::Content(format!(
+                "the network has {} parameters, expected {expected}",
+                parameters.len()
+            )));
+        }
+        if !parameters.iter().all(|parameter| parameter.is_finite()) {
+            return Err(ModelError::Content("a parameter of the network is not finite".into()));
+        }
+        Ok(Self { record, parameters })
+    }
+
+    /// How it came about.
+    pub fn record(&self) -> &PowerModelRecord {
+        &self.record
+    }
+
+    /// Parameters of the network.
+    pub fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    /// The same network with another output.
+    pub fn with_output(&self, output: PowerOutput) -> Self {
+        let record = PowerModelRecord { output, ..self.record.clone() };
+        Self { record, parameters: self.parameters.clone() }
+    }
+
+    /// The policy with its buffers, ready for networks of any size.
+    pub fn controller(&self) -> PowerController<'_> {
+        PowerController {
+            policy: self,
+            graph: LinkGraph::default(),
+            tape: EdgeTape::default(),
+            order: Vec::new(),
+            kernel: SparseKernel::default(),
+            admission: Admission::default(),
+        }
+    }
+}
+
+/// A [`PowerPolicy`] at work.
+#[derive(Debug, Clone)]
+pub struct PowerController<'a> {
+    policy: &'a PowerPolicy,
+    graph: LinkGraph<f32>,
+    tape: EdgeTape<f32>,
+    order: Vec<u32>,
+    kernel: SparseKernel,
+    admission: Admission,
+}
+
+impl PowerController<'_> {
+    /// Powers as shares of `P_max`. From the second call on for networks of a size, nothing is allocated.
+    pub fn shares(&mut self, problem: &SparseInterference) -> &[f64] {
+        let PowerModelRecord { training, features, output, .. } = &self.policy.record;
+        features.fill(problem, &mut self.graph);
+        let outputs =
+            training.network.forward(&self.policy.parameters, &self.graph, &mut self.tape);
+        match *output {
+            PowerOutput::Sigmoid => self.kernel.start(outputs.iter().map(|&o| sigmoid(o))),
+            PowerOutput::Classifier => {
+                let on = |output: &f32| if *output > 0.0 { 1.0 } else { 0.0 };
+                self.kernel.start(outputs.iter().map(on));
+            }
+            PowerOutput::Priced { steps } => {
+                self.kernel.start(outputs.iter().map(|&o| sigmoid(o)));
+                for _ in 0..steps {
+                    self.kernel.price(problem);
+                }
+            }
+            PowerOutput::Ranked { passes } => {
+                self.order.clear();
+                #[allow(clippy::cast_possible_truncation)]
+                self.order.extend(0..outputs.len() as u32);
+                // By output, and by number among equals.
+                self.order.sort_unstable_by(|&a, &b| {
+                    let by_output = outputs[b as usize].total_cmp(&outputs[a as usize]);
+                    by_output.then(a.cmp(&b))
+                });
+                self.admission.start(problem);
+                self.admission.admit(problem, &self.order);
+                self.admission.improve(problem, &self.order, passes);
+                return self.admission.shares();
+            }
+        }
+        self.kernel.shares()
+    }
+}
+
+fn sigmoid(output: f32) -> f64 {
+    let output = f64::from(output);
+    // An output that is not a number (gains far outside of all training) counts as off.
+    if output.is_nan() { 0.0 } else { 1.0 / (1.0 + (-output).exp()) }
+}

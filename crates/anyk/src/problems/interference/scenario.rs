@@ -1,0 +1,54 @@
+//! Where the gains of an interference network come from.
+
+use serde::{Deserialize, Serialize};
+
+use crate::channel::{D2dField, rayleigh_gains};
+use crate::problems::interference::{Interference, InterferenceError};
+
+/// Random interference networks of any size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scenario {
+    /// Rayleigh fading without geometry: every gain exponential with mean 1, `P_max = σ_0 = 1`.
+    Dense,
+    /// Pairs on a field of constant density.
+    D2d(D2dField),
+}
+
+/// Distance beyond which a path on a field is not counted by itself, m.
+const CUT_OFF_M: f64 = 300.0;
+
+impl Scenario {
+    /// The name, as in flags and files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Dense => "dense",
+            Self::D2d(_) => "d2d",
+        }
+    }
+
+    /// One realization, the same for the same three numbers.
+    pub fn draw(
+        &self,
+        seed: u64,
+        size: usize,
+        index: u64,
+    ) -> Result<Interference, InterferenceError> {
+        match self {
+            Self::Dense => Interference::new(rayleigh_gains(seed, size, index), 1.0, 1.0),
+            Self::D2d(field) => {
+                let gains = field.gains(&field.layout(seed, size, index));
+                Interference::new(gains, field.power_w(), field.noise_w())
+            }
+        }
+    }
+
+    /// Gain, in units of the noise at full power, under which a path is not counted by itself
+    /// ([`SparseInterference`](crate::problems::interference::SparseInterference)); 0 where all matter.
+    pub fn threshold(&self) -> f64 {
+        match self {
+            Self::Dense => 0.0,
+            Self::D2d(field) => field.path_loss.gain(CUT_OFF_M) * field.power_w() / field.noise_w(),
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! Training of networks that control the powers of an interference network.
+
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::framework::{Adam, Schedule};
+use crate::math::single;
+use crate::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph};
+use crate::problems::interference::{Features, Standard};
+use crate::problems::interference::{
+    Interference, InterferenceError, Scenario, SparseInterference,
+};
+use crate::problems::interference::{Wmmse, fplinq};
+use crate::problems::urllc::TrainError;
+
+/// What the outputs are trained for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PowerLoss {
+    /// The sum rate itself, without labels.
+    SumRate,
+    /// Cross-entropy with the powers of WMMSE (100 iterations from full power).
+    Wmmse,
+    /// Cross-entropy with the schedule of FPLinQ.
+    Fplinq,
+}
+
+/// A training, whole: the same settings give the same parameters, bit for bit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PowerTrainSettings {
+    /// Where the gains come from.
+    pub scenario: Scenario,
+    /// The network.
+    pub network: EdgeGnn,
+    /// Links in each training sample.
+    pub train_k: usize,
+    /// Training samples.
+    pub samples: usize,
+    /// What is trained for.
+    pub loss: PowerLoss,
+    /// Samples in a step.
+    pub batch: usize,
+    /// Steps.
+    pub steps: u64,
+    /// Learning rate of Adam over the steps.
+    pub rate: Schedule,
+    /// Seed of samples, initialization and order.
+    pub seed: u64,
+}
+
+impl PowerTrainSettings {
+    /// Decay rates of Adam.
+    pub(crate) const BETAS: (f64, f64) = (0.9, 0.999);
+
+    /// Ours for a scenario: a few seconds of training. At one density of links what a link hears from
+    /// its neighbours adds up the same way at every size, so the messages of a field are summed; where
+    /// everyone hears everyone, they are averaged.
+    pub fn preset(scenario: Scenario, seed: u64) -> Self {
+        let dense = scenario == Scenario::Dense;
+        let network = EdgeGnn {
+            hidden: if dense { 16 } else { 8 },
+            rounds: 2,
+            aggregator: if dense { Aggregator::Mean } else { Aggregator::Sum },
+        };
+        let rate = if dense { 1e-3 } else { 3e-3 };
+        Self {
+            scenario,
+            network,
+            train_k: if dense { 10 } else { 50 },
+            samples: if dense { 20_000 } else { 2000 },
+            loss: PowerLoss::SumRate,
+            batch: 16,
+            steps: if dense { 20_000 } else { 10_000 },
+            rate: Schedule::Cosine { rate, last: 0.01 * rate },
+            seed,
+        }
+    }
+
+    /// With another network, and a lower learning rate where it is wide or deep: at the rate of the small
+    /// ones such networks lose their way.
+    pub fn with_network(self, network: EdgeGnn) -> Self {
+        let large = network.hidden > 16 || network.rounds > 2;
+        let rate = if large { Schedule::Cosine { rate: 1e-3, last: 1e-5 } } else { self.rate };
+        Self { network, rate, ..self }
+    }
+
+    /// Checks every value.
+    pub fn validate(&self) -> Result<(), TrainError> {
+        let check = |field, sound: bool, value: String, expected| {
+            if sound { Ok(()) } else { Err(TrainError::Setting { field, value, expected }) }
+        };
+        let Self { network, train_k, samples, batch, steps, .. } = self;
+        check(
+            "hidden",
+            EdgeGnn::WIDTHS.contains(&network.hidden),
+            network.hidden.to_string(),
+            "8, 16 or 32 features",
+        )?;
+        let rounds = network.rounds;
+        check("rounds", (1..=16).contains(&rounds), rounds.to_string(), "1 to 16")?;
+        check("train_k", (1..=1000).contains(train_k), train_k.to_string(), "1 to 1000 links")?;
+        // Gains of all samples are kept: 2^27 of them are a gibibyte.
+        let room = samples.checked_mul(train_k * train_k).is_some_and(|gains| gains <= 1 << 27);
+        check(
+            "samples",
+            *samples > 0 && room,
+            samples.to_string(),
+            "at least one, and no more than 2^27 gains in all",
+        )?;
+        check("batch", (1..=4096).contains(batch), batch.to_string(), "1 to 4096")?;
+        check("steps", *steps <= 1 << 32, steps.to_string(), "at most 2^32")?;
+        let rate = self.rate.at(0, *steps);
+        check("rate", rate > 0.0 && rate <= 1.0, rate.to_string(), "a learning rate up to 1")
+    }
+}
+
+struct Sample {
+    problem: Interference,
+    graph: LinkGraph<f32>,
+    labels: Vec<f64>,
+}
+
+/// Everything that changes while training: what a checkpoint holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PowerTrainState {
+    /// Steps done.
+    pub step: u64,
+    /// Parameters.
+    pub parameters: Vec<f32>,
+    /// The optimizer's memory.
+    pub adam: Adam<f32>,
+}
+
+/// A training in progress.
+pub struct PowerTrainer {
+    settings: PowerTrainSettings,
+    features: Features,
+    samples: Vec<Sample>,
+    state: PowerTrainState,
+    order: Vec<u32>,
+    epoch: Option<u64>,
+    slots: Vec<Slot>,
+}
+
+/// Buffers of one sample of a batch.
+#[derive(Default)]
+struct Slot {
+    tape: EdgeTape<f32>,
+    shares: Vec<f64>,
+    slopes: Vec<f64>,
+    of_outputs: Vec<f32>,
+    gradient: Vec<f32>,
+    loss: f64,
+}
+
+impl PowerTrainer {
+    /// Draws the samples (and solves for their labels) and initializes the network.
+    pub fn new(settings: &PowerTrainSettings) -> Result<Self, TrainError> {
+        settings.validate()?;
+        let PowerTrainSettings { scenario, network, train_k, samples, .. } = *settings;
+        let problems: Vec<(Interference, SparseInterference)> = (0..samples as u64)
+            .into_par_iter()
+            .map(|index| {
+                let problem = scenario.draw(settings.seed, train_k, index)?;
+                let sparse = SparseInterference::new(&problem, scenario.threshold());
+                Ok((problem, sparse))
+            })
+            .collect::<Result<_, InterferenceError>>()
+            .map_err(|error| TrainError::Setting {
+                field: "scenario",
+                value: error.to_string(),
+                expected: "gains that a network can be drawn from",
+            })?;
+        let all = || problems.iter().map(|problem| &problem.1);
+        let features = Features {
+            link: Standard::of(all().flat_map(|sparse| sparse.direct.iter().copied())),
+            path: Standard::of(all().flat_map(|sparse| sparse.hears.iter().copied())),
+        };
+        let samples: Vec<Sample> = problems
+            .into_par_iter()
+            .map_init(Wmmse::default, |wmmse, (problem, sparse)| {
+                let labels = match settings.loss {
+                    PowerLoss::SumRate => Vec::new(),
+                    PowerLoss::Wmmse => wmmse.shares(&problem).to_vec(),
+                    PowerLoss::Fplinq => fplinq(&problem, 100).shares,
+                };
+                let graph = features.graph(&sparse);
+                Sample { problem, graph, labels }
+            })
+            .collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
+        rng.set_stream(u64::MAX);
+        let parameters: Vec<f32> = network
+            .initialize(&mut || rng.sample(StandardNormal))
+            .into_iter()
+            .map(single)
+            .collect();
+        let adam = Adam::new(parameters.len(), PowerTrainSettings::BETAS);
+        let slots = (0..settings.batch).map(|_| Slot::default()).collect();
+        Ok(Self {
+            settings: settings.clone(),
+            features,
+            samples,
+            state: PowerTrainState { step: 0, parameters, adam },
+            order: Vec::new(),
+            epoch: None,
+            slots,
+        })
+    }
+
+    /// How gains become features.
+    pub fn features(&self) -> Features {
+        self.features
+    }
+
+    /// The state after the last step.
+    pub fn state(&self) -> &PowerTrainState {
+        &self.state
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &PowerTrainSettings {
+        &self.settings
+    }
+
+    /// Whether all steps are done.
+    pub fn is_done(&self) -> bool {
+        self.state.step >= self.settings.steps
+    }
+
+    /// Continues from a saved state; `false`, and nothing changes, if it does not fit.
+    pub fn resume(&mut self, state: PowerTrainState) -> bool {
+        let count = self.state.parameters.len();
+        let fits = state.parameters.len() == count
+            && state.adam.len() == count
+            && state.step <= self.settings.steps
+            && state.parameters.iter().all(|parameter| parameter.is_finite());
+        if fits {
+            self.state = state;
+        }
+        fits
+    }
+
+    /// Up to `steps` steps; the mean loss of them.
+    pub fn advance(&mut self, steps: u64) -> Result<f64, TrainError> {
+        let steps = steps.min(self.settings.steps - self.state.step);
+        let mut sum = 0.0;
+        for _ in 0..steps {
+            sum += self.step();
+        }
+        let sound = sum.is_finite() && self.state.parameters.iter().all(|value| value.is_finite());
+        if !sound {
+            return Err(TrainError::Diverged { attempts: 1, step: self.state.step });
+        }
+        Ok(sum / steps.max(1) as f64)
+    }
+
+    /// One step; its loss.
+    fn step(&mut self) -> f64 {
+        let count = self.samples.len();
+        let batch = self.settings.batch.min(count);
+        let batches = (count / batch) as u64;
+        let (epoch, place) = (self.state.step / batches, self.state.step % batches);
+        if self.epoch != Some(epoch) {
+            let mut rng = ChaCha8Rng::seed_from_u64(self.settings.seed);
+            rng.set_stream(u64::MAX - 1 - epoch);
+            #[allow(clippy::cast_possible_truncation)]
+            {
+                self.order = (0..count as u32).collect();
+            }
+            self.order.shuffle(&mut rng);
+            self.epoch = Some(epoch);
+        }
+        #[allow(clippy::cast_possible_truncation)]
+        let chosen = &self.order[place as usize * batch..][..batch];
+        let (samples, parameters) = (&self.samples, &self.state.parameters);
+        let PowerTrainSettings { network, loss, .. } = &self.settings;
+        self.slots[..batch].par_iter_mut().zip(chosen).for_each(|(slot, &index)| {
+            slot.run(network, *loss, &samples[index as usize], parameters);
+        });
+        // Summed in a fixed order, whatever thread was first.
+        let (sum, others) = self.slots[..batch].split_at_mut(1);
+        let sum = &mut sum[0];
+        for other in others {
+            sum.loss += other.loss;
+            for (total, value) in sum.gradient.iter_mut().zip(&other.gradient) {
+                *total += value;
+            }
+        }
+        let scale = 1.0 / batch as f32;
+        for value in &mut sum.gradient {
+            *value *= scale;
+        }
+        let rate = self.settings.rate.at(self.state.step, self.settings.steps);
+        self.state.adam.descend(&mut self.state.parameters, &sum.gradient, rate);
+        self.state.step += 1;
+        sum.loss / batch as f64
+    }
+}
+
+impl Slot {
+    fn run(&mut self, network: &EdgeGnn, loss: PowerLoss, sample: &Sample, parameters: &[f32]) {
+        let size = sample.graph.size();
+        let outputs = network.forward(parameters, &sample.graph, &mut self.tape);
+        self.shares.clear();
+        self.shares.extend(outputs.iter().map(|&output| sigmoid(f64::from(output))));
+        self.slopes.resize(size, 0.0);
+        self.of_outputs.clear();
+        let each = 1.0 / size as f64;
+        match loss {
+            PowerLoss::SumRate => {
+                self.loss =
+                    -each * sample.problem.value_and_gradient(&self.shares, &mut self.slopes);
+                self.of_outputs.extend(
+                    self.shares
+                        .iter()
+                        .zip(&self.slopes)
+                        .map(|(share, slope)| single(-each * slope * share * (1.0 - share))),
+                );
+            }
+            PowerLoss::Wmmse | PowerLoss::Fplinq => {
+                self.loss = 0.0;
+                for ((&output, &share), &label) in
+                    outputs.iter().zip(&self.shares).zip(&sample.labels)
+                {
+                    // −label·ln σ(o) − (1 − label)·ln(1 − σ(o)) = softplus(o) − label·o.
+                    let output = f64::from(output);
+                    let softplus = output.max(0.0) + (-output.abs()).exp().ln_1p();
+                    self.loss += each * (softplus - label * output);
+                    self.of_outputs.push(single(each * (share - label)));
+                }
+            }
+        }
+        self.gradient.clear();
+        self.gradient.resize(parameters.len(), 0.0);
+        network.backward(
+            parameters,
+            &sample.graph,
+            &mut self.tape,
+            &self.of_outputs,
+            &mut self.gradient,
+        );
+    }
+}
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}

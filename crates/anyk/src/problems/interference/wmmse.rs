@@ -1,0 +1,172 @@
+//! Weighted minimum mean-square error (WMMSE): the field's local optimum of the sum rate.
+
+use rand::RngExt;
+use serde::{Serialize, Serializer};
+
+use crate::math::realization_rng;
+use crate::problems::interference::Interference;
+use crate::problems::interference::wmmse_kernel::DenseKernel;
+
+/// How a solver of [`Interference`] ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PowerStatus {
+    /// No schedule is better.
+    Optimal,
+    /// The last iteration raised the objective by less than the tolerance.
+    Converged,
+    /// It was still rising when the iterations ended.
+    IterationLimit,
+    /// A rule that does not iterate.
+    Heuristic,
+    /// A learned policy.
+    Learned,
+}
+
+impl PowerStatus {
+    /// As in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Optimal => "optimal",
+            Self::Converged => "converged",
+            Self::IterationLimit => "iteration-limit",
+            Self::Heuristic => "heuristic",
+            Self::Learned => "learned",
+        }
+    }
+}
+
+impl Serialize for PowerStatus {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// Powers of the links, and what they are worth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PowerSolution {
+    /// How the solver ended.
+    pub status: PowerStatus,
+    /// Objective, bit/s/Hz.
+    pub sum_rate_bits: f64,
+    /// Powers as shares of `P_max`.
+    pub shares: Vec<f64>,
+    /// Iterations done.
+    pub iterations: usize,
+    /// Objective before each iteration and at the end, if asked for.
+    pub trace_bits: Vec<f64>,
+}
+
+impl PowerSolution {
+    /// Powers in the unit of `P_max`.
+    pub fn powers(&self, problem: &Interference) -> Vec<f64> {
+        self.shares.iter().map(|share| share * problem.max_power()).collect()
+    }
+}
+
+/// How long WMMSE runs, and from where.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WmmseSettings {
+    /// Most iterations.
+    pub iterations: usize,
+    /// Relative rise of the objective under which an iteration counts as converged.
+    pub tolerance: f64,
+    /// Stop at the first iteration that counts as converged, instead of after all.
+    pub stop_early: bool,
+    /// Random starting points, besides full power; the best result is kept.
+    pub random_starts: u64,
+    /// Seed of the random starting points.
+    pub seed: u64,
+    /// Keep the objective of each iteration.
+    pub trace: bool,
+}
+
+impl Default for WmmseSettings {
+    /// The baseline of the field: 100 iterations from full power.
+    fn default() -> Self {
+        Self {
+            iterations: 100,
+            tolerance: 1e-6,
+            stop_early: false,
+            random_starts: 0,
+            seed: 0,
+            trace: false,
+        }
+    }
+}
+
+/// WMMSE for single-antenna links: block-coordinate descent whose objective never falls.
+///
+/// ```
+/// use anyk::channel::rayleigh_gains;
+/// use anyk::problems::interference::{Interference, Wmmse};
+/// let problem = Interference::new(rayleigh_gains(1, 10, 0), 1.0, 1.0)?;
+/// let solution = Wmmse::default().solve(&problem);
+/// assert!(solution.sum_rate_bits > problem.sum_rate_bits(&[1.0; 10]));
+/// # Ok::<(), anyk::problems::interference::InterferenceError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Wmmse {
+    settings: WmmseSettings,
+    kernel: DenseKernel,
+}
+
+impl Wmmse {
+    /// With settings of one's own; buffers are kept from one instance to the next.
+    pub fn new(settings: WmmseSettings) -> Self {
+        Self { settings, kernel: DenseKernel::default() }
+    }
+
+    /// The best local optimum that was found.
+    pub fn solve(&mut self, problem: &Interference) -> PowerSolution {
+        self.kernel.load(problem.size(), problem.normalised().as_slice());
+        let mut best = self.run(problem, std::iter::repeat(1.0));
+        for start in 0..self.settings.random_starts {
+            let mut rng = realization_rng(self.settings.seed, problem.size(), start);
+            let solution = self.run(problem, std::iter::repeat_with(|| rng.random()));
+            if solution.sum_rate_bits > best.sum_rate_bits {
+                best = solution;
+            }
+        }
+        best
+    }
+
+    /// Powers after the iterations from full power, as shares of `P_max`; nothing is measured and, after
+    /// the first call at a size, nothing is allocated.
+    pub fn shares(&mut self, problem: &Interference) -> &[f64] {
+        self.kernel.load(problem.size(), problem.normalised().as_slice());
+        self.kernel.start(std::iter::repeat(1.0));
+        for _ in 0..self.settings.iterations {
+            self.kernel.iterate(false);
+        }
+        self.kernel.shares()
+    }
+
+    fn run(&mut self, problem: &Interference, start: impl Iterator<Item = f64>) -> PowerSolution {
+        let WmmseSettings { iterations, tolerance, stop_early, trace, .. } = self.settings;
+        let measure = stop_early || trace;
+        self.kernel.start(start);
+        let mut trace_bits = Vec::new();
+        let mut before = f64::NAN;
+        let mut done = 0;
+        let mut converged = false;
+        while done < iterations && !(stop_early && converged) {
+            // The objective is measured within the pass that it precedes.
+            let objective = self.kernel.iterate(measure || done + 1 == iterations);
+            converged = objective - before <= tolerance * objective;
+            before = objective;
+            done += 1;
+            if trace {
+                trace_bits.push(objective / std::f64::consts::LN_2);
+            }
+        }
+        let shares = self.kernel.shares().to_vec();
+        let sum_rate_bits = problem.sum_rate_bits(&shares);
+        if trace {
+            trace_bits.push(sum_rate_bits);
+        }
+        let end = sum_rate_bits * std::f64::consts::LN_2;
+        converged = end - before <= tolerance * end;
+        let status = if converged { PowerStatus::Converged } else { PowerStatus::IterationLimit };
+        PowerSolution { status, sum_rate_bits, shares, iterations: done, trace_bits }
+    }
+}

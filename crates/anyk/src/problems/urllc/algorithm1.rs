@@ -1,0 +1,468 @@
+//! Algorithm 1 of the paper: powers, bandwidths and multipliers, trained jointly on the Lagrangian.
+
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::config::System;
+use rand_distr::StandardNormal;
+
+use crate::framework::{Adam, Recipe, Schedule, Update};
+use crate::math::single;
+use crate::network::{Activation, Aggregator, BandwidthLaw, Dense};
+use crate::problems::urllc::ProblemError;
+use crate::problems::urllc::StepRecord;
+use crate::problems::urllc::dataset::{Pick, TrainingSet};
+use crate::problems::urllc::engine::Engine;
+use crate::problems::urllc::lagrangian::{BANDWIDTH, MULTIPLIER, POWER};
+use crate::qos::RequiredBandwidth;
+use crate::qos::{Qos, ServiceClass, ServiceError};
+
+/// What to train: the three methods that the paper compares (section V-C3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Power by softmax, bandwidth with the pre-trained outer function `B^v`.
+    PGnn,
+    /// Power by softmax, bandwidth by a network without it.
+    MGnn,
+    /// Fully-connected networks for up to the training size, smaller cells padded with zeros.
+    Fnn,
+}
+
+/// A training, whole: the same settings and the same seed give the same parameters, bit for bit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainSettings {
+    /// The method.
+    pub method: Method,
+    /// Sizes of the training samples.
+    pub train_k: Vec<usize>,
+    /// Samples of each size.
+    pub samples: usize,
+    /// The stricter loss target `ε_D` that is trained for.
+    pub epsilon_d: f64,
+    /// How users see each other.
+    pub aggregator: Aggregator,
+    /// Hidden features of each user, layer by layer (paper: `[4]`); for the FNN, its hidden neurons
+    /// (paper: `[300]`).
+    pub hidden: Vec<usize>,
+    /// Optimizer, schedule and batch.
+    pub recipe: Recipe,
+    /// Seed of samples, initialization and order.
+    pub seed: u64,
+}
+
+/// Why a training ended without a model.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum TrainError {
+    /// A setting that cannot be trained with.
+    #[error("{field} is {value}, expected {expected}")]
+    Setting {
+        /// The setting.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What is accepted.
+        expected: &'static str,
+    },
+    /// The loss target is out of range.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// The problem cannot be stated.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// Every initialization diverged.
+    #[error(
+        "the loss or a multiplier left the numbers in each of {attempts} initializations (last at \
+         step {step}); try a lower learning rate"
+    )]
+    Diverged {
+        /// Initializations tried.
+        attempts: u32,
+        /// Step of the last divergence.
+        step: u64,
+    },
+}
+
+/// Everything that changes while training: what a checkpoint holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainState {
+    /// Which initialization this is, from 0.
+    pub attempt: u32,
+    /// Steps done.
+    pub step: u64,
+    /// Parameters of the power, bandwidth and multiplier networks, one after the other.
+    pub parameters: Vec<f32>,
+    /// The optimizer's memory.
+    pub adam: Adam<f32>,
+}
+
+/// A training in progress.
+pub struct Trainer {
+    settings: TrainSettings,
+    sets: Vec<TrainingSet>,
+    engine: Engine,
+    state: TrainState,
+    gradient: Vec<f32>,
+    order: Vec<(u32, Vec<Pick>)>,
+    epoch: Option<u64>,
+    unit_hz: f64,
+    qos: Qos,
+    mean_hz: f64,
+}
+
+/// Initializations tried before a training is given up.
+pub(crate) const ATTEMPTS: u32 = 5;
+/// A multiplier's mean above this (its optimum is of the order of 1) has diverged.
+const LARGEST_LOSS: f32 = 1e6;
+
+impl TrainSettings {
+    /// Checks every value.
+    pub fn validate(&self) -> Result<(), TrainError> {
+        let fail =
+            |field, value: String, expected| Err(TrainError::Setting { field, value, expected });
+        if self.train_k.is_empty() || self.train_k.iter().any(|k| !(1..=10_000).contains(k)) {
+            return fail("train_k", format!("{:?}", self.train_k), "sizes from 1 to 10000");
+        }
+        if !(1..=1_000_000).contains(&self.samples) {
+            return fail("samples", self.samples.to_string(), "a number from 1 to 1000000");
+        }
+        if self.hidden.is_empty() || self.hidden.iter().any(|width| !(1..=1024).contains(width)) {
+            return fail("hidden", format!("{:?}", self.hidden), "layers of 1 to 1024 features");
+        }
+        self.recipe.validate()
+    }
+
+    /// Steps of an epoch: each sample of each size once.
+    fn steps_per_epoch(&self) -> u64 {
+        (self.samples.div_ceil(self.recipe.batch) * self.train_k.len()) as u64
+    }
+
+    /// Steps of the whole training.
+    pub fn steps(&self) -> u64 {
+        self.recipe.steps.unwrap_or_else(|| self.recipe.epochs * self.steps_per_epoch())
+    }
+}
+
+impl Trainer {
+    /// Draws the training set and initializes the networks. `law` is `B^v` at the same `ε_D`, for
+    /// P-GNN.
+    pub fn new(
+        system: &System,
+        settings: &TrainSettings,
+        law: Option<&BandwidthLaw>,
+    ) -> Result<Self, TrainError> {
+        settings.validate()?;
+        let service = ServiceClass { epsilon: settings.epsilon_d, ..system.service() };
+        let qos: Qos = system.qos(service)?;
+        let law = match (settings.method, law) {
+            (Method::PGnn, None) => {
+                return Err(TrainError::Setting {
+                    field: "method",
+                    value: "p-gnn".into(),
+                    expected: "a pre-trained law with it",
+                });
+            }
+            (Method::PGnn, law) => law,
+            (Method::MGnn | Method::Fnn, _) => None,
+        };
+        let unit_hz = unit_hz(system, &qos, &settings.train_k)?;
+        let sets: Vec<TrainingSet> = settings
+            .train_k
+            .iter()
+            .map(|&size| {
+                let shape = (size, settings.samples, settings.recipe.stored_draws);
+                TrainingSet::draw(system, &qos, shape, law, unit_hz, settings.seed)
+            })
+            .collect();
+        let mean_uses = sets.iter().map(TrainingSet::mean_uses).sum::<f64>() / sets.len() as f64;
+        let mean_hz = mean_uses / qos.ln_uses_scale().exp();
+        let engine = Engine::new(&qos, mean_hz, settings);
+        let count = 3 * engine.parameter_count();
+        let mut trainer = Self {
+            settings: settings.clone(),
+            sets,
+            engine,
+            state: TrainState {
+                attempt: 0,
+                step: 0,
+                parameters: Vec::new(),
+                adam: Adam::new(count, settings.recipe.betas()),
+            },
+            gradient: vec![0.0; count],
+            order: Vec::new(),
+            epoch: None,
+            unit_hz,
+            qos,
+            mean_hz,
+        };
+        trainer.restart(0);
+        Ok(trainer)
+    }
+
+    fn restart(&mut self, attempt: u32) {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.settings.seed);
+        rng.set_stream(u64::MAX - u64::from(attempt));
+        let mut parameters = Vec::new();
+        for network in [POWER, BANDWIDTH, MULTIPLIER] {
+            parameters.extend(initialize(&self.settings, network, &mut rng));
+        }
+        let adam = Adam::new(parameters.len(), self.settings.recipe.betas());
+        self.state = TrainState { attempt, step: 0, parameters, adam };
+        self.epoch = None;
+    }
+
+    /// Bandwidth that the outputs of M-GNN and FNN are in units of, Hz.
+    pub fn unit_hz(&self) -> f64 {
+        self.unit_hz
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &TrainSettings {
+        &self.settings
+    }
+
+    /// The state, to save.
+    pub fn state(&self) -> &TrainState {
+        &self.state
+    }
+
+    /// Continues from a saved state; `false` if it is not one of this training.
+    pub fn resume(&mut self, state: TrainState) -> bool {
+        let sound = state.parameters.len() == self.gradient.len()
+            && state.adam.len() == self.gradient.len()
+            && state.attempt < ATTEMPTS
+            && state.step <= self.settings.steps()
+            && state.parameters.iter().all(|parameter| parameter.is_finite());
+        if sound {
+            self.state = state;
+            self.epoch = None;
+        }
+        sound
+    }
+
+    /// Whether all steps are done.
+    pub fn is_done(&self) -> bool {
+        self.state.step >= self.settings.steps()
+    }
+
+    /// Does up to `steps` steps; starts over from another initialization if the loss diverges.
+    pub fn advance(&mut self, steps: u64) -> Result<(), TrainError> {
+        for _ in 0..steps {
+            if self.is_done() {
+                break;
+            }
+            let loss = self.step();
+            if loss.is_nan() || loss.abs() > LARGEST_LOSS {
+                let (attempt, step) = (self.state.attempt + 1, self.state.step);
+                if attempt >= ATTEMPTS {
+                    return Err(TrainError::Diverged { attempts: ATTEMPTS, step });
+                }
+                self.restart(attempt);
+            }
+        }
+        Ok(())
+    }
+
+    /// One step of Algorithm 1; returns the mean loss of its batch.
+    pub fn step(&mut self) -> f32 {
+        let per_epoch = self.settings.steps_per_epoch();
+        let epoch = self.state.step / per_epoch;
+        if self.epoch != Some(epoch) {
+            self.shuffle(epoch);
+        }
+        #[allow(clippy::cast_possible_truncation)]
+        let (set, picks) = &self.order[(self.state.step % per_epoch) as usize];
+        let set = &self.sets[*set as usize];
+        let draws = self.settings.recipe.draws;
+        let loss =
+            self.engine.gradient(&self.state.parameters, set, picks, draws, &mut self.gradient);
+        let recipe = &self.settings.recipe;
+        let rate = recipe.rate.at(self.state.step, self.settings.steps());
+        match recipe.update {
+            Update::Adam { .. } => {
+                self.state.adam.descend(&mut self.state.parameters, &self.gradient, rate);
+            }
+            Update::Sgd { scale } => {
+                let rate = single(rate * scale);
+                for (parameter, gradient) in self.state.parameters.iter_mut().zip(&self.gradient) {
+                    *parameter -= rate * gradient;
+                }
+            }
+        }
+        self.state.step += 1;
+        loss
+    }
+
+    /// Does one step with one fading state for each user, and says all that went in and came out.
+    pub fn record_step(&mut self) -> StepRecord {
+        self.shuffle(self.state.step / self.settings.steps_per_epoch());
+        let (set, picks) = self.order[0].clone();
+        let count = self.engine.parameter_count();
+        let rows = |values: &[f32]| values.chunks(count).map(<[f32]>::to_vec).collect();
+        let recipe = &self.settings.recipe;
+        let set = &self.sets[set as usize];
+        let before = self.state.parameters.clone();
+        let rate = recipe.rate.at(self.state.step, self.settings.steps());
+        let loss = self.engine.gradient(&before, set, &picks, 1, &mut self.gradient);
+        self.state.adam.descend(&mut self.state.parameters, &self.gradient, rate);
+        let (beta1, beta2) = recipe.betas();
+        StepRecord {
+            beta1,
+            beta2,
+            rate,
+            parameters: rows(&before),
+            gradient: rows(&self.gradient),
+            parameters_after: rows(&self.state.parameters),
+            loss,
+            ..StepRecord::new(&self.qos, self.mean_hz, set, &picks)
+        }
+    }
+
+    /// The order of one epoch, from the seed and the epoch's number alone: nothing to save.
+    fn shuffle(&mut self, epoch: u64) {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.settings.seed);
+        rng.set_stream((1 << 63) | epoch);
+        let stored = u32::try_from(self.settings.recipe.stored_draws).unwrap_or(1);
+        self.order.clear();
+        for (set, samples) in (0u32..).zip(&self.sets) {
+            let mut indices: Vec<u32> = (0..u32::try_from(samples.samples).unwrap_or(0)).collect();
+            indices.shuffle(&mut rng);
+            for batch in indices.chunks(self.settings.recipe.batch) {
+                let pick = |&index| Pick { index, first: rng.random_range(0..stored) };
+                self.order.push((set, batch.iter().map(pick).collect()));
+            }
+        }
+        if self.sets.len() > 1 {
+            self.order.shuffle(&mut rng);
+        }
+        self.epoch = Some(epoch);
+    }
+}
+
+/// A bandwidth of the right order for outputs that carry no size law of their own: what a user in the
+/// middle of the road needs at equal power, averaged over the training sizes. Hz.
+fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainError> {
+    let required = RequiredBandwidth::new(qos.clone());
+    let road = system.road();
+    let gain = system.path_loss().gain(road.distance_m(0.6 * road.half_length_m()));
+    let mut sum = 0.0;
+    for &size in sizes {
+        let received_w = gain * system.max_power_w() / size as f64;
+        let point = required.at(received_w).map_err(|_| TrainError::Setting {
+            field: "train_k",
+            value: size.to_string(),
+            expected: "a size that the power budget can serve",
+        })?;
+        sum += point.bandwidth_hz;
+    }
+    Ok(sum / sizes.len() as f64)
+}
+
+/// Random parameters of one network, such that the outputs start near equal power, `B' = 1` and
+/// `λ = 1.25` (about its value at the optimum).
+fn initialize(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+    let parameters = match settings.method {
+        Method::Fnn => initialize_dense(settings, network, rng),
+        Method::PGnn | Method::MGnn => initialize_gnn(settings, network, rng),
+    };
+    parameters.into_iter().map(single).collect()
+}
+
+/// The last bias that makes the output start where it should.
+fn start(network: usize) -> f64 {
+    match network {
+        POWER => 0.0,
+        BANDWIDTH => 1f64.exp_m1().ln(),
+        _ => 1.25f64.exp_m1().ln(),
+    }
+}
+
+/// Features of the first layer are in their linear range for every input that any size can bring
+/// (`x = ln α + 30` runs from 1 to 7, the others' mean from 0, for a user alone, to 7): what is learned
+/// of the others then extrapolates linearly to sizes never seen. This is a choice of design: at a
+/// single training size nothing else fixes how the outputs move with the size.
+///
+/// Exceptions, which give the networks their bend: one feature of P-GNN's bandwidth and multiplier has
+/// its kink inside the range (falling instead of rising for very small training cells, where the far
+/// users' share of the sum is larger); two of M-GNN's have, since its bandwidth must follow the whole
+/// curve and not only a correction.
+fn initialize_gnn(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let hidden = &settings.hidden;
+    let mut parameters: Vec<f64> = Vec::new();
+    let mut inputs = 1;
+    let small = settings.train_k.iter().all(|&size| size < 5);
+    for (layer, &width) in hidden.iter().enumerate() {
+        let mut slopes = Vec::new();
+        let mut biases = Vec::new();
+        for feature in 0..width {
+            let from_last = width - 1 - feature;
+            let (low, high, sign) = match (layer, network, settings.method, from_last) {
+                (0, BANDWIDTH | MULTIPLIER, Method::MGnn, 0) => (3.25, 5.0, -1.0),
+                (0, BANDWIDTH | MULTIPLIER, Method::MGnn, 1) => (1.5, 3.25, 1.0),
+                (0, BANDWIDTH, Method::PGnn, 0) => (1.5, 3.0, if small { -1.0 } else { 1.0 }),
+                (0, MULTIPLIER, Method::PGnn, 0) => (3.0, 4.5, 1.0),
+                _ => (0.6, 1.1, 1.0),
+            };
+            let place: f64 = rng.random_range(low..high);
+            let slope: f64 = sign * rng.random_range(0.25..0.5);
+            slopes.extend(std::iter::repeat_n(slope / inputs as f64, inputs));
+            biases.push(if layer == 0 { -slope * place } else { 0.0 });
+        }
+        parameters.extend(slopes);
+        parameters.extend(std::iter::repeat_n(0.0, width * inputs));
+        parameters.extend(biases);
+        inputs = width;
+    }
+    parameters.extend((0..2 * inputs).map(|_| rng.random_range(-0.005..0.005)));
+    parameters.push(start(network));
+    parameters
+}
+
+/// He's initialization, the last layer small.
+fn initialize_dense(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let dense = fnn_network(settings);
+    let mut parameters: Vec<f64> = Vec::new();
+    let last = dense.widths.len() - 2;
+    for (layer, pair) in dense.widths.windows(2).enumerate() {
+        let scale = if layer == last { 0.003 } else { (2.0 / pair[0] as f64).sqrt() };
+        let mut normal = || -> f64 { rng.sample(StandardNormal) };
+        parameters.extend((0..pair[0] * pair[1]).map(|_| scale * normal()));
+        let bias = if layer == last { start(network) } else { 0.0 };
+        parameters.extend(std::iter::repeat_n(bias, pair[1]));
+    }
+    parameters
+}
+
+/// The fully-connected network of the FNN method: as many inputs and outputs as the largest cell has
+/// users. Its output is before softmax or softplus.
+pub(crate) fn fnn_network(settings: &TrainSettings) -> Dense {
+    let users = settings.train_k.iter().copied().max().unwrap_or(1);
+    let mut widths = vec![users];
+    widths.extend(&settings.hidden);
+    widths.push(users);
+    Dense::new(&widths, Activation::LeakyRelu, Activation::Identity)
+}
+
+impl Recipe {
+    fn validate(&self) -> Result<(), TrainError> {
+        let fail =
+            |field, value: String, expected| Err(TrainError::Setting { field, value, expected });
+        if !(1..=100_000).contains(&self.batch) {
+            return fail("batch", self.batch.to_string(), "a number from 1 to 100000");
+        }
+        if !(1..=4096).contains(&self.stored_draws)
+            || !(1..=self.stored_draws).contains(&self.draws)
+        {
+            return fail("draws", self.draws.to_string(), "at least 1, and at most those stored");
+        }
+        let (Schedule::Inverse { rate, .. } | Schedule::Cosine { rate, .. }) = self.rate;
+        if !(rate > 0.0 && rate.is_finite()) {
+            return fail("rate", rate.to_string(), "a positive number");
+        }
+        Ok(())
+    }
+}

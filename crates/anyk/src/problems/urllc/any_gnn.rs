@@ -1,0 +1,415 @@
+//! any-gnn: powers by a learned response to one price of power, bandwidths by `b(α_k P_k)`, known or learned
+//! from samples of fading.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::config::{Config, System};
+use crate::network::{ClassResponse, ContextScaling, DenseTape, PowerSplit, SplitRule};
+use crate::problems::urllc::Infeasibility;
+use crate::problems::urllc::{Allocation, Urllc};
+use crate::problems::urllc::{AnySettings, SampledSettings, TrainedAny, TrainedRanges};
+use crate::problems::urllc::{
+    CellAllocator, CellPolicy, Certifier, Guarantee, ModelError, ModelMetrics,
+};
+use crate::problems::urllc::{SampledBandwidth, WidenedBandwidth};
+use crate::qos::BandwidthFunction;
+use crate::qos::RequiredBandwidth;
+use crate::qos::{Qos, ServiceClass};
+use crate::tolerance;
+use crate::units::Decibel;
+
+/// How a model came about: settings, what it has seen, and what was measured on its validation set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnyRecord {
+    /// The cell that it was trained for.
+    pub config: Config,
+    /// Its training.
+    pub training: AnySettings,
+    /// Of the network's context.
+    pub scaling: ContextScaling,
+    /// What it has seen.
+    pub ranges: TrainedRanges,
+    /// Measured after training: under the cell's own law of fading, or under that of the samples.
+    pub metrics: ModelMetrics,
+    /// How `b̂` was learned, where the law of fading is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledRecord>,
+    /// What it promises, if it was calibrated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<Guarantee>,
+}
+
+/// How `b̂` was learned from samples of fading.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SampledRecord {
+    /// The training.
+    pub training: SampledSettings,
+    /// Samples that it was learned from.
+    pub samples: usize,
+    /// Standard errors of `b̂` that are added to it, and with them what its fit falls short; 0 for `b̂` as it is.
+    pub deviations: f64,
+    /// Received powers that `b̂` was learned for, W.
+    pub range_w: (f64, f64),
+}
+
+/// A learned policy of (P1) for any number of users and any budget.
+///
+/// If it knows the law of fading, also for any service classes, and every answer is certified. If it knows
+/// samples alone, for the class that it was trained for. How good it is outside of what it was trained on,
+/// [`out_of_range`](Self::out_of_range) tells.
+#[derive(Debug, Clone)]
+pub struct AnyPolicy {
+    record: AnyRecord,
+    system: System,
+    parameters: Vec<f64>,
+    learned: Option<Learned>,
+}
+
+/// A bandwidth function that was learned, for one class.
+#[derive(Debug, Clone)]
+struct Learned {
+    bandwidth: SampledBandwidth,
+    widened: WidenedBandwidth,
+    qos: Qos,
+}
+
+/// Why a cell has no answer.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum Refusal {
+    /// The budget does not reach everyone.
+    #[error(
+        "serving everyone takes at least {:.6} W, {:.6} W more than the budget",
+        .0.required_power_w, .0.shortfall_w
+    )]
+    Infeasible(Infeasibility),
+    /// A bandwidth that was learned from samples holds for one class in one cell.
+    #[error(
+        "a user has {found:?}, expected {expected:?} and the noise and frame of the training: the bandwidth was \
+         learned from samples of fading for these alone"
+    )]
+    Class {
+        /// Of the user.
+        found: ServiceClass,
+        /// Of the training.
+        expected: ServiceClass,
+    },
+}
+
+impl AnyPolicy {
+    /// From a record and parameters, with the bandwidth that was learned if it was; an error says what does not
+    /// fit.
+    pub fn new(
+        record: AnyRecord,
+        parameters: Vec<f64>,
+        bandwidth: Option<SampledBandwidth>,
+    ) -> Result<Self, ModelError> {
+        let content = |message: &str| ModelError::Content(message.to_owned());
+        let system = record.config.validate()?;
+        record.training.validate().map_err(|error| content(&error.to_string()))?;
+        if !record.scaling.is_sound() {
+            return Err(content("the scaling of its context is out of range"));
+        }
+        if !record.ranges.is_sound() {
+            return Err(content("its trained ranges are no ranges"));
+        }
+        let expected = record.training.network.parameter_count();
+        if parameters.len() != expected {
+            return Err(ModelError::Content(format!(
+                "the network has {} parameters, expected {expected}",
+                parameters.len(),
+            )));
+        }
+        if !parameters.iter().all(|parameter| parameter.is_finite()) {
+            return Err(content("a parameter of the network is not finite"));
+        }
+        if let Some(guarantee) = &record.guarantee {
+            guarantee.validate()?;
+        }
+        let learned = match (&record.sampled, bandwidth) {
+            (None, None) => None,
+            (Some(sampled), Some(bandwidth)) => {
+                let (low_w, high_w) = sampled.range_w;
+                let same = [low_w, high_w].map(f64::to_bits)
+                    == [bandwidth.range_w.0, bandwidth.range_w.1].map(f64::to_bits);
+                if !(same && bandwidth.is_sound() && (0.0..=100.0).contains(&sampled.deviations)) {
+                    return Err(content("the parts of its bandwidth do not fit together"));
+                }
+                let widened = bandwidth.widened(sampled.deviations);
+                Some(Learned { bandwidth, widened, qos: system.qos(system.service())? })
+            }
+            _ => {
+                return Err(content(
+                    "it has a learned bandwidth without its record, or none with it",
+                ));
+            }
+        };
+        Ok(Self { record, system, parameters, learned })
+    }
+
+    /// From a training, with the bandwidth that was learned from samples if it was; nothing is measured of it
+    /// yet.
+    pub fn from_training(
+        system: &System,
+        settings: &AnySettings,
+        trained: TrainedAny,
+        learned: Option<(SampledRecord, SampledBandwidth)>,
+    ) -> Result<Self, ModelError> {
+        let TrainedAny { parameters, scaling, ranges } = trained;
+        let (sampled, bandwidth) = learned.unzip();
+        let record = AnyRecord {
+            config: system.config().clone(),
+            training: settings.clone(),
+            scaling,
+            ranges,
+            metrics: ModelMetrics { availability: 0.0, gap_percent: 0.0 },
+            sampled,
+            guarantee: None,
+        };
+        Self::new(record, parameters, bandwidth)
+    }
+
+    /// The same policy with what was measured of it.
+    #[must_use]
+    pub fn with_metrics(mut self, metrics: ModelMetrics) -> Self {
+        self.record.metrics = metrics;
+        self
+    }
+
+    /// How it came about.
+    pub fn record(&self) -> &AnyRecord {
+        &self.record
+    }
+
+    /// The cell that it was trained for.
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Parameters of the network.
+    pub fn parameters(&self) -> &[f64] {
+        &self.parameters
+    }
+
+    /// What was learned from samples of fading, where its law is unknown.
+    pub fn bandwidth(&self) -> Option<&SampledBandwidth> {
+        self.learned.as_ref().map(|learned| &learned.bandwidth)
+    }
+
+    /// The same policy with another number of standard errors added to `b̂`, if it has one. It is not
+    /// calibrated: a guarantee is for the number that it was given for.
+    pub fn with_deviations(&self, deviations: f64) -> Result<Self, ModelError> {
+        let mut record = AnyRecord { guarantee: None, ..self.record.clone() };
+        if let Some(sampled) = &mut record.sampled {
+            sampled.deviations = deviations;
+        }
+        Self::new(record, self.parameters.clone(), self.bandwidth().cloned())
+    }
+
+    /// The responses of a cell's classes, in its order.
+    pub fn responses(&self, problem: &Urllc, antennas: u32) -> Vec<ClassResponse> {
+        let AnyRecord { training, scaling, .. } = &self.record;
+        let contexts = problem.classes().iter();
+        let contexts: Vec<f64> = contexts.flat_map(|qos| scaling.context(qos, antennas)).collect();
+        training.network.responses(&self.parameters, &contexts, &mut DenseTape::default())
+    }
+
+    /// The policy made ready for the cells of a base station with so many antennas.
+    pub fn allocator(&self, antennas: u32) -> AnyAllocator<'_> {
+        AnyAllocator {
+            policy: self,
+            antennas,
+            certifier: Certifier::default(),
+            responses: Vec::new(),
+            split: PowerSplit::default(),
+        }
+    }
+
+    /// What of a cell is outside of what the policy was trained on, in words; `antennas` are those of its
+    /// base station. Empty if nothing is.
+    pub fn out_of_range(&self, problem: &Urllc, antennas: u32, least_power_w: f64) -> Vec<String> {
+        let seen = &self.record.ranges;
+        let gains = problem.users().iter().map(|user| Decibel::from_ratio(user.gain).0);
+        let classes = || problem.classes().iter().map(Qos::service);
+        let budget_w = problem.max_power_w();
+        [
+            seen.gain_db.furthest("gain_db", gains),
+            seen.power_per_user_w.furthest("power_per_user_w", [budget_w / problem.size() as f64]),
+            seen.load.furthest("load", [least_power_w / budget_w]),
+            seen.epsilon.furthest("epsilon", classes().map(|class| class.epsilon)),
+            seen.packet_bits.furthest("packet_bits", classes().map(|class| class.packet_bits)),
+            seen.arrival_rate.furthest("arrival_rate", classes().map(|class| class.arrival_rate)),
+            // Antennas matter through fading, of which samples say all there is.
+            seen.antennas
+                .furthest("antennas", [f64::from(antennas)])
+                .filter(|_| self.learned.is_none()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+impl CellPolicy for AnyPolicy {
+    type Ready<'a> = AnyAllocator<'a>;
+
+    fn ready(&self, _size: usize, antennas: u32) -> Result<AnyAllocator<'_>, ModelError> {
+        Ok(self.allocator(antennas))
+    }
+
+    fn system(&self) -> &System {
+        &self.system
+    }
+
+    fn knows_fading(&self) -> bool {
+        self.learned.is_none()
+    }
+
+    fn most_hz(&self) -> Result<f64, ModelError> {
+        Ok(match &self.learned {
+            Some(learned) => learned.widened.max_bandwidth_hz(),
+            None => {
+                let qos = self.system.qos(self.system.service())?;
+                RequiredBandwidth::new(qos).max_bandwidth_hz()
+            }
+        })
+    }
+
+    fn guarantee(&self) -> Option<&Guarantee> {
+        self.record.guarantee.as_ref()
+    }
+
+    fn set_guarantee(&mut self, guarantee: Option<Guarantee>) {
+        self.record.guarantee = guarantee;
+    }
+}
+
+impl CellAllocator for AnyAllocator<'_> {
+    fn answer(&mut self, problem: &Urllc, _gains: &[f64], allocation: &mut Allocation) -> bool {
+        self.allocate(problem, allocation).is_ok()
+    }
+}
+
+/// An [`AnyPolicy`] with the bandwidth functions and responses of the last cell's classes, and buffers.
+#[derive(Debug, Clone)]
+pub struct AnyAllocator<'a> {
+    policy: &'a AnyPolicy,
+    antennas: u32,
+    certifier: Certifier,
+    /// Of the classes of the cell at hand, in its order.
+    responses: Vec<ClassResponse>,
+    split: PowerSplit,
+}
+
+impl AnyAllocator<'_> {
+    /// Powers and bandwidths of the users of a cell. Under [`SplitRule::Kkt`] every user's QoS holds where the
+    /// law of fading is known, by the same certified table that the solver uses; a softmax may leave a user
+    /// less power than any bandwidth can make up for. For the classes of the last cell, and its size,
+    /// nothing is allocated.
+    pub fn allocate(
+        &mut self,
+        problem: &Urllc,
+        allocation: &mut Allocation,
+    ) -> Result<(), Refusal> {
+        let record = &self.policy.record;
+        let rule = record.training.output;
+        let margin = record.guarantee.as_ref().map_or(1.0, |guarantee| guarantee.margin);
+        let Self { policy, antennas, certifier, responses, split } = self;
+        if let Some(Learned { widened, qos, .. }) = &policy.learned {
+            let other = problem.classes().iter().find(|class| !class.same_service(qos));
+            if let Some(other) = other {
+                let (found, expected) = (other.service(), qos.service());
+                return Err(Refusal::Class { found, expected });
+            }
+            if responses.is_empty() {
+                *responses = policy.responses(problem, *antennas);
+            }
+            let bandwidths = std::slice::from_ref(widened);
+            allocate_by(rule, responses, bandwidths, problem, split, allocation)
+                .map_err(Refusal::Infeasible)?;
+            widen(margin, bandwidths, problem, allocation);
+            return Ok(());
+        }
+        if certifier.prepare(problem) {
+            *responses = policy.responses(problem, *antennas);
+        }
+        let bandwidths = certifier.bandwidths();
+        allocate_by(rule, responses, bandwidths, problem, split, allocation)
+            .map_err(Refusal::Infeasible)?;
+        widen(margin, bandwidths, problem, allocation);
+        Ok(())
+    }
+
+    /// Raises bandwidths to what is certified; see [`Certifier`].
+    pub fn certifier(&mut self) -> &mut Certifier {
+        &mut self.certifier
+    }
+
+    /// Least power that could serve the users of the last cell, W.
+    pub fn least_power_w(&self) -> f64 {
+        self.split.least_w().iter().sum()
+    }
+}
+
+/// Applies the factor of a guarantee, up to the largest bandwidth of each class: beyond, more would hurt.
+fn widen<B: BandwidthFunction>(
+    margin: f64,
+    bandwidths: &[B],
+    problem: &Urllc,
+    allocation: &mut Allocation,
+) {
+    // Exactly 1 without a guarantee.
+    if (margin - 1.0).abs() < f64::EPSILON {
+        return;
+    }
+    for (user, bandwidth_hz) in problem.users().iter().zip(&mut allocation.bandwidth_hz) {
+        let most_hz = bandwidths[user.class].max_bandwidth_hz();
+        *bandwidth_hz = (*bandwidth_hz * margin).min(most_hz);
+    }
+}
+
+/// Powers by the responses of a cell's classes and bandwidths by their functions, known or learned, each in
+/// the order of the problem's classes; an error where the budget is under what these functions need.
+fn allocate_by<B: BandwidthFunction>(
+    rule: SplitRule,
+    responses: &[ClassResponse],
+    bandwidths: &[B],
+    problem: &Urllc,
+    split: &mut PowerSplit,
+    allocation: &mut Allocation,
+) -> Result<(), Infeasibility> {
+    split.clear();
+    // Mostly one class: its numbers are looked up when it changes.
+    let mut last = (usize::MAX, 0.0, 0.0);
+    for user in problem.users() {
+        if user.class != last.0 {
+            let bandwidth = &bandwidths[user.class];
+            last = (user.class, bandwidth.min_received_w(), bandwidth.max_bandwidth_hz().ln());
+        }
+        split.push(user.class, last.1 / user.gain, last.2);
+    }
+    let least_w: f64 = split.least_w().iter().sum();
+    let max_power_w = problem.max_power_w();
+    let slack_w = max_power_w - least_w;
+    if slack_w < tolerance::POWER_SLACK * max_power_w {
+        let needs = split.least_w().iter().copied().zip(0..).collect();
+        return Err(Infeasibility::new(needs, max_power_w));
+    }
+    split.split(rule, responses, max_power_w, slack_w);
+    allocation.power_w.clear();
+    allocation.bandwidth_hz.clear();
+    for (user, &excess) in split.excess().iter().enumerate() {
+        let bandwidth = &bandwidths[split.classes()[user]];
+        // Too weak for any (a softmax may do that): what comes closest.
+        let bandwidth_hz = if excess >= 0.0 {
+            bandwidth.bandwidth_hz(excess)
+        } else {
+            bandwidth.max_bandwidth_hz()
+        };
+        allocation.power_w.push(split.power_w(user));
+        allocation.bandwidth_hz.push(bandwidth_hz);
+    }
+    Ok(())
+}

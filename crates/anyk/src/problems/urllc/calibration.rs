@@ -1,0 +1,170 @@
+//! Calibration of a learned policy on held-out users: the smallest factor on its bandwidths that carries a
+//! [`Guarantee`].
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use thiserror::Error;
+
+use crate::channel::{FadingQuadrature, sample_distances_m};
+use crate::problems::urllc::{Allocation, ProblemError, Urllc};
+use crate::problems::urllc::{CellAllocator, CellPolicy, Guarantee, GuaranteeError, ModelError};
+use crate::qos::BandwidthTable;
+use crate::qos::ServiceError;
+use crate::tolerance;
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CalibrationSettings {
+    /// Sizes at which the guarantee is to hold.
+    pub k: Vec<usize>,
+    /// Independent cells of each size.
+    pub cells: usize,
+    /// Share of users that may miss their QoS.
+    pub beta: f64,
+    /// Probability that more of them do.
+    pub delta: f64,
+    /// Seed of the cells.
+    pub seed: u64,
+    /// Whether the factor may be below 1, for a policy that gives more than the guarantee needs.
+    pub shrink: bool,
+}
+
+/// Why a calibration failed.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum CalibrationError {
+    /// No guarantee can be given.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+    /// The policy does not fit the size.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The model's service class is out of range.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// A policy that was learned from samples, and nothing to judge it by.
+    #[error("it was learned from samples and knows no law of fading: a judge is needed")]
+    NoLaw,
+    /// No cell can be made of the model's config.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+}
+
+/// The fading that users are judged under.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judge {
+    /// What it is, in words: the guarantee says so.
+    pub name: String,
+    /// The expectation.
+    pub rule: Arc<FadingQuadrature>,
+}
+
+/// Which users of a cell are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judged {
+    /// One: users of different cells are independent.
+    First,
+    /// All: more users for the same work, but those of a cell share its powers.
+    All,
+}
+
+/// For users of random cells, the smallest factor on the bandwidth that the policy gives without its
+/// guarantee such that the QoS is met with it and any larger one; infinite where there is none, since no
+/// bandwidth can make up for the power, or the cell is refused.
+///
+/// Judged by a table of the policy's own service class, under the fading of its config or another. All
+/// cores; the result does not depend on their number.
+pub fn required_factors<P: CellPolicy + Sync>(
+    policy: &P,
+    table: &BandwidthTable,
+    size: usize,
+    cells: usize,
+    seed: u64,
+    judged: Judged,
+) -> Result<Vec<f64>, CalibrationError> {
+    let system = policy.system();
+    let (fold_hz, most_hz) = (table.exact().max_bandwidth_hz(), policy.most_hz()?);
+    let plain = policy.without_guarantee();
+    let ready = plain.ready(size, system.fading().antennas)?;
+    let (road, path_loss) = (system.road(), system.path_loss());
+    // So that the rounding of factor and table cannot turn a QoS that holds into one that does not.
+    let up = 1.0 + table.error_bound() + tolerance::TABLE;
+    // A factor widens up to most_hz and no further: that must be enough, and not too much.
+    let reaches = |received_w: f64, needed_hz: f64| {
+        let wide = || table.exact().qos().margin(received_w.ln(), most_hz.ln()).value >= 0.0;
+        needed_hz <= most_hz * (1.0 + tolerance::TABLE) && (most_hz <= fold_hz || wide())
+    };
+    let factors: Vec<Vec<f64>> = (0..cells as u64)
+        .into_par_iter()
+        .map_init(
+            || (ready.clone(), Allocation::default()),
+            |(ready, allocation), index| {
+                let distances = sample_distances_m(&road, seed, size, index);
+                let gains: Vec<f64> = distances.iter().map(|&d| path_loss.gain(d)).collect();
+                let judged = match judged {
+                    Judged::First => 1,
+                    Judged::All => size,
+                };
+                let problem = Urllc::uniform(system, gains.iter().copied())?;
+                if !ready.answer(&problem, &gains, allocation) {
+                    return Ok(vec![f64::INFINITY; judged]);
+                }
+                let users = gains.iter().zip(&allocation.power_w).zip(&allocation.bandwidth_hz);
+                Ok(users
+                    .take(judged)
+                    .map(|((gain, power_w), bandwidth_hz)| {
+                        let received_w = gain * power_w;
+                        match table.at(received_w) {
+                            Ok(b) if reaches(received_w, b.bandwidth_hz) => {
+                                up * b.bandwidth_hz / bandwidth_hz
+                            }
+                            _ => f64::INFINITY,
+                        }
+                    })
+                    .collect())
+            },
+        )
+        .collect::<Result<_, ProblemError>>()?;
+    Ok(factors.into_iter().flatten().collect())
+}
+
+/// The policy with the smallest factor that carries the guarantee. At several sizes it holds at all of them
+/// together: each gets its part of `δ`, and the largest factor is taken. A policy that was learned from
+/// samples knows no law of fading: it needs a judge.
+pub fn calibrate<P: CellPolicy + Sync>(
+    policy: &P,
+    judge: Option<&Judge>,
+    settings: &CalibrationSettings,
+) -> Result<P, CalibrationError> {
+    let CalibrationSettings { k, cells, beta, delta, seed, shrink } = settings;
+    let missed = Guarantee::missed_allowed(*cells, *beta, *delta, k.len())?;
+    let system = policy.system();
+    let own = system.qos(system.service())?;
+    let table = BandwidthTable::new(match judge {
+        Some(judge) => own.with_fading(Arc::clone(&judge.rule)),
+        None if policy.knows_fading() => own,
+        None => return Err(CalibrationError::NoLaw),
+    });
+    let mut margin = if *shrink { 0.0f64 } else { 1.0 };
+    for &size in k {
+        let factors = required_factors(policy, &table, size, *cells, *seed, Judged::First)?;
+        let unserved = factors.iter().filter(|factor| factor.is_infinite()).count();
+        let factor = Guarantee::order_statistic(factors, missed).unwrap_or(f64::INFINITY);
+        if factor.is_infinite() {
+            let (cells, beta) = (*cells, *beta);
+            return Err(GuaranteeError::Unserved { k: size, unserved, cells, missed, beta }.into());
+        }
+        margin = margin.max(factor);
+    }
+    let guarantee = Guarantee {
+        margin,
+        beta: *beta,
+        delta: *delta,
+        k: k.clone(),
+        cells: *cells,
+        missed,
+        seed: *seed,
+        fading: judge.map(|judge| judge.name.clone()),
+    };
+    Ok(policy.with_guarantee(guarantee)?)
+}

@@ -1,0 +1,114 @@
+//! Samples `(g, α)` for Algorithm 1 (paper, section V-B), laid out for the kernel.
+
+use crate::config::System;
+use crate::math::lanes::LANES;
+use crate::math::realization_rng;
+use crate::math::single;
+use crate::network::{BandwidthLaw, scaled_gain};
+use crate::problems::urllc::lagrangian::Batch;
+use crate::qos::Qos;
+
+/// One sample of a step, and the first of its fading states to use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pick {
+    pub(crate) index: u32,
+    pub(crate) first: u32,
+}
+
+/// Samples of one size, one sample after the other.
+#[derive(Debug, Clone)]
+pub(crate) struct TrainingSet {
+    pub(crate) size: usize,
+    pub(crate) samples: usize,
+    pub(crate) draws: usize,
+    x: Vec<f32>,
+    energy: Vec<f32>,
+    uses: Vec<f32>,
+    fading: Vec<f32>,
+}
+
+impl TrainingSet {
+    /// Draws `samples` cells of `size` users, each user with `draws` fading states. `z⁰` is the law's
+    /// (computed once, here), or `constant_hz` without one.
+    pub(crate) fn draw(
+        system: &System,
+        qos: &Qos,
+        (size, samples, draws): (usize, usize, usize),
+        law: Option<&BandwidthLaw>,
+        constant_hz: f64,
+        seed: u64,
+    ) -> Self {
+        let (mut x, mut energy, mut uses, mut fading) = (vec![], vec![], vec![], vec![]);
+        let compiled = law.map(|law| law.at_size(size));
+        let per_gain = system.max_power_w() * qos.ln_energy_scale().exp();
+        let transmission_s = qos.ln_uses_scale().exp();
+        for sample in 0..samples {
+            let mut rng = realization_rng(seed, size, sample as u64);
+            for _ in 0..size {
+                let gain = system.path_loss().gain(system.road().sample_distance_m(&mut rng));
+                let outer_hz = compiled.as_ref().map_or(constant_hz, |law| law.bandwidth_hz(gain));
+                x.push(single(scaled_gain(gain)));
+                energy.push(single(gain * per_gain));
+                uses.push(single(outer_hz * transmission_s));
+            }
+            for _ in 0..size * draws {
+                fading.push(single(system.fading().sample(&mut rng)));
+            }
+        }
+        Self { size, samples, draws, x, energy, uses, fading }
+    }
+
+    /// Mean of `z⁰` over all users: the loss's unit.
+    pub(crate) fn mean_uses(&self) -> f64 {
+        self.uses.iter().map(|&uses| f64::from(uses)).sum::<f64>() / self.uses.len() as f64
+    }
+
+    /// `ln α + 30` of a sample's users.
+    pub(crate) fn x(&self, pick: Pick) -> &[f32] {
+        &self.x[pick.index as usize * self.size..(pick.index as usize + 1) * self.size]
+    }
+
+    /// `v⁰` and `z⁰` of one user.
+    pub(crate) fn energy_and_uses(&self, pick: Pick, user: usize) -> (f64, f64) {
+        let index = pick.index as usize * self.size + user;
+        (f64::from(self.energy[index]), f64::from(self.uses[index]))
+    }
+
+    /// As many fading states of one user as asked for, from the picked one on, around the end.
+    pub(crate) fn fading(&self, pick: Pick, user: usize, draws: usize, states: &mut Vec<f64>) {
+        let start = (pick.index as usize * self.size + user) * self.draws;
+        let all = &self.fading[start..start + self.draws];
+        states.clear();
+        let picked = all.iter().cycle().skip(pick.first as usize).take(draws);
+        states.extend(picked.map(|&state| f64::from(state)));
+    }
+
+    /// Copies samples into a batch, each with as many fading states as the batch has room for,
+    /// from the sample's own `first` one on, around the end.
+    pub(crate) fn gather(&self, samples: &[Pick], batch: &mut Batch) {
+        let (size, draws) = (self.size, batch.draws);
+        for (position, &Pick { index, first }) in samples.iter().enumerate() {
+            let (group, lane) = (position / LANES, position % LANES);
+            let from = index as usize * size..(index as usize + 1) * size;
+            let to = group * size..(group + 1) * size;
+            for (batch, own) in [
+                (&mut batch.x, &self.x),
+                (&mut batch.energy, &self.energy),
+                (&mut batch.uses, &self.uses),
+            ] {
+                for (row, &value) in batch[to.clone()].iter_mut().zip(&own[from.clone()]) {
+                    row[lane] = value;
+                }
+            }
+            let rows = batch.fading[to.start * draws..to.end * draws].chunks_exact_mut(draws);
+            let stored = &self.fading[from.start * self.draws..from.end * self.draws];
+            for (rows, stored) in rows.zip(stored.chunks_exact(self.draws)) {
+                // From the picked one to the end, then from the start.
+                let (before, after) = stored.split_at(first as usize);
+                for (row, &value) in rows.iter_mut().zip(after.iter().chain(before)) {
+                    row[lane] = value;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The paper's pair of networks (one hidden layer of four features, mean or sum aggregator), sixteen
+//! users side by side: what allocates in microseconds.
+
+use crate::math::lanes::{self, LANES, Lanes};
+use crate::math::single;
+use crate::network::{Aggregator, CompiledLaw, UNIT_HZ, scaled_gain};
+use crate::problems::urllc::Allocation;
+use crate::problems::urllc::{Method, TrainSettings};
+
+const HIDDEN: usize = 4;
+const PARAMETERS: usize = 5 * HIDDEN + 1;
+
+/// Networks and buffers for cells of one size.
+#[derive(Debug, Clone)]
+pub(crate) struct FusedPair {
+    networks: [[f32; PARAMETERS]; 2],
+    scale: f32,
+    x: Vec<Lanes>,
+    /// The law's piecewise linear part.
+    law: Vec<Lanes>,
+    /// Outputs of the power network.
+    output: Vec<Lanes>,
+    bandwidth: Vec<Lanes>,
+}
+
+impl FusedPair {
+    /// `None` for networks of another shape or kind.
+    pub(crate) fn new(
+        training: &TrainSettings,
+        power: &[f64],
+        bandwidth: &[f64],
+        size: usize,
+    ) -> Option<Self> {
+        let fits = training.method != Method::Fnn && training.hidden[..] == [HIDDEN];
+        let scale = training.aggregator.scale(size).filter(|_| fits)?;
+        debug_assert!(training.aggregator != Aggregator::Max);
+        let mut networks = [[0.0; PARAMETERS]; 2];
+        for (to, from) in networks.iter_mut().zip([power, bandwidth]) {
+            for (to, &from) in to.iter_mut().zip(from) {
+                *to = single(from);
+            }
+        }
+        let zeros = vec![lanes::all(0.0); size.div_ceil(LANES)];
+        Some(Self {
+            networks,
+            scale: single(scale),
+            x: zeros.clone(),
+            law: zeros.clone(),
+            output: zeros.clone(),
+            bandwidth: zeros,
+        })
+    }
+
+    /// Powers and bandwidths of users with these gains.
+    pub(crate) fn allocate(
+        &mut self,
+        gains: &[f64],
+        law: Option<&CompiledLaw>,
+        unit_hz: f64,
+        max_power_w: f64,
+        allocation: &mut Allocation,
+    ) {
+        let mut sum_x = 0.0;
+        for (group, gains) in gains.chunks(LANES).enumerate() {
+            for (lane, &gain) in gains.iter().enumerate() {
+                let x = scaled_gain(gain);
+                sum_x += x;
+                self.x[group][lane] = single(x);
+                if let Some(law) = law {
+                    self.law[group][lane] = single(law.before_softplus(x));
+                }
+            }
+        }
+        self.run(gains.len(), single(sum_x), law.is_some());
+        let unit_hz = if law.is_some() { UNIT_HZ } else { unit_hz };
+        let (power, bandwidth) = (self.output.as_flattened(), self.bandwidth.as_flattened());
+        // Sums in f64: of a million users as good as of ten.
+        let total: f64 = power[..gains.len()].iter().map(|&share| f64::from(share)).sum();
+        let per_share = max_power_w / total;
+        allocation.power_w.clear();
+        let powers = power[..gains.len()].iter().map(|&share| f64::from(share) * per_share);
+        allocation.power_w.extend(powers);
+        allocation.bandwidth_hz.clear();
+        let bandwidths = bandwidth[..gains.len()].iter().map(|&value| f64::from(value) * unit_hz);
+        allocation.bandwidth_hz.extend(bandwidths);
+    }
+
+    /// From `x` and `law` to shares (not yet normalised) in `output`, and bandwidths in `bandwidth`.
+    fn run(&mut self, size: usize, sum_x: f32, with_law: bool) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+                #[allow(unsafe_code)]
+                // SAFETY: the features were just detected.
+                return unsafe { run_avx512(self, size, sum_x, with_law) };
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                #[allow(unsafe_code)]
+                // SAFETY: the features were just detected.
+                return unsafe { run_avx2(self, size, sum_x, with_law) };
+            }
+        }
+        kernel(self, size, sum_x, with_law);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
+fn run_avx512(pair: &mut FusedPair, size: usize, sum_x: f32, with_law: bool) {
+    kernel(pair, size, sum_x, with_law);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2(pair: &mut FusedPair, size: usize, sum_x: f32, with_law: bool) {
+    kernel(pair, size, sum_x, with_law);
+}
+
+/// Hidden features of sixteen users.
+#[inline(always)]
+fn hidden(parameters: &[f32; PARAMETERS], x: &Lanes, others: &Lanes) -> [Lanes; HIDDEN] {
+    let mut result = [lanes::all(0.0); HIDDEN];
+    for (feature, result) in result.iter_mut().enumerate() {
+        let mut h = lanes::all(parameters[2 * HIDDEN + feature]);
+        lanes::add_scaled(&mut h, x, parameters[feature]);
+        lanes::add_scaled(&mut h, others, parameters[HIDDEN + feature]);
+        *result = lanes::map(&h, |h| h.max(0.01 * h));
+    }
+    result
+}
+
+#[inline(always)]
+fn kernel(pair: &mut FusedPair, size: usize, sum_x: f32, with_law: bool) {
+    let FusedPair { networks, scale, x, law, output, bandwidth } = pair;
+    let scale = *scale;
+    let others = |x: &Lanes| lanes::map(x, |own| scale * (sum_x - own));
+    // First pass: the hidden features' sums, which every user sees, gathered in f64.
+    let mut sums = [[0.0f64; HIDDEN]; 2];
+    for (group, x) in x.iter().enumerate() {
+        let others = others(x);
+        let present = (size - group * LANES).min(LANES);
+        for (parameters, sums) in networks.iter().zip(&mut sums) {
+            for (sum, mut h) in sums.iter_mut().zip(hidden(parameters, x, &others)) {
+                h[present..].fill(0.0);
+                *sum += f64::from(lanes::total(&h));
+            }
+        }
+    }
+    let mut shared = [0.0f32; 2];
+    let mut own = [[0.0f32; HIDDEN]; 2];
+    for network in 0..2 {
+        let parameters = &networks[network];
+        let mut sum = f64::from(parameters[5 * HIDDEN]);
+        for feature in 0..HIDDEN {
+            let through = scale * parameters[4 * HIDDEN + feature];
+            own[network][feature] = parameters[3 * HIDDEN + feature] - through;
+            sum += f64::from(through) * sums[network][feature];
+        }
+        shared[network] = single(sum);
+    }
+    // Second pass: outputs. The hidden features are cheaper to compute again than to keep.
+    let mut most = f32::MIN;
+    for (group, x) in x.iter().enumerate() {
+        let others = others(x);
+        let mut outputs = [lanes::all(shared[0]), lanes::all(shared[1])];
+        for network in 0..2 {
+            let h = hidden(&networks[network], x, &others);
+            for feature in 0..HIDDEN {
+                lanes::add_scaled(&mut outputs[network], &h[feature], own[network][feature]);
+            }
+        }
+        let present = (size - group * LANES).min(LANES);
+        most = outputs[0][..present].iter().fold(most, |most, &value| most.max(value));
+        output[group] = outputs[0];
+        let (inner, _) = lanes::softplus(&outputs[1]);
+        bandwidth[group] = if with_law {
+            let (outer, _) = lanes::softplus(&law[group]);
+            lanes::zip(&inner, &outer, |inner, outer| inner * outer)
+        } else {
+            inner
+        };
+    }
+    for output in output.iter_mut() {
+        *output = lanes::map(output, |value| lanes::exp(value - most));
+    }
+}

@@ -1,0 +1,183 @@
+//! The guarantee of a calibrated policy: a factor on its bandwidths, and what it promises.
+//!
+//! For a user drawn at random, let `r` be the smallest factor on its bandwidth that meets its QoS. From `n`
+//! independent users the factor chosen is the largest `r` but for `v`, with `v` the largest number such that
+//! `P(Bin(n, β) ≤ v) ≤ δ` (Wilks 1941; the same as an exact Clopper–Pearson bound). Then, with probability
+//! at least `1 − δ` over the draw of the `n`, at most a share `β` of all users miss their QoS. The proof is
+//! in `docs/guarantees.md`.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A factor on bandwidths, with its certificate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Guarantee {
+    /// Factor on every bandwidth.
+    pub margin: f64,
+    /// Largest share of users that miss their QoS, `β`.
+    pub beta: f64,
+    /// Probability, over the calibration's draw, that more of them do, `δ`: for all sizes together.
+    pub delta: f64,
+    /// Sizes that it was calibrated at, and so holds at.
+    pub k: Vec<usize>,
+    /// Independent cells of each size, one user of each judged: `n`.
+    pub cells: usize,
+    /// Judged users of each size that may miss their QoS, `v`.
+    pub missed: usize,
+    /// Seed of the cells.
+    pub seed: u64,
+    /// The fading under which it holds, if that is not the one of the model's config.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fading: Option<String>,
+}
+
+/// Why a guarantee cannot be given.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum GuaranteeError {
+    /// A share or a probability out of range.
+    #[error("{name} is {value}, expected a number from 1e-6 to 0.5")]
+    Range {
+        /// `beta` or `delta`.
+        name: &'static str,
+        /// The value given.
+        value: f64,
+    },
+    /// No size to calibrate at, or too many.
+    #[error("there are {0} sizes to calibrate at, expected 1 to 100")]
+    Sizes(usize),
+    /// Too few users to conclude anything.
+    #[error(
+        "{cells} cells cannot show that at most a share {beta} of users miss their QoS, at a confidence of \
+         1 − {delta}; expected at least {least}"
+    )]
+    TooFew {
+        /// Cells of each size.
+        cells: usize,
+        /// The share.
+        beta: f64,
+        /// What is left of `δ` for one size.
+        delta: f64,
+        /// Cells that would do.
+        least: usize,
+    },
+    /// Users that no bandwidth serves are more than the guarantee allows.
+    #[error(
+        "{unserved} of {cells} users at K = {k} get a power that no bandwidth can make up for, more than the \
+         {missed} that a share {beta} allows: no margin gives this guarantee"
+    )]
+    Unserved {
+        /// The size.
+        k: usize,
+        /// Users whom no factor helps.
+        unserved: usize,
+        /// Cells of this size.
+        cells: usize,
+        /// Users that may miss their QoS.
+        missed: usize,
+        /// The share.
+        beta: f64,
+    },
+    /// The parts do not fit together: an edited file.
+    #[error("its guarantee does not follow from its own numbers: {0}")]
+    Inconsistent(&'static str),
+}
+
+impl Guarantee {
+    /// How many of `cells` independent users may miss their QoS at each of `sizes` sizes: the largest `v`
+    /// with `P(Bin(cells, β) ≤ v) ≤ δ/sizes`.
+    ///
+    /// ```
+    /// use anyk::problems::urllc::Guarantee;
+    /// assert_eq!(Guarantee::missed_allowed(2995, 1e-3, 0.05, 1), Ok(0));
+    /// let error = Guarantee::missed_allowed(2994, 1e-3, 0.05, 1).unwrap_err();
+    /// assert!(error.to_string().ends_with("expected at least 2995"));
+    /// ```
+    pub fn missed_allowed(
+        cells: usize,
+        beta: f64,
+        delta: f64,
+        sizes: usize,
+    ) -> Result<usize, GuaranteeError> {
+        for (name, value) in [("beta", beta), ("delta", delta)] {
+            if !(1e-6..=0.5).contains(&value) {
+                return Err(GuaranteeError::Range { name, value });
+            }
+        }
+        if !(1..=100).contains(&sizes) {
+            return Err(GuaranteeError::Sizes(sizes));
+        }
+        let delta = delta / sizes as f64;
+        binomial_count(cells, beta, delta).ok_or_else(|| {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let least = (delta.ln() / (-beta).ln_1p()).ceil() as usize;
+            GuaranteeError::TooFew { cells, beta, delta, least }
+        })
+    }
+
+    /// Checks that the certificate is one.
+    pub fn validate(&self) -> Result<(), GuaranteeError> {
+        let missed = Self::missed_allowed(self.cells, self.beta, self.delta, self.k.len())?;
+        if self.missed > missed {
+            return Err(GuaranteeError::Inconsistent("it allows more misses than it may"));
+        }
+        if !(self.margin > 0.0 && self.margin.is_finite()) {
+            return Err(GuaranteeError::Inconsistent("its margin is not a positive number"));
+        }
+        Ok(())
+    }
+
+    /// The largest value but for `missed`: the factor that leaves so many users without their QoS.
+    pub fn order_statistic(mut factors: Vec<f64>, missed: usize) -> Option<f64> {
+        let place = factors.len().checked_sub(1 + missed)?;
+        Some(*factors.select_nth_unstable_by(place, f64::total_cmp).1)
+    }
+}
+
+/// Largest `v` with `P(Bin(n, p) ≤ v) ≤ level`; `None` if not even 0 does.
+fn binomial_count(count: usize, probability: f64, level: f64) -> Option<usize> {
+    // The terms in logarithms: (1 − p)^n alone may be under the smallest number.
+    let odds = (probability / (1.0 - probability)).ln();
+    let mut ln_term = count as f64 * (-probability).ln_1p();
+    let mut sum = 0.0;
+    for successes in 0..=count {
+        sum += ln_term.exp();
+        if sum > level {
+            return successes.checked_sub(1);
+        }
+        ln_term += ((count - successes) as f64 / (successes + 1) as f64).ln() + odds;
+    }
+    Some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wilks's sample sizes for 95 % content at 95 % confidence (59, 93, 124, …, 181), and sums by hand.
+    #[test]
+    fn known_values_of_the_binomial_bound() {
+        // 0.95^n ≤ 0.05 from n = 59 on; one miss from 93, two from 124, four from 181.
+        for (cells, missed) in [(58, None), (59, Some(0)), (92, Some(0)), (93, Some(1))] {
+            assert_eq!(binomial_count(cells, 0.05, 0.05), missed, "{cells}");
+        }
+        for (cells, missed) in [(123, Some(1)), (124, Some(2)), (180, Some(3)), (181, Some(4))] {
+            assert_eq!(binomial_count(cells, 0.05, 0.05), missed, "{cells}");
+        }
+        // 0.5^5 = 1/32, 6/32.
+        assert_eq!(binomial_count(5, 0.5, 1.0 / 32.0), Some(0));
+        assert_eq!(binomial_count(5, 0.5, 6.01 / 32.0), Some(1));
+        // So many that (1 − p)^n underflows: mean 5000, one-sided 5 % at 5000 − 1.645·√2500.
+        let many = binomial_count(10_000, 0.5, 0.05).unwrap();
+        assert!((4915..=4919).contains(&many), "{many}");
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for (beta, delta) in [(0.0, 0.05), (1e-3, f64::NAN), (0.9, 0.05), (1e-3, -1.0)] {
+            let refused = Guarantee::missed_allowed(10_000, beta, delta, 1);
+            assert!(matches!(refused, Err(GuaranteeError::Range { .. })));
+        }
+        assert_eq!(Guarantee::missed_allowed(10, 0.1, 0.1, 0), Err(GuaranteeError::Sizes(0)));
+    }
+}

@@ -1,0 +1,374 @@
+//! Policies that were learned: networks that turn gains into powers and bandwidths at any size.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Config, ConfigError, System};
+use crate::network::{
+    Activation, BandwidthLaw, CompiledLaw, Dense, DenseTape, Gnn, LawShape, Output, Tape,
+    scaled_gain,
+};
+use crate::problems::urllc::fused::FusedPair;
+use crate::problems::urllc::{Allocation, Urllc};
+use crate::problems::urllc::{CellAllocator, CellPolicy, Guarantee, GuaranteeError};
+use crate::problems::urllc::{Method, Span, TrainSettings, fnn_input, fnn_network};
+use crate::qos::RequiredBandwidth;
+use crate::qos::ServiceError;
+use crate::units::Decibel;
+
+/// How a model came about: settings, and what was measured on its validation set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelRecord {
+    /// The cell that it was trained for.
+    pub config: Config,
+    /// Its training.
+    pub training: TrainSettings,
+    /// Shape of the outer function, for P-GNN.
+    pub law: Option<LawShape>,
+    /// Bandwidth that the outputs of M-GNN and FNN are in units of, Hz.
+    pub unit_hz: f64,
+    /// Measured after training.
+    pub metrics: ModelMetrics,
+    /// What it promises, if it was calibrated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<Guarantee>,
+}
+
+/// What was measured after training, on a validation set of the training sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelMetrics {
+    /// Share of users whose QoS is met.
+    pub availability: f64,
+    /// Total bandwidth over the exact optimum, percent.
+    pub gap_percent: f64,
+}
+
+/// A learned policy: P-GNN, M-GNN or FNN.
+#[derive(Debug, Clone)]
+pub struct LearnedPolicy {
+    record: ModelRecord,
+    system: System,
+    networks: Networks,
+    power: Vec<f64>,
+    bandwidth: Vec<f64>,
+    law: Option<BandwidthLaw>,
+}
+
+#[derive(Debug, Clone)]
+enum Networks {
+    Gnn { power: Gnn, bandwidth: Gnn },
+    Fnn(Dense),
+}
+
+impl LearnedPolicy {
+    /// From a record and parameters; an error says what does not fit.
+    pub fn new(
+        record: ModelRecord,
+        power: Vec<f64>,
+        bandwidth: Vec<f64>,
+        law: Option<Vec<f64>>,
+    ) -> Result<Self, ModelError> {
+        let system = record.config.validate()?;
+        let training = &record.training;
+        training.validate().map_err(|error| ModelError::Content(error.to_string()))?;
+        if let Some(guarantee) = &record.guarantee {
+            guarantee.validate()?;
+        }
+        if !(record.unit_hz > 0.0 && record.unit_hz.is_finite()) {
+            return Err(ModelError::Content(format!("unit_hz is {}", record.unit_hz)));
+        }
+        let law = match (training.method, &record.law, law) {
+            (Method::PGnn, Some(shape), Some(parameters)) => {
+                let law = shape.is_sound().then(|| BandwidthLaw::new(shape, parameters)).flatten();
+                Some(law.ok_or_else(|| {
+                    ModelError::Content("the parameters of the law do not fit its shape".into())
+                })?)
+            }
+            (Method::MGnn | Method::Fnn, None, None) => None,
+            _ => {
+                let message = "a law is part of p-gnn and of no other method";
+                return Err(ModelError::Content(message.into()));
+            }
+        };
+        let networks = match training.method {
+            Method::Fnn => Networks::Fnn(fnn_network(training)),
+            Method::PGnn | Method::MGnn => {
+                let mut widths = vec![1];
+                widths.extend(&training.hidden);
+                widths.push(1);
+                let gnn =
+                    |output| Gnn::new(&widths, training.aggregator, Activation::LeakyRelu, output);
+                Networks::Gnn { power: gnn(Output::Softmax), bandwidth: gnn(Output::Pretrained) }
+            }
+        };
+        let expected = match &networks {
+            Networks::Gnn { power, .. } => power.parameter_count(),
+            Networks::Fnn(network) => network.parameter_count(),
+        };
+        for (name, parameters) in [("power", &power), ("bandwidth", &bandwidth)] {
+            if parameters.len() != expected {
+                return Err(ModelError::Content(format!(
+                    "the {name} network has {} parameters, expected {expected}",
+                    parameters.len(),
+                )));
+            }
+            if !parameters.iter().all(|parameter| parameter.is_finite()) {
+                return Err(ModelError::Content(format!(
+                    "a parameter of the {name} network is not finite"
+                )));
+            }
+        }
+        Ok(Self { record, system, networks, power, bandwidth, law })
+    }
+
+    /// How it came about.
+    pub fn record(&self) -> &ModelRecord {
+        &self.record
+    }
+
+    /// The cell that it was trained for.
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Parameters of the power network.
+    pub fn power_parameters(&self) -> &[f64] {
+        &self.power
+    }
+
+    /// Parameters of the bandwidth network.
+    pub fn bandwidth_parameters(&self) -> &[f64] {
+        &self.bandwidth
+    }
+
+    /// The outer function, for P-GNN.
+    pub fn law(&self) -> Option<&BandwidthLaw> {
+        self.law.as_ref()
+    }
+
+    /// What of a cell is outside of what the policy was trained on, in words: gains that its road does not
+    /// have. Empty if nothing is.
+    pub fn out_of_range(&self, problem: &Urllc) -> Vec<String> {
+        let (road, path_loss) = (self.system.road(), self.system.path_loss());
+        let ends = [road.cell_radius_m, road.min_distance_m].map(|d| path_loss.gain(d));
+        let [low, high] = ends.map(|gain| Decibel::from_ratio(gain).0);
+        let gains = problem.users().iter().map(|user| Decibel::from_ratio(user.gain).0);
+        Span(low, high).furthest("gain_db", gains).into_iter().collect()
+    }
+
+    /// The policy made ready for cells of one size: its outer function compiled, its buffers there.
+    pub fn at_size(&self, size: usize) -> Result<SizedPolicy<'_>, ModelError> {
+        let law = self.law.as_ref().map(|law| law.at_size(size));
+        let fused = FusedPair::new(&self.record.training, &self.power, &self.bandwidth, size);
+        let engine = match (&self.networks, fused) {
+            (_, Some(fused)) => SizedEngine::Fused(Box::new(fused)),
+            (Networks::Fnn(network), _) => {
+                if size > network.widths[0] {
+                    return Err(ModelError::TooLarge { size, most: network.widths[0] });
+                }
+                SizedEngine::Plain(Box::default())
+            }
+            (Networks::Gnn { .. }, None) => SizedEngine::Plain(Box::default()),
+        };
+        let margin = match &self.record.guarantee {
+            None => None,
+            Some(guarantee) => {
+                Some(Widening { factor: guarantee.margin, most_hz: self.most_hz()? })
+            }
+        };
+        Ok(SizedPolicy { policy: self, size, law, engine, margin })
+    }
+}
+
+impl CellPolicy for LearnedPolicy {
+    type Ready<'a> = SizedPolicy<'a>;
+
+    fn ready(&self, size: usize, _antennas: u32) -> Result<SizedPolicy<'_>, ModelError> {
+        self.at_size(size)
+    }
+
+    fn system(&self) -> &System {
+        &self.system
+    }
+
+    fn knows_fading(&self) -> bool {
+        true
+    }
+
+    fn most_hz(&self) -> Result<f64, ModelError> {
+        let qos = self.system.qos(self.system.service())?;
+        Ok(RequiredBandwidth::new(qos).max_bandwidth_hz())
+    }
+
+    fn guarantee(&self) -> Option<&Guarantee> {
+        self.record.guarantee.as_ref()
+    }
+
+    fn set_guarantee(&mut self, guarantee: Option<Guarantee>) {
+        self.record.guarantee = guarantee;
+    }
+}
+
+impl CellAllocator for SizedPolicy<'_> {
+    fn answer(&mut self, _problem: &Urllc, gains: &[f64], allocation: &mut Allocation) -> bool {
+        self.allocate(gains, allocation);
+        true
+    }
+}
+
+/// A [`LearnedPolicy`] at one size.
+#[derive(Debug, Clone)]
+pub struct SizedPolicy<'a> {
+    policy: &'a LearnedPolicy,
+    size: usize,
+    law: Option<CompiledLaw>,
+    engine: SizedEngine,
+    margin: Option<Widening>,
+}
+
+/// A calibrated policy's factor on bandwidths, up to the bandwidth beyond which more would hurt: with it
+/// "wide enough" has one threshold, which the guarantee rests on.
+#[derive(Debug, Clone, Copy)]
+struct Widening {
+    factor: f64,
+    most_hz: f64,
+}
+
+impl Widening {
+    fn apply(self, allocation: &mut Allocation) {
+        for bandwidth_hz in &mut allocation.bandwidth_hz {
+            *bandwidth_hz = (*bandwidth_hz * self.factor).min(self.most_hz);
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+enum SizedEngine {
+    /// The paper's networks, vectorised over users.
+    Fused(Box<FusedPair>),
+    /// Any network, in `f64`.
+    Plain(Box<PlainBuffers>),
+}
+
+#[derive(Debug, Clone, Default)]
+struct PlainBuffers {
+    x: Vec<f64>,
+    outer: Vec<f64>,
+    power: Tape,
+    bandwidth: Tape,
+    dense: DenseTape<f64>,
+}
+
+impl SizedPolicy<'_> {
+    /// Powers and bandwidths of users with these gains. With room in `allocation` for them, the
+    /// paper's networks allocate no memory here.
+    ///
+    /// # Panics
+    ///
+    /// If the number of gains is not the size that this was made for.
+    pub fn allocate(&mut self, gains: &[f64], allocation: &mut Allocation) {
+        assert_eq!(gains.len(), self.size, "users of a policy made for one size");
+        let max_power_w = self.policy.system.max_power_w();
+        match &mut self.engine {
+            SizedEngine::Fused(fused) => {
+                let unit_hz = self.policy.record.unit_hz;
+                fused.allocate(gains, self.law.as_ref(), unit_hz, max_power_w, allocation);
+            }
+            SizedEngine::Plain(buffers) => {
+                buffers.allocate(self.policy, self.law.as_ref(), gains, allocation);
+            }
+        }
+        if let Some(margin) = self.margin {
+            margin.apply(allocation);
+        }
+    }
+
+    /// The plain evaluation in `f64`, which the fused one is checked against.
+    pub fn allocate_plainly(&mut self, gains: &[f64], allocation: &mut Allocation) {
+        assert_eq!(gains.len(), self.size, "users of a policy made for one size");
+        let mut buffers = PlainBuffers::default();
+        buffers.allocate(self.policy, self.law.as_ref(), gains, allocation);
+        if let Some(margin) = self.margin {
+            margin.apply(allocation);
+        }
+    }
+}
+
+impl PlainBuffers {
+    fn allocate(
+        &mut self,
+        policy: &LearnedPolicy,
+        law: Option<&CompiledLaw>,
+        gains: &[f64],
+        allocation: &mut Allocation,
+    ) {
+        self.x.clear();
+        self.x.extend(gains.iter().map(|&gain| scaled_gain(gain)));
+        let unit_hz = policy.record.unit_hz;
+        let outer = self.x.iter().map(|&x| law.map_or(unit_hz, |law| law.at_scaled_gain(x)));
+        self.outer.clear();
+        self.outer.extend(outer);
+        let max_power_w = policy.system.max_power_w();
+        allocation.power_w.clear();
+        allocation.bandwidth_hz.clear();
+        match &policy.networks {
+            Networks::Gnn { power, bandwidth } => {
+                let shares = power.forward(&policy.power, &self.x, &[], &mut self.power);
+                allocation.power_w.extend(shares.iter().map(|share| max_power_w * share));
+                let bandwidths =
+                    bandwidth.forward(&policy.bandwidth, &self.x, &self.outer, &mut self.bandwidth);
+                allocation.bandwidth_hz.extend_from_slice(bandwidths);
+            }
+            Networks::Fnn(network) => {
+                let mut inputs: Vec<f64> = self.x.iter().map(|&x| fnn_input(x)).collect();
+                inputs.resize(network.widths[0], 0.0);
+                let outputs = network.forward(&policy.power, &inputs, &mut self.dense);
+                allocation.power_w.extend_from_slice(&outputs[..gains.len()]);
+                Output::Softmax.forward(&mut allocation.power_w, &[]);
+                for power_w in &mut allocation.power_w {
+                    *power_w *= max_power_w;
+                }
+                let outputs = network.forward(&policy.bandwidth, &inputs, &mut self.dense);
+                allocation.bandwidth_hz.extend_from_slice(&outputs[..gains.len()]);
+                Output::Pretrained.forward(&mut allocation.bandwidth_hz, &self.outer);
+            }
+        }
+    }
+}
+
+/// Why a model was refused.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ModelError {
+    /// The config in it is out of range.
+    #[error("its config is refused: {0}")]
+    Config(#[from] ConfigError),
+    /// Its parts do not fit together.
+    #[error("{0}")]
+    Content(String),
+    /// The guarantee in it is none.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+    /// The service class in it is out of range.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// Not a model of ours, or damaged.
+    #[error("not an AnyK model, or a damaged one: {0}")]
+    Format(String),
+    /// A cell that a fully-connected network has no inputs for.
+    #[error("the cell has {size} users, the model is for at most {most}")]
+    TooLarge {
+        /// Users in the cell.
+        size: usize,
+        /// Users that the model has inputs for.
+        most: usize,
+    },
+    /// From a newer version.
+    #[error("the model's format is version {found}, this program reads up to {known}; update it")]
+    Newer {
+        /// Version in the file.
+        found: u64,
+        /// Newest version that is known.
+        known: u64,
+    },
+}

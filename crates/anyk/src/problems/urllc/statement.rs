@@ -1,0 +1,288 @@
+//! Problem (P1): the least total bandwidth that meets every user's QoS within one power budget.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use thiserror::Error;
+
+use crate::channel::FadingQuadrature;
+use crate::config::System;
+use crate::problems::closed_forms::RateError;
+use crate::qos::{Qos, ServiceClass, ServiceError};
+use crate::tolerance;
+
+/// One user of a [`Urllc`] problem.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct User {
+    /// Large-scale gain `α`, a power ratio in (0, 1].
+    pub gain: f64,
+    /// Index into [`Urllc::classes`].
+    pub class: usize,
+}
+
+/// Power and bandwidth allocation for URLLC (paper, eq. (P1)):
+///
+/// ```text
+/// min  Σ_k B_k     s.t.   C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,     Σ_k P_k ≤ P_max
+/// P,B
+/// ```
+///
+/// Each user may have a service class of its own.
+#[derive(Debug, Clone)]
+pub struct Urllc {
+    max_power_w: f64,
+    classes: Vec<Qos>,
+    users: Vec<User>,
+}
+
+/// Powers and bandwidths, in the order of the users.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Allocation {
+    /// Powers `P_k`, W.
+    pub power_w: Vec<f64>,
+    /// Bandwidths `B_k`, Hz.
+    pub bandwidth_hz: Vec<f64>,
+}
+
+impl Allocation {
+    /// `Σ P_k`, W.
+    pub fn total_power_w(&self) -> f64 {
+        self.power_w.iter().sum()
+    }
+
+    /// `Σ B_k`, Hz.
+    pub fn total_bandwidth_hz(&self) -> f64 {
+        self.bandwidth_hz.iter().sum()
+    }
+}
+
+/// Why a problem could not be stated.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ProblemError {
+    /// No user.
+    #[error("there is no user, expected at least one")]
+    NoUsers,
+    /// A gain that is no gain.
+    #[error("user {index}: gain is {gain}, expected a power ratio above 1e-60 and at most 1")]
+    Gain {
+        /// Position of the user, from 0.
+        index: usize,
+        /// The value given.
+        gain: f64,
+    },
+    /// A service class out of range.
+    #[error("user {index}: {source}")]
+    Service {
+        /// Position of the user, from 0.
+        index: usize,
+        /// What is wrong with it.
+        source: ServiceError,
+    },
+    /// A rate or a bandwidth out of range.
+    #[error(transparent)]
+    Rate(#[from] RateError),
+    /// A budget that is none.
+    #[error("the power budget is {0} W, expected a positive number")]
+    Budget(f64),
+    /// An allocation for another number of users.
+    #[error("the allocation is for {given} users, the problem has {expected}")]
+    Size {
+        /// Users in the allocation.
+        given: usize,
+        /// Users in the problem.
+        expected: usize,
+    },
+}
+
+/// What the judge finds about an allocation, by exact quadrature.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Assessment {
+    /// `Σ B_k`, Hz.
+    pub total_bandwidth_hz: f64,
+    /// `Σ P_k`, W.
+    pub total_power_w: f64,
+    /// `(Σ P_k − P_max) / P_max`: over the budget when positive.
+    pub power_excess: f64,
+    /// Smallest `M_k = θ_k·(C^E_k − S^E_k)` of all users, nats.
+    pub worst_margin: f64,
+    /// Share of users whose QoS is met (paper, section V-C: `A_K` of one realization).
+    pub availability: f64,
+    /// Largest violation of the KKT conditions, relative: the whole budget is used (`ΣP = P_max`),
+    /// each QoS holds with equality (`|M_k| / θS^E`), and every user has the same price of power
+    /// (`|ν_k/ν − 1|`, with `ν_k = −∂B_k/∂P_k` along the constraint).
+    pub kkt_residual: f64,
+}
+
+impl Assessment {
+    /// Every QoS met, within the budget.
+    pub fn is_feasible(&self) -> bool {
+        self.power_excess <= tolerance::BUDGET && self.availability >= 1.0
+    }
+}
+
+/// Refuses what is no gain.
+fn check_gain(index: usize, gain: f64) -> Result<(), ProblemError> {
+    if gain > 1e-60 && gain <= 1.0 { Ok(()) } else { Err(ProblemError::Gain { index, gain }) }
+}
+
+/// The gains of at least one user, each a power ratio.
+pub(crate) fn checked_gains(
+    gains: impl IntoIterator<Item = f64>,
+) -> Result<Vec<f64>, ProblemError> {
+    let gains: Vec<f64> = gains.into_iter().collect();
+    for (index, &gain) in gains.iter().enumerate() {
+        check_gain(index, gain)?;
+    }
+    if gains.is_empty() { Err(ProblemError::NoUsers) } else { Ok(gains) }
+}
+
+impl Urllc {
+    /// The problem of users given by gain and service class, with the system's power budget.
+    pub fn new(
+        system: &System,
+        users: impl IntoIterator<Item = (f64, ServiceClass)>,
+    ) -> Result<Self, ProblemError> {
+        let mut index_of: HashMap<ServiceClass, usize> = HashMap::new();
+        let mut classes: Vec<Qos> = Vec::new();
+        let mut list = Vec::new();
+        // Neighbours mostly share their class: look it up only when it changes.
+        let mut last: Option<(ServiceClass, usize)> = None;
+        for (index, (gain, service)) in users.into_iter().enumerate() {
+            check_gain(index, gain)?;
+            let class = match last {
+                Some((known, class)) if known == service => class,
+                _ => match index_of.get(&service) {
+                    Some(&class) => class,
+                    None => {
+                        let qos = system
+                            .qos(service)
+                            .map_err(|source| ProblemError::Service { index, source })?;
+                        classes.push(qos);
+                        index_of.insert(service, classes.len() - 1);
+                        classes.len() - 1
+                    }
+                },
+            };
+            last = Some((service, class));
+            list.push(User { gain, class });
+        }
+        if list.is_empty() {
+            return Err(ProblemError::NoUsers);
+        }
+        Ok(Self { max_power_w: system.max_power_w(), classes, users: list })
+    }
+
+    /// The problem of users that all have the system's own service class.
+    pub fn uniform(
+        system: &System,
+        gains: impl IntoIterator<Item = f64>,
+    ) -> Result<Self, ProblemError> {
+        let service = system.service();
+        Self::new(system, gains.into_iter().map(|gain| (gain, service)))
+    }
+
+    /// The same users with another power budget, W.
+    pub fn with_max_power_w(mut self, max_power_w: f64) -> Result<Self, ProblemError> {
+        if !(max_power_w > 0.0 && max_power_w.is_finite()) {
+            return Err(ProblemError::Budget(max_power_w));
+        }
+        self.max_power_w = max_power_w;
+        Ok(self)
+    }
+
+    /// The same users under another fading.
+    pub fn with_fading(mut self, fading: &Arc<FadingQuadrature>) -> Self {
+        for qos in &mut self.classes {
+            *qos = qos.with_fading(Arc::clone(fading));
+        }
+        self
+    }
+
+    /// The same cell with some of the users, given by position.
+    pub fn subset(&self, indices: &[usize]) -> Self {
+        Self {
+            max_power_w: self.max_power_w,
+            classes: self.classes.clone(),
+            users: indices.iter().filter_map(|&index| self.users.get(index).copied()).collect(),
+        }
+    }
+
+    /// Power budget `P_max`, W.
+    pub fn max_power_w(&self) -> f64 {
+        self.max_power_w
+    }
+
+    /// The service classes that occur.
+    pub fn classes(&self) -> &[Qos] {
+        &self.classes
+    }
+
+    /// The users.
+    pub fn users(&self) -> &[User] {
+        &self.users
+    }
+
+    /// Number of users, `K ≥ 1`.
+    pub fn size(&self) -> usize {
+        self.users.len()
+    }
+
+    fn check(&self, allocation: &Allocation) -> Result<(), ProblemError> {
+        for given in [allocation.power_w.len(), allocation.bandwidth_hz.len()] {
+            if given != self.size() {
+                return Err(ProblemError::Size { given, expected: self.size() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Achieved packet loss `ε_k` of every user; uses all cores.
+    pub fn packet_losses(&self, allocation: &Allocation) -> Result<Vec<f64>, ProblemError> {
+        self.check(allocation)?;
+        let rows = self.users.par_iter().zip(&allocation.power_w).zip(&allocation.bandwidth_hz);
+        Ok(rows
+            .with_min_len(64)
+            .map(|((user, &power_w), &bandwidth_hz)| {
+                self.classes[user.class].packet_loss(user.gain * power_w, bandwidth_hz)
+            })
+            .collect())
+    }
+
+    /// Judges any allocation: feasibility, availability and optimality.
+    pub fn assess(&self, allocation: &Allocation) -> Result<Assessment, ProblemError> {
+        self.check(allocation)?;
+        let rows: Vec<(f64, f64, f64)> = self
+            .users
+            .par_iter()
+            .zip(&allocation.power_w)
+            .zip(&allocation.bandwidth_hz)
+            .with_min_len(64)
+            .map(|((user, &power_w), &bandwidth_hz)| {
+                let qos = &self.classes[user.class];
+                if !(power_w > 0.0 && bandwidth_hz > 0.0) {
+                    return (f64::NEG_INFINITY, 1.0, 0.0);
+                }
+                let margin = qos.margin((user.gain * power_w).ln(), bandwidth_hz.ln());
+                let tightness = margin.value.abs() / (qos.theta() * qos.effective_bandwidth());
+                let price = bandwidth_hz / power_w * margin.by_received / margin.by_bandwidth;
+                (margin.value, tightness, price)
+            })
+            .collect();
+        let total_power_w = allocation.total_power_w();
+        let power_excess = total_power_w / self.max_power_w - 1.0;
+        let met = rows.iter().filter(|row| row.0 >= 0.0).count();
+        let least = rows.iter().fold(f64::INFINITY, |least, row| least.min(row.2));
+        let most = rows.iter().fold(f64::NEG_INFINITY, |most, row| most.max(row.2));
+        let tightness = rows.iter().fold(0.0f64, |worst, row| worst.max(row.1));
+        let spread = if least > 0.0 { most / least - 1.0 } else { f64::INFINITY };
+        Ok(Assessment {
+            total_bandwidth_hz: allocation.total_bandwidth_hz(),
+            total_power_w,
+            power_excess,
+            worst_margin: rows.iter().fold(f64::INFINITY, |worst, row| worst.min(row.0)),
+            availability: met as f64 / rows.len() as f64,
+            kkt_residual: power_excess.abs().max(tightness).max(spread),
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! `b(u)` as a table: built once for a class, certified, then a few nanoseconds a look-up.
+//!
+//! The variable is `w = √(ln(u/u_min))`, in which the square-root end of `b` at the fold is
+//! straightened out: `ln b` is analytic in `w` on the whole feasible range.
+//!
+//! Two functions are tabulated from exact evaluations, `ln z(w)` and its slope
+//! `γ(w) = −d ln z/dw`, each interpolated on its own so that the slope does not inherit the error
+//! of differentiating a polynomial. A third is derived from them: the response to a price of power,
+//! `ln(u/u_min − 1)` against `ln(−dz/dv)`, which turns the optimal powers of a cell into one look-up
+//! for each user and each trial price.
+
+use crate::math::Piecewise;
+use crate::math::root;
+use crate::qos::Qos;
+use crate::qos::{BandwidthPoint, RequiredBandwidth, TooWeak};
+use crate::tolerance;
+
+/// Degree + 1 of `ln z(w)` and `γ(w)`, and their number of pieces: doubled from the first to the
+/// last until the measured error of `b` is at the goal. The paper's class is there at once; classes with
+/// megabit packets bend more sharply next to the fold.
+const CURVE: usize = 8;
+const CURVE_PIECES: (usize, usize) = (128, 4096);
+const ERROR_GOAL: f64 = 1e-10;
+/// Degree + 1 and pieces for each unit of `ln price`.
+const RESPONSE: usize = 8;
+const RESPONSE_PIECES_PER_UNIT: f64 = 2.0;
+/// Largest `w`: received powers up to `e^(w²)` = 43 decades over the least are tabulated, which is
+/// more than any accepted config can have; beyond, the exact form answers.
+const W_MAX: f64 = 10.0;
+/// Below this `w` the response is continued by its tangent (log–log linear at the fold).
+const W_LINEAR: f64 = 1e-7;
+
+/// The certified table of one service class.
+///
+/// ```
+/// use anyk::Config;
+/// use anyk::qos::BandwidthTable;
+/// let system = Config::default().validate()?;
+/// let table = BandwidthTable::new(system.qos(system.service())?);
+/// let fast = table.at(1e-12)?.bandwidth_hz;
+/// let exact = table.exact().at(1e-12)?.bandwidth_hz;
+/// assert!((fast / exact - 1.0).abs() <= table.error_bound());
+/// assert!(table.error_bound() <= 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct BandwidthTable {
+    exact: RequiredBandwidth,
+    ln_uses: Piecewise<CURVE>,
+    gamma: Piecewise<CURVE>,
+    response: Piecewise<RESPONSE>,
+    response_range: (f64, f64),
+    response_tail: (f64, f64),
+    error_bound: f64,
+    slope_error_bound: f64,
+}
+
+impl BandwidthTable {
+    /// Tabulates the class (some milliseconds) and measures the table's error between its nodes.
+    pub fn new(qos: Qos) -> Self {
+        let exact = RequiredBandwidth::new(qos);
+        let (mut pieces, most) = CURVE_PIECES;
+        loop {
+            let table = Self::with_pieces(exact.clone(), pieces);
+            let good =
+                table.error_bound <= ERROR_GOAL && table.slope_error_bound <= tolerance::TABLE;
+            if good || pieces >= most {
+                return table;
+            }
+            pieces *= 2;
+        }
+    }
+
+    fn with_pieces(exact: RequiredBandwidth, pieces: usize) -> Self {
+        let fold = exact.fold();
+        // ln z and γ come from the same exact evaluation: one pass fills both.
+        let mut gammas = Vec::with_capacity(CURVE * pieces);
+        let mut near = None;
+        let ln_uses = Piecewise::<CURVE>::interpolate((0.0, W_MAX), pieces, |w| {
+            let (ln_z, gamma) = exact_curve(&exact, w, near);
+            near = Some(ln_z);
+            gammas.push(gamma);
+            ln_z
+        });
+        let mut gammas = gammas.into_iter();
+        let gamma = Piecewise::<CURVE>::interpolate((0.0, W_MAX), pieces, |_| {
+            gammas.next().unwrap_or(f64::NAN)
+        });
+        let (error_bound, slope_error_bound) = measure_error(&exact, &ln_uses, &gamma, pieces);
+        let ln_price = |w: f64| ln_price(fold.ln_v, &ln_uses, &gamma, w);
+        let range = (ln_price(W_MAX), ln_price(W_LINEAR));
+        let density = RESPONSE_PIECES_PER_UNIT * pieces as f64 / CURVE_PIECES.0 as f64;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let response_pieces = ((range.1 - range.0) * density).ceil().max(1.0) as usize;
+        let bracket = (W_LINEAR.ln(), W_MAX.ln());
+        let mut near = bracket.1;
+        // The inverse of ln price(w), by Newton on the tables that are there already.
+        let response = Piecewise::interpolate(range, response_pieces, |price| {
+            let ln_w = root::increasing(bracket, near, 1e-15, |ln_w| {
+                let w = ln_w.exp();
+                let (gamma, gamma_slope) = gamma.value_and_slope(w);
+                let slope = w * (-gamma - 2.0 * w + gamma_slope / gamma) - 1.0;
+                (price - ln_price(w), -slope)
+            });
+            near = ln_w;
+            (2.0 * ln_w).exp().exp_m1().ln()
+        });
+        let response_tail = response.value_and_slope(range.1);
+        Self {
+            exact,
+            ln_uses,
+            gamma,
+            response,
+            response_range: range,
+            response_tail,
+            error_bound,
+            slope_error_bound,
+        }
+    }
+
+    /// The exact form.
+    pub fn exact(&self) -> &RequiredBandwidth {
+        &self.exact
+    }
+
+    /// Bound on the relative error of the bandwidth, over the whole feasible range.
+    pub fn error_bound(&self) -> f64 {
+        self.error_bound
+    }
+
+    /// Bound on the relative error of the derivative, for `w = √ln(u/u_min) ≥ 1`; below that, times
+    /// `1/w`, since at the fold the slope itself is lost in the rounding of `u`.
+    pub fn slope_error_bound(&self) -> f64 {
+        self.slope_error_bound
+    }
+
+    /// `b(u)` and `b'(u)` at received power `u = αP` in W, within the table's error bounds.
+    pub fn at(&self, received_w: f64) -> Result<BandwidthPoint, TooWeak> {
+        let ln_v = received_w.ln() + self.exact.qos().ln_energy_scale();
+        let rise = ln_v - self.exact.fold().ln_v;
+        let w = rise.sqrt();
+        // Also where w is NaN (too weak) or 0 (an infinite slope).
+        if !(w > 0.0 && w <= W_MAX) {
+            return self.exact.at(received_w);
+        }
+        let (ln_z, gamma) = self.curve(w);
+        let bandwidth_hz = (ln_z - self.exact.qos().ln_uses_scale()).exp();
+        let slope_hz_per_w = -bandwidth_hz / received_w * gamma / (2.0 * w);
+        Ok(BandwidthPoint { bandwidth_hz, slope_hz_per_w })
+    }
+
+    /// `ln z` and `γ` at `w = √ln(u/u_min)`; only up to [`W_MAX`].
+    #[inline]
+    fn curve(&self, w: f64) -> (f64, f64) {
+        (self.ln_uses.value(w), self.gamma.value(w))
+    }
+
+    /// Whether the measured error bounds are those that a table must have; where not, the exact form is
+    /// to be taken instead.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.error_bound.max(self.slope_error_bound) <= tolerance::TABLE
+    }
+
+    /// `w = √ln(u/u_min)`, `ln z` and the elasticity `−d ln z/d ln v` where `u/u_min − 1` is
+    /// `excess`.
+    #[inline]
+    pub(crate) fn point(&self, excess: f64) -> (f64, f64, f64) {
+        let w = excess.ln_1p().sqrt();
+        if w <= W_MAX {
+            let (ln_z, gamma) = self.curve(w);
+            (w, ln_z, gamma / (2.0 * w))
+        } else {
+            self.exact.point(excess)
+        }
+    }
+
+    /// `ln z` where `u/u_min − 1` is `excess`.
+    #[inline]
+    pub(crate) fn ln_uses(&self, excess: f64) -> f64 {
+        let w = excess.ln_1p().sqrt();
+        if w <= W_MAX { self.ln_uses.value(w) } else { self.exact.point(excess).1 }
+    }
+
+    /// `ln(u/u_min − 1)` at a price of power, and its derivative by `ln price`.
+    #[inline]
+    pub(crate) fn respond(&self, ln_price: f64) -> (f64, f64) {
+        let (low, high) = self.response_range;
+        if ln_price > high {
+            let (value, slope) = self.response_tail;
+            (value + slope * (ln_price - high), slope)
+        } else if ln_price >= low {
+            self.response.value_and_slope(ln_price)
+        } else {
+            let response = self.exact.respond(ln_price, None);
+            (response.ln_excess, response.slope)
+        }
+    }
+
+    /// `ln price` at which the response is about `ln(u/u_min − 1) = ln_excess`: a first guess.
+    pub(crate) fn price_near(&self, ln_excess: f64) -> f64 {
+        let w = ln_excess.exp().ln_1p().sqrt();
+        ln_price(self.exact.fold().ln_v, &self.ln_uses, &self.gamma, w.clamp(W_LINEAR, W_MAX))
+    }
+}
+
+/// `ln z` and `γ` at `w`, exactly; `near` is a first guess of `ln z`.
+fn exact_curve(exact: &RequiredBandwidth, w: f64, near: Option<f64>) -> (f64, f64) {
+    let (ln_z, margin) = exact.uses_at(exact.fold().ln_v + w * w, near);
+    (ln_z, 2.0 * w * margin.by_received / margin.by_bandwidth)
+}
+
+/// `ln(−dz/dv)` at `w`: the price of power there, in normalised units.
+fn ln_price(fold_ln_v: f64, ln_uses: &Piecewise<CURVE>, gamma: &Piecewise<CURVE>, w: f64) -> f64 {
+    ln_uses.value(w) - fold_ln_v - w * w + (gamma.value(w) / (2.0 * w)).ln()
+}
+
+/// Largest relative deviations of `b` and of its slope (times `w`, if below 1) from the exact form
+/// where interpolation is worst, doubled, plus what rounding leaves.
+fn measure_error(
+    exact: &RequiredBandwidth,
+    ln_uses: &Piecewise<CURVE>,
+    gamma: &Piecewise<CURVE>,
+    pieces: usize,
+) -> (f64, f64) {
+    let piece = W_MAX / pieces as f64;
+    let (mut worst, mut worst_slope) = (0.0f64, 0.0f64);
+    let mut near = None;
+    for index in 0..pieces {
+        // Where |T_8| = 1, and so the error of interpolation at the Chebyshev points, is largest:
+        // t = cos(π/8), 0, −cos(π/8).
+        for t in [-0.923_879_532_511_286_7, 0.0, 0.923_879_532_511_286_7] {
+            let w = (index as f64 + 0.5 * (t + 1.0)) * piece;
+            let (ln_z, exact_gamma) = exact_curve(exact, w, near);
+            near = Some(ln_z);
+            worst = worst.max((ln_uses.value(w) - ln_z).abs());
+            let off = (gamma.value(w) / exact_gamma - 1.0).abs();
+            worst_slope = worst_slope.max(off * w.min(1.0));
+        }
+    }
+    (2.0 * worst + tolerance::EXACT_BANDWIDTH, 2.0 * worst_slope + tolerance::EXACT_BANDWIDTH)
+}

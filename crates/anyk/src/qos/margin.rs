@@ -1,0 +1,425 @@
+//! The QoS of one user: finite-blocklength rate, effective capacity, and how far a given power and
+//! bandwidth are from what the service class asks for.
+//!
+//! # The one function behind everything
+//!
+//! With `z = τB` (channel uses in a frame), `v = uτ/N_0` (received energy over the noise density,
+//! for unit fading; `u = αP`), `κ = θ/(μ ln 2)`, `q = Q_G⁻¹(ε/2)` and `L = θS^E`, the constraint
+//! `C^E ≥ S^E` of problem (P1) reads
+//!
+//! ```text
+//! M(z, v) = −ln E_g[(1 + g·v/z)^(−κz)] − κq√z − L ≥ 0.
+//! ```
+//!
+//! `M` is in nats and equals `θ·(C^E − S^E)`. All derivatives here are with respect to `ln z` and
+//! `ln v`, that is to `ln B` and `ln u`.
+
+use std::sync::Arc;
+
+use crate::channel::FadingQuadrature;
+use crate::qos::ServiceClass;
+use crate::tolerance;
+
+/// The value of `M` and its first derivatives at one `(B, u)`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Margin {
+    /// `M = θ·(C^E − S^E)`, nats; the QoS is met when it is not negative.
+    pub value: f64,
+    /// `∂M/∂ln B`.
+    pub by_bandwidth: f64,
+    /// `∂M/∂ln u`.
+    pub by_received: f64,
+}
+
+/// Second derivatives of `M` at one `(B, u)`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MarginCurvature {
+    /// `∂²M/∂(ln B)²`.
+    pub bandwidth_bandwidth: f64,
+    /// `∂²M/∂ln B ∂ln u`.
+    pub bandwidth_received: f64,
+    /// `∂²M/∂(ln u)²`.
+    pub received_received: f64,
+}
+
+/// The QoS constraint of one service class in one cell (paper, eq. (P1a) with section V-A).
+///
+/// ```
+/// use anyk::Config;
+/// let system = Config::default().validate()?;
+/// let qos = system.qos(system.service())?;
+/// // 60 m, 2.451935 W and 124416.2 Hz: on the edge of the 1e-5 loss target (shared reference).
+/// let received_w = system.path_loss().gain(60.0) * 2.451935;
+/// assert!((qos.packet_loss(received_w, 124_416.2) / 1e-5 - 1.0).abs() < 1e-3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Qos {
+    service: ServiceClass,
+    delay_frames: f64,
+    transmission_s: f64,
+    noise_w_hz: f64,
+    fading: Arc<FadingQuadrature>,
+    theta: f64,
+    effective_bandwidth: f64,
+    quantile: f64,
+    kappa: f64,
+    demand: f64,
+}
+
+impl Qos {
+    /// The constraint of `service` in a cell with queueing delay bound `D/T_f` in frames,
+    /// transmission time `τ` in s, noise density `N_0` in W/Hz and the given fading.
+    pub(crate) fn new(
+        service: ServiceClass,
+        delay_frames: f64,
+        transmission_s: f64,
+        noise_w_hz: f64,
+        fading: Arc<FadingQuadrature>,
+    ) -> Self {
+        let theta = service.qos_exponent(delay_frames);
+        let effective_bandwidth = service.effective_bandwidth(theta);
+        Self {
+            service,
+            delay_frames,
+            transmission_s,
+            noise_w_hz,
+            fading,
+            theta,
+            effective_bandwidth,
+            quantile: service.decoding_quantile(),
+            kappa: theta / (service.packet_bits * std::f64::consts::LN_2),
+            demand: theta * effective_bandwidth,
+        }
+    }
+
+    /// The same cell with another service class.
+    pub fn with_service(&self, service: ServiceClass) -> Self {
+        Self::new(
+            service,
+            self.delay_frames,
+            self.transmission_s,
+            self.noise_w_hz,
+            Arc::clone(&self.fading),
+        )
+    }
+
+    /// The same class under another fading: any rule of nodes and weights is an expectation, that of
+    /// measured samples included.
+    pub fn with_fading(&self, fading: Arc<FadingQuadrature>) -> Self {
+        Self { fading, ..self.clone() }
+    }
+
+    /// The expectation over fading.
+    pub fn fading(&self) -> &FadingQuadrature {
+        &self.fading
+    }
+
+    /// The service class.
+    pub fn service(&self) -> ServiceClass {
+        self.service
+    }
+
+    /// QoS exponent `θ`, 1/packet.
+    pub fn theta(&self) -> f64 {
+        self.theta
+    }
+
+    /// Effective bandwidth `S^E`, packets/frame.
+    pub fn effective_bandwidth(&self) -> f64 {
+        self.effective_bandwidth
+    }
+
+    /// `κ = θ/(μ ln 2)`, the exponent for each channel use.
+    pub(crate) fn kappa(&self) -> f64 {
+        self.kappa
+    }
+
+    /// Whether `other` is a constraint in the same cell: all but the service class agree.
+    pub(crate) fn same_cell(&self, other: &Self) -> bool {
+        self.same_frame(other)
+            && (Arc::ptr_eq(&self.fading, &other.fading) || self.fading == other.fading)
+    }
+
+    /// Whether `other` asks for the same: all but fading agrees.
+    pub(crate) fn same_service(&self, other: &Self) -> bool {
+        self.same_frame(other) && self.service == other.service
+    }
+
+    fn same_frame(&self, other: &Self) -> bool {
+        let frame =
+            |qos: &Self| [qos.delay_frames, qos.transmission_s, qos.noise_w_hz].map(f64::to_bits);
+        frame(self) == frame(other)
+    }
+
+    /// Achievable rate at one fading state (paper, eq. (sk-URLLC)), packets/frame:
+    ///
+    /// ```text
+    /// s = τB/(μ ln 2)·[ln(1 + u·g/(N_0 B)) − Q_G⁻¹(ε_c)/√(τB)]
+    /// ```
+    ///
+    /// `received_w` is `u = αP`, `gain` the small-scale gain `g`. Negative where the approximation
+    /// is: at rates too low for the blocklength.
+    pub fn rate(&self, received_w: f64, bandwidth_hz: f64, gain: f64) -> f64 {
+        let uses = self.transmission_s * bandwidth_hz;
+        let snr = received_w * gain / (self.noise_w_hz * bandwidth_hz);
+        let scale = uses / (self.service.packet_bits * std::f64::consts::LN_2);
+        scale * (snr.ln_1p() - self.quantile / uses.sqrt())
+    }
+
+    /// Effective capacity `C^E = −(1/θ)·ln E_g[e^(−θ s)]`, packets/frame (paper, section IV-B).
+    pub fn effective_capacity(&self, received_w: f64, bandwidth_hz: f64) -> f64 {
+        self.effective_bandwidth + self.residual(received_w, bandwidth_hz)
+    }
+
+    /// QoS residual `C^E − S^E`, packets/frame: not negative when the constraint holds.
+    pub fn residual(&self, received_w: f64, bandwidth_hz: f64) -> f64 {
+        self.margin(received_w.ln(), bandwidth_hz.ln()).value / self.theta
+    }
+
+    /// `M` and its gradient at `(ln u, ln B)`, with `u` in W and `B` in Hz.
+    pub fn margin(&self, ln_received_w: f64, ln_bandwidth_hz: f64) -> Margin {
+        self.margin_normalised(
+            ln_received_w + self.ln_energy_scale(),
+            ln_bandwidth_hz + self.transmission_s.ln(),
+        )
+    }
+
+    /// `ln(v/u) = ln(τ/N_0)`.
+    pub(crate) fn ln_energy_scale(&self) -> f64 {
+        (self.transmission_s / self.noise_w_hz).ln()
+    }
+
+    /// `ln(z/B) = ln τ`.
+    pub(crate) fn ln_uses_scale(&self) -> f64 {
+        self.transmission_s.ln()
+    }
+
+    /// `M` and its gradient in the normalised variables `ln v`, `ln z`.
+    pub(crate) fn margin_normalised(&self, ln_v: f64, ln_z: f64) -> Margin {
+        let z = ln_z.exp();
+        let x = (ln_v - ln_z).exp();
+        let c = self.kappa * z;
+        let back_off = self.kappa * self.quantile * z.sqrt();
+        let nodes = self.fading.nodes();
+        // l is increasing in g: the smallest node has the largest term of the sum.
+        let least = nodes.first().map_or(0.0, |&g| (x * g).ln_1p());
+        let (mut sum, mut sum_l, mut sum_r) = (0.0, 0.0, 0.0);
+        for (&g, &w) in nodes.iter().zip(self.fading.weights()) {
+            let l = (x * g).ln_1p();
+            let r = share(x * g);
+            let term = w * (-c * (l - least)).exp();
+            sum += term;
+            sum_l += term * l;
+            sum_r += term * r;
+        }
+        let (mean_l, mean_r) = (sum_l / sum, sum_r / sum);
+        Margin {
+            value: c * least - sum.ln() - back_off - self.demand,
+            by_bandwidth: c * (mean_l - mean_r) - back_off / 2.0,
+            by_received: c * mean_r,
+        }
+    }
+
+    /// `M`, its gradient and its second derivatives in the normalised variables.
+    ///
+    /// With `a = c·l` in the exponent, `M_p = Ē[a_p]` and `M_pq = Ē[a_pq] − Cov(a_p, a_q)` under the
+    /// tilted weights.
+    pub(crate) fn curvature_normalised(&self, ln_v: f64, ln_z: f64) -> (Margin, MarginCurvature) {
+        let z = ln_z.exp();
+        let x = (ln_v - ln_z).exp();
+        let c = self.kappa * z;
+        let back_off = self.kappa * self.quantile * z.sqrt();
+        let nodes = self.fading.nodes();
+        let least = nodes.first().map_or(0.0, |&g| (x * g).ln_1p());
+        let (mut sum, mut sum_l, mut sum_r) = (0.0, 0.0, 0.0);
+        let (mut sum_rr, mut sum_dd, mut sum_dr) = (0.0, 0.0, 0.0);
+        for (&g, &w) in nodes.iter().zip(self.fading.weights()) {
+            let l = (x * g).ln_1p();
+            let r = share(x * g);
+            let d = l - r;
+            let term = w * (-c * (l - least)).exp();
+            sum += term;
+            sum_l += term * l;
+            sum_r += term * r;
+            sum_rr += term * r * r;
+            sum_dd += term * d * d;
+            sum_dr += term * d * r;
+        }
+        let (l, r, rr) = (sum_l / sum, sum_r / sum, sum_rr / sum);
+        let d = l - r;
+        let (variance_d, variance_r) = (sum_dd / sum - d * d, rr - r * r);
+        let covariance = sum_dr / sum - d * r;
+        let margin = Margin {
+            value: c * least - sum.ln() - back_off - self.demand,
+            by_bandwidth: c * d - back_off / 2.0,
+            by_received: c * r,
+        };
+        let curvature = MarginCurvature {
+            bandwidth_bandwidth: c * (d - rr) - c * c * variance_d - back_off / 4.0,
+            bandwidth_received: c * rr - c * c * covariance,
+            received_received: c * (r - rr) - c * c * variance_r,
+        };
+        (margin, curvature)
+    }
+
+    /// `∂M/∂ln ε`, through `θ`, `Q_G⁻¹` and `S^E`, given `M` at the same point.
+    fn margin_by_ln_epsilon(&self, margin: Margin, ln_z: f64) -> f64 {
+        let root_z = (0.5 * ln_z).exp();
+        let back_off = self.kappa * self.quantile * root_z;
+        let normal_density =
+            (-0.5 * self.quantile * self.quantile).exp() / std::f64::consts::TAU.sqrt();
+        let theta = -(-self.theta).exp() / (self.service.arrival_rate * self.delay_frames);
+        let quantile = -0.5 * self.service.epsilon / normal_density;
+        let demand = -1.0 / self.delay_frames;
+        // κ∂M/∂κ = c·Ē[l] − κq√z, written with the derivatives that are there already.
+        let by_kappa = margin.by_bandwidth + margin.by_received - 0.5 * back_off;
+        theta / self.theta * by_kappa - self.kappa * root_z * quantile - demand
+    }
+
+    /// Achieved packet loss `ε_k` of a user with received power `u = αP` in W and bandwidth in Hz:
+    /// the ε at which the QoS holds with equality, `ε_c = ε_q = ε/2`. 1 where no loss under 1 is
+    /// achieved, and never below 1e-300.
+    ///
+    /// `M` grows with ε (a laxer target lowers `θ`, `S^E` and `Q_G⁻¹` alike), so the root is
+    /// unique.
+    pub fn packet_loss(&self, received_w: f64, bandwidth_hz: f64) -> f64 {
+        if !(received_w > 0.0 && bandwidth_hz > 0.0) {
+            return 1.0;
+        }
+        let ln_v = received_w.ln() + self.ln_energy_scale();
+        let ln_z = bandwidth_hz.ln() + self.ln_uses_scale();
+        let (mut low, mut high) = (1e-300f64.ln(), 0.0);
+        // Newton from the target, where a good allocation already is, inside a bracket that
+        // bisection halves whenever a step leaves it.
+        let mut here = self.service.epsilon.ln();
+        for _ in 0..200 {
+            let service = ServiceClass { epsilon: here.exp(), ..self.service };
+            let qos = self.with_service(service);
+            let margin = qos.margin_normalised(ln_v, ln_z);
+            if margin.value >= 0.0 {
+                high = here;
+            } else {
+                low = here;
+            }
+            let step = -margin.value / qos.margin_by_ln_epsilon(margin, ln_z);
+            if step.abs() < tolerance::ROOT || high - low < tolerance::ROOT {
+                break;
+            }
+            let next = here + step;
+            here = if next > low && next < high { next } else { 0.5 * (low + high) };
+        }
+        here.exp()
+    }
+}
+
+/// `y/(1 + y)`, without overflow for large `y`.
+fn share(y: f64) -> f64 {
+    if y < 1.0 { y / (1.0 + y) } else { 1.0 / (1.0 + 1.0 / y) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use approx::assert_relative_eq;
+    use proptest::prelude::*;
+
+    fn arbitrary_qos() -> impl Strategy<Value = Qos> {
+        (1u32..20, -9.0f64..-1.5, 20.0f64..3000.0, -2.0f64..0.7).prop_map(
+            |(antennas, log_epsilon, packet_bits, log_rate)| {
+                let mut config = Config::default();
+                config.cell.antennas = antennas;
+                config.service = ServiceClass {
+                    epsilon: 10f64.powf(log_epsilon),
+                    packet_bits,
+                    arrival_rate: 10f64.powf(log_rate),
+                };
+                let system = config.validate().unwrap();
+                system.qos(system.service()).unwrap()
+            },
+        )
+    }
+
+    /// Central difference with a step that balances truncation against rounding.
+    fn difference(f: impl Fn(f64) -> f64, x: f64) -> f64 {
+        let h = 1e-5;
+        (f(x + h) - f(x - h)) / (2.0 * h)
+    }
+
+    proptest! {
+        #[test]
+        fn derivatives_match_finite_differences(
+            qos in arbitrary_qos(), ln_v in 0.0f64..14.0, ln_z in -1.0f64..7.0,
+        ) {
+            let (margin, curvature) = qos.curvature_normalised(ln_v, ln_z);
+            let scale = 1.0 + margin.value.abs() + margin.by_bandwidth.abs() + margin.by_received;
+            let at = |v, z| qos.margin_normalised(v, z);
+            prop_assert_eq!(at(ln_v, ln_z), margin);
+            for (analytic, numeric) in [
+                (margin.by_bandwidth, difference(|z| at(ln_v, z).value, ln_z)),
+                (margin.by_received, difference(|v| at(v, ln_z).value, ln_v)),
+                (curvature.bandwidth_bandwidth, difference(|z| at(ln_v, z).by_bandwidth, ln_z)),
+                (curvature.bandwidth_received, difference(|v| at(v, ln_z).by_bandwidth, ln_v)),
+                (curvature.received_received, difference(|v| at(v, ln_z).by_received, ln_v)),
+            ] {
+                prop_assert!((analytic - numeric).abs() < 1e-7 * scale, "{analytic} {numeric}");
+            }
+            let by_epsilon = difference(|ln_epsilon| {
+                let service = ServiceClass { epsilon: f64::exp(ln_epsilon), ..qos.service };
+                qos.with_service(service).margin_normalised(ln_v, ln_z).value
+            }, qos.service.epsilon.ln());
+            let analytic = qos.margin_by_ln_epsilon(margin, ln_z);
+            prop_assert!((analytic - by_epsilon).abs() < 1e-7 * scale, "{analytic} {by_epsilon}");
+        }
+
+        /// At the achieved loss, the QoS of a class with that loss holds with equality.
+        #[test]
+        fn packet_loss_is_the_root(
+            qos in arbitrary_qos(), ln_v in 0.0f64..14.0, ln_z in -1.0f64..7.0,
+        ) {
+            let received_w = (ln_v - qos.ln_energy_scale()).exp();
+            let bandwidth_hz = (ln_z - qos.ln_uses_scale()).exp();
+            let loss = qos.packet_loss(received_w, bandwidth_hz);
+            prop_assert!((0.0..=1.0).contains(&loss));
+            if loss > 1e-250 && loss < 0.999 {
+                let service = ServiceClass { epsilon: loss, ..qos.service };
+                let margin = qos.with_service(service).margin_normalised(ln_v, ln_z);
+                prop_assert!(margin.value.abs() < 1e-10 * (1.0 + margin.by_bandwidth.abs()));
+            }
+            // More power never loses more packets.
+            prop_assert!(qos.packet_loss(1.5 * received_w, bandwidth_hz) <= loss * (1.0 + 1e-12));
+        }
+    }
+
+    #[test]
+    fn capacity_is_the_expectation_of_the_rate() {
+        let system = Config::default().validate().unwrap();
+        let qos = system.qos(system.service()).unwrap();
+        let (received_w, bandwidth_hz) = (1e-12, 2e5);
+        let laplace = qos
+            .fading
+            .expectation(|g| (-qos.theta() * qos.rate(received_w, bandwidth_hz, g)).exp());
+        assert_relative_eq!(
+            qos.effective_capacity(received_w, bandwidth_hz),
+            -laplace.ln() / qos.theta(),
+            max_relative = 1e-13
+        );
+    }
+
+    #[test]
+    fn nonsense_loses_every_packet() {
+        let system = Config::default().validate().unwrap();
+        let qos = system.qos(system.service()).unwrap();
+        for (received_w, bandwidth_hz) in [
+            (0.0, 1e5),
+            (1e-12, 0.0),
+            (-1.0, 1e5),
+            (f64::NAN, 1e5),
+            (1e-12, f64::NAN),
+            (1e-30, 1e5),
+        ] {
+            assert_relative_eq!(qos.packet_loss(received_w, bandwidth_hz), 1.0, epsilon = 1e-12);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! One user's link: what a service class asks of it, what a power and a bandwidth give, and the bandwidth
+//! `b(u)` that a received power needs.
+
+mod bandwidth_function;
+mod bandwidth_table;
+mod margin;
+mod required_bandwidth;
+mod service;
+
+pub use bandwidth_function::{BandwidthFunction, KnownBandwidth};
+pub use bandwidth_table::BandwidthTable;
+pub use margin::{Margin, MarginCurvature, Qos};
+pub(crate) use required_bandwidth::Response;
+pub use required_bandwidth::{BandwidthPoint, RequiredBandwidth, TooWeak};
+pub use service::{ServiceClass, ServiceError};

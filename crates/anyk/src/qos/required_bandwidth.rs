@@ -1,0 +1,273 @@
+//! Required bandwidth `b(u)`: the least bandwidth that meets the QoS at received power `u = αP`.
+//!
+//! For a fixed `u`, more bandwidth first helps and then hurts (the same energy is spread over more
+//! channel uses, each with its own finite-blocklength penalty). `M(z, v)` of [`Qos`] therefore has
+//! a maximum over `z`; where that maximum is zero the two roots meet. That point, the **fold**, is
+//! the smallest received power that any bandwidth can serve.
+//!
+//! ```text
+//!      b │╲                       b(u) ends at (u_min, b_fold) with a vertical tangent:
+//!        │ ╲___                   b_fold − b ∝ √(u − u_min)
+//!        │     ‾‾‾‾──────
+//!        └─┬──────────────── u
+//!        u_min
+//! ```
+
+use thiserror::Error;
+
+use crate::math::root;
+use crate::qos::{Margin, Qos};
+use crate::tolerance;
+
+/// `b(u)` of one service class, computed exactly: Newton's method on the quadrature.
+///
+/// ```
+/// use anyk::Config;
+/// use anyk::qos::RequiredBandwidth;
+/// let system = Config::default().validate()?;
+/// let required = RequiredBandwidth::new(system.qos(system.service())?);
+/// let point = required.at(1e-12)?;
+/// assert!((point.bandwidth_hz / 209_480.7037 - 1.0).abs() < 1e-8);
+/// assert!(point.slope_hz_per_w < 0.0);
+/// assert!(required.at(1e-15).is_err()); // below u_min ≈ 3.0e-15 W
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RequiredBandwidth {
+    qos: Qos,
+    fold: Point,
+}
+
+/// `b` and its derivative at one received power.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BandwidthPoint {
+    /// `b(u)`, Hz.
+    pub bandwidth_hz: f64,
+    /// `db/du`, Hz/W: negative.
+    pub slope_hz_per_w: f64,
+}
+
+/// A received power that no bandwidth can serve.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+#[error(
+    "no bandwidth meets the QoS at a received power of {received_w:e} W; the least that can be \
+     served is {min_received_w:e} W"
+)]
+pub struct TooWeak {
+    /// The received power asked for, W.
+    pub received_w: f64,
+    /// The smallest one that can be served, W.
+    pub min_received_w: f64,
+}
+
+/// A place in the normalised plane of [`Qos`]: `ln v` (received energy), `ln z` (channel uses).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Point {
+    pub(crate) ln_v: f64,
+    pub(crate) ln_z: f64,
+}
+
+/// A user's response to a price of power: where on the curve `b(u)` the slope has a given value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Response {
+    /// The place on the curve.
+    pub(crate) point: Point,
+    /// `ln(u/u_min − 1)`: received power over the least, as a share, in logarithm.
+    pub(crate) ln_excess: f64,
+    /// Its derivative with respect to the logarithm of the price: negative.
+    pub(crate) slope: f64,
+}
+
+/// Closer to the fold than this, in `ln(z_fold/z)`, the derivative of `M` is lost in rounding, and the
+/// response to a price is continued by its tangent.
+const NEAREST: f64 = 1e-5;
+
+impl RequiredBandwidth {
+    /// Finds the fold of the class; after that, [`at`](Self::at) answers any received power.
+    pub fn new(qos: Qos) -> Self {
+        let fold = fold(&qos);
+        Self { qos, fold }
+    }
+
+    /// The QoS constraint.
+    pub fn qos(&self) -> &Qos {
+        &self.qos
+    }
+
+    /// Smallest received power `u_min` that some bandwidth can serve, W.
+    pub fn min_received_w(&self) -> f64 {
+        (self.fold.ln_v - self.qos.ln_energy_scale()).exp()
+    }
+
+    /// Bandwidth at the smallest received power, Hz: the largest value of `b`.
+    pub fn max_bandwidth_hz(&self) -> f64 {
+        (self.fold.ln_z - self.qos.ln_uses_scale()).exp()
+    }
+
+    pub(crate) fn fold(&self) -> Point {
+        self.fold
+    }
+
+    /// `b(u)` and `b'(u)` at received power `u = αP` in W.
+    pub fn at(&self, received_w: f64) -> Result<BandwidthPoint, TooWeak> {
+        let ln_v = received_w.ln() + self.qos.ln_energy_scale();
+        // The negation also refuses NaN; an infinite power has no finite answer either.
+        if !(ln_v >= self.fold.ln_v && ln_v.is_finite()) {
+            return Err(TooWeak { received_w, min_received_w: self.min_received_w() });
+        }
+        let (ln_z, margin) = self.uses_at(ln_v, None);
+        let bandwidth_hz = (ln_z - self.qos.ln_uses_scale()).exp();
+        // ln b' / ln u' = −M_u/M_B along M = 0.
+        let elasticity = -margin.by_received / margin.by_bandwidth;
+        Ok(BandwidthPoint { bandwidth_hz, slope_hz_per_w: bandwidth_hz / received_w * elasticity })
+    }
+
+    /// `w = √ln(u/u_min)`, `ln z` and the elasticity `−d ln z/d ln v` where `u/u_min − 1` is
+    /// `excess`.
+    pub(crate) fn point(&self, excess: f64) -> (f64, f64, f64) {
+        let rise = excess.ln_1p();
+        let (ln_z, margin) = self.uses_at(self.fold.ln_v + rise, None);
+        (rise.sqrt(), ln_z, margin.by_received / margin.by_bandwidth)
+    }
+
+    /// The root `ln z ≤ ln z_fold` of `M = 0` at `ln v`, and `M` there; `near` is a first guess.
+    pub(crate) fn uses_at(&self, ln_v: f64, near: Option<f64>) -> (f64, Margin) {
+        let high = self.fold.ln_z;
+        // Left of the root M is negative and concave, so Newton from there does not overshoot.
+        let mut low = near.map_or(high, |near| near.min(high)) - 0.5;
+        let mut stride = 1.0;
+        while self.qos.margin_normalised(ln_v, low).value > 0.0 && stride < 1e4 {
+            low -= stride;
+            stride *= 2.0;
+        }
+        let start = near.unwrap_or(low);
+        let mut margin = None;
+        let ln_z = root::increasing((low, high), start, tolerance::ROOT, |ln_z| {
+            let here = self.qos.margin_normalised(ln_v, ln_z);
+            margin = Some(here);
+            (here.value, here.by_bandwidth)
+        });
+        (ln_z, margin.unwrap_or_else(|| self.qos.margin_normalised(ln_v, ln_z)))
+    }
+
+    /// The root `ln v ≥ ln v_fold` of `M = 0` at `ln z`; `near` is a first guess.
+    fn energy_at(&self, ln_z: f64, near: Option<f64>) -> f64 {
+        energy_at(&self.qos, ln_z, self.fold.ln_v, near)
+    }
+
+    /// Where the price of power `−db/du`, in the normalised unit `−dz/dv`, is `e^ln_price`; `near`
+    /// is a first guess. This is the exact form of what
+    /// [`BandwidthTable`](crate::qos::BandwidthTable) tabulates.
+    pub(crate) fn respond(&self, ln_price: f64, near: Option<&Response>) -> Response {
+        // The price is monotone in the distance to the fold p = ln(z_fold/z), and log–log linear
+        // close to it: iterate on ln p.
+        let mut ln_v = near.map(|response| response.point.ln_v);
+        let mut slope = 0.0;
+        let mut price_at = |ln_p: f64| {
+            let p = ln_p.exp();
+            let ln_z = self.fold.ln_z - p;
+            let energy = self.energy_at(ln_z, ln_v);
+            ln_v = Some(energy).filter(|energy| energy.is_finite());
+            let (margin, curvature) = self.qos.curvature_normalised(energy, ln_z);
+            let energy_slope = -margin.by_bandwidth / margin.by_received;
+            let price = ln_z - energy + (margin.by_received / margin.by_bandwidth).ln();
+            let price_slope = 1.0 - energy_slope
+                + (curvature.bandwidth_received + curvature.received_received * energy_slope)
+                    / margin.by_received
+                - (curvature.bandwidth_bandwidth + curvature.bandwidth_received * energy_slope)
+                    / margin.by_bandwidth;
+            slope = energy_slope / price_slope;
+            (energy, price, -p * price_slope)
+        };
+        let nearest = NEAREST.ln();
+        let start = near.map_or(0.0, |near| (self.fold.ln_z - near.point.ln_z).ln()).max(nearest);
+        let (mut low, mut high) = (nearest, start);
+        // In small strides: far down the curve the energy grows faster than e^(e^p).
+        while price_at(high).1 > ln_price && high < 8.0 {
+            low = high;
+            high += 0.25;
+        }
+        let ln_p = root::increasing((low, high), start, 1e-13, |ln_p| {
+            let (_, price, slope) = price_at(ln_p);
+            (ln_price - price, -slope)
+        });
+        let ln_z = self.fold.ln_z - ln_p.exp();
+        let (energy, price, _) = price_at(ln_p);
+        let rise = energy - self.fold.ln_v;
+        let point = Point { ln_v: energy, ln_z };
+        let ln_excess = rise.exp_m1().ln();
+        if ln_price > price && ln_p <= nearest {
+            // The excess falls with the square of the price there.
+            return Response {
+                point,
+                ln_excess: ln_excess - 2.0 * (ln_price - price),
+                slope: -2.0,
+            };
+        }
+        // d ln(e^Δ − 1) = dΔ / (1 − e^(−Δ)).
+        Response { point, ln_excess, slope: slope / -(-rise).exp_m1() }
+    }
+}
+
+/// The root of `M = 0` in `ln v` at `ln z`, not below `least`.
+fn energy_at(qos: &Qos, ln_z: f64, least: f64, near: Option<f64>) -> f64 {
+    let mut low = least;
+    let mut high = near.unwrap_or(least).max(least) + 0.5;
+    let mut stride = 1.0;
+    while qos.margin_normalised(high, ln_z).value < 0.0 && stride < 1e3 {
+        low = high;
+        high += stride;
+        stride *= 2.0;
+    }
+    root::increasing((low, high), near.unwrap_or(low), tolerance::ROOT, |ln_v| {
+        let margin = qos.margin_normalised(ln_v, ln_z);
+        (margin.value, margin.by_received)
+    })
+}
+
+/// The fold: `M = 0` and `∂M/∂ln z = 0`.
+fn fold(qos: &Qos) -> Point {
+    // Along the curve M = 0, ∂M/∂ln z falls through zero exactly once: bracket it from the place
+    // where the exponent κz is 1, then Newton on both equations at once.
+    let least = -80.0;
+    let mut ln_v = None;
+    let mut slope_at = |ln_z: f64| {
+        let energy = energy_at(qos, ln_z, least, ln_v);
+        ln_v = Some(energy);
+        (energy, qos.margin_normalised(energy, ln_z).by_bandwidth)
+    };
+    let mut here = -qos.kappa().ln();
+    let rising = slope_at(here).1 > 0.0;
+    let stride = if rising { 1.0 } else { -1.0 };
+    for _ in 0..200 {
+        let next = here + stride;
+        if (slope_at(next).1 > 0.0) != rising {
+            break;
+        }
+        here = next;
+    }
+    here += 0.5 * stride;
+    let mut point = Point { ln_v: slope_at(here).0, ln_z: here };
+    for _ in 0..60 {
+        let (margin, curvature) = qos.curvature_normalised(point.ln_v, point.ln_z);
+        let determinant = margin.by_bandwidth * curvature.bandwidth_received
+            - margin.by_received * curvature.bandwidth_bandwidth;
+        let step_z = (-margin.value * curvature.bandwidth_received
+            + margin.by_received * margin.by_bandwidth)
+            / determinant;
+        let step_v = (-margin.by_bandwidth * margin.by_bandwidth
+            + margin.value * curvature.bandwidth_bandwidth)
+            / determinant;
+        // Damped far from the root, where the quadratic model says little.
+        let scale = (1.0 / step_z.abs().max(step_v.abs())).min(1.0);
+        if !scale.is_finite() {
+            break;
+        }
+        point.ln_z += scale * step_z;
+        point.ln_v += scale * step_v;
+        if step_z.abs().max(step_v.abs()) < 1e-13 {
+            break;
+        }
+    }
+    point
+}

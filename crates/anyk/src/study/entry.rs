@@ -1,0 +1,151 @@
+//! One entry of a table: several trainings of the same kind, measured on one fixed test set.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::System;
+use crate::framework::Recipe;
+use crate::math::second_worst;
+use crate::network::{Aggregator, BandwidthLaw};
+use crate::problems::urllc::LearnedPolicy;
+use crate::problems::urllc::{Method, PretrainSettings, TrainSettings, Trainer};
+use crate::problems::urllc::{RunError, SizeResult, TestSet, finish};
+
+/// Seed of the test set, fixed before the first training.
+pub const TEST_SEED: u64 = 7;
+/// Sizes of the test set (paper, table I).
+pub const TEST_SIZES: [usize; 7] = [1, 2, 5, 10, 50, 100, 200];
+
+/// How often a training reports its progress.
+pub const PROGRESS_CALLS: u64 = 50;
+
+/// A kind of training; each run has a seed of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The row's name.
+    pub label: String,
+    /// Settings of all its trainings, but for the seed.
+    pub settings: TrainSettings,
+}
+
+impl Entry {
+    /// The paper's P-GNN.
+    pub fn p_gnn(train_k: usize, samples: usize, epsilon_d: f64) -> Self {
+        Self {
+            label: "P-GNN".to_owned(),
+            settings: TrainSettings {
+                method: Method::PGnn,
+                train_k: vec![train_k],
+                samples,
+                epsilon_d,
+                aggregator: Aggregator::Mean,
+                hidden: vec![4],
+                recipe: Recipe::fast(train_k),
+                seed: 0,
+            },
+        }
+    }
+
+    /// Settings of one run.
+    pub fn settings_of_run(&self, run: u64) -> TrainSettings {
+        TrainSettings { seed: 100 + run, ..self.settings.clone() }
+    }
+
+    /// Trains one run and measures it; `progress` is called [`PROGRESS_CALLS`] times.
+    pub fn measure(
+        &self,
+        system: &System,
+        run: u64,
+        (pretraining, law): (&PretrainSettings, Option<&BandwidthLaw>),
+        test: &TestSet,
+        progress: impl FnMut(),
+    ) -> Result<Measure, RunError> {
+        let (policy, train_seconds) = self.train(system, run, (pretraining, law), progress)?;
+        Ok(Measure { train_seconds, sizes: test.evaluate(&policy)? })
+    }
+
+    /// Trains one run; the seconds are those of Algorithm 1 alone.
+    pub fn train(
+        &self,
+        system: &System,
+        run: u64,
+        (pretraining, law): (&PretrainSettings, Option<&BandwidthLaw>),
+        mut progress: impl FnMut(),
+    ) -> Result<(LearnedPolicy, f64), RunError> {
+        let mut trainer = Trainer::new(system, &self.settings_of_run(run), law)?;
+        let started = Instant::now();
+        for _ in 0..PROGRESS_CALLS {
+            trainer.advance(self.settings.steps().div_ceil(PROGRESS_CALLS))?;
+            progress();
+        }
+        // What is left if an initialization diverged and was started over.
+        trainer.advance(u64::MAX)?;
+        let seconds = started.elapsed().as_secs_f64();
+        Ok((finish(system, &trainer, pretraining, law)?, seconds))
+    }
+}
+
+/// One training, measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// Wall-clock seconds of Algorithm 1.
+    pub train_seconds: f64,
+    /// Its results at each size.
+    pub sizes: Vec<SizeResult>,
+}
+
+/// All trainings of an entry.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EntryResult {
+    /// The entry.
+    pub entry: Entry,
+    /// Its trainings.
+    pub runs: Vec<Measure>,
+}
+
+impl EntryResult {
+    /// The second worst availability of the runs at a size (paper, section V-C); the worst of fewer
+    /// than ten.
+    pub fn availability(&self, size: usize) -> f64 {
+        second_worst(self.column(size, |result| -result.availability)).map_or(f64::NAN, |a| -a)
+    }
+
+    /// The second worst (largest) bandwidth at a size, MHz.
+    pub fn bandwidth_mhz(&self, size: usize) -> f64 {
+        second_worst(self.column(size, |result| result.total_bandwidth_mhz)).unwrap_or(f64::NAN)
+    }
+
+    /// The second worst gap to the exact optimum at a size, percent.
+    pub fn gap_percent(&self, size: usize) -> f64 {
+        second_worst(self.column(size, |result| result.gap_percent)).unwrap_or(f64::NAN)
+    }
+
+    /// Smallest and largest availability and gap at a size: the full spread.
+    pub fn spread(&self, size: usize) -> [(f64, f64); 2] {
+        let ends = |values: Vec<f64>| {
+            values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
+                (low.min(value), high.max(value))
+            })
+        };
+        [
+            ends(self.column(size, |result| result.availability)),
+            ends(self.column(size, |result| result.gap_percent)),
+        ]
+    }
+
+    /// Mean seconds of a training.
+    pub fn seconds(&self) -> f64 {
+        self.runs.iter().map(|run| run.train_seconds).sum::<f64>() / self.runs.len().max(1) as f64
+    }
+
+    /// Whether the availability is 1.00, as two decimals print it, at every size.
+    pub fn is_available(&self) -> bool {
+        TEST_SIZES.iter().all(|&size| self.availability(size) >= 0.995)
+    }
+
+    fn column(&self, size: usize, value: impl Fn(&SizeResult) -> f64) -> Vec<f64> {
+        let results = self.runs.iter().flat_map(|run| &run.sizes);
+        results.filter(|result| result.k == size).map(value).collect()
+    }
+}
