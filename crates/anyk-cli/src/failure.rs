@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use anyk::ConfigError;
 use anyk::diagnosis::DiagnosisError;
 use anyk::exchange::InputError;
+use anyk::framework::ProblemError;
+use anyk::framework::TrainError;
 use anyk::problems::interference::InterferenceError;
-use anyk::problems::urllc::ProblemError;
 use anyk::problems::urllc::RunError;
-use anyk::problems::urllc::TrainError;
 use anyk::qos::ServiceError;
 
 /// Exit code of a cell that the power budget cannot serve.

@@ -5,9 +5,10 @@
 use std::sync::LazyLock;
 
 use anyk::channel::{FadingLaw, sample_distances_m};
+use anyk::framework::ModelError;
 use anyk::network::SplitRule;
 use anyk::problems::urllc::{Allocation, Urllc};
-use anyk::problems::urllc::{AnyPolicy, CellPolicy, Certifier, ModelError, Refusal};
+use anyk::problems::urllc::{AnyPolicy, CellPolicy, Certifier, Refusal};
 use anyk::problems::urllc::{AnySettings, TrainRanges};
 use anyk::problems::urllc::{
     CalibrationSettings, Judged, TestSet, calibrate, required_factors, train_any_policy,

@@ -6,6 +6,9 @@
 use std::sync::OnceLock;
 
 use anyk::exchange::UserRecord;
+use anyk::framework::ModelError;
+use anyk::framework::ProblemError;
+use anyk::framework::TrainError;
 use anyk::network::{Aggregator, Output};
 use anyk::problems::closed_forms::ClosedFormPolicy;
 use anyk::problems::closed_forms::{ClosedForm, ClosedFormSettings};
@@ -13,11 +16,9 @@ use anyk::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, R
 use anyk::problems::closed_forms::{RateAnswer, closed_form_from_bytes, closed_form_to_bytes};
 use anyk::problems::closed_forms::{evaluate_closed_form, train_closed_form};
 use anyk::problems::closed_forms::{required_bandwidth_hz, solve_equal_bandwidth, solve_qos_power};
-use anyk::problems::urllc::ModelError;
-use anyk::problems::urllc::ProblemError;
+use anyk::problems::urllc::Method;
 use anyk::problems::urllc::RunError;
 use anyk::problems::urllc::Status;
-use anyk::problems::urllc::{Method, TrainError};
 use anyk::problems::urllc::{Model, model_from_bytes};
 use anyk::{Config, System};
 use proptest::prelude::*;

@@ -5,13 +5,14 @@
 
 use std::sync::OnceLock;
 
+use anyk::framework::ModelError;
+use anyk::framework::TrainError;
 use anyk::framework::{Recipe, Schedule};
 use anyk::network::{Aggregator, BandwidthLaw};
 use anyk::problems::urllc::Allocation;
-use anyk::problems::urllc::{LearnedPolicy, ModelError};
+use anyk::problems::urllc::LearnedPolicy;
 use anyk::problems::urllc::{
-    Method, PretrainLoss, PretrainSettings, TrainError, TrainSettings, Trainer, measure_law,
-    pretrain_law,
+    Method, PretrainLoss, PretrainSettings, TrainSettings, Trainer, measure_law, pretrain_law,
 };
 use anyk::problems::urllc::{TestSet, finish, law_for};
 use anyk::problems::urllc::{

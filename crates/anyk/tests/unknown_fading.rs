@@ -4,9 +4,10 @@
 
 use anyk::Config;
 use anyk::channel::{FadingLaw, FadingSamples, sample_distances_m};
+use anyk::framework::Guarantee;
 use anyk::network::SplitRule;
 use anyk::problems::urllc::{Allocation, Urllc};
-use anyk::problems::urllc::{AnyPolicy, CellPolicy, Guarantee, Refusal};
+use anyk::problems::urllc::{AnyPolicy, CellPolicy, Refusal};
 use anyk::problems::urllc::{
     AnySettings, PretrainLoss, SampledSettings, TrainRanges, learn_bandwidth,
 };

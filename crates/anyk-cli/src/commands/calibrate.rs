@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyk::problems::urllc::Guarantee;
+use anyk::framework::Guarantee;
 use anyk::problems::urllc::{CalibrationError, CalibrationSettings, calibrate};
 use anyk::problems::urllc::{Model, any_to_bytes, model_to_bytes};
 use serde::Serialize;

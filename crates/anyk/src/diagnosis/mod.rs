@@ -33,10 +33,10 @@ mod verdict;
 
 use thiserror::Error;
 
+use crate::framework::ModelError;
+use crate::framework::ProblemError;
+use crate::framework::TrainError;
 use crate::problems::interference::InterferenceError;
-use crate::problems::urllc::ModelError;
-use crate::problems::urllc::ProblemError;
-use crate::problems::urllc::TrainError;
 
 pub use candidates::{Candidate, Recommendation, output_name};
 pub use estimate::{Curve, Estimate, Point, QUANTILES};

@@ -1,9 +1,9 @@
 //! Supervised training on samples of any policy with positive outputs: a small network of the mean
 //! aggregator with a given output, for use at any K.
 
+use crate::framework::TrainError;
 use crate::framework::supervised::{Example, Fit, Loss, Start, train};
 use crate::network::{Activation, Aggregator, Gnn, Output, Tape};
-use crate::problems::urllc::TrainError;
 
 /// Features of the hidden layer.
 const HIDDEN: usize = 8;

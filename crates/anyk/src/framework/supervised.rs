@@ -4,10 +4,10 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::framework::TrainError;
 use crate::framework::{Adam, Schedule};
 use crate::network::{Gnn, Output, Tape};
 use crate::problems::closed_forms::CLOSED_FORM_PROGRESS;
-use crate::problems::urllc::TrainError;
 use crate::problems::urllc::algorithm1::ATTEMPTS;
 
 /// What one network is trained to give, and how a miss is counted. Relative throughout: powers and
@@ -156,7 +156,7 @@ pub(crate) fn train(
         }
         diverged_at = settings.steps;
     }
-    Err(TrainError::Diverged { attempts: ATTEMPTS, step: diverged_at })
+    Err(TrainError::Diverged { stage: "training".into(), attempts: ATTEMPTS, step: diverged_at })
 }
 
 /// Weights on the others start at 0: what a policy does not need of them, it need not unlearn.

@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyk::problems::urllc::{Guarantee, LearnedPolicy};
+use anyk::framework::Guarantee;
+use anyk::problems::urllc::LearnedPolicy;
 use anyk::problems::urllc::{SizeResult, TestSet};
 use serde::Serialize;
 

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use crate::exchange::UserRecord;
 use crate::exchange::container::Container;
+use crate::framework::ModelError;
+use crate::framework::ProblemError;
 use crate::problems::closed_forms::ClosedFormPolicy;
 use crate::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, RateAssessment};
 use crate::problems::closed_forms::{solve_equal_bandwidth, solve_qos_power};
 use crate::problems::urllc::Denied;
-use crate::problems::urllc::ModelError;
-use crate::problems::urllc::ProblemError;
 use crate::problems::urllc::Status;
 use crate::problems::urllc::model_file::{open, text_of};
 

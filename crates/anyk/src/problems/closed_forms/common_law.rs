@@ -3,13 +3,14 @@
 
 use crate::channel::sample_faded_gains;
 use crate::config::System;
+use crate::framework::ProblemError;
+use crate::framework::TrainError;
 use crate::math::single;
 use crate::network::{BandwidthLaw, LawShape, SizeScale};
 use crate::problems::closed_forms::RateTarget;
 use crate::problems::closed_forms::required_bandwidth_hz;
-use crate::problems::urllc::ProblemError;
 use crate::problems::urllc::pretrain::{Sample, fit_law, relative_square};
-use crate::problems::urllc::{PretrainError, PretrainLoss, PretrainSettings, TrainError};
+use crate::problems::urllc::{PretrainError, PretrainLoss, PretrainSettings};
 
 /// A bandwidth of 1 in the networks is this share of `s_0`, in Hz for a rate in bit/s: 5 bit/s/Hz, a
 /// usual user.
@@ -72,7 +73,9 @@ pub(crate) fn pretrain_common_law(
         .collect();
     let loss_of = |index: usize, output: f32| relative_square(output, labels[index]);
     fit_law(settings, &samples, loss_of, seed, progress).map_err(|error| match error {
-        PretrainError::Diverged(step) => TrainError::Diverged { attempts: 1, step: step as u64 },
+        PretrainError::Diverged(step) => {
+            TrainError::Diverged { stage: "training".into(), attempts: 1, step: step as u64 }
+        }
         other => TrainError::Setting {
             field: "pretraining",
             value: other.to_string(),

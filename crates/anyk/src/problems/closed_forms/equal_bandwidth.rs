@@ -2,10 +2,10 @@
 //! budget.
 
 use crate::config::System;
+use crate::framework::ProblemError;
+use crate::framework::checked_gains;
 use crate::problems::closed_forms::qos_power::rates_bps;
 use crate::problems::closed_forms::{RateAssessment, RateTarget};
-use crate::problems::urllc::ProblemError;
-use crate::problems::urllc::statement::checked_gains;
 
 /// Power allocation and bandwidth optimization (paper, eq. (P6)):
 ///

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::sample_faded_gains;
 use crate::config::System;
+use crate::framework::ProblemError;
 use crate::network::LawShape;
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormSettings, common_pretraining, pretrain_common_law, train_networks,
@@ -15,7 +16,6 @@ use crate::problems::closed_forms::{
     equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power,
 };
 use crate::problems::urllc::Method;
-use crate::problems::urllc::ProblemError;
 use crate::problems::urllc::RunError;
 
 /// Distance of a policy to the closed form at one size; means over cells.

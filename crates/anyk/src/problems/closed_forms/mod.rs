@@ -18,7 +18,7 @@ pub use equal_bandwidth::{CommonAllocation, EqualBandwidth};
 pub use evaluation::{ClosedFormResult, evaluate_closed_form, train_closed_form};
 pub use policy::{ClosedFormMetrics, ClosedFormPolicy, ClosedFormRecord, SizedClosedForm};
 pub use qos_power::{QosPower, RateAssessment};
-pub use rate::{RateError, RateTarget};
+pub use rate::RateTarget;
 pub use solver::{
     CommonSolution, equal_bandwidth_shares, required_bandwidth_hz, solve_equal_bandwidth,
     solve_qos_power,

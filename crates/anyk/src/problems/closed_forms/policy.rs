@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, System};
+use crate::framework::ModelError;
 use crate::network::{BandwidthLaw, CompiledLaw, Gnn, LawShape, Tape, UNIT_HZ};
 use crate::problems::closed_forms::CommonAllocation;
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormSettings, Scaling, TrainedNetworks, common_unit_hz,
 };
 use crate::problems::urllc::Method;
-use crate::problems::urllc::ModelError;
 
 /// How a model came about: settings, and what was measured on its validation set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,9 @@
 //! Problem (P5): the least total power that gives every user its rate over a given bandwidth.
 
 use crate::config::System;
+use crate::framework::ProblemError;
+use crate::framework::checked_gains;
 use crate::problems::closed_forms::RateTarget;
-use crate::problems::urllc::ProblemError;
-use crate::problems::urllc::statement::checked_gains;
 use crate::tolerance;
 
 /// Power allocation with a rate for each user (paper, eq. (P5)):

@@ -2,9 +2,8 @@
 
 use std::f64::consts::LN_2;
 
-use thiserror::Error;
-
 use crate::config::System;
+use crate::framework::ValueError;
 
 /// A rate that every user must get over a link with Gaussian noise (paper, eqs. (P5a) and (P6a)):
 ///
@@ -34,34 +33,22 @@ pub struct RateTarget {
     noise_w_hz: f64,
 }
 
-/// A rate or a bandwidth that is out of range.
-#[derive(Debug, Clone, PartialEq, Error)]
-#[error("{field} is {value}, expected {expected}")]
-pub struct RateError {
-    /// Name of the field, as in files and flags.
-    pub field: &'static str,
-    /// The value given.
-    pub value: f64,
-    /// What is accepted.
-    pub expected: String,
-}
-
 /// Most bits per second and Hz: at `2^500`, powers of the weakest user of the largest cell are still
 /// far from the end of `f64`.
 const MOST_EFFICIENCY: f64 = 500.0;
 
 impl RateTarget {
     /// The target of a rate `s_0`, bit/s, in a system's noise.
-    pub fn new(system: &System, rate_bps: f64) -> Result<Self, RateError> {
+    pub fn new(system: &System, rate_bps: f64) -> Result<Self, ValueError> {
         if !(1.0..=1e12).contains(&rate_bps) {
             let expected = "a number of bit/s from 1 to 1e12".to_owned();
-            return Err(RateError { field: "rate_bps", value: rate_bps, expected });
+            return Err(ValueError { field: "rate_bps", value: rate_bps, expected });
         }
         Ok(Self { rate_bps, noise_w_hz: system.noise_w_hz() })
     }
 
     /// Checks a bandwidth that is given and not sought, Hz.
-    pub(crate) fn check_bandwidth(&self, bandwidth_hz: f64) -> Result<(), RateError> {
+    pub(crate) fn check_bandwidth(&self, bandwidth_hz: f64) -> Result<(), ValueError> {
         let least = (self.rate_bps / MOST_EFFICIENCY).max(1.0);
         if (least..=1e12).contains(&bandwidth_hz) {
             return Ok(());
@@ -71,7 +58,7 @@ impl RateTarget {
              bit/s)",
             self.rate_bps
         );
-        Err(RateError { field: "bandwidth_hz", value: bandwidth_hz, expected })
+        Err(ValueError { field: "bandwidth_hz", value: bandwidth_hz, expected })
     }
 
     /// `s_0`, bit/s.

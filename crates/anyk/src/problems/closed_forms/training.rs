@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::sample_faded_gains;
 use crate::config::System;
+use crate::framework::TrainError;
 use crate::framework::supervised::{Example, Fit, Loss, Start, train};
 use crate::network::{Activation, Aggregator, BandwidthLaw, Gnn, Output, UNIT_HZ};
 use crate::problems::closed_forms::common_law::common_unit_hz;
@@ -12,7 +13,7 @@ use crate::problems::closed_forms::{EqualBandwidth, QosPower};
 use crate::problems::closed_forms::{
     equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power,
 };
-use crate::problems::urllc::{Method, TrainError};
+use crate::problems::urllc::Method;
 
 /// Which closed form is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -4,12 +4,12 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::framework::ModelError;
 use crate::math::Mean;
 use crate::problems::interference::PowerTrainer;
 use crate::problems::interference::{InterferenceError, Scenario, SparseInterference};
 use crate::problems::interference::{MOST_LINKS, Wmmse, binary_optimum, greedy, scheduled};
 use crate::problems::interference::{PowerModelRecord, PowerOutput, PowerPolicy};
-use crate::problems::urllc::ModelError;
 
 /// Sum rates at one size. Percentages are of the mean sum rate of WMMSE (100 iterations from full power).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::exchange::container::Container;
 use crate::framework::Adam;
+use crate::framework::ModelError;
 use crate::math::single;
 use crate::problems::interference::PowerPolicy;
 use crate::problems::interference::{PowerTrainSettings, PowerTrainState};
-use crate::problems::urllc::ModelError;
 use crate::problems::urllc::model_file::{open, text_of};
 
 pub(crate) const KIND: &str = "anyk-power-model";

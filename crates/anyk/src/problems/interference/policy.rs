@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::framework::ModelError;
 use crate::network::{EdgeTape, LinkGraph};
 use crate::problems::interference::Features;
 use crate::problems::interference::PowerTrainSettings;
 use crate::problems::interference::SparseInterference;
 use crate::problems::interference::admission::Admission;
 use crate::problems::interference::sparse_kernel::SparseKernel;
-use crate::problems::urllc::ModelError;
 
 /// What makes powers of the network's outputs `o_k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use rand_distr::StandardNormal;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::framework::TrainError;
 use crate::framework::{Adam, Schedule};
 use crate::math::single;
 use crate::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph};
@@ -15,7 +16,6 @@ use crate::problems::interference::{
     Interference, InterferenceError, Scenario, SparseInterference,
 };
 use crate::problems::interference::{Wmmse, fplinq};
-use crate::problems::urllc::TrainError;
 
 /// What the outputs are trained for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -255,7 +255,11 @@ impl PowerTrainer {
         }
         let sound = sum.is_finite() && self.state.parameters.iter().all(|value| value.is_finite());
         if !sound {
-            return Err(TrainError::Diverged { attempts: 1, step: self.state.step });
+            return Err(TrainError::Diverged {
+                stage: "training".into(),
+                attempts: 1,
+                step: self.state.step,
+            });
         }
         Ok(sum / steps.max(1) as f64)
     }

@@ -4,21 +4,20 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::config::System;
+use crate::framework::TrainError;
 use rand_distr::StandardNormal;
 
 use crate::framework::{Adam, Recipe, Schedule, Update};
 use crate::math::single;
 use crate::network::{Activation, Aggregator, BandwidthLaw, Dense};
-use crate::problems::urllc::ProblemError;
 use crate::problems::urllc::StepRecord;
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
 use crate::problems::urllc::engine::Engine;
 use crate::problems::urllc::lagrangian::{BANDWIDTH, MULTIPLIER, POWER};
 use crate::qos::RequiredBandwidth;
-use crate::qos::{Qos, ServiceClass, ServiceError};
+use crate::qos::{Qos, ServiceClass};
 
 /// What to train: the three methods that the paper compares (section V-C3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,38 +52,6 @@ pub struct TrainSettings {
     pub recipe: Recipe,
     /// Seed of samples, initialization and order.
     pub seed: u64,
-}
-
-/// Why a training ended without a model.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum TrainError {
-    /// A setting that cannot be trained with.
-    #[error("{field} is {value}, expected {expected}")]
-    Setting {
-        /// The setting.
-        field: &'static str,
-        /// Its value.
-        value: String,
-        /// What is accepted.
-        expected: &'static str,
-    },
-    /// The loss target is out of range.
-    #[error(transparent)]
-    Service(#[from] ServiceError),
-    /// The problem cannot be stated.
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
-    /// Every initialization diverged.
-    #[error(
-        "the loss or a multiplier left the numbers in each of {attempts} initializations (last at \
-         step {step}); try a lower learning rate"
-    )]
-    Diverged {
-        /// Initializations tried.
-        attempts: u32,
-        /// Step of the last divergence.
-        step: u64,
-    },
 }
 
 /// Everything that changes while training: what a checkpoint holds.
@@ -259,7 +226,11 @@ impl Trainer {
             if loss.is_nan() || loss.abs() > LARGEST_LOSS {
                 let (attempt, step) = (self.state.attempt + 1, self.state.step);
                 if attempt >= ATTEMPTS {
-                    return Err(TrainError::Diverged { attempts: ATTEMPTS, step });
+                    return Err(TrainError::Diverged {
+                        stage: "training".into(),
+                        attempts: ATTEMPTS,
+                        step,
+                    });
                 }
                 self.restart(attempt);
             }

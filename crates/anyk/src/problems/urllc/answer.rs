@@ -3,9 +3,12 @@
 use serde::Serialize;
 
 use crate::exchange::UserRecord;
-use crate::problems::urllc::{Allocation, ProblemError, Urllc};
-use crate::problems::urllc::{Certificate, Guarantee};
-use crate::problems::urllc::{Infeasibility, Solution, Status, UrllcSolver};
+use crate::framework::Guarantee;
+use crate::framework::Infeasibility;
+use crate::framework::ProblemError;
+use crate::problems::urllc::Certificate;
+use crate::problems::urllc::{Allocation, Urllc};
+use crate::problems::urllc::{Solution, Status, UrllcSolver};
 
 /// What comes back for one cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]

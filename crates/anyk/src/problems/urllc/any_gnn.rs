@@ -5,13 +5,12 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::config::{Config, System};
+use crate::framework::Infeasibility;
+use crate::framework::{Guarantee, ModelError};
 use crate::network::{ClassResponse, ContextScaling, DenseTape, PowerSplit, SplitRule};
-use crate::problems::urllc::Infeasibility;
 use crate::problems::urllc::{Allocation, Urllc};
 use crate::problems::urllc::{AnySettings, SampledSettings, TrainedAny, TrainedRanges};
-use crate::problems::urllc::{
-    CellAllocator, CellPolicy, Certifier, Guarantee, ModelError, ModelMetrics,
-};
+use crate::problems::urllc::{CellAllocator, CellPolicy, Certifier, ModelMetrics};
 use crate::problems::urllc::{SampledBandwidth, WidenedBandwidth};
 use crate::qos::BandwidthFunction;
 use crate::qos::RequiredBandwidth;

@@ -1,9 +1,10 @@
 //! Model files of any-gnn.
 
 use crate::exchange::container::Container;
+use crate::framework::ModelError;
 use crate::network::ConvexLaw;
 use crate::problems::urllc::model_file::{open, text_of};
-use crate::problems::urllc::{AnyPolicy, AnyRecord, ModelError};
+use crate::problems::urllc::{AnyPolicy, AnyRecord};
 use crate::problems::urllc::{ErrorPoint, SampledBandwidth};
 
 pub(crate) const KIND: &str = "anyk-any-model";

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::Road;
 use crate::config::{RoadConfig, System};
+use crate::framework::TrainError;
 use crate::math::realization_rng;
 use crate::network::SplitRule;
-use crate::problems::urllc::{AnySettings, TrainError};
+use crate::problems::urllc::AnySettings;
 use crate::qos::{Qos, ServiceClass};
 
 /// From where training cells are drawn. In either the budget is drawn, too, from just over what the users

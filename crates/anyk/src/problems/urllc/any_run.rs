@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::channel::{FadingQuadrature, FadingSamples};
 use crate::config::System;
+use crate::framework::ModelError;
 use crate::problems::urllc::run::{VALIDATION_SAMPLES, VALIDATION_SEED, mean_metrics};
-use crate::problems::urllc::{AnyPolicy, ModelError, SampledRecord};
+use crate::problems::urllc::{AnyPolicy, SampledRecord};
 use crate::problems::urllc::{
     AnySettings, SampledSettings, learn_bandwidth, train_any, train_any_on,
 };

@@ -12,6 +12,7 @@ use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
 use crate::config::System;
+use crate::framework::TrainError;
 use crate::framework::{Adam, Schedule};
 use crate::network::{
     ClassResponse, ContextScaling, DenseTape, PowerSplit, PriceResponse, ResponseGradient,
@@ -19,7 +20,7 @@ use crate::network::{
 };
 use crate::problems::urllc::WidenedBandwidth;
 use crate::problems::urllc::any_ranges::{TrainingCell, TrainingClass, draw_cells, draw_classes};
-use crate::problems::urllc::{TrainError, TrainRanges, TrainedRanges};
+use crate::problems::urllc::{TrainRanges, TrainedRanges};
 use crate::qos::BandwidthTable;
 use crate::qos::{BandwidthFunction, KnownBandwidth};
 
@@ -187,7 +188,11 @@ fn train<B: BandwidthFunction>(
         }
     }
     if !(loss.total.is_finite() && parameters.iter().all(|parameter| parameter.is_finite())) {
-        return Err(TrainError::Diverged { attempts: 1, step: settings.steps });
+        return Err(TrainError::Diverged {
+            stage: "training".into(),
+            attempts: 1,
+            step: settings.steps,
+        });
     }
     Ok(TrainedAny { parameters, scaling, ranges })
 }

@@ -7,8 +7,10 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::channel::{FadingQuadrature, sample_distances_m};
-use crate::problems::urllc::{Allocation, ProblemError, Urllc};
-use crate::problems::urllc::{CellAllocator, CellPolicy, Guarantee, GuaranteeError, ModelError};
+use crate::framework::ProblemError;
+use crate::framework::{Guarantee, GuaranteeError, ModelError};
+use crate::problems::urllc::{Allocation, Urllc};
+use crate::problems::urllc::{CellAllocator, CellPolicy};
 use crate::qos::BandwidthTable;
 use crate::qos::ServiceError;
 use crate::tolerance;

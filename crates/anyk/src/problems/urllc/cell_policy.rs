@@ -2,8 +2,8 @@
 //! calibration can put a factor on their bandwidths.
 
 use crate::config::System;
+use crate::framework::{Guarantee, ModelError};
 use crate::problems::urllc::{Allocation, Urllc};
-use crate::problems::urllc::{Guarantee, ModelError};
 
 /// A learned policy of (P1), whatever it is made of.
 pub trait CellPolicy: Clone {

@@ -18,7 +18,6 @@ mod equal_power;
 mod export;
 mod fully_connected;
 mod fused;
-mod guarantee;
 mod lagrangian;
 mod learn_bandwidth;
 pub(crate) mod model_file;
@@ -34,7 +33,7 @@ pub(crate) mod statement;
 mod test_set;
 
 pub(crate) use algorithm1::fnn_network;
-pub use algorithm1::{Method, TrainError, TrainSettings, TrainState, Trainer};
+pub use algorithm1::{Method, TrainSettings, TrainState, Trainer};
 pub use answer::{Answer, Certified, Denied, Served, ServedUser};
 pub use any_gnn::{AnyAllocator, AnyPolicy, AnyRecord, Refusal, SampledRecord};
 pub use any_model_file::{any_from_bytes, any_to_bytes};
@@ -50,18 +49,17 @@ pub use checkpoint::{checkpoint_from_bytes, checkpoint_to_bytes};
 pub use equal_power::equal_power;
 pub use export::StepRecord;
 pub(crate) use fully_connected::fnn_input;
-pub use guarantee::{Guarantee, GuaranteeError};
 pub use learn_bandwidth::{LEARN_PROGRESS, SampledSettings, learn_bandwidth};
 pub use model_file::{Model, model_from_bytes, model_to_bytes};
 pub use optimum::{OptimumRow, optimum_over_sizes};
-pub use policy::{LearnedPolicy, ModelError, ModelMetrics, ModelRecord, SizedPolicy};
+pub use policy::{LearnedPolicy, ModelMetrics, ModelRecord, SizedPolicy};
 pub use pretrain::{
     PretrainError, PretrainLoss, PretrainSettings, RelativeError, measure_law, pretrain_law,
 };
 pub use run::{RunError, finish, law_for};
 pub use sampled_bandwidth::{ErrorPoint, SampledBandwidth, WidenedBandwidth};
 pub use sampled_errors::{bandwidth_errors, draw_fading, true_bandwidth};
-pub use solver::{Infeasibility, Solution, Status, UrllcSolver};
 pub(crate) use solver::{MANY_CLASSES, TABLE_USERS};
-pub use statement::{Allocation, Assessment, ProblemError, Urllc, User};
+pub use solver::{Solution, Status, UrllcSolver};
+pub use statement::{Allocation, Assessment, Urllc, User};
 pub use test_set::{SizeResult, TestSet};

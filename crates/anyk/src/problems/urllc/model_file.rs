@@ -4,12 +4,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::container::Container;
+use crate::framework::ModelError;
 use crate::problems::closed_forms::ClosedFormPolicy;
 use crate::problems::closed_forms::{answer as closed_form, closed_form_from_bytes};
 use crate::problems::interference::PowerPolicy;
 use crate::problems::interference::model_file::{self as power_model, power_from_bytes};
 use crate::problems::urllc::any_model_file::{self as any_model, any_from_bytes};
-use crate::problems::urllc::{AnyPolicy, LearnedPolicy, ModelError};
+use crate::problems::urllc::{AnyPolicy, LearnedPolicy};
 
 const KIND: &str = "anyk-model";
 const VERSION: u64 = 1;

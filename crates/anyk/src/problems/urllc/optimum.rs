@@ -5,9 +5,10 @@ use serde::Serialize;
 
 use crate::channel::sample_distances_m;
 use crate::config::System;
+use crate::framework::ProblemError;
 use crate::math::Mean;
+use crate::problems::urllc::Urllc;
 use crate::problems::urllc::equal_power;
-use crate::problems::urllc::{ProblemError, Urllc};
 use crate::problems::urllc::{Status, UrllcSolver};
 
 /// Mean total bandwidths at one size.

@@ -2,17 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Config, ConfigError, System};
+use crate::config::{Config, System};
+use crate::framework::Guarantee;
+use crate::framework::ModelError;
 use crate::network::{
     Activation, BandwidthLaw, CompiledLaw, Dense, DenseTape, Gnn, LawShape, Output, Tape,
     scaled_gain,
 };
 use crate::problems::urllc::fused::FusedPair;
 use crate::problems::urllc::{Allocation, Urllc};
-use crate::problems::urllc::{CellAllocator, CellPolicy, Guarantee, GuaranteeError};
+use crate::problems::urllc::{CellAllocator, CellPolicy};
 use crate::problems::urllc::{Method, Span, TrainSettings, fnn_input, fnn_network};
 use crate::qos::RequiredBandwidth;
-use crate::qos::ServiceError;
 use crate::units::Decibel;
 
 /// How a model came about: settings, and what was measured on its validation set.
@@ -335,40 +336,4 @@ impl PlainBuffers {
             }
         }
     }
-}
-
-/// Why a model was refused.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ModelError {
-    /// The config in it is out of range.
-    #[error("its config is refused: {0}")]
-    Config(#[from] ConfigError),
-    /// Its parts do not fit together.
-    #[error("{0}")]
-    Content(String),
-    /// The guarantee in it is none.
-    #[error(transparent)]
-    Guarantee(#[from] GuaranteeError),
-    /// The service class in it is out of range.
-    #[error(transparent)]
-    Service(#[from] ServiceError),
-    /// Not a model of ours, or damaged.
-    #[error("not an AnyK model, or a damaged one: {0}")]
-    Format(String),
-    /// A cell that a fully-connected network has no inputs for.
-    #[error("the cell has {size} users, the model is for at most {most}")]
-    TooLarge {
-        /// Users in the cell.
-        size: usize,
-        /// Users that the model has inputs for.
-        most: usize,
-    },
-    /// From a newer version.
-    #[error("the model's format is version {found}, this program reads up to {known}; update it")]
-    Newer {
-        /// Version in the file.
-        found: u64,
-        /// Newest version that is known.
-        known: u64,
-    },
 }

@@ -1,11 +1,13 @@
 //! One training, from settings to a validated policy.
 
 use crate::config::System;
+use crate::framework::ModelError;
+use crate::framework::ProblemError;
+use crate::framework::TrainError;
 use crate::network::BandwidthLaw;
-use crate::problems::urllc::ProblemError;
-use crate::problems::urllc::{LearnedPolicy, ModelError, ModelMetrics, ModelRecord};
+use crate::problems::urllc::{LearnedPolicy, ModelMetrics, ModelRecord};
 use crate::problems::urllc::{
-    Method, PretrainError, PretrainSettings, TrainError, TrainSettings, Trainer, pretrain_law,
+    Method, PretrainError, PretrainSettings, TrainSettings, Trainer, pretrain_law,
 };
 use crate::problems::urllc::{SizeResult, TestSet};
 

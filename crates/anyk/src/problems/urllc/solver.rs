@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use crate::framework::Infeasibility;
 use crate::problems::urllc::{Allocation, Urllc};
 use crate::qos::BandwidthTable;
 use crate::qos::{Qos, ServiceClass};
@@ -39,46 +40,6 @@ pub enum Status {
     Inaccurate,
     /// The budget cannot serve every user.
     Infeasible(Infeasibility),
-}
-
-/// Why a cell cannot be served, and what part of it can.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Infeasibility {
-    /// Least power that could serve everyone, `Σ u_min/α_k`, W.
-    pub required_power_w: f64,
-    /// How much of it is missing, W.
-    pub shortfall_w: f64,
-    /// Positions of the users in the largest set that can be served, ascending: the most expensive
-    /// ones (by least power) were dropped first.
-    pub admissible: Vec<usize>,
-    /// Positions of the users dropped, the most expensive first.
-    pub dropped: Vec<usize>,
-}
-
-impl Infeasibility {
-    /// Which users can be served, dropping those of the largest least power first. `needs` has the least
-    /// power of each user, W, and its position.
-    pub(crate) fn new(mut needs: Vec<(f64, usize)>, max_power_w: f64) -> Self {
-        let required_power_w: f64 = needs.iter().map(|need| need.0).sum();
-        needs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let budget_w = max_power_w * (1.0 - tolerance::POWER_SLACK);
-        let mut used_w = 0.0;
-        let admitted = needs
-            .iter()
-            .take_while(|(least_w, _)| {
-                used_w += least_w;
-                used_w < budget_w
-            })
-            .count();
-        let mut admissible: Vec<usize> = needs[..admitted].iter().map(|row| row.1).collect();
-        admissible.sort_unstable();
-        Self {
-            required_power_w,
-            shortfall_w: (required_power_w - max_power_w).max(0.0),
-            admissible,
-            dropped: needs[admitted..].iter().rev().map(|row| row.1).collect(),
-        }
-    }
 }
 
 /// The answer to a [`Urllc`] problem.

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use thiserror::Error;
 
 use crate::channel::FadingQuadrature;
 use crate::config::System;
-use crate::problems::closed_forms::RateError;
-use crate::qos::{Qos, ServiceClass, ServiceError};
+use crate::framework::ProblemError;
+use crate::framework::check_gain;
+use crate::qos::{Qos, ServiceClass};
 use crate::tolerance;
 
 /// One user of a [`Urllc`] problem.
@@ -57,44 +57,6 @@ impl Allocation {
     }
 }
 
-/// Why a problem could not be stated.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum ProblemError {
-    /// No user.
-    #[error("there is no user, expected at least one")]
-    NoUsers,
-    /// A gain that is no gain.
-    #[error("user {index}: gain is {gain}, expected a power ratio above 1e-60 and at most 1")]
-    Gain {
-        /// Position of the user, from 0.
-        index: usize,
-        /// The value given.
-        gain: f64,
-    },
-    /// A service class out of range.
-    #[error("user {index}: {source}")]
-    Service {
-        /// Position of the user, from 0.
-        index: usize,
-        /// What is wrong with it.
-        source: ServiceError,
-    },
-    /// A rate or a bandwidth out of range.
-    #[error(transparent)]
-    Rate(#[from] RateError),
-    /// A budget that is none.
-    #[error("the power budget is {0} W, expected a positive number")]
-    Budget(f64),
-    /// An allocation for another number of users.
-    #[error("the allocation is for {given} users, the problem has {expected}")]
-    Size {
-        /// Users in the allocation.
-        given: usize,
-        /// Users in the problem.
-        expected: usize,
-    },
-}
-
 /// What the judge finds about an allocation, by exact quadrature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assessment {
@@ -119,22 +81,6 @@ impl Assessment {
     pub fn is_feasible(&self) -> bool {
         self.power_excess <= tolerance::BUDGET && self.availability >= 1.0
     }
-}
-
-/// Refuses what is no gain.
-fn check_gain(index: usize, gain: f64) -> Result<(), ProblemError> {
-    if gain > 1e-60 && gain <= 1.0 { Ok(()) } else { Err(ProblemError::Gain { index, gain }) }
-}
-
-/// The gains of at least one user, each a power ratio.
-pub(crate) fn checked_gains(
-    gains: impl IntoIterator<Item = f64>,
-) -> Result<Vec<f64>, ProblemError> {
-    let gains: Vec<f64> = gains.into_iter().collect();
-    for (index, &gain) in gains.iter().enumerate() {
-        check_gain(index, gain)?;
-    }
-    if gains.is_empty() { Err(ProblemError::NoUsers) } else { Ok(gains) }
 }
 
 impl Urllc {

@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::FadingQuadrature;
 use crate::config::System;
+use crate::framework::ModelError;
+use crate::framework::ProblemError;
 use crate::math::realization_rng;
-use crate::problems::urllc::{Allocation, ProblemError, Urllc};
-use crate::problems::urllc::{CellAllocator, CellPolicy, ModelError, equal_power};
+use crate::problems::urllc::{Allocation, Urllc};
+use crate::problems::urllc::{CellAllocator, CellPolicy, equal_power};
 use crate::problems::urllc::{Status, UrllcSolver};
 use crate::qos::ServiceClass;
 

@@ -88,7 +88,7 @@ impl Guarantee {
     /// with `P(Bin(cells, β) ≤ v) ≤ δ/sizes`.
     ///
     /// ```
-    /// use anyk::problems::urllc::Guarantee;
+    /// use anyk::framework::Guarantee;
     /// assert_eq!(Guarantee::missed_allowed(2995, 1e-3, 0.05, 1), Ok(0));
     /// let error = Guarantee::missed_allowed(2994, 1e-3, 0.05, 1).unwrap_err();
     /// assert!(error.to_string().ends_with("expected at least 2995"));

@@ -1,0 +1,258 @@
+//! Why something could not be done, and whose part it is to mend it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::config::ConfigError;
+use crate::exchange::InputError;
+use crate::framework::{GuaranteeError, Infeasibility, ProblemError};
+use crate::qos::ServiceError;
+
+/// Why a training ended without a model.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum TrainError {
+    /// A setting that cannot be trained with.
+    #[error("{field} is {value}, expected {expected}")]
+    Setting {
+        /// The setting.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What is accepted.
+        expected: &'static str,
+    },
+    /// The loss target is out of range.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// The problem cannot be stated.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// The power budget cannot serve what is trained on.
+    #[error("the power budget cannot serve the training cells: {0}")]
+    Infeasible(String),
+    /// Every initialization diverged.
+    #[error(
+        "{stage}: the loss diverged in each of {attempts} initializations (last at step {step}); try a lower \
+         learning rate"
+    )]
+    Diverged {
+        /// What was trained.
+        stage: String,
+        /// Initializations tried.
+        attempts: u32,
+        /// Step of the last divergence.
+        step: u64,
+    },
+    /// The parts of what was trained do not fit together.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The checkpoint could not be written.
+    #[error("{path}: cannot write: {message}")]
+    Checkpoint {
+        /// The file.
+        path: String,
+        /// What the system says.
+        message: String,
+    },
+    /// Stopped by whoever watches; the checkpoint, if there is one, holds all that was done.
+    #[error("interrupted at step {step}{}", if *.saved { "; the same command continues there" } else { "" })]
+    Interrupted {
+        /// Steps done of the stage.
+        step: u64,
+        /// Whether a checkpoint holds them.
+        saved: bool,
+    },
+}
+
+/// Why a model was refused.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ModelError {
+    /// The config in it is out of range.
+    #[error("its config is refused: {0}")]
+    Config(#[from] ConfigError),
+    /// Its parts do not fit together.
+    #[error("{0}")]
+    Content(String),
+    /// The guarantee in it is not one.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+    /// The service class in it is out of range.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// Not a model of ours, or damaged.
+    #[error("not an AnyK model, or a damaged one: {0}")]
+    Format(String),
+    /// From before the one format for all models.
+    #[error("it was written by AnyK 0.1, whose format is no longer read; train it again")]
+    Old,
+    /// From a newer version.
+    #[error("the model's format is version {found}, this program reads up to {known}; update it")]
+    Newer {
+        /// Version in the file.
+        found: u64,
+        /// Newest version that is known.
+        known: u64,
+    },
+    /// Of a problem that this program does not know.
+    #[error("it is a model of {0:?}, a problem that this program does not know; update it")]
+    UnknownProblem(String),
+    /// A cell that a fully-connected network has no inputs for.
+    #[error("the cell has {size} users, the model is for at most {most}")]
+    TooLarge {
+        /// Users in the cell.
+        size: usize,
+        /// Users that the model has inputs for.
+        most: usize,
+    },
+}
+
+/// An option (a flag of the program, a field of a request) that cannot be used as it was given.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum OptionError {
+    /// A value that is not accepted.
+    #[error("--{name} is {value}, expected {expected}")]
+    Value {
+        /// The option, without dashes.
+        name: String,
+        /// What was given.
+        value: String,
+        /// What is accepted.
+        expected: String,
+    },
+    /// An option that means nothing here.
+    #[error("--{name}: has no meaning for {what}; leave it out")]
+    Stray {
+        /// The option, without dashes.
+        name: String,
+        /// What it was given for.
+        what: String,
+    },
+    /// An option that is missing.
+    #[error("--{name} is missing, expected {expected}")]
+    Missing {
+        /// The option, without dashes.
+        name: String,
+        /// What is accepted.
+        expected: String,
+    },
+}
+
+impl OptionError {
+    /// A value that is not accepted.
+    pub fn value(name: &str, value: impl ToString, expected: impl Into<String>) -> Self {
+        Self::Value { name: name.to_owned(), value: value.to_string(), expected: expected.into() }
+    }
+
+    /// An option that means nothing here.
+    pub fn stray(name: &str, what: impl Into<String>) -> Self {
+        Self::Stray { name: name.to_owned(), what: what.into() }
+    }
+}
+
+/// Whose part it is to mend an [`Error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The caller's: bad input or usage.
+    Input,
+    /// The machine's: a full disk, a folder that cannot be written.
+    Machine,
+    /// Nobody's: the budget does not reach.
+    Infeasible,
+    /// The work was stopped.
+    Interrupted,
+}
+
+/// Why something could not be done.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// An option.
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    /// A file's content.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The cell's parameters.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// An instance that cannot be stated.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// A service class.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// A training.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// A model.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A guarantee that cannot be given.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+    /// The budget does not reach everyone.
+    #[error(transparent)]
+    Infeasible(#[from] Infeasibility),
+    /// An error of a single room or study.
+    #[error(transparent)]
+    Other(Box<dyn std::error::Error + Send + Sync>),
+    /// Any of these, with the file that it is about.
+    #[error("{file}: {source}")]
+    In {
+        /// The file, as the caller named it.
+        file: String,
+        /// What is wrong with it.
+        source: Box<Error>,
+    },
+    /// A file that cannot be read.
+    #[error("{}: cannot read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file that cannot be written.
+    #[error("{}: cannot write: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The work was stopped by whoever watches it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Error {
+    /// An error of a single room or study.
+    pub fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Other(Box::new(error))
+    }
+
+    /// The same, with the file that it is about.
+    #[must_use]
+    pub fn in_file(self, file: impl Into<String>) -> Self {
+        Self::In { file: file.into(), source: Box::new(self) }
+    }
+
+    /// A file that cannot be written.
+    pub fn write(path: &Path, source: io::Error) -> Self {
+        Self::Write { path: path.to_owned(), source }
+    }
+
+    /// Whose part it is to mend it.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::In { source, .. } => source.kind(),
+            Self::Write { .. } | Self::Train(TrainError::Checkpoint { .. }) => ErrorKind::Machine,
+            Self::Infeasible(_) | Self::Train(TrainError::Infeasible(_)) => ErrorKind::Infeasible,
+            Self::Interrupted | Self::Train(TrainError::Interrupted { .. }) => {
+                ErrorKind::Interrupted
+            }
+            _ => ErrorKind::Input,
+        }
+    }
+}

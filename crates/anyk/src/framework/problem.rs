@@ -1,0 +1,185 @@
+//! What a problem is: instances of any size, and the judge of any answer to them.
+
+use thiserror::Error;
+
+use crate::qos::ServiceError;
+use crate::tolerance;
+
+/// One instance of a problem: K users or links, and what is asked for.
+///
+/// The judge shares no code with solvers and networks, so that "feasible" and "optimal" mean one thing for
+/// all of them.
+pub trait Problem: Sized {
+    /// What is decided for each user: powers, bandwidths.
+    type Answer: Default + Clone + Send;
+    /// What the judge finds about an answer.
+    type Verdict;
+
+    /// Number of users or links, `K ≥ 1`.
+    fn size(&self) -> usize;
+
+    /// Judges any answer; an error if it is for another number of users.
+    fn judge(&self, answer: &Self::Answer) -> Result<Self::Verdict, ProblemError>;
+
+    /// The same instance with its users in another order: user `order[i]` comes to place `i`.
+    fn reordered(&self, order: &[usize]) -> Self;
+}
+
+/// What answers instances of a problem: a solver or a learned policy, with its buffers.
+pub trait Allocate<P: Problem> {
+    /// Writes an answer, and says what it is worth.
+    fn allocate(&mut self, problem: &P, answer: &mut P::Answer) -> Outcome;
+}
+
+/// How an allocation ended. Not reaching the optimum is an outcome, not an error.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Optimal, with the proof.
+    Optimal(Proof),
+    /// Feasible, but the proof leaves a gap over [`tolerance::DUALITY_GAP`].
+    Inaccurate(Proof),
+    /// A stationary point, after so many iterations.
+    Converged(usize),
+    /// Stopped after so many iterations.
+    IterationLimit(usize),
+    /// A rule of thumb.
+    Heuristic,
+    /// A learned policy's answer.
+    Learned,
+    /// No answer: the budget cannot serve every user.
+    Infeasible(Infeasibility),
+    /// No answer: the policy is not for such an instance.
+    Refused(Refusal),
+}
+
+/// What a dual solution proves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Proof {
+    /// Bound on `(objective − optimum) / objective`.
+    pub duality_gap: f64,
+    /// Dual variable of the budget.
+    pub price: f64,
+    /// Trial prices.
+    pub iterations: u32,
+}
+
+/// Why a policy has no answer for an instance, in words.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("{0}")]
+pub struct Refusal(pub String);
+
+impl Outcome {
+    /// Whether there is an answer.
+    pub fn is_served(&self) -> bool {
+        !matches!(self, Self::Infeasible(_) | Self::Refused(_))
+    }
+}
+
+/// A number that is out of range.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("{field} is {value}, expected {expected}")]
+pub struct ValueError {
+    /// Name of the field, as in files and flags.
+    pub field: &'static str,
+    /// The value given.
+    pub value: f64,
+    /// What is accepted.
+    pub expected: String,
+}
+
+/// Why a problem could not be stated.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ProblemError {
+    /// No user.
+    #[error("there is no user, expected at least one")]
+    NoUsers,
+    /// Not a valid gain.
+    #[error("user {index}: gain is {gain}, expected a power ratio above 1e-60 and at most 1")]
+    Gain {
+        /// Position of the user, from 0.
+        index: usize,
+        /// The value given.
+        gain: f64,
+    },
+    /// A service class out of range.
+    #[error("user {index}: {source}")]
+    Service {
+        /// Position of the user, from 0.
+        index: usize,
+        /// What is wrong with it.
+        source: ServiceError,
+    },
+    /// Another number out of range.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// Not a valid budget.
+    #[error("the power budget is {0} W, expected a positive number")]
+    Budget(f64),
+    /// An allocation for another number of users.
+    #[error("the allocation is for {given} users, the problem has {expected}")]
+    Size {
+        /// Users in the allocation.
+        given: usize,
+        /// Users in the problem.
+        expected: usize,
+    },
+}
+
+/// Why a cell cannot be served, and what part of it can.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error(
+    "serving everyone takes at least {required_power_w:.6} W, {shortfall_w:.6} W more than the budget"
+)]
+pub struct Infeasibility {
+    /// Least power that could serve everyone, `Σ u_min/α_k`, W.
+    pub required_power_w: f64,
+    /// How much of it is missing, W.
+    pub shortfall_w: f64,
+    /// Positions of the users in the largest set that can be served, ascending: the most expensive
+    /// ones (by least power) were dropped first.
+    pub admissible: Vec<usize>,
+    /// Positions of the users dropped, the most expensive first.
+    pub dropped: Vec<usize>,
+}
+
+impl Infeasibility {
+    /// Which users can be served, dropping those of the largest least power first. `needs` has the least
+    /// power of each user, W, and its position.
+    pub(crate) fn new(mut needs: Vec<(f64, usize)>, max_power_w: f64) -> Self {
+        let required_power_w: f64 = needs.iter().map(|need| need.0).sum();
+        needs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let budget_w = max_power_w * (1.0 - tolerance::POWER_SLACK);
+        let mut used_w = 0.0;
+        let admitted = needs
+            .iter()
+            .take_while(|(least_w, _)| {
+                used_w += least_w;
+                used_w < budget_w
+            })
+            .count();
+        let mut admissible: Vec<usize> = needs[..admitted].iter().map(|row| row.1).collect();
+        admissible.sort_unstable();
+        Self {
+            required_power_w,
+            shortfall_w: (required_power_w - max_power_w).max(0.0),
+            admissible,
+            dropped: needs[admitted..].iter().rev().map(|row| row.1).collect(),
+        }
+    }
+}
+
+/// Refuses what is not a valid gain.
+pub(crate) fn check_gain(index: usize, gain: f64) -> Result<(), ProblemError> {
+    if gain > 1e-60 && gain <= 1.0 { Ok(()) } else { Err(ProblemError::Gain { index, gain }) }
+}
+
+/// The gains of at least one user, each a power ratio.
+pub(crate) fn checked_gains(
+    gains: impl IntoIterator<Item = f64>,
+) -> Result<Vec<f64>, ProblemError> {
+    let gains: Vec<f64> = gains.into_iter().collect();
+    for (index, &gain) in gains.iter().enumerate() {
+        check_gain(index, gain)?;
+    }
+    if gains.is_empty() { Err(ProblemError::NoUsers) } else { Ok(gains) }
+}
