@@ -1,49 +1,64 @@
 //! How a command fails, and with which exit code.
 
-use std::fmt::Display;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyk::ConfigError;
 use anyk::diagnosis::DiagnosisError;
 use anyk::exchange::InputError;
-use anyk::framework::ProblemError;
-use anyk::framework::TrainError;
-use anyk::problems::interference::InterferenceError;
-use anyk::problems::urllc::RunError;
+use anyk::framework::{Error, ErrorKind, ModelError, OptionError, ProblemError, TrainError};
 use anyk::qos::ServiceError;
 
-/// Exit code of a cell that the power budget cannot serve.
+use crate::output;
+
+/// The exit codes, for the help page.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 the machine failed (a full disk, a folder that cannot be written); 2 bad input or \
+usage; 3 infeasible: the budget cannot serve every user; 130 interrupted.";
+
+/// Exit code of an answer in which not everyone is served.
 pub(crate) const INFEASIBLE: u8 = 3;
+/// Exit code of a program that was interrupted, as shells have it.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Why a command ended without an answer.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Bad input or usage: exit code 2.
-    Input(String),
-    /// The machine failed us (a full disk, say): exit code 1.
-    Machine(String),
+    /// The library says why.
+    Error(Error),
     /// Whoever read our output has gone: nothing to say to anyone.
     PipeClosed,
 }
 
 impl Failure {
-    pub(crate) fn input(message: impl Display) -> Self {
-        Self::Input(message.to_string())
+    /// A file that cannot be written.
+    pub(crate) fn write(path: &Path, source: io::Error) -> Self {
+        Self::from(Error::write(path, source))
     }
 
     /// Says what went wrong and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
-        match self {
-            Self::Input(message) => {
-                eprintln!("error: {message}");
-                ExitCode::from(2)
+        let error = match self {
+            Self::PipeClosed => return ExitCode::SUCCESS,
+            Self::Error(error) => error,
+        };
+        output::note(&format!("error: {error}"));
+        ExitCode::from(match error.kind() {
+            ErrorKind::Machine => 1,
+            ErrorKind::Input => 2,
+            ErrorKind::Infeasible => INFEASIBLE,
+            ErrorKind::Interrupted => INTERRUPTED,
+        })
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Write { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
+                Self::PipeClosed
             }
-            Self::Machine(message) => {
-                eprintln!("error: {message}");
-                ExitCode::from(1)
-            }
-            Self::PipeClosed => ExitCode::SUCCESS,
+            error => Self::Error(error),
         }
     }
 }
@@ -51,10 +66,7 @@ impl Failure {
 impl From<io::Error> for Failure {
     /// An error while writing output.
     fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::PipeClosed,
-            _ => Self::Machine(format!("cannot write the output: {error}")),
-        }
+        Self::write("standard output".as_ref(), error)
     }
 }
 
@@ -64,50 +76,23 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-impl From<InputError> for Failure {
-    fn from(error: InputError) -> Self {
-        Self::input(error)
-    }
-}
-
-impl From<ProblemError> for Failure {
-    fn from(error: ProblemError) -> Self {
-        Self::input(error)
-    }
-}
-
-impl From<ConfigError> for Failure {
-    fn from(error: ConfigError) -> Self {
-        Self::input(error)
-    }
-}
-
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        Self::input(error)
-    }
-}
-
-impl From<TrainError> for Failure {
-    fn from(error: TrainError) -> Self {
-        Self::input(error)
-    }
-}
-
-impl From<ServiceError> for Failure {
-    fn from(error: ServiceError) -> Self {
-        Self::input(error)
-    }
-}
-
-impl From<InterferenceError> for Failure {
-    fn from(error: InterferenceError) -> Self {
-        Self::input(error)
-    }
-}
-
 impl From<DiagnosisError> for Failure {
     fn from(error: DiagnosisError) -> Self {
-        Self::input(error)
+        match error {
+            DiagnosisError::Policy(error) => error.into(),
+            other => Error::other(other).into(),
+        }
     }
 }
+
+/// Errors of the library that say nothing more when they are wrapped.
+macro_rules! through_error {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Failure {
+            fn from(error: $type) -> Self {
+                Error::from(error).into()
+            }
+        }
+    )*};
+}
+through_error!(OptionError, InputError, ProblemError, ServiceError, TrainError, ModelError);

@@ -1,38 +1,23 @@
-//! The program `anyk`.
+//! The program `anyk`: arguments → library → rendering.
 
-mod args;
+mod arguments;
+mod cli;
 mod commands;
-mod diagnose_args;
 mod failure;
-mod input;
-mod link_args;
+mod files;
 mod output;
 mod progress;
 mod report;
-mod system_args;
-mod train_args;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::args::{Cli, Command};
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
-        Command::Solve(args) => commands::solve::run(&args),
-        Command::Train(args) => commands::train::run(&args),
-        Command::Calibrate(args) => commands::calibrate::run(&args),
-        Command::Evaluate(args) => commands::evaluate::run(&args),
-        Command::Allocate(args) => commands::allocate::run(&args),
-        Command::Diagnose(args) => commands::diagnose::run(&args),
-        Command::Reproduce(args) => commands::reproduce::run(&args),
-        Command::Sample(args) => commands::sample::run(&args),
-        Command::Sweep(args) => commands::sweep::run(&args),
-        Command::Bench(args) => commands::bench::run(&args),
-        Command::Config(args) => commands::config::run(&args),
-        Command::Completions(args) => commands::completions::run(&args),
+    let matches = cli::command().get_matches();
+    let outcome = match matches.subcommand() {
+        Some((name, matches)) => commands::run(name, matches),
+        None => Ok(ExitCode::SUCCESS),
     };
     outcome.unwrap_or_else(Failure::report)
 }

@@ -1,16 +1,22 @@
-//! Tables and JSON on standard output.
+//! Tables and JSON on standard output, remarks on standard error.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
 
+use anyk::framework::{Answer, Text, TextPart};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, INFEASIBLE};
 
 /// Standard output, buffered; a reader that has gone is an error, not a panic.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
+}
+
+/// A line on standard error. It may be closed or full: a remark that nobody reads is no reason to stop.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// One JSON object on a line of its own.
@@ -20,20 +26,42 @@ pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<(), F
     Ok(())
 }
 
-/// What a command has to say at its end: one JSON object, or what `text` writes.
-pub(crate) fn report(
-    as_json: bool,
-    value: &impl Serialize,
-    text: impl FnOnce(&mut BufWriter<StdoutLock<'static>>) -> io::Result<()>,
-) -> Result<ExitCode, Failure> {
+/// Answers, one after the other; the exit code says whether everyone is served.
+pub(crate) fn answers(answers: &[Box<dyn Answer>], as_json: bool) -> Result<ExitCode, Failure> {
     let mut out = stdout();
-    if as_json {
-        json(&mut out, value)?;
-    } else {
-        text(&mut out)?;
+    for (index, answer) in answers.iter().enumerate() {
+        if as_json {
+            answer.write_json(&mut out)?;
+            writeln!(out)?;
+            continue;
+        }
+        if answers.len() > 1 {
+            writeln!(out, "{}cell {}", if index == 0 { "" } else { "\n" }, index + 1)?;
+        }
+        text(&mut out, &answer.text())?;
     }
     out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    let served = answers.iter().all(|answer| answer.is_served());
+    Ok(if served { ExitCode::SUCCESS } else { ExitCode::from(INFEASIBLE) })
+}
+
+/// One answer or report.
+pub(crate) fn answer(answer: Box<dyn Answer>, as_json: bool) -> Result<ExitCode, Failure> {
+    answers(&[answer], as_json)
+}
+
+/// Tables and lines.
+pub(crate) fn text(out: &mut impl Write, text: &Text) -> io::Result<()> {
+    for part in &text.parts {
+        match part {
+            TextPart::Line(line) => writeln!(out, "{line}")?,
+            TextPart::Table(header, rows) => {
+                let header: Vec<&str> = header.iter().map(String::as_str).collect();
+                writeln!(out, "{}", table(&header, rows.iter().cloned()))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// An aligned table: the first column to the left, numbers to the right.

@@ -2,71 +2,115 @@
 //! nothing at all for work that is done within two seconds.
 
 use std::io::{IsTerminal, stderr};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyk::framework::Observer;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-const QUIET: Duration = Duration::from_secs(2);
-const LINE_EVERY_SECONDS: u64 = 10;
+use crate::failure::INTERRUPTED;
+use crate::output;
 
-/// Counts steps of known number, from any thread.
-pub(crate) struct Progress {
-    what: &'static str,
-    total: u64,
+const QUIET: Duration = Duration::from_secs(2);
+const LINE_EVERY: Duration = Duration::from_secs(10);
+/// Looks at the clock are kept this far apart by a count of calls, since parts may take microseconds.
+const CALLS_BETWEEN_LOOKS: u64 = 16;
+
+/// Set by the first Ctrl-C while work listens; the second ends the program.
+static STOP: AtomicBool = AtomicBool::new(false);
+static LISTENS: AtomicBool = AtomicBool::new(false);
+
+/// Watches the library's work for a person.
+#[derive(Default)]
+pub(crate) struct Watcher {
+    work: Mutex<Option<Work>>,
     done: AtomicU64,
+    calls: AtomicU64,
+}
+
+/// What is going on.
+struct Work {
+    what: String,
+    parts: u64,
     started: Instant,
-    /// Second (since the start) of the last plain line.
-    last_line: AtomicU64,
+    /// Parts that were done when it began: those of an earlier run take no time now.
+    last_line: Option<Instant>,
     bar: Option<ProgressBar>,
 }
 
-impl Progress {
-    pub(crate) fn new(what: &'static str, total: u64) -> Self {
-        let bar = stderr().is_terminal().then(|| {
-            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
-            let style = ProgressStyle::with_template("{msg} [{bar:32}] {pos}/{len}, {eta} left");
-            bar.with_message(what)
-                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+impl Watcher {
+    /// One that stops work on Ctrl-C: what is done is saved first.
+    pub(crate) fn interruptible() -> Self {
+        LISTENS.store(true, Ordering::Relaxed);
+        // A second handler is refused, and the first does the same.
+        let _ = ctrlc::set_handler(|| {
+            let again = STOP.swap(true, Ordering::Relaxed);
+            if again || !LISTENS.load(Ordering::Relaxed) {
+                std::process::exit(i32::from(INTERRUPTED));
+            }
         });
-        let (done, last_line) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { what, total, done, started: Instant::now(), last_line, bar }
+        Self::default()
     }
 
-    /// Steps that an earlier run has done.
-    pub(crate) fn skip(&self, steps: u64) {
-        self.done.fetch_add(steps, Ordering::Relaxed);
-    }
-
-    /// One more step is done.
-    pub(crate) fn step(&self) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        let elapsed = self.started.elapsed();
+    fn look(&self, done: u64) {
+        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(work) = work.as_mut() else { return };
+        let elapsed = work.started.elapsed();
         if elapsed < QUIET {
             return;
         }
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = &work.bar {
             if bar.is_hidden() {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
             }
             bar.set_position(done);
             return;
         }
-        let second = elapsed.as_secs();
-        let last = self.last_line.load(Ordering::Relaxed);
-        let due = last == 0 || second >= last + LINE_EVERY_SECONDS;
-        let mine =
-            || self.last_line.compare_exchange(last, second, Ordering::Relaxed, Ordering::Relaxed);
-        if due && mine().is_ok() {
-            let left = elapsed.mul_f64((self.total - done.min(self.total)) as f64 / done as f64);
-            eprintln!("{}: {done}/{}, {} left", self.what, self.total, HumanDuration(left));
+        if work.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
+            work.last_line = Some(Instant::now());
+            let left = (work.parts - done.min(work.parts)) as f64 / done.max(1) as f64;
+            let left = HumanDuration(elapsed.mul_f64(left));
+            output::note(&format!("{}: {done}/{}, {left} left", work.what, work.parts));
+        }
+    }
+}
+
+impl Observer for Watcher {
+    fn begin(&self, what: &str, parts: u64) {
+        self.end();
+        let bar = stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(Some(parts), ProgressDrawTarget::hidden());
+            let style = ProgressStyle::with_template("{msg} [{bar:32}] {pos}/{len}, {eta} left");
+            bar.with_message(what.to_owned())
+                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        self.done.store(0, Ordering::Relaxed);
+        self.calls.store(0, Ordering::Relaxed);
+        let (what, started) = (what.to_owned(), Instant::now());
+        let work = Work { what, parts, started, last_line: None, bar };
+        *self.work.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
+    }
+
+    fn done(&self, parts: u64) {
+        let done = self.done.fetch_add(parts, Ordering::Relaxed) + parts;
+        if self.calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(CALLS_BETWEEN_LOOKS) {
+            self.look(done);
         }
     }
 
-    /// Clears the bar.
-    pub(crate) fn finish(&self) {
-        if let Some(bar) = &self.bar {
+    fn end(&self) {
+        let work = self.work.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(bar) = work.and_then(|work| work.bar) {
             bar.finish_and_clear();
         }
+    }
+
+    fn tell(&self, message: &str) {
+        output::note(message);
+    }
+
+    fn stop(&self) -> bool {
+        STOP.load(Ordering::Relaxed)
     }
 }

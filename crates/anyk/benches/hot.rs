@@ -6,10 +6,11 @@ use std::hint::black_box;
 
 use anyk::Config;
 use anyk::channel::sample_distances_m;
+use anyk::framework::{Method, PretrainSettings};
+use anyk::problems::urllc::Trainer;
 use anyk::problems::urllc::equal_power;
 use anyk::problems::urllc::finish;
 use anyk::problems::urllc::{Allocation, Urllc};
-use anyk::problems::urllc::{Method, PretrainSettings, Trainer};
 use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::qos::{BandwidthTable, RequiredBandwidth};
 use anyk::study::Entry;

@@ -73,6 +73,9 @@ pub use config::{
     CellConfig, Config, ConfigError, FrameConfig, PathLossConfig, RoadConfig, System,
 };
 
+/// What the sources hash to: results that are kept (checkpoints, caches) are those of the same program.
+pub const SOURCES: &str = "0";
+
 /// The code in README.md runs as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyk::Config;
 use anyk::channel::{D2dField, sample_distances_m};
+use anyk::framework::{Method, PretrainSettings};
 use anyk::network::SplitRule;
 use anyk::problems::interference::PowerOutput;
 use anyk::problems::interference::Wmmse;
@@ -15,7 +16,7 @@ use anyk::problems::interference::finish_power;
 use anyk::problems::interference::{PowerTrainSettings, PowerTrainer};
 use anyk::problems::interference::{Scenario, SparseInterference};
 use anyk::problems::urllc::{Allocation, Urllc};
-use anyk::problems::urllc::{AnySettings, Method, PretrainSettings, TrainRanges, Trainer};
+use anyk::problems::urllc::{AnySettings, TrainRanges, Trainer};
 use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::problems::urllc::{finish, train_any_policy};
 use anyk::study::Entry;

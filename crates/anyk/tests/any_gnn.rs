@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 
 use anyk::channel::{FadingLaw, sample_distances_m};
 use anyk::framework::ModelError;
+use anyk::framework::Status;
 use anyk::network::SplitRule;
+use anyk::problems::urllc::UrllcSolver;
 use anyk::problems::urllc::{Allocation, Urllc};
 use anyk::problems::urllc::{AnyPolicy, CellPolicy, Certifier, Refusal};
 use anyk::problems::urllc::{AnySettings, TrainRanges};
@@ -15,7 +17,6 @@ use anyk::problems::urllc::{
     true_bandwidth,
 };
 use anyk::problems::urllc::{Model, any_from_bytes, any_to_bytes};
-use anyk::problems::urllc::{Status, UrllcSolver};
 use anyk::qos::BandwidthFunction;
 use anyk::qos::RequiredBandwidth;
 use anyk::qos::ServiceClass;

@@ -5,14 +5,15 @@
 use anyk::Config;
 use anyk::channel::FadingLaw;
 use anyk::framework::Guarantee;
-use anyk::framework::Recipe;
+use anyk::framework::{Method, PretrainSettings};
 use anyk::math::realization_rng;
 use anyk::network::Aggregator;
+use anyk::problems::urllc::Recipe;
 use anyk::problems::urllc::{
     CalibrationSettings, Judged, TestSet, calibrate, finish, required_factors, true_bandwidth,
 };
 use anyk::problems::urllc::{CellPolicy, LearnedPolicy};
-use anyk::problems::urllc::{Method, PretrainSettings, TrainSettings, Trainer};
+use anyk::problems::urllc::{TrainSettings, Trainer};
 use anyk::problems::urllc::{model_from_bytes, model_to_bytes};
 use rand::RngExt;
 

@@ -6,8 +6,10 @@
 use std::sync::OnceLock;
 
 use anyk::exchange::UserRecord;
+use anyk::framework::Method;
 use anyk::framework::ModelError;
 use anyk::framework::ProblemError;
+use anyk::framework::Status;
 use anyk::framework::TrainError;
 use anyk::network::{Aggregator, Output};
 use anyk::problems::closed_forms::ClosedFormPolicy;
@@ -16,9 +18,7 @@ use anyk::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, R
 use anyk::problems::closed_forms::{RateAnswer, closed_form_from_bytes, closed_form_to_bytes};
 use anyk::problems::closed_forms::{evaluate_closed_form, train_closed_form};
 use anyk::problems::closed_forms::{required_bandwidth_hz, solve_equal_bandwidth, solve_qos_power};
-use anyk::problems::urllc::Method;
 use anyk::problems::urllc::RunError;
-use anyk::problems::urllc::Status;
 use anyk::problems::urllc::{Model, model_from_bytes};
 use anyk::{Config, System};
 use proptest::prelude::*;

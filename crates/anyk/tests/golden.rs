@@ -4,9 +4,10 @@
 // The lint's own exception for tests does not reach the helpers of integration tests.
 #![allow(clippy::unwrap_used)]
 
+use anyk::framework::Status;
 use anyk::problems::urllc::Urllc;
+use anyk::problems::urllc::UrllcSolver;
 use anyk::problems::urllc::optimum_over_sizes;
-use anyk::problems::urllc::{Status, UrllcSolver};
 use anyk::qos::ServiceClass;
 use anyk::qos::{BandwidthTable, RequiredBandwidth};
 use anyk::{Config, System};

@@ -6,15 +6,15 @@
 use std::sync::OnceLock;
 
 use anyk::framework::ModelError;
+use anyk::framework::Schedule;
 use anyk::framework::TrainError;
-use anyk::framework::{Recipe, Schedule};
+use anyk::framework::{Method, PretrainLoss, PretrainSettings};
 use anyk::network::{Aggregator, BandwidthLaw};
 use anyk::problems::urllc::Allocation;
 use anyk::problems::urllc::LearnedPolicy;
-use anyk::problems::urllc::{
-    Method, PretrainLoss, PretrainSettings, TrainSettings, Trainer, measure_law, pretrain_law,
-};
+use anyk::problems::urllc::Recipe;
 use anyk::problems::urllc::{TestSet, finish, law_for};
+use anyk::problems::urllc::{TrainSettings, Trainer, measure_law, pretrain_law};
 use anyk::problems::urllc::{
     checkpoint_from_bytes, checkpoint_to_bytes, model_from_bytes, model_to_bytes,
 };

@@ -5,8 +5,9 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::Config;
+use anyk::framework::Status;
+use anyk::problems::urllc::UrllcSolver;
 use anyk::problems::urllc::{Allocation, Urllc};
-use anyk::problems::urllc::{Status, UrllcSolver};
 use anyk::qos::RequiredBandwidth;
 use anyk::qos::ServiceClass;
 use anyk::{System, tolerance};

@@ -5,12 +5,11 @@
 use anyk::Config;
 use anyk::channel::{FadingLaw, FadingSamples, sample_distances_m};
 use anyk::framework::Guarantee;
+use anyk::framework::PretrainLoss;
 use anyk::network::SplitRule;
 use anyk::problems::urllc::{Allocation, Urllc};
 use anyk::problems::urllc::{AnyPolicy, CellPolicy, Refusal};
-use anyk::problems::urllc::{
-    AnySettings, PretrainLoss, SampledSettings, TrainRanges, learn_bandwidth,
-};
+use anyk::problems::urllc::{AnySettings, SampledSettings, TrainRanges, learn_bandwidth};
 use anyk::problems::urllc::{
     CalibrationError, CalibrationSettings, Judge, TestSet, calibrate, draw_fading,
     train_sampled_policy, true_bandwidth,

@@ -8,18 +8,17 @@ use std::time::{Duration, Instant};
 
 use anyk::channel::{D2dField, FadingLaw, FadingSamples, sample_distances_m};
 use anyk::exchange::write_atomically;
-use anyk::framework::Recipe;
+use anyk::framework::{PretrainLoss, PretrainSettings};
 use anyk::network::{BandwidthLaw, SplitRule};
 use anyk::problems::interference::finish_power;
 use anyk::problems::interference::{PowerOutput, PowerPolicy};
 use anyk::problems::interference::{PowerTrainSettings, PowerTrainer};
 use anyk::problems::interference::{Scenario, SparseInterference};
 use anyk::problems::interference::{SparseWmmse, Wmmse};
+use anyk::problems::urllc::Recipe;
 use anyk::problems::urllc::{Allocation, Urllc};
 use anyk::problems::urllc::{AnyPolicy, CellAllocator, CellPolicy, Certifier, LearnedPolicy};
-use anyk::problems::urllc::{
-    AnySettings, PretrainLoss, PretrainSettings, SampledSettings, TrainRanges, Trainer,
-};
+use anyk::problems::urllc::{AnySettings, SampledSettings, TrainRanges, Trainer};
 use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::problems::urllc::{draw_fading, finish, law_for, train_any_policy, train_sampled_policy};
 use anyk::qos::BandwidthTable;

@@ -1,14 +1,38 @@
-//! One file for each subcommand.
+//! The commands, one file each.
 
-pub(crate) mod allocate;
 pub(crate) mod bench;
-pub(crate) mod calibrate;
-pub(crate) mod completions;
-pub(crate) mod config;
-pub(crate) mod diagnose;
-pub(crate) mod evaluate;
-pub(crate) mod reproduce;
-pub(crate) mod sample;
-pub(crate) mod solve;
-pub(crate) mod sweep;
-pub(crate) mod train;
+mod diagnose;
+mod models;
+mod problems;
+mod reproduce;
+mod small;
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, FromArgMatches};
+
+use crate::failure::Failure;
+
+/// Runs a command.
+pub(crate) fn run(name: &str, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    match name {
+        "solve" => problems::solve(matches),
+        "train" => problems::train(matches),
+        "sample" => problems::sample(matches),
+        "evaluate" => models::evaluate(matches),
+        "allocate" => models::allocate(matches),
+        "calibrate" => models::calibrate(matches),
+        "diagnose" => diagnose::run(matches),
+        "reproduce" => reproduce::run(&parsed(matches)),
+        "sweep" => small::sweep(matches),
+        "bench" => bench::run(&parsed(matches)),
+        "config" => small::config(matches),
+        _ => small::completions(&parsed(matches)),
+    }
+}
+
+/// The flags of a command as its type; the program ends with clap's message if they do not fit, which they
+/// do where the type has described them.
+fn parsed<T: FromArgMatches>(matches: &ArgMatches) -> T {
+    T::from_arg_matches(matches).unwrap_or_else(|error| error.exit())
+}

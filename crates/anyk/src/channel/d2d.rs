@@ -30,11 +30,14 @@ pub struct ShortRange {
 
 impl Default for ShortRange {
     fn default() -> Self {
-        Self { carrier_ghz: 2.4, height_m: 1.5, antenna_gain_db: 2.5 }
+        Self::DEFAULT
     }
 }
 
 impl ShortRange {
+    /// At 2.4 GHz between handsets.
+    pub const DEFAULT: Self = Self { carrier_ghz: 2.4, height_m: 1.5, antenna_gain_db: 2.5 };
+
     /// Power gain at a distance in m.
     pub fn gain(&self, distance_m: f64) -> f64 {
         let wavelength_m = LIGHT_M_S / (1e9 * self.carrier_ghz);
@@ -70,16 +73,21 @@ pub struct D2dField {
 
 impl Default for D2dField {
     fn default() -> Self {
-        Self {
-            pairs_per_km2: 50.0,
-            min_link_m: 2.0,
-            max_link_m: 65.0,
-            path_loss: ShortRange::default(),
-            power_dbm: 40.0,
-            noise_density_dbm_hz: -169.0,
-            bandwidth_mhz: 5.0,
-        }
+        Self::DEFAULT
     }
+}
+
+impl D2dField {
+    /// 50 pairs on a square kilometre.
+    pub const DEFAULT: Self = Self {
+        pairs_per_km2: 50.0,
+        min_link_m: 2.0,
+        max_link_m: 65.0,
+        path_loss: ShortRange::DEFAULT,
+        power_dbm: 40.0,
+        noise_density_dbm_hz: -169.0,
+        bandwidth_mhz: 5.0,
+    };
 }
 
 /// Where the devices are, m.

@@ -8,9 +8,10 @@
 //!
 //! ```
 //! use anyk::Config;
-//! use anyk::diagnosis::{Answer, BuiltIn, Diagnosis, SizeLaw, Subject};
+//! use anyk::diagnosis::{Answer, Diagnosis, SizeLaw, Subject, built_in_named};
 //! let system = Config::default().validate()?;
-//! let subject = Subject::built_in(&system, BuiltIn::UrllcPower)?;
+//! let policy = built_in_named("urllc-power").ok_or("no such policy")?;
+//! let subject = Subject::built_in(&system, policy)?;
 //! let samples = subject.sample(&[2, 5, 10, 20, 40], 1000, 1)?;
 //! let diagnosis = Diagnosis::of_subject(&subject, &samples, 1)?;
 //! assert_eq!(diagnosis.order.equivariant, Answer::Yes);
@@ -33,10 +34,7 @@ mod verdict;
 
 use thiserror::Error;
 
-use crate::framework::ModelError;
-use crate::framework::ProblemError;
 use crate::framework::TrainError;
-use crate::problems::interference::InterferenceError;
 
 pub use candidates::{Candidate, Recommendation, output_name};
 pub use estimate::{Curve, Estimate, Point, QUANTILES};
@@ -44,25 +42,19 @@ pub use law::{Law, LawScore};
 pub use order::Order;
 pub use prediction::{Prediction, SMALL_PERCENT, predict};
 pub use samples::{FEWEST_INSTANCES, FEWEST_SAMPLES, Instance, SampleError, Samples, SizeSamples};
-pub use subject::{BuiltIn, Function, Quantity, Subject};
+pub use subject::{Function, Subject, built_in, built_in_named};
 pub use toy::{ToyPoint, ToyPolicy, toy_policies};
 pub use verdict::{Answer, Diagnosis, Invariance, STILL, SizeLaw};
 
 /// Why a policy could not be diagnosed.
-#[derive(Debug, Clone, PartialEq, Error)]
+#[derive(Debug, Error)]
 pub enum DiagnosisError {
     /// Samples that say too little.
     #[error(transparent)]
     Samples(#[from] SampleError),
-    /// A problem of a built-in policy could not be stated.
+    /// A policy that could not be called.
     #[error(transparent)]
-    Problem(#[from] ProblemError),
-    /// Likewise for an interference network.
-    #[error(transparent)]
-    Interference(#[from] InterferenceError),
-    /// A model that cannot serve a size.
-    #[error(transparent)]
-    Model(#[from] ModelError),
+    Policy(#[from] crate::framework::Error),
     /// A training that failed.
     #[error(transparent)]
     Train(#[from] TrainError),

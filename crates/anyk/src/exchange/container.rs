@@ -1,131 +1,202 @@
-//! The container of models and checkpoints: safetensors with one JSON text and a checksum, written so
-//! that a crash leaves the old file or the new one, and read so that damage is found.
+//! The one container of models and checkpoints: safetensors with a JSON header and a checksum, read so that
+//! damage is found. `docs/model-format.md` describes it for readers in other languages.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::Path;
 
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView, serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use thiserror::Error;
 
-/// Named lists of numbers and a text.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Container {
-    /// What kind of file it is.
-    pub(crate) kind: String,
-    /// JSON.
-    pub(crate) text: String,
-    /// In the order of their names.
-    pub(crate) tensors: Vec<(String, Vec<f64>)>,
+/// A named array of numbers, in row-major order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tensor {
+    /// Unique in its file.
+    pub name: String,
+    /// Its axes; their product is the number of values.
+    pub shape: Vec<usize>,
+    /// The values.
+    pub values: Vec<f64>,
 }
 
-/// The one metadata key: several would be written in no particular order, and the same model would
-/// not be the same file.
+impl Tensor {
+    /// With one axis.
+    pub fn flat(name: impl Into<String>, values: Vec<f64>) -> Self {
+        Self { name: name.into(), shape: vec![values.len()], values }
+    }
+}
+
+/// Why a file is not what was expected.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum ContainerError {
+    /// Not ours, or damaged.
+    #[error("{0}")]
+    Damaged(String),
+    /// From before this format.
+    #[error("it was written by AnyK 0.1, whose format is no longer read")]
+    Old,
+    /// From after this program.
+    #[error("its format is version {found}, this program reads up to {known}; update it")]
+    Newer { found: u64, known: u64 },
+}
+
+/// Named tensors and a JSON text.
+#[derive(Debug, Clone)]
+pub(crate) struct Container {
+    kind: String,
+    version: u64,
+    content: Box<RawValue>,
+    tensors: Vec<Tensor>,
+}
+
+/// The header: the value of the one metadata key. Several keys would be written in no particular order, and
+/// the same model would not be the same file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header<C> {
+    /// What kind of file it is.
+    kind: String,
+    version: u64,
+    /// CRC-32 of the content and of all tensors, in hexadecimal.
+    checksum: String,
+    content: C,
+}
+
+/// What is read before all else: a newer file may have fields that are not known here.
+#[derive(Deserialize)]
+struct Preface {
+    kind: String,
+    version: u64,
+}
+
 const KEY: &str = "anyk";
+/// How the headers of 0.1 began.
+const OLD_KINDS: [&str; 6] = [
+    "anyk-model\n",
+    "anyk-any-model\n",
+    "anyk-closed-form-model\n",
+    "anyk-power-model\n",
+    "anyk-checkpoint\n",
+    "anyk-power-checkpoint\n",
+];
+
+fn damaged(error: impl ToString) -> ContainerError {
+    ContainerError::Damaged(error.to_string())
+}
 
 impl Container {
-    /// The bytes of the file.
-    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, String> {
-        let data: Vec<(&str, Vec<u8>)> = self
+    /// A file of a kind, with what stands in its header.
+    pub(crate) fn new(
+        kind: &str,
+        version: u64,
+        content: &impl Serialize,
+        mut tensors: Vec<Tensor>,
+    ) -> Result<Self, ContainerError> {
+        let content = serde_json::value::to_raw_value(content).map_err(damaged)?;
+        tensors.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Self { kind: kind.to_owned(), version, content, tensors })
+    }
+
+    /// The bytes of the file: the same content gives the same bytes.
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, ContainerError> {
+        let data: Vec<(&Tensor, Vec<u8>)> = self
             .tensors
             .iter()
-            .map(|(name, values)| {
-                (name.as_str(), values.iter().flat_map(|value| value.to_le_bytes()).collect())
+            .map(|tensor| {
+                (tensor, tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect())
             })
             .collect();
         let views = data
             .iter()
-            .map(|(name, bytes)| {
-                let view = TensorView::new(Dtype::F64, vec![bytes.len() / 8], bytes);
-                Ok((*name, view.map_err(|error| error.to_string())?))
+            .map(|(tensor, bytes)| {
+                let view = TensorView::new(Dtype::F64, tensor.shape.clone(), bytes);
+                Ok((tensor.name.as_str(), view.map_err(damaged)?))
             })
-            .collect::<Result<Vec<_>, String>>()?;
-        let header = format!("{}\n{:08x}\n{}", self.kind, self.checksum(), self.text);
-        let metadata = HashMap::from([(KEY.to_owned(), header)]);
-        serialize(views, Some(metadata)).map_err(|error| error.to_string())
-    }
-
-    /// The header of a file: kind, checksum and text, line by line.
-    fn header(bytes: &[u8]) -> Result<String, String> {
-        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
-        let header = metadata.metadata().as_ref().and_then(|map| map.get(KEY));
-        Ok(header.ok_or("it has no AnyK header")?.clone())
-    }
-
-    /// What kind of file it is, unchecked.
-    pub(crate) fn kind_of(bytes: &[u8]) -> Result<String, String> {
-        Ok(Self::header(bytes)?.lines().next().unwrap_or_default().to_owned())
-    }
-
-    /// Reads and checks a file of this kind.
-    pub(crate) fn from_bytes(bytes: &[u8], kind: &str) -> Result<Self, String> {
-        let header = Self::header(bytes)?;
-        let mut parts = header.splitn(3, '\n');
-        let (found, checksum, text) = (parts.next(), parts.next(), parts.next());
-        let (Some(found), Some(checksum), Some(text)) = (found, checksum, text) else {
-            return Err("its AnyK header is incomplete".into());
+            .collect::<Result<Vec<_>, ContainerError>>()?;
+        let header = Header {
+            kind: self.kind.clone(),
+            version: self.version,
+            checksum: format!("{:08x}", self.checksum()),
+            content: &self.content,
         };
-        if found != kind {
-            return Err(format!("it is an {found:?}, expected an {kind:?}"));
+        let header = serde_json::to_string(&header).map_err(damaged)?;
+        let metadata = HashMap::from([(KEY.to_owned(), header)]);
+        serialize(views, Some(metadata)).map_err(damaged)
+    }
+
+    /// Reads and checks a file of this kind, up to a version.
+    pub(crate) fn from_bytes(bytes: &[u8], kind: &str, known: u64) -> Result<Self, ContainerError> {
+        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+        let header = metadata.metadata().as_ref().and_then(|map| map.get(KEY));
+        let header = header.ok_or_else(|| damaged("it has no AnyK header"))?;
+        if OLD_KINDS.iter().any(|old| header.starts_with(old)) {
+            return Err(ContainerError::Old);
         }
-        let file = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
+        let Preface { kind: found_kind, version } = serde_json::from_str(header)
+            .map_err(|error| damaged(format!("its header: {error}")))?;
+        if found_kind != kind {
+            return Err(damaged(format!("it is a {found_kind:?}, expected a {kind:?}")));
+        }
+        if version > known {
+            return Err(ContainerError::Newer { found: version, known });
+        }
+        let Header { checksum, content, .. } =
+            serde_json::from_str::<Header<Box<RawValue>>>(header)
+                .map_err(|error| damaged(format!("its header: {error}")))?;
+        let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
         let mut tensors = Vec::new();
         for (name, view) in file.iter() {
             if view.dtype() != Dtype::F64 {
-                return Err(format!("the tensor {name} is not F64"));
+                return Err(damaged(format!("the tensor {name} is not F64")));
             }
             let values =
                 view.data().as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes));
-            tensors.push((name.to_owned(), values.collect()));
+            tensors.push(Tensor {
+                name: name.to_owned(),
+                shape: view.shape().to_vec(),
+                values: values.collect(),
+            });
         }
-        tensors.sort_by(|a: &(String, Vec<f64>), b| a.0.cmp(&b.0));
-        let container = Self { kind: kind.to_owned(), text: text.to_owned(), tensors };
+        tensors.sort_by(|a, b| a.name.cmp(&b.name));
+        let container = Self { kind: kind.to_owned(), version, content, tensors };
         if format!("{:08x}", container.checksum()) != checksum {
-            return Err("its checksum does not match its content".into());
+            return Err(damaged("its checksum does not match its content"));
         }
         Ok(container)
     }
 
-    /// Takes out a tensor by its name.
-    pub(crate) fn take(&mut self, name: &str) -> Option<Vec<f64>> {
-        let index = self.tensors.iter().position(|tensor| tensor.0 == name)?;
-        Some(self.tensors.remove(index).1)
+    /// What stands in the header.
+    pub(crate) fn content<C: DeserializeOwned>(&self) -> Result<C, ContainerError> {
+        serde_json::from_str(self.content.get())
+            .map_err(|error| damaged(format!("its header: {error}")))
+    }
+
+    /// Takes out the values of a tensor, whatever its shape.
+    pub(crate) fn take(&mut self, name: &str) -> Result<Vec<f64>, ContainerError> {
+        let index = self.tensors.iter().position(|tensor| tensor.name == name);
+        let index = index.ok_or_else(|| damaged(format!("the tensor {name} is missing")))?;
+        Ok(self.tensors.remove(index).values)
+    }
+
+    /// All tensors, in the order of their names.
+    pub(crate) fn into_tensors(self) -> Vec<Tensor> {
+        self.tensors
     }
 
     fn checksum(&self) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
-        hasher.update(self.text.as_bytes());
-        let mut tensors: Vec<&(String, Vec<f64>)> = self.tensors.iter().collect();
-        tensors.sort_by(|a, b| a.0.cmp(&b.0));
-        for (name, values) in tensors {
+        hasher.update(self.content.get().as_bytes());
+        for Tensor { name, shape, values } in &self.tensors {
             hasher.update(name.as_bytes());
-            hasher.update(&(values.len() as u64).to_le_bytes());
+            for axis in shape {
+                hasher.update(&(*axis as u64).to_le_bytes());
+            }
             for value in values {
                 hasher.update(&value.to_le_bytes());
             }
         }
         hasher.finalize()
     }
-}
-
-/// Writes a file whole or not at all: under another name in the same folder, to the disk, then renamed.
-/// A crash leaves the old file or the new one.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    // Two processes that write the same file must not share the unfinished one.
-    name.push(format!(".{}.part", std::process::id()));
-    let unfinished = path.with_file_name(name);
-    let outcome = File::create(&unfinished)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            // Without this, a power cut can leave the new name with no content.
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&unfinished, path));
-    if outcome.is_err() {
-        // The first error is the one to tell; what is left behind is only a temporary file.
-        let _ = fs::remove_file(&unfinished);
-    }
-    outcome
 }

@@ -7,6 +7,7 @@
 
 pub(crate) mod container;
 mod fading_samples;
+mod file;
 mod gains;
 mod gains_json;
 mod input_error;
@@ -17,8 +18,9 @@ mod samples_npz;
 
 mod users;
 
-pub use container::write_atomically;
+pub use container::Tensor;
 pub use fading_samples::{fading_samples_to_npy, read_fading_samples};
+pub use file::{MOST_BYTES, read_bounded, read_file, write_atomically};
 pub use gains::{gains_to_npy, read_gains};
 pub use input_error::InputError;
 pub use samples::{SampleRow, read_samples};

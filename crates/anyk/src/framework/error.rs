@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::config::ConfigError;
 use crate::exchange::InputError;
 use crate::framework::{GuaranteeError, Infeasibility, ProblemError};
-use crate::qos::ServiceError;
+use crate::qos::{ServiceError, TooWeak};
 
 /// Why a training ended without a model.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -32,6 +32,9 @@ pub enum TrainError {
     /// The power budget cannot serve what is trained on.
     #[error("the power budget cannot serve the training cells: {0}")]
     Infeasible(String),
+    /// A label does not exist.
+    #[error("equal power cannot serve a user of the training set: {0}")]
+    EqualPower(TooWeak),
     /// Every initialization diverged.
     #[error(
         "{stage}: the loss diverged in each of {attempts} initializations (last at step {step}); try a lower \
@@ -194,6 +197,14 @@ pub enum Error {
     /// The budget does not reach everyone.
     #[error(transparent)]
     Infeasible(#[from] Infeasibility),
+    /// A user with a service class of its own, where there is no place for one.
+    #[error("user {user:?} has a service class of its own, expected {expected}")]
+    OwnClass {
+        /// The user's id.
+        user: String,
+        /// What is accepted.
+        expected: String,
+    },
     /// An error of a single room or study.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
@@ -205,6 +216,9 @@ pub enum Error {
         /// What is wrong with it.
         source: Box<Error>,
     },
+    /// A file that is not text.
+    #[error("not UTF-8, expected TOML")]
+    NotText,
     /// A file that cannot be read.
     #[error("{}: cannot read: {source}", path.display())]
     Read {
@@ -248,7 +262,10 @@ impl Error {
         match self {
             Self::In { source, .. } => source.kind(),
             Self::Write { .. } | Self::Train(TrainError::Checkpoint { .. }) => ErrorKind::Machine,
-            Self::Infeasible(_) | Self::Train(TrainError::Infeasible(_)) => ErrorKind::Infeasible,
+            Self::Infeasible(_)
+            | Self::Train(TrainError::Infeasible(_) | TrainError::EqualPower(_)) => {
+                ErrorKind::Infeasible
+            }
             Self::Interrupted | Self::Train(TrainError::Interrupted { .. }) => {
                 ErrorKind::Interrupted
             }

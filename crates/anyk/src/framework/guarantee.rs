@@ -132,6 +132,26 @@ impl Guarantee {
         let place = factors.len().checked_sub(1 + missed)?;
         Some(*factors.select_nth_unstable_by(place, f64::total_cmp).1)
     }
+
+    /// What it says, in a sentence.
+    pub fn sentence(&self) -> String {
+        let Self { margin, beta, delta, k, cells, fading, .. } = self;
+        let under = fading.as_ref().map_or(String::new(), |fading| format!(" under {fading}"));
+        let sizes: Vec<String> = k.iter().map(usize::to_string).collect();
+        format!(
+            "guarantee: at K = {}{under}, at most {} % of users miss their QoS, at a confidence of {} % over the \
+             {cells} calibration cells; bandwidths times {margin:.6}",
+            sizes.join(", "),
+            percent(*beta),
+            percent(1.0 - delta)
+        )
+    }
+}
+
+/// Without zeros that say nothing.
+fn percent(share: f64) -> String {
+    let digits = format!("{:.4}", 100.0 * share);
+    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Largest `v` with `P(Bin(n, p) ≤ v) ≤ level`; `None` if not even 0 does.

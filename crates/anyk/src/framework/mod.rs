@@ -1,21 +1,58 @@
 //! What every problem shares, each once.
+//!
+//! | | |
+//! | --- | --- |
+//! | [`Problem`], [`Allocate`], [`Policy`] | an instance and its judge; what answers it; what makes that ready for a size |
+//! | [`Objective`], [`Plan`], [`Session`] | what is trained, how, and the one driver that does it |
+//! | [`Model`], [`ModelFile`] | a learned policy on disk: a record and named tensors |
+//! | [`over_instances`] | the one harness of measurements on random instances |
+//! | [`Room`], [`LoadedModel`], [`Options`], [`Answer`] | a problem as the program sees it |
 
 mod adam;
+mod answer;
+pub(crate) mod batches;
+mod cell_options;
+mod cells;
+mod checkpoint;
 mod error;
+mod evaluate;
 mod guarantee;
+mod law_fit;
+mod method;
+mod model;
 mod observer;
 mod on_samples;
+mod options;
 mod problem;
-mod recipe;
+mod room;
+mod schedule;
+mod source;
 pub(crate) mod supervised;
+mod train;
 
 pub use adam::Adam;
+pub use answer::{Answer, CellAnswer, Denied, Show, Text, TextPart};
+pub use cell_options::CellOptions;
+pub(crate) use cells::{answer_cells, sample_options, sample_users, training_cells};
+pub use checkpoint::Checkpoint;
 pub use error::{Error, ErrorKind, ModelError, OptionError, TrainError};
+pub use evaluate::{Rows, over_instances};
 pub use guarantee::{Guarantee, GuaranteeError};
+pub(crate) use law_fit::{LawSample, fit_law, relative_square};
+pub use law_fit::{PretrainLoss, PretrainSettings};
+pub use method::Method;
+pub use model::{Model, ModelFile, Tensors, network_tensors};
 pub use observer::{Observer, Quietly, Silent};
 pub use on_samples::{Cell, SampleNetwork, train_on_samples};
+pub use options::{Choice, MOST_USERS, OptionSpec, OptionValue, Options};
 pub use problem::{
-    Allocate, Infeasibility, Outcome, Problem, ProblemError, Proof, Refusal, ValueError,
+    Allocate, Infeasibility, Outcome, Problem, ProblemError, Proof, Refusal, Status, ValueError,
 };
 pub(crate) use problem::{check_gain, checked_gains};
-pub use recipe::{Recipe, Schedule, Update};
+pub use room::{
+    BuiltIn, CalibrationSettings, Input, LoadedModel, Quantity, Room, Trained, Trials, Verb,
+    Workshop,
+};
+pub use schedule::{Schedule, Update};
+pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
+pub use train::{ATTEMPTS, Objective, Plan, Session, State};

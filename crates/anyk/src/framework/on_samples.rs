@@ -1,8 +1,8 @@
 //! Supervised training on samples of any policy with positive outputs: a small network of the mean
 //! aggregator with a given output, for use at any K.
 
-use crate::framework::TrainError;
 use crate::framework::supervised::{Example, Fit, Loss, Start, train};
+use crate::framework::{Session, Silent, TrainError};
 use crate::network::{Activation, Aggregator, Gnn, Output, Tape};
 
 /// Features of the hidden layer.
@@ -70,7 +70,8 @@ pub fn train_on_samples(
         .collect();
     let loss = if logarithmic { Loss::Power } else { Loss::Share };
     let fit = Fit { seed, ..FIT };
-    let parameters = train(&fit, &network, loss, &examples, &mut || ())?;
+    let parameters =
+        train(&mut Session::new(&Silent), "training", &fit, (&network, loss), &examples)?;
     Ok(SampleNetwork { network, parameters, mean, deviation, unit, logarithmic })
 }
 

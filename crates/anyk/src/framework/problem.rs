@@ -52,6 +52,17 @@ pub enum Outcome {
     Refused(Refusal),
 }
 
+/// How a solve ended. Not meeting the tolerance is a status, not an error.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Status {
+    /// Solved, with a relative duality gap of at most [`tolerance::DUALITY_GAP`].
+    Optimal,
+    /// A feasible answer whose gap is larger than that: the budget is so tight that rounding shows.
+    Inaccurate,
+    /// The budget cannot serve every user.
+    Infeasible(Infeasibility),
+}
+
 /// What a dual solution proves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Proof {

@@ -1,14 +1,11 @@
-//! Supervised training of one network: losses relative to labels, and Adam down a half cosine.
+//! Supervised training of one network: losses relative to labels.
 
-use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::framework::TrainError;
-use crate::framework::{Adam, Schedule};
+use crate::framework::batches::{Batches, Order};
+use crate::framework::{Objective, Plan, Session, TrainError};
 use crate::network::{Gnn, Output, Tape};
-use crate::problems::closed_forms::CLOSED_FORM_PROGRESS;
-use crate::problems::urllc::algorithm1::ATTEMPTS;
 
 /// What one network is trained to give, and how a miss is counted. Relative throughout: powers and
 /// bandwidths span decades.
@@ -112,51 +109,45 @@ pub(crate) struct Fit {
     pub(crate) seed: u64,
 }
 
-/// Trains one network with Adam; starts over from another initialization if the loss leaves the numbers.
-pub(crate) fn train(
-    settings: &Fit,
-    network: &Gnn,
+/// One network and the examples that it learns.
+struct Supervised<'a> {
+    settings: Fit,
+    network: &'a Gnn,
     loss: Loss,
-    examples: &[Example],
-    progress: &mut impl FnMut(),
-) -> Result<Vec<f64>, TrainError> {
-    let schedule = Schedule::Cosine { rate: settings.rate, last: 0.0 };
-    let every = settings.steps.div_ceil(CLOSED_FORM_PROGRESS).max(1);
-    let mut gradient = vec![0.0; network.parameter_count()];
-    let mut tape = Tape::default();
-    let mut diverged_at = 0;
-    'attempts: for attempt in 0..ATTEMPTS {
-        let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
-        rng.set_stream(u64::MAX - 8 * u64::from(attempt) - loss as u64);
-        let mut parameters = initialize(network, settings.start, &mut rng);
-        let mut adam = Adam::new(parameters.len(), (0.9, 0.999));
-        let mut order: Vec<usize> = (0..examples.len()).collect();
-        let mut next = order.len();
-        for step in 0..settings.steps {
-            if next + settings.batch > order.len() {
-                order.shuffle(&mut rng);
-                next = 0;
-            }
-            let end = (next + settings.batch).min(order.len());
-            let batch = order[next..end].iter().map(|&index| &examples[index]);
-            next = end;
-            let what = (network, loss, settings.penalty);
-            let value = loss_and_gradient(what, &parameters, batch, &mut tape, &mut gradient);
-            if !value.is_finite() {
-                diverged_at = step;
-                continue 'attempts;
-            }
-            adam.descend(&mut parameters, &gradient, schedule.at(step, settings.steps));
-            if step % every == 0 {
-                progress();
-            }
-        }
-        if parameters.iter().all(|parameter| parameter.is_finite()) {
-            return Ok(parameters);
-        }
-        diverged_at = settings.steps;
+    examples: &'a [Example],
+    batches: Batches,
+    tape: Tape,
+}
+
+impl Objective<f64> for Supervised<'_> {
+    fn start(&mut self, attempt: u32) -> Vec<f64> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.settings.seed);
+        rng.set_stream(u64::MAX - 8 * u64::from(attempt) - self.loss as u64);
+        let parameters = initialize(self.network, self.settings.start, &mut rng);
+        self.batches = Batches::new(rng, self.examples.len(), self.settings.batch, Order::Whole);
+        parameters
     }
-    Err(TrainError::Diverged { stage: "training".into(), attempts: ATTEMPTS, step: diverged_at })
+
+    fn step(&mut self, step: u64, parameters: &[f64], gradient: &mut [f64]) -> f64 {
+        let batch = self.batches.at(step).iter().map(|&index| &self.examples[index]);
+        let what = (self.network, self.loss, self.settings.penalty);
+        loss_and_gradient(what, parameters, batch, &mut self.tape, gradient)
+    }
+}
+
+/// Trains one network with Adam down a half cosine.
+pub(crate) fn train(
+    session: &mut Session<'_>,
+    stage: &str,
+    settings: &Fit,
+    (network, loss): (&Gnn, Loss),
+    examples: &[Example],
+) -> Result<Vec<f64>, TrainError> {
+    let plan = Plan::cosine(settings.steps, settings.rate);
+    let batches = Batches::new(ChaCha8Rng::seed_from_u64(0), 0, 1, Order::Whole);
+    let (settings, tape) = (*settings, Tape::default());
+    let mut objective = Supervised { settings, network, loss, examples, batches, tape };
+    session.train(stage, &plan, &mut objective)
 }
 
 /// Weights on the others start at 0: what a policy does not need of them, it need not unlearn.

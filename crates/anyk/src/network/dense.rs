@@ -130,6 +130,14 @@ impl Dense {
         self.layers().map(|(inputs, outputs)| outputs * (inputs + 1)).sum()
     }
 
+    /// Names and shapes of the parts of the parameters, in their order; weights are outputs × inputs.
+    pub fn layout(&self) -> Vec<(String, Vec<usize>)> {
+        let part = |(layer, (from, to)): (usize, (usize, usize))| {
+            [(format!("{layer}.weight"), vec![to, from]), (format!("{layer}.bias"), vec![to])]
+        };
+        self.layers().enumerate().flat_map(part).collect()
+    }
+
     fn activation(&self, layer: usize) -> Activation {
         if layer + 2 == self.widths.len() { self.output } else { self.hidden }
     }
@@ -174,7 +182,7 @@ impl Dense {
         &tape.values[self.widths.len() - 1]
     }
 
-    /// Writes to `gradient` the derivative by the parameters of `Σ upstream·y`, at the last forward
+    /// Adds to `gradient` the derivative by the parameters of `Σ upstream·y`, at the last forward
     /// pass on this tape.
     ///
     /// # Panics
@@ -201,8 +209,7 @@ impl Dense {
             let start = end - to * (from + 1);
             let (weights, biases) = gradient[start..end].split_at_mut(to * from);
             let product = (&values[layer][..], [from, 1]);
-            T::product((to, batch, from), (current, [1, to]), product, T::zero(), weights);
-            biases.fill(T::zero());
+            T::product((to, batch, from), (current, [1, to]), product, T::one(), weights);
             for row in current.chunks_exact(to) {
                 for (bias, &value) in biases.iter_mut().zip(row) {
                     *bias = *bias + value;

@@ -103,6 +103,31 @@ impl EdgeGnn {
         2 * h + self.rounds * self.round_len() + h * h + 2 * h + 1
     }
 
+    /// Names and shapes of the parts of the parameters, in their order; matrices inputs × outputs.
+    pub fn layout(&self) -> Vec<(String, Vec<usize>)> {
+        let h = self.hidden;
+        let part = |name: &str, shape: &[usize]| (name.to_owned(), shape.to_vec());
+        let mut layout = vec![part("encode.weight", &[h]), part("encode.bias", &[h])];
+        for round in 0..self.rounds {
+            let part = |name: &str, shape: &[usize]| part(&format!("{round}.{name}"), shape);
+            layout.extend([
+                part("message.sender", &[h, h]),
+                part("message.path", &[2, h]),
+                part("message.bias", &[h]),
+                part("update.own", &[h, h]),
+                part("update.heard", &[h, h]),
+                part("update.bias", &[h]),
+            ]);
+        }
+        layout.extend([
+            part("last.weight", &[h, h]),
+            part("last.bias", &[h]),
+            part("output.weight", &[h]),
+            part("output.bias", &[1]),
+        ]);
+        layout
+    }
+
     /// Random parameters: each weight normal with variance 2/inputs (messages over a few paths count as
     /// one input), biases 0.
     pub fn initialize(&self, normal: &mut impl FnMut() -> f64) -> Vec<f64> {

@@ -102,6 +102,19 @@ impl Gnn {
         self.layers().map(|(inputs, outputs)| outputs * (2 * inputs + 1)).sum()
     }
 
+    /// Names and shapes of the parts of the parameters, in their order: `U`, `V` and `c` of each layer,
+    /// weights outputs × inputs.
+    pub fn layout(&self) -> Vec<(String, Vec<usize>)> {
+        let part = |(layer, (from, to)): (usize, (usize, usize))| {
+            [
+                (format!("{layer}.own"), vec![to, from]),
+                (format!("{layer}.others"), vec![to, from]),
+                (format!("{layer}.bias"), vec![to]),
+            ]
+        };
+        self.layers().enumerate().flat_map(part).collect()
+    }
+
     /// Where the weights on the others, `V`, lie among the parameters, layer by layer.
     pub(crate) fn others(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut offset = 0;

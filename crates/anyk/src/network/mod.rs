@@ -29,4 +29,4 @@ pub(crate) use law::UNIT_HZ;
 pub use law::{BandwidthLaw, CompiledLaw, LawShape, SizeScale, scaled_gain};
 pub use output::Output;
 pub use power_split::{PowerSplit, SplitRule};
-pub use price_response::{ClassResponse, ContextScaling, PriceResponse, ResponseGradient};
+pub use price_response::{CONTEXT, ClassResponse, ContextScaling, PriceResponse, ResponseGradient};

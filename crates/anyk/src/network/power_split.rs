@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::math::{PriceSearch, price_of_budget};
 use crate::network::ClassResponse;
 
 /// How responses become powers that sum to `P_max`.
@@ -134,34 +135,19 @@ impl PowerSplit {
         }
     }
 
-    /// The price at which the powers over the least sum to `slack_w`, by Newton's method in logarithms (the
-    /// sum is close to a power of the price) inside a bracket; returns the sum there.
+    /// The price at which the powers over the least sum to `slack_w`; returns the sum there.
     fn find_price(&mut self, responses: &[ClassResponse], slack_w: f64) -> f64 {
-        self.ln_price = self.first_guess(responses, slack_w);
-        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-        let mut sum = slack_w;
-        for _ in 0..100 {
-            let slope;
-            (sum, slope) = self.respond(responses);
-            let miss = (sum / slack_w).ln();
-            if miss.abs() < self.tolerance {
-                return self.last_step(-miss * sum / slope);
-            }
-            if miss > 0.0 {
-                low = self.ln_price;
-            } else {
-                high = self.ln_price;
-            }
-            let next = self.ln_price - miss * sum / slope;
-            self.ln_price = if next > low && next < high {
-                next
-            } else if low.is_finite() && high.is_finite() {
-                0.5 * (low + high)
-            } else {
-                self.ln_price + miss.clamp(-100.0, 100.0)
-            };
+        let first_guess = self.first_guess(responses, slack_w);
+        let search = PriceSearch { tolerance: self.tolerance, bracket: 0.0, stride: 100.0 };
+        let found = price_of_budget(search, slack_w, first_guess, |ln_price| {
+            self.ln_price = ln_price;
+            self.respond(responses)
+        });
+        let miss = (found.total / slack_w).ln();
+        if miss.abs() < self.tolerance {
+            return self.last_step(-miss * found.total / found.slope);
         }
-        sum
+        found.total
     }
 
     /// Moves the price by a step so small that the responses are straight; returns the sum there.

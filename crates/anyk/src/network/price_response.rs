@@ -14,7 +14,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Activation, Dense, DenseTape};
-use crate::qos::Qos;
 
 /// Kinks of the response.
 pub(crate) const UNITS: usize = 8;
@@ -22,7 +21,7 @@ pub(crate) const UNITS: usize = 8;
 const OF_UNIT: usize = 3;
 const OUTPUTS: usize = 2 + OF_UNIT * UNITS;
 /// Numbers that describe a class.
-pub(crate) const CONTEXT: usize = 4;
+pub const CONTEXT: usize = 4;
 /// `t` in units of the network's output, so that a step of the optimizer moves kinks and heights alike.
 const SPREAD: f64 = 4.0;
 
@@ -41,8 +40,7 @@ pub struct PriceResponse {
     pub hidden: usize,
 }
 
-/// Mean and deviation that the context is standardised with: `ln` of antennas `N_t`, `κ`, `Q_G⁻¹(ε/2)` and
-/// `θS^E`, which are all that the margin `M(z, v)` depends on.
+/// Mean and deviation that the context of a class is standardised with.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextScaling {
@@ -52,28 +50,18 @@ pub struct ContextScaling {
     pub deviation: [f64; CONTEXT],
 }
 
-/// The numbers that describe a class, in logarithms.
-fn context(qos: &Qos, antennas: u32) -> [f64; CONTEXT] {
-    [
-        f64::from(antennas).ln(),
-        qos.kappa().ln(),
-        qos.service().decoding_quantile().ln(),
-        (qos.theta() * qos.effective_bandwidth()).ln(),
-    ]
-}
-
 impl ContextScaling {
-    /// Of the classes to train on, with the antennas of their cells.
-    pub fn of<'a>(classes: impl Iterator<Item = (&'a Qos, u32)> + Clone) -> Self {
+    /// Of the contexts of the classes to train on.
+    pub fn of(classes: impl Iterator<Item = [f64; CONTEXT]> + Clone) -> Self {
         let count = classes.clone().count().max(1) as f64;
         let (mut mean, mut deviation) = ([0.0; CONTEXT], [0.0; CONTEXT]);
-        for (qos, antennas) in classes.clone() {
-            for (mean, value) in mean.iter_mut().zip(context(qos, antennas)) {
+        for context in classes.clone() {
+            for (mean, value) in mean.iter_mut().zip(context) {
                 *mean += value / count;
             }
         }
-        for (qos, antennas) in classes {
-            for (i, value) in context(qos, antennas).into_iter().enumerate() {
+        for context in classes {
+            for (i, value) in context.into_iter().enumerate() {
                 deviation[i] += (value - mean[i]).powi(2) / count;
             }
         }
@@ -89,8 +77,8 @@ impl ContextScaling {
 
     /// The standardised context of a class. Beyond ten deviations it stays there: a class so far from all
     /// that was trained on gets some response, and not an infinite one.
-    pub fn context(&self, qos: &Qos, antennas: u32) -> [f64; CONTEXT] {
-        let mut values = context(qos, antennas);
+    pub fn standardised(&self, context: [f64; CONTEXT]) -> [f64; CONTEXT] {
+        let mut values = context;
         for (i, value) in values.iter_mut().enumerate() {
             *value = if self.deviation[i] > 1e-7 {
                 ((*value - self.mean[i]) / self.deviation[i]).clamp(-10.0, 10.0)
@@ -106,6 +94,11 @@ impl PriceResponse {
     fn network(&self) -> Dense {
         let widths = [CONTEXT, self.hidden, OUTPUTS];
         Dense::new(&widths, Activation::Tanh, Activation::Identity)
+    }
+
+    /// Names and shapes of the parts of the parameters, in their order.
+    pub fn layout(&self) -> Vec<(String, Vec<usize>)> {
+        self.network().layout()
     }
 
     /// Number of parameters.
@@ -142,7 +135,7 @@ impl PriceResponse {
         outputs.chunks_exact(OUTPUTS).map(ClassResponse::new).collect()
     }
 
-    /// Writes to `gradient` the derivative by the parameters, given what each class has gathered.
+    /// Adds to `gradient` the derivative by the parameters, given what each class has gathered.
     pub fn backward(
         &self,
         parameters: &[f64],

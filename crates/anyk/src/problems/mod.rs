@@ -1,5 +1,26 @@
 //! The problems, a room each: statement and judge, solvers, networks and their training, input and answer.
+//!
+//! A new problem is a folder here and a line in [`ROOMS`].
 
 pub mod closed_forms;
 pub mod interference;
 pub mod urllc;
+
+use crate::framework::{LoadedModel, ModelError, ModelFile, Room};
+
+/// Every problem that there is.
+pub static ROOMS: [&dyn Room; 2] = [&interference::INTERFERENCE, &interference::LINK_SCHEDULING];
+
+/// The room of a name.
+pub fn room(name: &str) -> Option<&'static dyn Room> {
+    ROOMS.into_iter().find(|room| room.name() == name)
+}
+
+/// Reads a model of any problem; a damaged, truncated, foreign, older or newer file is refused.
+pub fn read_model(bytes: &[u8]) -> Result<Box<dyn LoadedModel>, ModelError> {
+    let file = ModelFile::read(bytes)?;
+    match ROOMS.into_iter().find(|room| room.name() == file.problem()) {
+        Some(room) => room.read(file),
+        None => Err(ModelError::UnknownProblem(file.problem().to_owned())),
+    }
+}

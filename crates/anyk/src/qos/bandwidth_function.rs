@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::qos::Qos;
-use crate::qos::{BandwidthTable, RequiredBandwidth};
+use crate::qos::{BandwidthTable, Curve, Qos};
 use crate::tolerance;
 
 /// `b(u)` on `u ≥ u_min`: decreasing and convex, with a vertical tangent at its end. Known from
@@ -42,7 +41,7 @@ pub trait BandwidthFunction {
 /// `b(u)` of a known law of fading, rounded up by its error bound: a user with this bandwidth has its QoS.
 ///
 /// That is the certificate of the hot path. The curve comes from quadrature, its error was measured
-/// between all nodes when the table was built (`solver/bandwidth_table.rs`), and it is entered at a
+/// between all nodes when the table was built (`qos/bandwidth_table.rs`), and it is entered at a
 /// received power lower by [`tolerance::ROUNDING`], exactly as the solver does.
 #[derive(Debug, Clone)]
 pub struct KnownBandwidth {
@@ -53,44 +52,25 @@ pub struct KnownBandwidth {
     hz_per_use: f64,
 }
 
-#[derive(Debug, Clone)]
-enum Curve {
-    Table(Arc<BandwidthTable>),
-    Exact(Arc<RequiredBandwidth>),
-}
-
 impl KnownBandwidth {
     /// From a table; the exact form behind it where the table's error bound is too large.
     pub fn new(table: Arc<BandwidthTable>) -> Self {
-        if table.is_sound() {
-            let (exact, error) = (table.exact().clone(), table.error_bound());
-            Self::with_curve(&exact, Curve::Table(table), error)
-        } else {
-            Self::exact(table.exact())
-        }
+        Self::of(Curve::new(table))
     }
 
-    /// Without a table: slower to ask, faster to make.
-    pub fn exact(exact: &RequiredBandwidth) -> Self {
-        let curve = Curve::Exact(Arc::new(exact.clone()));
-        Self::with_curve(exact, curve, tolerance::EXACT_BANDWIDTH)
-    }
-
-    fn with_curve(exact: &RequiredBandwidth, curve: Curve, error: f64) -> Self {
+    pub(crate) fn of(curve: Curve) -> Self {
+        let (exact, error) = (curve.exact(), curve.error_bounds().0);
         Self {
-            curve,
             min_received_w: exact.min_received_w() * (1.0 + tolerance::ROUNDING),
             max_bandwidth_hz: exact.max_bandwidth_hz(),
             hz_per_use: (-exact.qos().ln_uses_scale()).exp() * (1.0 + error),
+            curve,
         }
     }
 
     /// The constraint behind it.
     pub fn qos(&self) -> &Qos {
-        match &self.curve {
-            Curve::Table(table) => table.exact().qos(),
-            Curve::Exact(exact) => exact.qos(),
-        }
+        self.curve.exact().qos()
     }
 }
 
@@ -105,19 +85,12 @@ impl BandwidthFunction for KnownBandwidth {
 
     #[inline]
     fn at_excess(&self, excess: f64) -> (f64, f64) {
-        let (_, ln_z, elasticity) = match &self.curve {
-            Curve::Table(table) => table.point(excess),
-            Curve::Exact(exact) => exact.point(excess),
-        };
+        let (_, ln_z, elasticity) = self.curve.point(excess);
         (ln_z.exp() * self.hz_per_use, elasticity)
     }
 
     #[inline]
     fn bandwidth_hz(&self, excess: f64) -> f64 {
-        let ln_z = match &self.curve {
-            Curve::Table(table) => table.ln_uses(excess),
-            Curve::Exact(exact) => exact.point(excess).1,
-        };
-        ln_z.exp() * self.hz_per_use
+        self.curve.ln_uses(excess).exp() * self.hz_per_use
     }
 }

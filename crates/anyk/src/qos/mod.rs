@@ -3,12 +3,14 @@
 
 mod bandwidth_function;
 mod bandwidth_table;
+mod curve;
 mod margin;
 mod required_bandwidth;
 mod service;
 
 pub use bandwidth_function::{BandwidthFunction, KnownBandwidth};
 pub use bandwidth_table::BandwidthTable;
+pub(crate) use curve::{Curve, Curves};
 pub use margin::{Margin, MarginCurvature, Qos};
 pub(crate) use required_bandwidth::Response;
 pub use required_bandwidth::{BandwidthPoint, RequiredBandwidth, TooWeak};

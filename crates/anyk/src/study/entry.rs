@@ -1,24 +1,19 @@
 //! One entry of a table: several trainings of the same kind, measured on one fixed test set.
 
-use std::time::Instant;
-
 use serde::{Deserialize, Serialize};
 
 use crate::config::System;
-use crate::framework::Recipe;
+use crate::framework::{Method, Observer, PretrainSettings, Session, TrainError};
 use crate::math::second_worst;
 use crate::network::{Aggregator, BandwidthLaw};
-use crate::problems::urllc::LearnedPolicy;
-use crate::problems::urllc::{Method, PretrainSettings, TrainSettings, Trainer};
-use crate::problems::urllc::{RunError, SizeResult, TestSet, finish};
+use crate::problems::urllc::{
+    LearnedPolicy, Recipe, SizeResult, TestSet, TrainSettings, train_urllc,
+};
 
 /// Seed of the test set, fixed before the first training.
 pub const TEST_SEED: u64 = 7;
 /// Sizes of the test set (paper, table I).
 pub const TEST_SIZES: [usize; 7] = [1, 2, 5, 10, 50, 100, 200];
-
-/// How often a training reports its progress.
-pub const PROGRESS_CALLS: u64 = 50;
 
 /// A kind of training; each run has a seed of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,16 +47,16 @@ impl Entry {
         TrainSettings { seed: 100 + run, ..self.settings.clone() }
     }
 
-    /// Trains one run and measures it; `progress` is called [`PROGRESS_CALLS`] times.
+    /// Trains one run and measures it.
     pub fn measure(
         &self,
         system: &System,
         run: u64,
         (pretraining, law): (&PretrainSettings, Option<&BandwidthLaw>),
         test: &TestSet,
-        progress: impl FnMut(),
-    ) -> Result<Measure, RunError> {
-        let (policy, train_seconds) = self.train(system, run, (pretraining, law), progress)?;
+        observer: &dyn Observer,
+    ) -> Result<Measure, TrainError> {
+        let (policy, train_seconds) = self.train(system, run, (pretraining, law), observer)?;
         Ok(Measure { train_seconds, sizes: test.evaluate(&policy)? })
     }
 
@@ -71,18 +66,12 @@ impl Entry {
         system: &System,
         run: u64,
         (pretraining, law): (&PretrainSettings, Option<&BandwidthLaw>),
-        mut progress: impl FnMut(),
-    ) -> Result<(LearnedPolicy, f64), RunError> {
-        let mut trainer = Trainer::new(system, &self.settings_of_run(run), law)?;
-        let started = Instant::now();
-        for _ in 0..PROGRESS_CALLS {
-            trainer.advance(self.settings.steps().div_ceil(PROGRESS_CALLS))?;
-            progress();
-        }
-        // What is left if an initialization diverged and was started over.
-        trainer.advance(u64::MAX)?;
-        let seconds = started.elapsed().as_secs_f64();
-        Ok((finish(system, &trainer, pretraining, law)?, seconds))
+        observer: &dyn Observer,
+    ) -> Result<(LearnedPolicy, f64), TrainError> {
+        let mut session = Session::new(observer);
+        let settings = self.settings_of_run(run);
+        let policy = train_urllc(system, &settings, (pretraining, law), &mut session)?;
+        Ok((policy, session.seconds("training")))
     }
 }
 

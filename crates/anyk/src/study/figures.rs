@@ -1,8 +1,9 @@
 //! What the paper prints in its tables III to VI, and the trainings behind them.
 
-use crate::framework::Recipe;
+use crate::framework::Method;
 use crate::network::Aggregator;
-use crate::problems::urllc::{Method, TrainSettings};
+use crate::problems::urllc::Recipe;
+use crate::problems::urllc::TrainSettings;
 use crate::study::Entry;
 
 /// A row of tables III and VI: label, then `(A_K, W_K in MHz)` at K = 1, 2, 5, 10, 50, 100, 200.

@@ -11,7 +11,7 @@ mod size_laws;
 
 pub use asymptotic::{AsymptoticForm, asymptotic_forms, largest_size};
 pub use decoupling::{Decoupling, EquivariantPolicy, decoupling};
-pub use entry::{Entry, EntryResult, Measure, PROGRESS_CALLS, TEST_SEED, TEST_SIZES};
+pub use entry::{Entry, EntryResult, Measure, TEST_SEED, TEST_SIZES};
 pub use figures::{
     PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow, paper_entries,
 };

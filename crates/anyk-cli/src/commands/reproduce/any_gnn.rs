@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use anyk::channel::FadingLaw;
 use anyk::exchange::write_atomically;
+use anyk::framework::{Method, PretrainLoss};
 use anyk::math::second_worst;
 use anyk::network::SplitRule;
 use anyk::problems::urllc::AnyPolicy;
 use anyk::problems::urllc::Urllc;
-use anyk::problems::urllc::{AnySettings, Method, PretrainLoss, TrainRanges, Trainer};
+use anyk::problems::urllc::{AnySettings, TrainRanges, Trainer};
 use anyk::problems::urllc::{SizeResult, TestSet, finish, train_any_policy};
 use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::study::{Entry, EntryResult, Measure, TEST_SEED, paper_entries};

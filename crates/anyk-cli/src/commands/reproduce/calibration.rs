@@ -1,9 +1,9 @@
 //! Calibrated margins over many repetitions: how often the promise is broken, and what it costs.
 
 use anyk::channel::FadingLaw;
+use anyk::framework::PretrainLoss;
 use anyk::framework::{Guarantee, GuaranteeError};
 use anyk::problems::urllc::CellPolicy;
-use anyk::problems::urllc::PretrainLoss;
 use anyk::problems::urllc::{Judged, TestSet, required_factors, true_bandwidth};
 use anyk::qos::BandwidthTable;
 use anyk::study::{Entry, TEST_SEED};

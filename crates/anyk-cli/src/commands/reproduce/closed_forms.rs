@@ -2,11 +2,11 @@
 //! but its first examples of what generalizes and what does not.
 
 use anyk::exchange::write_atomically;
+use anyk::framework::Method;
 use anyk::math::worst_but;
 use anyk::network::{Aggregator, Output};
 use anyk::problems::closed_forms::{ClosedForm, ClosedFormSettings};
 use anyk::problems::closed_forms::{ClosedFormResult, evaluate_closed_form, train_closed_form};
-use anyk::problems::urllc::Method;
 use anyk::study::TEST_SEED;
 use rayon::prelude::*;
 

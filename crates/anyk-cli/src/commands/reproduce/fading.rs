@@ -1,9 +1,10 @@
 //! Fading of unknown law: any-gnn learned from samples, judged under the true law.
 
 use anyk::channel::{FadingLaw, FadingSamples};
+use anyk::framework::PretrainLoss;
 use anyk::network::SplitRule;
 use anyk::problems::urllc::AnyPolicy;
-use anyk::problems::urllc::{AnySettings, PretrainLoss, SampledSettings, TrainRanges};
+use anyk::problems::urllc::{AnySettings, SampledSettings, TrainRanges};
 use anyk::problems::urllc::{
     SizeResult, TestSet, bandwidth_errors, draw_fading, train_sampled_policy, true_bandwidth,
 };

@@ -20,8 +20,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyk::exchange::write_atomically;
+use anyk::framework::{Method, PretrainSettings};
 use anyk::network::BandwidthLaw;
-use anyk::problems::urllc::{Method, PretrainSettings};
 use anyk::problems::urllc::{TestSet, law_for};
 use anyk::study::{Entry, EntryResult, Measure, PROGRESS_CALLS, TEST_SEED, TEST_SIZES};
 use anyk::{Config, System};

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use anyk::framework::{Recipe, Schedule, Update};
+use anyk::framework::{Schedule, Update};
+use anyk::problems::urllc::Recipe;
 use anyk::problems::urllc::measure_law;
 use anyk::study::{
     Entry, EntryResult, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow,

@@ -1,54 +1,14 @@
-//! Model files and answers of the problems with closed forms, (P5) and (P6).
+//! Answers of the problems with closed forms, (P5) and (P6).
 
 use serde::Serialize;
 
 use crate::exchange::UserRecord;
-use crate::exchange::container::Container;
-use crate::framework::ModelError;
-use crate::framework::ProblemError;
-use crate::problems::closed_forms::ClosedFormPolicy;
+use crate::framework::{CellAnswer, Denied, ProblemError, Show, Status, Text};
 use crate::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, RateAssessment};
 use crate::problems::closed_forms::{solve_equal_bandwidth, solve_qos_power};
-use crate::problems::urllc::Denied;
-use crate::problems::urllc::Status;
-use crate::problems::urllc::model_file::{open, text_of};
-
-pub(crate) const KIND: &str = "anyk-closed-form-model";
-const VERSION: u64 = 1;
-
-/// A model of (P5) or (P6) as the bytes of a safetensors file: tensors `power` and, for (P6), `bandwidth`
-/// and `law`, with the record of its training in the metadata. The same model gives the same bytes.
-pub fn closed_form_to_bytes(policy: &ClosedFormPolicy) -> Result<Vec<u8>, ModelError> {
-    let mut tensors = Vec::new();
-    if let Some(bandwidth) = policy.bandwidth_parameters() {
-        tensors.push(("bandwidth".to_owned(), bandwidth.to_vec()));
-    }
-    if let Some(law) = policy.law() {
-        tensors.push(("law".to_owned(), law.parameters().to_vec()));
-    }
-    tensors.push(("power".to_owned(), policy.power_parameters().to_vec()));
-    let text = text_of(VERSION, policy.record())?;
-    Container { kind: KIND.to_owned(), text, tensors }.to_bytes().map_err(ModelError::Format)
-}
-
-/// Reads such a model; a damaged, truncated, foreign or newer file is refused.
-pub fn closed_form_from_bytes(bytes: &[u8]) -> Result<ClosedFormPolicy, ModelError> {
-    let (mut file, record) = open(bytes, KIND, VERSION)?;
-    let missing = || ModelError::Format("the tensor power is missing".into());
-    let power = file.take("power").ok_or_else(missing)?;
-    let (bandwidth, law) = (file.take("bandwidth"), file.take("law"));
-    ClosedFormPolicy::new(record, power, bandwidth, law)
-}
 
 /// What comes back for one cell.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum RateAnswer {
-    /// Every user has an allocation.
-    Served(RateServed),
-    /// The budget of (P6) does not reach everyone.
-    Denied(Denied<RateServed>),
-}
+pub type RateAnswer = CellAnswer<RateServed>;
 
 /// An allocation of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -85,36 +45,36 @@ pub struct RateUser {
     pub rate_bps: f64,
 }
 
-impl RateAnswer {
-    /// The optimum of (P5), beside the users' ids.
-    pub fn qos_power(problem: &QosPower, records: &[UserRecord]) -> Result<Self, ProblemError> {
-        let power_w = solve_qos_power(problem);
-        Ok(Self::Served(RateServed::of_qos_power(problem, "optimal", power_w, records)?))
-    }
+/// The optimum of (P5), beside the users' ids.
+pub fn answer_qos_power(
+    problem: &QosPower,
+    records: &[UserRecord],
+) -> Result<RateAnswer, ProblemError> {
+    let power_w = solve_qos_power(problem);
+    Ok(CellAnswer::Served(RateServed::of_qos_power(problem, "optimal", power_w, records)?))
+}
 
-    /// The optimum of (P6), beside the users' ids.
-    pub fn equal_bandwidth(
-        problem: &EqualBandwidth,
-        records: &[UserRecord],
-    ) -> Result<Self, ProblemError> {
-        let all: Vec<&UserRecord> = records.iter().collect();
-        let solution = solve_equal_bandwidth(problem);
-        let Status::Infeasible(why) = &solution.status else {
-            let allocation = solution.allocation;
-            let served = RateServed::of_common(problem, "optimal", &allocation, &all)?;
-            return Ok(Self::Served(served));
-        };
-        let part = problem.subset(&why.admissible);
-        let rest = solve_equal_bandwidth(&part);
-        let admissible = if why.admissible.is_empty() || rest.status != Status::Optimal {
-            None
-        } else {
-            let kept: Vec<&UserRecord> =
-                why.admissible.iter().filter_map(|&index| records.get(index)).collect();
-            Some(RateServed::of_common(&part, "optimal", &rest.allocation, &kept)?)
-        };
-        Ok(Self::Denied(Denied::new(problem.max_power_w(), why, records, admissible)))
-    }
+/// The optimum of (P6), beside the users' ids.
+pub fn answer_equal_bandwidth(
+    problem: &EqualBandwidth,
+    records: &[UserRecord],
+) -> Result<RateAnswer, ProblemError> {
+    let all: Vec<&UserRecord> = records.iter().collect();
+    let solution = solve_equal_bandwidth(problem);
+    let Status::Infeasible(why) = &solution.status else {
+        let served = RateServed::of_common(problem, "optimal", &solution.allocation, &all)?;
+        return Ok(CellAnswer::Served(served));
+    };
+    let part = problem.subset(&why.admissible);
+    let rest = solve_equal_bandwidth(&part);
+    let admissible = if why.admissible.is_empty() || rest.status != Status::Optimal {
+        None
+    } else {
+        let kept: Vec<&UserRecord> =
+            why.admissible.iter().filter_map(|&index| records.get(index)).collect();
+        Some(RateServed::of_common(&part, "optimal", &rest.allocation, &kept)?)
+    };
+    Ok(CellAnswer::Denied(Denied::new(problem.max_power_w(), why, records, admissible)))
 }
 
 impl RateServed {
@@ -193,5 +153,29 @@ impl RateServed {
             gap_percent: None,
             users: users.collect(),
         }
+    }
+}
+
+impl Show for RateServed {
+    fn show(&self) -> Text {
+        let rows = self.users.iter().map(|user| {
+            vec![user.id.clone(), format!("{:.4e}", user.power_w), format!("{:.1}", user.rate_bps)]
+        });
+        let total = vec!["total".to_owned(), format!("{:.4e}", self.total_power_w), String::new()];
+        let mut text = Text::default();
+        text.table(&["user", "power (W)", "rate (bit/s)"], rows.chain([total]));
+        let worth = match (self.availability, self.gap_percent) {
+            (None, _) => format!("KKT residual {:.1e}", self.kkt_residual),
+            (Some(met), Some(gap)) => format!(
+                "the rate of {:.2} % of users is met; {gap:+.3} % to the optimum",
+                100.0 * met
+            ),
+            (Some(_), None) => "the power cannot serve everyone, see `anyk solve`".to_owned(),
+        };
+        text.push(format!(
+            "{}: {:.1} Hz for each user, {:.1} Hz in all; {worth}",
+            self.status, self.bandwidth_hz, self.total_bandwidth_hz
+        ));
+        text
     }
 }

@@ -3,14 +3,14 @@
 
 use crate::channel::sample_faded_gains;
 use crate::config::System;
-use crate::framework::ProblemError;
-use crate::framework::TrainError;
+use crate::framework::{
+    LawSample, PretrainLoss, PretrainSettings, ProblemError, Session, TrainError, fit_law,
+    relative_square,
+};
 use crate::math::single;
 use crate::network::{BandwidthLaw, LawShape, SizeScale};
 use crate::problems::closed_forms::RateTarget;
 use crate::problems::closed_forms::required_bandwidth_hz;
-use crate::problems::urllc::pretrain::{Sample, fit_law, relative_square};
-use crate::problems::urllc::{PretrainError, PretrainLoss, PretrainSettings};
 
 /// A bandwidth of 1 in the networks is this share of `s_0`, in Hz for a rate in bit/s: 5 bit/s/Hz, a
 /// usual user.
@@ -38,7 +38,7 @@ pub fn common_pretraining() -> PretrainSettings {
     }
 }
 
-/// Pre-trains `B^v(g, K) ≈ F⁻¹(g P_max/K)`; `progress` is called after each epoch.
+/// Pre-trains `B^v(g, K) ≈ F⁻¹(g P_max/K)`.
 ///
 /// The law's outputs are in units of [`common_unit_hz`] instead of its own, so that it is the same network
 /// for any rate.
@@ -47,7 +47,7 @@ pub(crate) fn pretrain_common_law(
     rate_bps: f64,
     settings: &PretrainSettings,
     seed: u64,
-    progress: impl FnMut(),
+    session: &mut Session<'_>,
 ) -> Result<BandwidthLaw, TrainError> {
     let target = RateTarget::new(system, rate_bps).map_err(ProblemError::from)?;
     let mut samples = Vec::with_capacity(settings.max_size * settings.samples_per_size);
@@ -56,7 +56,7 @@ pub(crate) fn pretrain_common_law(
         let count = settings.samples_per_size;
         let gains =
             sample_faded_gains(&system.road(), &system.path_loss(), !seed, count, size as u64);
-        samples.extend(gains.into_iter().map(|gain| Sample {
+        samples.extend(gains.into_iter().map(|gain| LawSample {
             gain,
             size,
             received_w: gain * system.max_power_w() / size as f64,
@@ -72,14 +72,5 @@ pub(crate) fn pretrain_common_law(
         })
         .collect();
     let loss_of = |index: usize, output: f32| relative_square(output, labels[index]);
-    fit_law(settings, &samples, loss_of, seed, progress).map_err(|error| match error {
-        PretrainError::Diverged(step) => {
-            TrainError::Diverged { stage: "training".into(), attempts: 1, step: step as u64 }
-        }
-        other => TrainError::Setting {
-            field: "pretraining",
-            value: other.to_string(),
-            expected: "labels for every user",
-        },
-    })
+    fit_law(session, settings, &samples, &loss_of, seed)
 }

@@ -1,11 +1,12 @@
 //! How learned policies of (P5) and (P6) do at each size, beside the closed forms on the same cells.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::channel::sample_faded_gains;
 use crate::config::System;
-use crate::framework::ProblemError;
+use crate::framework::{
+    Method, Model, ProblemError, Rows, Session, Silent, TrainError, over_instances,
+};
 use crate::network::LawShape;
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormSettings, common_pretraining, pretrain_common_law, train_networks,
@@ -15,8 +16,6 @@ use crate::problems::closed_forms::{EqualBandwidth, QosPower};
 use crate::problems::closed_forms::{
     equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power,
 };
-use crate::problems::urllc::Method;
-use crate::problems::urllc::RunError;
 
 /// Distance of a policy to the closed form at one size; means over cells.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -60,81 +59,74 @@ pub fn evaluate_closed_form(
 ) -> Result<Vec<ClosedFormResult>, ProblemError> {
     let system = policy.system();
     let problem = policy.record().training.problem;
-    sizes
-        .iter()
-        .map(|&k| {
-            let sized = policy.at_size(k);
-            let cells: Vec<(f64, Option<f64>)> = (0..samples)
-                .into_par_iter()
-                .map_init(
-                    || sized.clone(),
-                    |sized, index| {
-                        let gains =
-                            sample_faded_gains(&system.road(), &system.path_loss(), seed, k, index);
-                        let learned = sized.allocate(&gains);
-                        match problem {
-                            ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
-                                let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
-                                let exact = solve_qos_power(&problem);
-                                let users = learned.power_w.iter().zip(&exact);
-                                let off = users.map(|(a, b)| (a / b - 1.0).abs()).sum::<f64>();
-                                Ok((off / k as f64, None))
-                            }
-                            ClosedForm::EqualBandwidth { rate_bps } => {
-                                let shares = equal_bandwidth_shares(&gains);
-                                let users = learned.power_w.iter().zip(&shares);
-                                let off = users
-                                    .map(|(a, b)| (a / system.max_power_w() - b).abs())
-                                    .sum::<f64>();
-                                let problem = EqualBandwidth::new(system, rate_bps, gains)?;
-                                let exact = solve_equal_bandwidth(&problem).allocation.bandwidth_hz;
-                                let gap = learned.bandwidth_hz / exact - 1.0;
-                                Ok((0.5 * off, (exact > 0.0).then_some(gap)))
-                            }
-                        }
-                    },
-                )
-                .collect::<Result<_, ProblemError>>()?;
-            let power = 100.0 * cells.iter().map(|cell| cell.0).sum::<f64>() / cells.len() as f64;
-            let gaps: Vec<f64> = cells.iter().filter_map(|cell| cell.1).collect();
-            let mean = |f: fn(f64) -> f64| {
-                let sum: f64 = gaps.iter().map(|&gap| f(gap)).sum();
-                (!gaps.is_empty()).then(|| 100.0 * sum / gaps.len() as f64)
-            };
-            let shared = matches!(problem, ClosedForm::EqualBandwidth { .. });
-            Ok(ClosedFormResult {
-                k,
-                cells: cells.len(),
-                power_error_percent: (!shared).then_some(power),
-                total_variation_percent: shared.then_some(power),
-                infeasible: shared.then_some(cells.len() - gaps.len()),
-                bandwidth_gap_percent: mean(|gap| gap),
-                bandwidth_error_percent: mean(f64::abs),
-            })
-        })
-        .collect()
+    let measured = over_instances(
+        sizes,
+        samples,
+        |k| Ok::<_, ProblemError>(policy.at_size(k)),
+        |sized, k, index| {
+            let gains = sample_faded_gains(&system.road(), &system.path_loss(), seed, k, index);
+            let learned = sized.allocate(&gains);
+            match problem {
+                ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
+                    let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
+                    let exact = solve_qos_power(&problem);
+                    let users = learned.power_w.iter().zip(&exact);
+                    let off = users.map(|(a, b)| (a / b - 1.0).abs()).sum::<f64>();
+                    Ok(Some((off / k as f64, None)))
+                }
+                ClosedForm::EqualBandwidth { rate_bps } => {
+                    let shares = equal_bandwidth_shares(&gains);
+                    let users = learned.power_w.iter().zip(&shares);
+                    let off = users.map(|(a, b)| (a / system.max_power_w() - b).abs()).sum::<f64>();
+                    let problem = EqualBandwidth::new(system, rate_bps, gains)?;
+                    let exact = solve_equal_bandwidth(&problem).allocation.bandwidth_hz;
+                    let gap = learned.bandwidth_hz / exact - 1.0;
+                    Ok(Some((0.5 * off, (exact > 0.0).then_some(gap))))
+                }
+            }
+        },
+        &Silent,
+    )?;
+    let result = |found: &Rows<(f64, Option<f64>)>| {
+        let power = 100.0 * found.mean(|cell| cell.0);
+        let gaps: Vec<f64> = found.rows.iter().filter_map(|cell| cell.1).collect();
+        let mean = |f: fn(f64) -> f64| {
+            let sum: f64 = gaps.iter().map(|&gap| f(gap)).sum();
+            (!gaps.is_empty()).then(|| 100.0 * sum / gaps.len() as f64)
+        };
+        let shared = matches!(problem, ClosedForm::EqualBandwidth { .. });
+        ClosedFormResult {
+            k: found.k,
+            cells: found.rows.len(),
+            power_error_percent: (!shared).then_some(power),
+            total_variation_percent: shared.then_some(power),
+            infeasible: shared.then_some(found.rows.len() - gaps.len()),
+            bandwidth_gap_percent: mean(|gap| gap),
+            bandwidth_error_percent: mean(f64::abs),
+        }
+    };
+    Ok(measured.iter().map(result).collect())
 }
 
 /// Seed of the validation set, its own stream for each training; test sets use other seeds.
 const VALIDATION_SEED: u64 = 0x7a11_da7e;
 const VALIDATION_SAMPLES: u64 = 200;
 
-/// Trains a policy of (P5) or (P6), its outer function included, and measures it on a validation set;
-/// `progress` is called now and then.
+/// Trains a policy of (P5) or (P6), its outer function included, and measures it on a validation set.
 pub fn train_closed_form(
     system: &System,
     settings: &ClosedFormSettings,
-    mut progress: impl FnMut(),
-) -> Result<ClosedFormPolicy, RunError> {
+    session: &mut Session<'_>,
+) -> Result<ClosedFormPolicy, TrainError> {
     settings.validate(system)?;
     let pretraining = common_pretraining();
     let law = match (settings.problem, settings.method) {
         (ClosedForm::EqualBandwidth { rate_bps }, Method::PGnn) => {
-            Some(pretrain_common_law(system, rate_bps, &pretraining, settings.seed, &mut progress)?)
+            Some(pretrain_common_law(system, rate_bps, &pretraining, settings.seed, session)?)
         }
         _ => None,
     };
-    let networks = train_networks(system, settings, law.as_ref(), &mut progress)?;
+    let networks = train_networks(system, settings, law.as_ref(), session)?;
     let shape: &LawShape = &pretraining.shape;
     let make = |metrics: ClosedFormMetrics| {
         let law = law.as_ref().map(|law| (shape, law));

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, System};
-use crate::framework::ModelError;
+use crate::exchange::Tensor;
+use crate::framework::{Method, Model, ModelError, Tensors, network_tensors};
 use crate::network::{BandwidthLaw, CompiledLaw, Gnn, LawShape, Tape, UNIT_HZ};
 use crate::problems::closed_forms::CommonAllocation;
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormSettings, Scaling, TrainedNetworks, common_unit_hz,
 };
-use crate::problems::urllc::Method;
 
 /// How a model came about: settings, and what was measured on its validation set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -122,11 +122,6 @@ impl ClosedFormPolicy {
         Self::new(record, networks.power, networks.bandwidth, law)
     }
 
-    /// How it came about.
-    pub fn record(&self) -> &ClosedFormRecord {
-        &self.record
-    }
-
     /// The cell that it was trained for.
     pub fn system(&self) -> &System {
         &self.system
@@ -151,6 +146,55 @@ impl ClosedFormPolicy {
     pub fn at_size(&self, size: usize) -> SizedClosedForm<'_> {
         let law = self.law.as_ref().map(|law| law.at_size(size));
         SizedClosedForm { policy: self, law, tape: Tape::default() }
+    }
+}
+
+impl Model for ClosedFormPolicy {
+    type Record = ClosedFormRecord;
+    const PROBLEMS: &'static [&'static str] = &["qos-power", "equal-bandwidth"];
+
+    fn problem(&self) -> &'static str {
+        self.record.training.problem.name()
+    }
+
+    fn method(&self) -> &'static str {
+        self.record.training.method.name()
+    }
+
+    fn record(&self) -> &ClosedFormRecord {
+        &self.record
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let (network, parameters) = &self.power;
+        let mut tensors = network_tensors("power", &network.layout(), parameters);
+        if let Some((network, parameters)) = &self.bandwidth {
+            tensors.extend(network_tensors("bandwidth", &network.layout(), parameters));
+        }
+        if let (Some(law), Some(shape)) = (&self.law, &self.record.law) {
+            tensors.extend(network_tensors("law", &shape.network().layout(), law.parameters()));
+        }
+        tensors
+    }
+
+    fn from_parts(record: ClosedFormRecord, tensors: &mut Tensors) -> Result<Self, ModelError> {
+        let training = &record.training;
+        let system = record.config.validate()?;
+        training.validate(&system).map_err(|error| ModelError::Content(error.to_string()))?;
+        let power = tensors.take_network("power", &training.power_network().layout())?;
+        let bandwidth = match training.problem {
+            ClosedForm::QosPower { .. } => None,
+            ClosedForm::EqualBandwidth { .. } => {
+                Some(tensors.take_network("bandwidth", &training.bandwidth_network().layout())?)
+            }
+        };
+        let law = match &record.law {
+            Some(shape) if shape.is_sound() => {
+                Some(tensors.take_network("law", &shape.network().layout())?)
+            }
+            _ => None,
+        };
+        Self::new(record, power, bandwidth, law)
     }
 }
 

@@ -100,6 +100,12 @@ impl QosPower {
         &self.gains
     }
 
+    /// The same cell with some of the users, given by position.
+    pub(crate) fn subset(&self, indices: &[usize]) -> Self {
+        let gains = indices.iter().filter_map(|&index| self.gains.get(index).copied()).collect();
+        Self { gains, ..*self }
+    }
+
     /// Rate of each user, bit/s.
     pub fn rates_bps(&self, power_w: &[f64]) -> Result<Vec<f64>, ProblemError> {
         rates_bps(&self.target, &self.gains, power_w, self.bandwidth_hz)

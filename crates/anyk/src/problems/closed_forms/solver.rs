@@ -1,9 +1,9 @@
 //! The closed forms of (P5) and (P6) (paper, sections III-A and IV-A).
 
 use crate::framework::Infeasibility;
+use crate::framework::Status;
 use crate::math::root;
 use crate::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, RateTarget};
-use crate::problems::urllc::Status;
 use crate::tolerance;
 
 /// The optimum of (P5), W: `P_k = F(B)/g_k`, each user alone.

@@ -5,15 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::sample_faded_gains;
 use crate::config::System;
-use crate::framework::TrainError;
 use crate::framework::supervised::{Example, Fit, Loss, Start, train};
+use crate::framework::{Method, Session, TrainError};
 use crate::network::{Activation, Aggregator, BandwidthLaw, Gnn, Output, UNIT_HZ};
 use crate::problems::closed_forms::common_law::common_unit_hz;
 use crate::problems::closed_forms::{EqualBandwidth, QosPower};
 use crate::problems::closed_forms::{
     equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power,
 };
-use crate::problems::urllc::Method;
 
 /// Which closed form is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -31,6 +30,16 @@ pub enum ClosedForm {
         /// Rate `s_0`, bit/s.
         rate_bps: f64,
     },
+}
+
+impl ClosedForm {
+    /// The name of its problem.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::QosPower { .. } => "qos-power",
+            Self::EqualBandwidth { .. } => "equal-bandwidth",
+        }
+    }
 }
 
 /// A training, whole: the same settings and the same seed give the same parameters, bit for bit.
@@ -219,16 +228,12 @@ pub struct TrainedNetworks {
     pub bandwidth: Option<Vec<f64>>,
 }
 
-/// How often a training reports its progress.
-pub const CLOSED_FORM_PROGRESS: u64 = 20;
-
-/// Trains the networks of a problem. `law` is the outer function of (P6), for P-GNN; `progress` is called
-/// [`CLOSED_FORM_PROGRESS`] times for each network.
+/// Trains the networks of a problem. `law` is the outer function of (P6), for P-GNN.
 pub fn train_networks(
     system: &System,
     settings: &ClosedFormSettings,
     law: Option<&BandwidthLaw>,
-    mut progress: impl FnMut(),
+    session: &mut Session<'_>,
 ) -> Result<TrainedNetworks, TrainError> {
     settings.validate(system)?;
     let cells: Vec<Vec<f64>> = settings
@@ -267,8 +272,13 @@ pub fn train_networks(
                 })
                 .collect::<Result<Vec<_>, TrainError>>()?;
             let network = settings.power_network();
-            let power =
-                train(&settings.power_fit(), &network, Loss::Power, &examples, &mut progress)?;
+            let power = train(
+                session,
+                "powers",
+                &settings.power_fit(),
+                (&network, Loss::Power),
+                &examples,
+            )?;
             Ok(TrainedNetworks { scaling, power, bandwidth: None })
         }
         ClosedForm::EqualBandwidth { rate_bps } => {
@@ -282,7 +292,7 @@ pub fn train_networks(
                 .collect();
             let network = settings.power_network();
             let power =
-                train(&settings.power_fit(), &network, Loss::Share, &shares, &mut progress)?;
+                train(session, "powers", &settings.power_fit(), (&network, Loss::Share), &shares)?;
             let mut examples = Vec::new();
             for gains in &cells {
                 let problem = EqualBandwidth::new(system, rate_bps, gains.iter().copied())?;
@@ -295,19 +305,17 @@ pub fn train_networks(
                 }
             }
             if examples.is_empty() {
-                return Err(TrainError::Setting {
-                    field: "rate_bps",
-                    value: rate_bps.to_string(),
-                    expected: "a rate at which the budget serves a cell of the training sizes",
-                });
+                return Err(TrainError::Infeasible(format!(
+                    "at {rate_bps} bit/s it serves none of them; expected a lower rate"
+                )));
             }
             let network = settings.bandwidth_network();
             let bandwidth = train(
+                session,
+                "bandwidth",
                 &settings.bandwidth_fit(),
-                &network,
-                Loss::Bandwidth,
+                (&network, Loss::Bandwidth),
                 &examples,
-                &mut progress,
             )?;
             Ok(TrainedNetworks { scaling, power, bandwidth: Some(bandwidth) })
         }

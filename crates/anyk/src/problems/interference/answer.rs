@@ -1,14 +1,15 @@
-//! Answers for interference networks, as JSON.
+//! Answers for interference networks, as JSON and as tables.
 
 use serde::Serialize;
 
-use crate::problems::interference::PowerSolution;
-use crate::problems::interference::{Interference, InterferenceError};
+use crate::framework::{Show, Text};
+use crate::problems::interference::{Interference, InterferenceError, PowerSolution};
+use crate::tolerance;
 
 /// What comes back for one interference network.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PowerAnswer {
-    /// `optimal` (no schedule is better), `converged`, `iteration-limit` or `heuristic`.
+    /// `optimal` (no schedule is better), `converged`, `iteration-limit`, `heuristic` or `learned`.
     pub status: &'static str,
     /// Sum rate, bit/s/Hz.
     pub sum_rate_bits: f64,
@@ -25,6 +26,12 @@ pub struct PowerAnswer {
     /// Sum rate before each iteration and at the end, bit/s/Hz, if asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trace_bits: Vec<f64>,
+    /// Rates of the links, bit/s/Hz.
+    #[serde(skip)]
+    pub rates_bits: Vec<f64>,
+    /// `P_max`.
+    #[serde(skip)]
+    pub max_power: f64,
 }
 
 impl PowerAnswer {
@@ -32,6 +39,8 @@ impl PowerAnswer {
     pub fn new(problem: &Interference, solution: PowerSolution) -> Result<Self, InterferenceError> {
         let power = solution.powers(problem);
         let judged = problem.assess(&power)?;
+        let max_power = problem.max_power();
+        let shares: Vec<f64> = power.iter().map(|power| power / max_power).collect();
         Ok(Self {
             status: solution.status.as_str(),
             sum_rate_bits: judged.sum_rate_bits,
@@ -41,6 +50,100 @@ impl PowerAnswer {
             best_switch_bits: judged.best_switch_bits,
             power,
             trace_bits: solution.trace_bits,
+            rates_bits: problem.rates_bits(&shares).collect(),
+            max_power,
         })
     }
+
+    /// Links with power, to the share that counts as none.
+    fn links_on(&self) -> String {
+        let on = |power: &&f64| **power > tolerance::BINARY * self.max_power;
+        format!("{} of {}", self.power.iter().filter(on).count(), self.power.len())
+    }
+
+    /// A power to six digits behind the point, in whatever unit `P_max` is.
+    fn shown(&self, power: f64) -> String {
+        if (0.1..1e6).contains(&self.max_power) {
+            format!("{power:.6}")
+        } else {
+            format!("{power:.6e}")
+        }
+    }
+
+    /// A few lines of the trace: 0, 1, 2, 5, 10, 20, 50, … and the last.
+    fn show_trace(&self, text: &mut Text) {
+        let Some(last) = self.trace_bits.len().checked_sub(1) else { return };
+        let decades = (0..7).flat_map(|power| [1, 2, 5].map(|digit| digit * 10usize.pow(power)));
+        let shown = [0].into_iter().chain(decades).filter(|&at| at < last).chain([last]);
+        let rows = shown.map(|at| vec![at.to_string(), format!("{:.6}", self.trace_bits[at])]);
+        text.push("");
+        text.table(&["iteration", "sum rate (bit/s/Hz)"], rows);
+        text.push("");
+    }
+}
+
+/// Answers for all networks of an input.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PowerAnswers {
+    /// In the input's order.
+    pub instances: Vec<PowerAnswer>,
+}
+
+impl Show for PowerAnswers {
+    fn show(&self) -> Text {
+        match self.instances.as_slice() {
+            [answer] => answer.show(),
+            answers => many(answers),
+        }
+    }
+}
+
+impl Show for PowerAnswer {
+    fn show(&self) -> Text {
+        let mut text = Text::default();
+        let rows = self.power.iter().zip(&self.rates_bits).enumerate();
+        let rows = rows.map(|(link, (power, rate_bits))| {
+            vec![link.to_string(), self.shown(*power), format!("{rate_bits:.6}")]
+        });
+        let total = self.shown(self.power.iter().sum());
+        let total = vec!["total".into(), total, format!("{:.6}", self.sum_rate_bits)];
+        text.table(&["link", "power", "rate (bit/s/Hz)"], rows.chain([total]));
+        self.show_trace(&mut text);
+        let powers = if self.binary { "a schedule" } else { "powers between 0 and the largest" };
+        text.push(format!(
+            "{}: {powers}, {} links on; KKT residual {:.1e}; switching one link would {} {:.4} bit/s/Hz",
+            self.status,
+            self.links_on(),
+            self.kkt_residual,
+            if self.best_switch_bits > 0.0 { "add" } else { "cost" },
+            self.best_switch_bits.abs(),
+        ));
+        text
+    }
+}
+
+fn many(answers: &[PowerAnswer]) -> Text {
+    let rows = answers.iter().enumerate().map(|(index, answer)| {
+        vec![
+            index.to_string(),
+            format!("{:.6}", answer.sum_rate_bits),
+            answer.links_on(),
+            if answer.binary { "yes" } else { "no" }.to_owned(),
+            answer.iterations.to_string(),
+            format!("{:.1e}", answer.kkt_residual),
+            answer.status.to_owned(),
+        ]
+    });
+    let header = [
+        "instance",
+        "sum rate (bit/s/Hz)",
+        "links on",
+        "schedule",
+        "iterations",
+        "KKT residual",
+        "status",
+    ];
+    let mut text = Text::default();
+    text.table(&header, rows);
+    text
 }

@@ -1,8 +1,8 @@
 //! How far the powers of WMMSE are from a schedule, and whether that pays.
 
-use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::framework::{Silent, over_instances};
 use crate::problems::interference::{InterferenceError, Scenario, is_binary};
 use crate::problems::interference::{Wmmse, WmmseSettings, binary_optimum};
 use crate::tolerance;
@@ -36,19 +36,20 @@ pub fn binary_gap(
     settings: WmmseSettings,
 ) -> Result<BinaryGap, InterferenceError> {
     // Binary powers, WMMSE's sum rate, that of the best schedule.
-    let rows: Vec<(usize, f64, f64)> = (0..samples)
-        .into_par_iter()
-        .map_init(
-            || Wmmse::new(settings),
-            |wmmse, index| {
-                let problem = scenario.draw(seed, size, index)?;
-                let solution = wmmse.solve(&problem);
-                let binary = solution.shares.iter().filter(|&&share| is_binary(share)).count();
-                let best = binary_optimum(&problem)?.sum_rate_bits;
-                Ok((binary, solution.sum_rate_bits, best))
-            },
-        )
-        .collect::<Result<_, InterferenceError>>()?;
+    let measured = over_instances(
+        &[size],
+        samples,
+        |_| Ok(Wmmse::new(settings)),
+        |wmmse, size, index| {
+            let problem = scenario.draw(seed, size, index)?;
+            let solution = wmmse.solve(&problem);
+            let binary = solution.shares.iter().filter(|&&share| is_binary(share)).count();
+            let best = binary_optimum(&problem)?.sum_rate_bits;
+            Ok(Some((binary, solution.sum_rate_bits, best)))
+        },
+        &Silent,
+    )?;
+    let rows: Vec<(usize, f64, f64)> = measured.into_iter().flat_map(|found| found.rows).collect();
     let gains_percent: Vec<f64> = rows
         .iter()
         .filter(|(_, wmmse, best)| *wmmse > best * (1.0 + tolerance::SUM_RATE))

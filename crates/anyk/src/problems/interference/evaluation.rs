@@ -1,12 +1,11 @@
 //! How learned powers do at each size, beside WMMSE, FPLinQ, greedy and the exact best schedule on the
 //! same networks.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::framework::ModelError;
+use crate::framework::{ModelError, Observer, Rows, Session, Silent, TrainError, over_instances};
 use crate::math::Mean;
-use crate::problems::interference::PowerTrainer;
+use crate::problems::interference::{Features, PowerObjective, PowerTrainSettings};
 use crate::problems::interference::{InterferenceError, Scenario, SparseInterference};
 use crate::problems::interference::{MOST_LINKS, Wmmse, binary_optimum, greedy, scheduled};
 use crate::problems::interference::{PowerModelRecord, PowerOutput, PowerPolicy};
@@ -49,99 +48,104 @@ pub struct PowerPolicyResult {
 pub const PASSES: usize = 5;
 
 /// Measures policies and baselines on random networks of each size, on all cores; the result does not
-/// depend on their number. `progress` is called after each network, from any thread.
+/// depend on their number. The observer counts networks.
 pub fn power_over_sizes(
     scenario: &Scenario,
     policies: &[PowerPolicy],
     sizes: &[usize],
     samples: u64,
     seed: u64,
-    progress: impl Fn() + Sync,
+    observer: &dyn Observer,
 ) -> Result<Vec<PowerSizeResult>, InterferenceError> {
     let threshold = scenario.threshold();
-    sizes
-        .iter()
-        .map(|&size| {
-            let rows: Vec<Vec<f64>> = (0..samples)
-                .into_par_iter()
-                .map_init(
-                    || {
-                        let controllers: Vec<_> =
-                            policies.iter().map(PowerPolicy::controller).collect();
-                        (Wmmse::default(), controllers)
-                    },
-                    |(wmmse, controllers), index| {
-                        let problem = scenario.draw(seed, size, index)?;
-                        let mean = |shares: &[f64]| shares.iter().sum::<f64>() / size as f64;
-                        let shares = wmmse.shares(&problem);
-                        let mut row = vec![problem.sum_rate_bits(shares), mean(shares)];
-                        // FPLinQ's relaxed powers are those of WMMSE.
-                        let schedule: Vec<f64> = shares.iter().copied().map(scheduled).collect();
-                        row.push(problem.sum_rate_bits(&schedule));
-                        row.push(greedy(&problem, 0).sum_rate_bits);
-                        row.push(greedy(&problem, PASSES).sum_rate_bits);
-                        let exact = if size <= MOST_LINKS {
-                            binary_optimum(&problem)?.sum_rate_bits
-                        } else {
-                            f64::NAN
-                        };
-                        row.push(exact);
-                        let sparse = SparseInterference::new(&problem, threshold);
-                        for controller in controllers {
-                            let shares = controller.shares(&sparse);
-                            row.push(problem.sum_rate_bits(shares));
-                            row.push(mean(shares));
-                        }
-                        progress();
-                        Ok(row)
-                    },
-                )
-                .collect::<Result<_, InterferenceError>>()?;
-            let column = |index: usize| rows.iter().map(move |row| row[index]);
-            let mean = |index: usize| column(index).sum::<f64>() / rows.len().max(1) as f64;
-            let rates: Vec<f64> = column(0).collect();
-            let wmmse = Mean::of(&rates).unwrap_or(Mean { mean: 0.0, standard_error: 0.0 });
-            let percent = |bits: f64| 100.0 * bits / wmmse.mean.max(f64::MIN_POSITIVE);
-            Ok(PowerSizeResult {
-                k: size,
-                wmmse_bits: wmmse.mean,
-                standard_error_bits: wmmse.standard_error,
-                wmmse_power_share: mean(1),
-                fplinq_percent: percent(mean(2)),
-                greedy_percent: percent(mean(3)),
-                greedy_improved_percent: percent(mean(4)),
-                exact_percent: (size <= MOST_LINKS).then(|| percent(mean(5))),
-                policies: (0..policies.len())
-                    .map(|policy| PowerPolicyResult {
-                        sum_rate_bits: mean(6 + 2 * policy),
-                        sum_rate_percent: percent(mean(6 + 2 * policy)),
-                        power_share: mean(7 + 2 * policy),
-                    })
-                    .collect(),
-            })
-        })
-        .collect()
+    let prepare = |_| {
+        let controllers: Vec<_> = policies.iter().map(PowerPolicy::controller).collect();
+        Ok((Wmmse::default(), controllers))
+    };
+    let measured = over_instances(
+        sizes,
+        samples,
+        prepare,
+        |(wmmse, controllers), size, index| {
+            let problem = scenario.draw(seed, size, index)?;
+            let mean = |shares: &[f64]| shares.iter().sum::<f64>() / size as f64;
+            let shares = wmmse.shares(&problem);
+            let mut row = vec![problem.sum_rate_bits(shares), mean(shares)];
+            // FPLinQ's relaxed powers are those of WMMSE.
+            let schedule: Vec<f64> = shares.iter().copied().map(scheduled).collect();
+            row.push(problem.sum_rate_bits(&schedule));
+            row.push(greedy(&problem, 0).sum_rate_bits);
+            row.push(greedy(&problem, PASSES).sum_rate_bits);
+            let exact =
+                if size <= MOST_LINKS { binary_optimum(&problem)?.sum_rate_bits } else { f64::NAN };
+            row.push(exact);
+            let sparse = SparseInterference::new(&problem, threshold);
+            for controller in controllers {
+                let shares = controller.shares(&sparse);
+                row.push(problem.sum_rate_bits(shares));
+                row.push(mean(shares));
+            }
+            Ok(Some(row))
+        },
+        observer,
+    )?;
+    let result = |found: &Rows<Vec<f64>>| {
+        let mean = |index: usize| found.mean(|row| row[index]);
+        let rates: Vec<f64> = found.rows.iter().map(|row| row[0]).collect();
+        let wmmse = Mean::of(&rates).unwrap_or(Mean { mean: 0.0, standard_error: 0.0 });
+        let percent = |bits: f64| 100.0 * bits / wmmse.mean.max(f64::MIN_POSITIVE);
+        PowerSizeResult {
+            k: found.k,
+            wmmse_bits: wmmse.mean,
+            standard_error_bits: wmmse.standard_error,
+            wmmse_power_share: mean(1),
+            fplinq_percent: percent(mean(2)),
+            greedy_percent: percent(mean(3)),
+            greedy_improved_percent: percent(mean(4)),
+            exact_percent: (found.k <= MOST_LINKS).then(|| percent(mean(5))),
+            policies: (0..policies.len())
+                .map(|policy| PowerPolicyResult {
+                    sum_rate_bits: mean(6 + 2 * policy),
+                    sum_rate_percent: percent(mean(6 + 2 * policy)),
+                    power_share: mean(7 + 2 * policy),
+                })
+                .collect(),
+        }
+    };
+    Ok(measured.iter().map(result).collect())
 }
 
 /// Seed of the validation set, its own stream for each training; test sets use other seeds.
 const VALIDATION_SEED: u64 = 0x7a11_da7e;
 const VALIDATION_SAMPLES: u64 = 100;
 
-/// Makes a policy of a finished training, measured on a validation set of the training size.
-pub fn finish_power(
-    trainer: &PowerTrainer,
+/// Trains a policy and measures it on a validation set of the training size.
+pub fn train_power(
+    settings: &PowerTrainSettings,
     output: PowerOutput,
-) -> Result<PowerPolicy, ModelError> {
-    let training = trainer.settings().clone();
-    let (scenario, size, seed) = (training.scenario, training.train_k, training.seed);
+    session: &mut Session<'_>,
+) -> Result<PowerPolicy, TrainError> {
+    let mut objective = PowerObjective::new(settings)?;
+    let plan = objective.plan();
+    let parameters = session.train("training", &plan, &mut objective)?;
+    finish_power(settings, objective.features(), output, parameters)
+}
+
+/// Makes a policy of trained parameters, measured on a validation set of the training size.
+pub fn finish_power(
+    training: &PowerTrainSettings,
+    features: Features,
+    output: PowerOutput,
+    parameters: Vec<f32>,
+) -> Result<PowerPolicy, TrainError> {
+    let (scenario, size) = (training.scenario, training.train_k);
     let mut record =
-        PowerModelRecord { training, features: trainer.features(), output, sum_rate_percent: 0.0 };
-    let parameters = trainer.state().parameters.clone();
-    let unmeasured = PowerPolicy::new(record.clone(), parameters.clone())?;
-    let seed = VALIDATION_SEED ^ seed;
-    let policies = [unmeasured];
-    let results = power_over_sizes(&scenario, &policies, &[size], VALIDATION_SAMPLES, seed, || ())
-        .map_err(|error| ModelError::Content(error.to_string()))?;
+        PowerModelRecord { training: training.clone(), features, output, sum_rate_percent: 0.0 };
+    let policies = [PowerPolicy::new(record.clone(), parameters.clone())?];
+    let seed = VALIDATION_SEED ^ training.seed;
+    let results =
+        power_over_sizes(&scenario, &policies, &[size], VALIDATION_SAMPLES, seed, &Silent)
+            .map_err(|error| ModelError::Content(error.to_string()))?;
     record.sum_rate_percent = results[0].policies[0].sum_rate_percent;
-    PowerPolicy::new(record, parameters)
+    Ok(PowerPolicy::new(record, parameters)?)
 }

@@ -8,8 +8,9 @@ mod evaluation;
 mod features;
 mod fplinq;
 mod greedy;
-pub(crate) mod model_file;
+mod link_solver;
 mod policy;
+mod room;
 mod scenario;
 mod sparse;
 pub(crate) mod sparse_kernel;
@@ -19,22 +20,23 @@ mod training;
 mod wmmse;
 mod wmmse_kernel;
 
-pub use answer::PowerAnswer;
+pub use answer::{PowerAnswer, PowerAnswers};
 pub use binary_gap::{BinaryGap, binary_gap};
 pub use binary_optimum::{MOST_LINKS, binary_optimum};
-pub use evaluation::{PASSES, PowerPolicyResult, PowerSizeResult, finish_power, power_over_sizes};
+pub use evaluation::{
+    PASSES, PowerPolicyResult, PowerSizeResult, finish_power, power_over_sizes, train_power,
+};
 pub use features::{Features, Standard};
 pub use fplinq::fplinq;
 pub(crate) use fplinq::scheduled;
 pub use greedy::greedy;
-pub use model_file::{
-    power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_from_bytes, power_to_bytes,
-};
+pub use link_solver::{LinkMethod, LinkSolver};
 pub use policy::{PowerController, PowerModelRecord, PowerOutput, PowerPolicy};
+pub use room::{INTERFERENCE, LINK_SCHEDULING, LinkRoom};
 pub use scenario::Scenario;
 pub use sparse::SparseInterference;
 pub use sparse_wmmse::SparseWmmse;
 pub(crate) use statement::is_binary;
 pub use statement::{Interference, InterferenceError, PowerAssessment};
-pub use training::{PowerLoss, PowerTrainSettings, PowerTrainState, PowerTrainer};
+pub use training::{PowerLoss, PowerObjective, PowerTrainSettings};
 pub use wmmse::{PowerSolution, PowerStatus, Wmmse, WmmseSettings};

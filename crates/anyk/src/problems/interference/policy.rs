@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::framework::ModelError;
+use crate::exchange::Tensor;
+use crate::framework::{Allocate, Model, ModelError, Outcome, Policy, Tensors, network_tensors};
+use crate::math::single;
 use crate::network::{EdgeTape, LinkGraph};
 use crate::problems::interference::Features;
+use crate::problems::interference::Interference;
 use crate::problems::interference::PowerTrainSettings;
 use crate::problems::interference::SparseInterference;
 use crate::problems::interference::admission::Admission;
@@ -106,11 +109,6 @@ impl PowerPolicy {
         Ok(Self { record, parameters })
     }
 
-    /// How it came about.
-    pub fn record(&self) -> &PowerModelRecord {
-        &self.record
-    }
-
     /// Parameters of the network.
     pub fn parameters(&self) -> &[f32] {
         &self.parameters
@@ -132,6 +130,30 @@ impl PowerPolicy {
             kernel: SparseKernel::default(),
             admission: Admission::default(),
         }
+    }
+}
+
+impl Model for PowerPolicy {
+    type Record = PowerModelRecord;
+    const PROBLEMS: &'static [&'static str] = &["interference"];
+
+    fn method(&self) -> &'static str {
+        "edge-gnn"
+    }
+
+    fn record(&self) -> &PowerModelRecord {
+        &self.record
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let parameters: Vec<f64> = self.parameters.iter().map(|&value| f64::from(value)).collect();
+        network_tensors("network", &self.record.training.network.layout(), &parameters)
+    }
+
+    fn from_parts(record: PowerModelRecord, tensors: &mut Tensors) -> Result<Self, ModelError> {
+        record.training.validate().map_err(|error| ModelError::Content(error.to_string()))?;
+        let parameters = tensors.take_network("network", &record.training.network.layout())?;
+        Self::new(record, parameters.into_iter().map(single).collect())
     }
 }
 
@@ -181,6 +203,31 @@ impl PowerController<'_> {
             }
         }
         self.kernel.shares()
+    }
+}
+
+/// A [`PowerController`] with the paths that its policy counts one by one.
+struct SparseController<'a> {
+    controller: PowerController<'a>,
+    threshold: f64,
+}
+
+impl Allocate<Interference> for SparseController<'_> {
+    fn allocate(&mut self, problem: &Interference, shares: &mut Vec<f64>) -> Outcome {
+        let sparse = SparseInterference::new(problem, self.threshold);
+        shares.clear();
+        shares.extend_from_slice(self.controller.shares(&sparse));
+        Outcome::Learned
+    }
+}
+
+impl Policy<Interference> for PowerPolicy {
+    fn ready(
+        &self,
+        _size: usize,
+    ) -> Result<Box<dyn Allocate<Interference> + Send + '_>, ModelError> {
+        let threshold = self.record.training.scenario.threshold();
+        Ok(Box::new(SparseController { controller: self.controller(), threshold }))
     }
 }
 

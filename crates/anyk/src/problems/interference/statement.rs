@@ -4,6 +4,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::channel::GainMatrix;
+use crate::framework::{Problem, ProblemError};
 use crate::tolerance;
 
 /// Power control in an interference network (paper, eq. (P2-case1)):
@@ -210,6 +211,25 @@ impl Interference {
             }
         }
         best
+    }
+}
+impl Problem for Interference {
+    /// Powers as shares of `P_max`.
+    type Answer = Vec<f64>;
+    type Verdict = PowerAssessment;
+
+    fn size(&self) -> usize {
+        self.gains.size()
+    }
+
+    fn judge(&self, shares: &Vec<f64>) -> Result<PowerAssessment, ProblemError> {
+        let powers: Vec<f64> = shares.iter().map(|share| share * self.max_power).collect();
+        let size = || ProblemError::Size { given: powers.len(), expected: self.gains.size() };
+        self.assess(&powers).map_err(|_| size())
+    }
+
+    fn reordered(&self, order: &[usize]) -> Self {
+        Self { gains: self.gains.reordered(order), ..*self }
     }
 }
 

@@ -7,8 +7,7 @@ use rand_distr::StandardNormal;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::framework::TrainError;
-use crate::framework::{Adam, Schedule};
+use crate::framework::{Objective, Plan, Schedule, TrainError};
 use crate::math::single;
 use crate::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph};
 use crate::problems::interference::{Features, Standard};
@@ -54,9 +53,6 @@ pub struct PowerTrainSettings {
 }
 
 impl PowerTrainSettings {
-    /// Decay rates of Adam.
-    pub(crate) const BETAS: (f64, f64) = (0.9, 0.999);
-
     /// Ours for a scenario: a few seconds of training. At one density of links what a link hears from
     /// its neighbours adds up the same way at every size, so the messages of a field are summed; where
     /// everyone hears everyone, they are averaged.
@@ -125,23 +121,11 @@ struct Sample {
     labels: Vec<f64>,
 }
 
-/// Everything that changes while training: what a checkpoint holds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PowerTrainState {
-    /// Steps done.
-    pub step: u64,
-    /// Parameters.
-    pub parameters: Vec<f32>,
-    /// The optimizer's memory.
-    pub adam: Adam<f32>,
-}
-
-/// A training in progress.
-pub struct PowerTrainer {
+/// The objective of a training, with its samples.
+pub struct PowerObjective {
     settings: PowerTrainSettings,
     features: Features,
     samples: Vec<Sample>,
-    state: PowerTrainState,
     order: Vec<u32>,
     epoch: Option<u64>,
     slots: Vec<Slot>,
@@ -158,11 +142,11 @@ struct Slot {
     loss: f64,
 }
 
-impl PowerTrainer {
-    /// Draws the samples (and solves for their labels) and initializes the network.
+impl PowerObjective {
+    /// Draws the samples, and solves for their labels.
     pub fn new(settings: &PowerTrainSettings) -> Result<Self, TrainError> {
         settings.validate()?;
-        let PowerTrainSettings { scenario, network, train_k, samples, .. } = *settings;
+        let PowerTrainSettings { scenario, train_k, samples, .. } = *settings;
         let problems: Vec<(Interference, SparseInterference)> = (0..samples as u64)
             .into_par_iter()
             .map(|index| {
@@ -193,83 +177,38 @@ impl PowerTrainer {
                 Sample { problem, graph, labels }
             })
             .collect();
-        let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
-        rng.set_stream(u64::MAX);
-        let parameters: Vec<f32> = network
-            .initialize(&mut || rng.sample(StandardNormal))
-            .into_iter()
-            .map(single)
-            .collect();
-        let adam = Adam::new(parameters.len(), PowerTrainSettings::BETAS);
         let slots = (0..settings.batch).map(|_| Slot::default()).collect();
-        Ok(Self {
-            settings: settings.clone(),
-            features,
-            samples,
-            state: PowerTrainState { step: 0, parameters, adam },
-            order: Vec::new(),
-            epoch: None,
-            slots,
-        })
+        let settings = settings.clone();
+        Ok(Self { settings, features, samples, order: Vec::new(), epoch: None, slots })
+    }
+
+    /// How it is minimised.
+    pub fn plan(&self) -> Plan {
+        let PowerTrainSettings { steps, rate, .. } = self.settings;
+        Plan { rate, ..Plan::cosine(steps, 0.0) }
     }
 
     /// How gains become features.
     pub fn features(&self) -> Features {
         self.features
     }
+}
 
-    /// The state after the last step.
-    pub fn state(&self) -> &PowerTrainState {
-        &self.state
+impl Objective<f32> for PowerObjective {
+    fn start(&mut self, attempt: u32) -> Vec<f32> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.settings.seed);
+        // The orders of the epochs count down from the same end: later attempts keep out of their way.
+        rng.set_stream(if attempt == 0 { u64::MAX } else { u64::from(attempt) });
+        let network = &self.settings.network;
+        let parameters = network.initialize(&mut || rng.sample(StandardNormal));
+        parameters.into_iter().map(single).collect()
     }
 
-    /// The settings.
-    pub fn settings(&self) -> &PowerTrainSettings {
-        &self.settings
-    }
-
-    /// Whether all steps are done.
-    pub fn is_done(&self) -> bool {
-        self.state.step >= self.settings.steps
-    }
-
-    /// Continues from a saved state; `false`, and nothing changes, if it does not fit.
-    pub fn resume(&mut self, state: PowerTrainState) -> bool {
-        let count = self.state.parameters.len();
-        let fits = state.parameters.len() == count
-            && state.adam.len() == count
-            && state.step <= self.settings.steps
-            && state.parameters.iter().all(|parameter| parameter.is_finite());
-        if fits {
-            self.state = state;
-        }
-        fits
-    }
-
-    /// Up to `steps` steps; the mean loss of them.
-    pub fn advance(&mut self, steps: u64) -> Result<f64, TrainError> {
-        let steps = steps.min(self.settings.steps - self.state.step);
-        let mut sum = 0.0;
-        for _ in 0..steps {
-            sum += self.step();
-        }
-        let sound = sum.is_finite() && self.state.parameters.iter().all(|value| value.is_finite());
-        if !sound {
-            return Err(TrainError::Diverged {
-                stage: "training".into(),
-                attempts: 1,
-                step: self.state.step,
-            });
-        }
-        Ok(sum / steps.max(1) as f64)
-    }
-
-    /// One step; its loss.
-    fn step(&mut self) -> f64 {
+    fn step(&mut self, step: u64, parameters: &[f32], gradient: &mut [f32]) -> f64 {
         let count = self.samples.len();
         let batch = self.settings.batch.min(count);
         let batches = (count / batch) as u64;
-        let (epoch, place) = (self.state.step / batches, self.state.step % batches);
+        let (epoch, place) = (step / batches, step % batches);
         if self.epoch != Some(epoch) {
             let mut rng = ChaCha8Rng::seed_from_u64(self.settings.seed);
             rng.set_stream(u64::MAX - 1 - epoch);
@@ -282,28 +221,25 @@ impl PowerTrainer {
         }
         #[allow(clippy::cast_possible_truncation)]
         let chosen = &self.order[place as usize * batch..][..batch];
-        let (samples, parameters) = (&self.samples, &self.state.parameters);
+        let samples = &self.samples;
         let PowerTrainSettings { network, loss, .. } = &self.settings;
         self.slots[..batch].par_iter_mut().zip(chosen).for_each(|(slot, &index)| {
             slot.run(network, *loss, &samples[index as usize], parameters);
         });
         // Summed in a fixed order, whatever thread was first.
-        let (sum, others) = self.slots[..batch].split_at_mut(1);
-        let sum = &mut sum[0];
-        for other in others {
-            sum.loss += other.loss;
-            for (total, value) in sum.gradient.iter_mut().zip(&other.gradient) {
+        let mut sum = 0.0;
+        gradient.fill(0.0);
+        for slot in &self.slots[..batch] {
+            sum += slot.loss;
+            for (total, value) in gradient.iter_mut().zip(&slot.gradient) {
                 *total += value;
             }
         }
         let scale = 1.0 / batch as f32;
-        for value in &mut sum.gradient {
+        for value in gradient {
             *value *= scale;
         }
-        let rate = self.settings.rate.at(self.state.step, self.settings.steps);
-        self.state.adam.descend(&mut self.state.parameters, &sum.gradient, rate);
-        self.state.step += 1;
-        sum.loss / batch as f64
+        sum / batch as f64
     }
 }
 

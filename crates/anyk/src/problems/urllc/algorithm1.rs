@@ -3,33 +3,18 @@
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
 use crate::config::System;
-use crate::framework::TrainError;
-use rand_distr::StandardNormal;
-
-use crate::framework::{Adam, Recipe, Schedule, Update};
+use crate::framework::{ATTEMPTS, Adam, Method, Objective, Plan, Schedule, TrainError};
 use crate::math::single;
 use crate::network::{Activation, Aggregator, BandwidthLaw, Dense};
-use crate::problems::urllc::StepRecord;
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
 use crate::problems::urllc::engine::Engine;
 use crate::problems::urllc::lagrangian::{BANDWIDTH, MULTIPLIER, POWER};
-use crate::qos::RequiredBandwidth;
-use crate::qos::{Qos, ServiceClass};
-
-/// What to train: the three methods that the paper compares (section V-C3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// Power by softmax, bandwidth with the pre-trained outer function `B^v`.
-    PGnn,
-    /// Power by softmax, bandwidth by a network without it.
-    MGnn,
-    /// Fully-connected networks for up to the training size, smaller cells padded with zeros.
-    Fnn,
-}
+use crate::problems::urllc::{Recipe, StepRecord};
+use crate::qos::{Qos, RequiredBandwidth, ServiceClass};
 
 /// A training, whole: the same settings and the same seed give the same parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,26 +39,12 @@ pub struct TrainSettings {
     pub seed: u64,
 }
 
-/// Everything that changes while training: what a checkpoint holds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TrainState {
-    /// Which initialization this is, from 0.
-    pub attempt: u32,
-    /// Steps done.
-    pub step: u64,
-    /// Parameters of the power, bandwidth and multiplier networks, one after the other.
-    pub parameters: Vec<f32>,
-    /// The optimizer's memory.
-    pub adam: Adam<f32>,
-}
-
-/// A training in progress.
-pub struct Trainer {
+/// The objective of Algorithm 1, with its training sets: powers, bandwidths and multipliers, one network after
+/// the other.
+pub struct Algorithm1 {
     settings: TrainSettings,
     sets: Vec<TrainingSet>,
     engine: Engine,
-    state: TrainState,
-    gradient: Vec<f32>,
     order: Vec<(u32, Vec<Pick>)>,
     epoch: Option<u64>,
     unit_hz: f64,
@@ -81,10 +52,8 @@ pub struct Trainer {
     mean_hz: f64,
 }
 
-/// Initializations tried before a training is given up.
-pub(crate) const ATTEMPTS: u32 = 5;
 /// A multiplier's mean above this (its optimum is of the order of 1) has diverged.
-const LARGEST_LOSS: f32 = 1e6;
+const LARGEST_LOSS: f64 = 1e6;
 
 impl TrainSettings {
     /// Checks every value.
@@ -114,8 +83,8 @@ impl TrainSettings {
     }
 }
 
-impl Trainer {
-    /// Draws the training set and initializes the networks. `law` is `B^v` at the same `ε_D`, for
+impl Algorithm1 {
+    /// Draws the training set. `law` is `B^v` at the same `ε_D`, for
     /// P-GNN.
     pub fn new(
         system: &System,
@@ -148,38 +117,28 @@ impl Trainer {
         let mean_uses = sets.iter().map(TrainingSet::mean_uses).sum::<f64>() / sets.len() as f64;
         let mean_hz = mean_uses / qos.ln_uses_scale().exp();
         let engine = Engine::new(&qos, mean_hz, settings);
-        let count = 3 * engine.parameter_count();
-        let mut trainer = Self {
+        Ok(Self {
             settings: settings.clone(),
             sets,
             engine,
-            state: TrainState {
-                attempt: 0,
-                step: 0,
-                parameters: Vec::new(),
-                adam: Adam::new(count, settings.recipe.betas()),
-            },
-            gradient: vec![0.0; count],
             order: Vec::new(),
             epoch: None,
             unit_hz,
             qos,
             mean_hz,
-        };
-        trainer.restart(0);
-        Ok(trainer)
+        })
     }
 
-    fn restart(&mut self, attempt: u32) {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.settings.seed);
-        rng.set_stream(u64::MAX - u64::from(attempt));
-        let mut parameters = Vec::new();
-        for network in [POWER, BANDWIDTH, MULTIPLIER] {
-            parameters.extend(initialize(&self.settings, network, &mut rng));
+    /// How it is minimised.
+    pub fn plan(&self) -> Plan {
+        let recipe = &self.settings.recipe;
+        Plan {
+            steps: self.settings.steps(),
+            rate: recipe.rate,
+            update: recipe.update,
+            attempts: ATTEMPTS,
+            largest_loss: LARGEST_LOSS,
         }
-        let adam = Adam::new(parameters.len(), self.settings.recipe.betas());
-        self.state = TrainState { attempt, step: 0, parameters, adam };
-        self.epoch = None;
     }
 
     /// Bandwidth that the outputs of M-GNN and FNN are in units of, Hz.
@@ -187,107 +146,28 @@ impl Trainer {
         self.unit_hz
     }
 
-    /// The settings.
-    pub fn settings(&self) -> &TrainSettings {
-        &self.settings
-    }
-
-    /// The state, to save.
-    pub fn state(&self) -> &TrainState {
-        &self.state
-    }
-
-    /// Continues from a saved state; `false` if it is not one of this training.
-    pub fn resume(&mut self, state: TrainState) -> bool {
-        let sound = state.parameters.len() == self.gradient.len()
-            && state.adam.len() == self.gradient.len()
-            && state.attempt < ATTEMPTS
-            && state.step <= self.settings.steps()
-            && state.parameters.iter().all(|parameter| parameter.is_finite());
-        if sound {
-            self.state = state;
-            self.epoch = None;
-        }
-        sound
-    }
-
-    /// Whether all steps are done.
-    pub fn is_done(&self) -> bool {
-        self.state.step >= self.settings.steps()
-    }
-
-    /// Does up to `steps` steps; starts over from another initialization if the loss diverges.
-    pub fn advance(&mut self, steps: u64) -> Result<(), TrainError> {
-        for _ in 0..steps {
-            if self.is_done() {
-                break;
-            }
-            let loss = self.step();
-            if loss.is_nan() || loss.abs() > LARGEST_LOSS {
-                let (attempt, step) = (self.state.attempt + 1, self.state.step);
-                if attempt >= ATTEMPTS {
-                    return Err(TrainError::Diverged {
-                        stage: "training".into(),
-                        attempts: ATTEMPTS,
-                        step,
-                    });
-                }
-                self.restart(attempt);
-            }
-        }
-        Ok(())
-    }
-
-    /// One step of Algorithm 1; returns the mean loss of its batch.
-    pub fn step(&mut self) -> f32 {
-        let per_epoch = self.settings.steps_per_epoch();
-        let epoch = self.state.step / per_epoch;
-        if self.epoch != Some(epoch) {
-            self.shuffle(epoch);
-        }
-        #[allow(clippy::cast_possible_truncation)]
-        let (set, picks) = &self.order[(self.state.step % per_epoch) as usize];
-        let set = &self.sets[*set as usize];
-        let draws = self.settings.recipe.draws;
-        let loss =
-            self.engine.gradient(&self.state.parameters, set, picks, draws, &mut self.gradient);
-        let recipe = &self.settings.recipe;
-        let rate = recipe.rate.at(self.state.step, self.settings.steps());
-        match recipe.update {
-            Update::Adam { .. } => {
-                self.state.adam.descend(&mut self.state.parameters, &self.gradient, rate);
-            }
-            Update::Sgd { scale } => {
-                let rate = single(rate * scale);
-                for (parameter, gradient) in self.state.parameters.iter_mut().zip(&self.gradient) {
-                    *parameter -= rate * gradient;
-                }
-            }
-        }
-        self.state.step += 1;
-        loss
-    }
-
-    /// Does one step with one fading state for each user, and says all that went in and came out.
+    /// The first step, with one fading state for each user: all that goes in and comes out.
     pub fn record_step(&mut self) -> StepRecord {
-        self.shuffle(self.state.step / self.settings.steps_per_epoch());
+        self.shuffle(0);
         let (set, picks) = self.order[0].clone();
         let count = self.engine.parameter_count();
         let rows = |values: &[f32]| values.chunks(count).map(<[f32]>::to_vec).collect();
-        let recipe = &self.settings.recipe;
+        let plan = self.plan();
+        let before = self.start(0);
+        let mut after = before.clone();
+        let mut gradient = vec![0.0; before.len()];
         let set = &self.sets[set as usize];
-        let before = self.state.parameters.clone();
-        let rate = recipe.rate.at(self.state.step, self.settings.steps());
-        let loss = self.engine.gradient(&before, set, &picks, 1, &mut self.gradient);
-        self.state.adam.descend(&mut self.state.parameters, &self.gradient, rate);
-        let (beta1, beta2) = recipe.betas();
+        let rate = plan.rate.at(0, plan.steps);
+        let loss = self.engine.gradient(&before, set, &picks, 1, &mut gradient);
+        let (beta1, beta2) = plan.update.betas();
+        Adam::new(before.len(), (beta1, beta2)).descend(&mut after, &gradient, rate);
         StepRecord {
             beta1,
             beta2,
             rate,
             parameters: rows(&before),
-            gradient: rows(&self.gradient),
-            parameters_after: rows(&self.state.parameters),
+            gradient: rows(&gradient),
+            parameters_after: rows(&after),
             loss,
             ..StepRecord::new(&self.qos, self.mean_hz, set, &picks)
         }
@@ -314,6 +194,30 @@ impl Trainer {
     }
 }
 
+impl Objective<f32> for Algorithm1 {
+    fn start(&mut self, attempt: u32) -> Vec<f32> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.settings.seed);
+        rng.set_stream(u64::MAX - u64::from(attempt));
+        self.epoch = None;
+        [POWER, BANDWIDTH, MULTIPLIER]
+            .into_iter()
+            .flat_map(|network| initialize(&self.settings, network, &mut rng))
+            .collect()
+    }
+
+    fn step(&mut self, step: u64, parameters: &[f32], gradient: &mut [f32]) -> f64 {
+        let per_epoch = self.settings.steps_per_epoch();
+        let epoch = step / per_epoch;
+        if self.epoch != Some(epoch) {
+            self.shuffle(epoch);
+        }
+        #[allow(clippy::cast_possible_truncation)]
+        let (set, picks) = &self.order[(step % per_epoch) as usize];
+        let (set, draws) = (&self.sets[*set as usize], self.settings.recipe.draws);
+        f64::from(self.engine.gradient(parameters, set, picks, draws, gradient))
+    }
+}
+
 /// A bandwidth of the right order for outputs that carry no size law of their own: what a user in the
 /// middle of the road needs at equal power, averaged over the training sizes. Hz.
 fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainError> {
@@ -323,10 +227,10 @@ fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainErro
     let mut sum = 0.0;
     for &size in sizes {
         let received_w = gain * system.max_power_w() / size as f64;
-        let point = required.at(received_w).map_err(|_| TrainError::Setting {
-            field: "train_k",
-            value: size.to_string(),
-            expected: "a size that the power budget can serve",
+        let point = required.at(received_w).map_err(|weak| {
+            TrainError::Infeasible(format!(
+                "a user in the middle of the road, among {size}: {weak}"
+            ))
         })?;
         sum += point.bandwidth_hz;
     }

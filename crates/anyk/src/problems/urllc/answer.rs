@@ -1,24 +1,10 @@
-//! Answers, as JSON.
+//! Answers of URLLC, as JSON and as tables.
 
 use serde::Serialize;
 
 use crate::exchange::UserRecord;
-use crate::framework::Guarantee;
-use crate::framework::Infeasibility;
-use crate::framework::ProblemError;
-use crate::problems::urllc::Certificate;
-use crate::problems::urllc::{Allocation, Urllc};
-use crate::problems::urllc::{Solution, Status, UrllcSolver};
-
-/// What comes back for one cell.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Answer {
-    /// Every user has an allocation.
-    Served(Served),
-    /// The budget does not reach everyone.
-    Denied(Denied),
-}
+use crate::framework::{Guarantee, ProblemError, Show, Status, Text};
+use crate::problems::urllc::{Allocation, Certificate, Solution, Urllc};
 
 /// An allocation of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -88,98 +74,19 @@ pub struct ServedUser {
     pub certified: Option<bool>,
 }
 
-/// Why a cell cannot be served, and what part of it can.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Denied<S = Served> {
-    /// `infeasible`.
-    pub status: &'static str,
-    /// The budget, W.
-    pub max_power_w: f64,
-    /// Least power that could serve everyone, W.
-    pub required_power_w: f64,
-    /// What is missing, W.
-    pub shortfall_w: f64,
-    /// Users in the largest set that can be served.
-    pub admissible_count: usize,
-    /// Ids of the users dropped, the most expensive first.
-    pub dropped: Vec<String>,
-    /// The optimum for the users that can be served; absent if there is none.
-    pub admissible: Option<S>,
-}
-
-impl Answer {
-    /// Solves one cell exactly and puts the answer beside the users' ids.
-    pub fn solve(
-        solver: &mut UrllcSolver,
-        problem: &Urllc,
-        records: &[UserRecord],
-    ) -> Result<Self, ProblemError> {
-        let solution = solver.solve(problem);
-        let Status::Infeasible(infeasible) = &solution.status else {
-            return Ok(Self::Served(Served::new(problem, &solution, records.iter())?));
-        };
-        let admissible = if infeasible.admissible.is_empty() {
-            None
-        } else {
-            let part = problem.subset(&infeasible.admissible);
-            let solution = solver.solve(&part);
-            let records = infeasible.admissible.iter().filter_map(|&index| records.get(index));
-            Some(Served::new(&part, &solution, records)?)
-        };
-        Ok(Self::denied(problem, infeasible, records, admissible))
-    }
-
-    /// A cell that cannot be served, with an answer for those of it who can.
-    pub fn denied(
-        problem: &Urllc,
-        why: &Infeasibility,
-        records: &[UserRecord],
-        admissible: Option<Served>,
-    ) -> Self {
-        Self::Denied(Denied::new(problem.max_power_w(), why, records, admissible))
-    }
-}
-
-impl<S> Denied<S> {
-    /// From what the solver says, with the answer for those who can be served.
-    pub(crate) fn new(
-        max_power_w: f64,
-        why: &Infeasibility,
-        records: &[UserRecord],
-        admissible: Option<S>,
-    ) -> Self {
-        Self {
-            status: "infeasible",
-            max_power_w,
-            required_power_w: why.required_power_w,
-            shortfall_w: why.shortfall_w,
-            admissible_count: why.admissible.len(),
-            dropped: why
-                .dropped
-                .iter()
-                .filter_map(|&index| records.get(index).map(|record| record.id.clone()))
-                .collect(),
-            admissible,
-        }
-    }
-}
-
 impl Served {
-    /// A model's allocation of one cell, beside the exact optimum.
+    /// A model's allocation of one cell, judged, beside the exact optimum if there is one.
     pub fn learned(
-        solver: &mut UrllcSolver,
         problem: &Urllc,
         allocation: &Allocation,
+        optimum_hz: Option<f64>,
         records: &[UserRecord],
     ) -> Result<Self, ProblemError> {
         let mut served = Self::unjudged(allocation, records.iter());
         served.availability = Some(problem.assess(allocation)?.availability);
         served.add_losses(problem, allocation)?;
-        let solution = solver.solve(problem);
-        if !matches!(solution.status, Status::Infeasible(_)) {
-            let optimum_hz = solution.allocation.total_bandwidth_hz();
-            served.duality_gap = Some(1.0 - optimum_hz / served.total_bandwidth_hz);
-        }
+        served.duality_gap =
+            optimum_hz.map(|optimum_hz| 1.0 - optimum_hz / served.total_bandwidth_hz);
         Ok(served)
     }
 
@@ -249,7 +156,8 @@ impl Served {
         });
     }
 
-    fn new<'a>(
+    /// The solver's answer.
+    pub fn solved<'a>(
         problem: &Urllc,
         solution: &Solution,
         records: impl Iterator<Item = &'a UserRecord>,
@@ -260,5 +168,76 @@ impl Served {
         served.duality_gap = Some(solution.duality_gap);
         served.price_hz_per_w = Some(solution.price_hz_per_w);
         Ok(served)
+    }
+}
+
+impl Show for Served {
+    fn show(&self) -> Text {
+        let rows = self.users.iter().map(|user| {
+            vec![
+                user.id.clone(),
+                format!("{:.6}", user.power_w),
+                format!("{:.1}", user.bandwidth_hz),
+                user.packet_loss.map_or_else(|| "–".to_owned(), |loss| format!("{loss:.3e}")),
+            ]
+        });
+        let total = vec![
+            "total".to_owned(),
+            format!("{:.6}", self.total_power_w),
+            format!("{:.1}", self.total_bandwidth_hz),
+            String::new(),
+        ];
+        let mut text = Text::default();
+        text.table(&["user", "power (W)", "bandwidth (Hz)", "packet loss"], rows.chain([total]));
+        text.push(self.verdict());
+        if let Some(certificate) = &self.certificate {
+            text.push(certificate.sentence());
+        }
+        if let Some(guarantee) = &self.guarantee {
+            text.push(guarantee.sentence());
+        }
+        for outside in self.out_of_range.iter().flatten() {
+            text.push(format!("outside of what the model was trained on: {outside}"));
+        }
+        text
+    }
+}
+
+impl Served {
+    /// What the answer is worth, in a line.
+    fn verdict(&self) -> String {
+        let status = self.status;
+        match (self.duality_gap, self.price_hz_per_w, self.availability) {
+            (Some(gap), Some(price), _) => format!(
+                "{status}: total bandwidth within {gap:.1e} of the optimum; power is worth {price:.4e} Hz/W here"
+            ),
+            (_, _, None) => format!(
+                "{status}: from samples of fading, whose law is not known; name one to judge by with --fading"
+            ),
+            (gap, _, Some(availability)) => {
+                let met = 100.0 * availability;
+                let beside = match gap {
+                    Some(gap) => format!(
+                        "total bandwidth {:.2} % over the exact optimum",
+                        100.0 * gap / (1.0 - gap)
+                    ),
+                    None => "the power cannot serve everyone, see `anyk solve`".to_owned(),
+                };
+                format!("{status}: the QoS of {met:.2} % of users is met; {beside}")
+            }
+        }
+    }
+}
+
+impl Certified {
+    fn sentence(&self) -> String {
+        let who = if self.uncertified.is_empty() {
+            "every user".to_owned()
+        } else {
+            format!("not {}, whose power no bandwidth makes up for", self.uncertified.join(", "))
+        };
+        let changed = self.raised_users + self.lowered_users;
+        let added = self.added_bandwidth_hz;
+        format!("certified by quadrature: {who}; {added:.1} Hz added to {changed} users")
     }
 }

@@ -5,12 +5,18 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::config::{Config, System};
-use crate::framework::Infeasibility;
-use crate::framework::{Guarantee, ModelError};
+use crate::exchange::Tensor;
+use crate::framework::{
+    Allocate, Guarantee, Infeasibility, Model, ModelError, Outcome, Policy, Refusal, Tensors,
+    network_tensors,
+};
+use crate::network::ConvexLaw;
 use crate::network::{ClassResponse, ContextScaling, DenseTape, PowerSplit, SplitRule};
+use crate::problems::urllc::ErrorPoint;
+use crate::problems::urllc::any_ranges::context;
 use crate::problems::urllc::{Allocation, Urllc};
 use crate::problems::urllc::{AnySettings, SampledSettings, TrainedAny, TrainedRanges};
-use crate::problems::urllc::{CellAllocator, CellPolicy, Certifier, ModelMetrics};
+use crate::problems::urllc::{CellPolicy, Certifier, ModelMetrics};
 use crate::problems::urllc::{SampledBandwidth, WidenedBandwidth};
 use crate::qos::BandwidthFunction;
 use crate::qos::RequiredBandwidth;
@@ -77,7 +83,7 @@ struct Learned {
 
 /// Why a cell has no answer.
 #[derive(Debug, Clone, PartialEq, Error)]
-pub enum Refusal {
+pub enum Unserved {
     /// The budget does not reach everyone.
     #[error(
         "serving everyone takes at least {:.6} W, {:.6} W more than the budget",
@@ -177,16 +183,6 @@ impl AnyPolicy {
         self
     }
 
-    /// How it came about.
-    pub fn record(&self) -> &AnyRecord {
-        &self.record
-    }
-
-    /// The cell that it was trained for.
-    pub fn system(&self) -> &System {
-        &self.system
-    }
-
     /// Parameters of the network.
     pub fn parameters(&self) -> &[f64] {
         &self.parameters
@@ -208,27 +204,27 @@ impl AnyPolicy {
     }
 
     /// The responses of a cell's classes, in its order.
-    pub fn responses(&self, problem: &Urllc, antennas: u32) -> Vec<ClassResponse> {
+    pub fn responses(&self, problem: &Urllc) -> Vec<ClassResponse> {
+        let antennas = problem.antennas();
         let AnyRecord { training, scaling, .. } = &self.record;
         let contexts = problem.classes().iter();
-        let contexts: Vec<f64> = contexts.flat_map(|qos| scaling.context(qos, antennas)).collect();
+        let contexts: Vec<f64> =
+            contexts.flat_map(|qos| scaling.standardised(context(qos, antennas))).collect();
         training.network.responses(&self.parameters, &contexts, &mut DenseTape::default())
     }
 
-    /// The policy made ready for the cells of a base station with so many antennas.
-    pub fn allocator(&self, antennas: u32) -> AnyAllocator<'_> {
+    /// The policy made ready for cells of any size.
+    pub fn allocator(&self) -> AnyAllocator<'_> {
         AnyAllocator {
             policy: self,
-            antennas,
             certifier: Certifier::default(),
             responses: Vec::new(),
             split: PowerSplit::default(),
         }
     }
 
-    /// What of a cell is outside of what the policy was trained on, in words; `antennas` are those of its
-    /// base station. Empty if nothing is.
-    pub fn out_of_range(&self, problem: &Urllc, antennas: u32, least_power_w: f64) -> Vec<String> {
+    /// What of a cell is outside of what the policy was trained on, in words. Empty if nothing is.
+    pub fn out_of_range(&self, problem: &Urllc, least_power_w: f64) -> Vec<String> {
         let seen = &self.record.ranges;
         let gains = problem.users().iter().map(|user| Decibel::from_ratio(user.gain).0);
         let classes = || problem.classes().iter().map(Qos::service);
@@ -242,7 +238,7 @@ impl AnyPolicy {
             seen.arrival_rate.furthest("arrival_rate", classes().map(|class| class.arrival_rate)),
             // Antennas matter through fading, of which samples say all there is.
             seen.antennas
-                .furthest("antennas", [f64::from(antennas)])
+                .furthest("antennas", [f64::from(problem.antennas())])
                 .filter(|_| self.learned.is_none()),
         ]
         .into_iter()
@@ -251,13 +247,63 @@ impl AnyPolicy {
     }
 }
 
-impl CellPolicy for AnyPolicy {
-    type Ready<'a> = AnyAllocator<'a>;
+impl Model for AnyPolicy {
+    type Record = AnyRecord;
+    const PROBLEMS: &'static [&'static str] = &["urllc"];
 
-    fn ready(&self, _size: usize, antennas: u32) -> Result<AnyAllocator<'_>, ModelError> {
-        Ok(self.allocator(antennas))
+    fn method(&self) -> &'static str {
+        "any-gnn"
     }
 
+    fn record(&self) -> &AnyRecord {
+        &self.record
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let layout = self.record.training.network.layout();
+        let mut tensors = network_tensors("response", &layout, &self.parameters);
+        if let Some(SampledBandwidth { law, errors, .. }) = self.bandwidth() {
+            let column = |name: &str, value: fn(&ErrorPoint) -> f64| {
+                Tensor::flat(format!("bandwidth.{name}"), errors.iter().map(value).collect())
+            };
+            tensors.extend([
+                Tensor::flat("bandwidth.law", law.parameters().to_vec()),
+                column("places", |point| point.place),
+                column("shortfalls", |point| point.shortfall),
+                column("standard_errors", |point| point.standard_error),
+            ]);
+        }
+        tensors
+    }
+
+    fn from_parts(record: AnyRecord, tensors: &mut Tensors) -> Result<Self, ModelError> {
+        record.training.validate().map_err(|error| ModelError::Content(error.to_string()))?;
+        let parameters = tensors.take_network("response", &record.training.network.layout())?;
+        let Some(sampled) = &record.sampled else {
+            return Self::new(record, parameters, None);
+        };
+        let mut take = |name: &str| tensors.take(&format!("bandwidth.{name}"));
+        let (law, places) = (take("law")?, take("places")?);
+        let (shortfalls, standard_errors) = (take("shortfalls")?, take("standard_errors")?);
+        if places.len() != shortfalls.len() || places.len() != standard_errors.len() {
+            return Err(ModelError::Content("the errors of b̂ do not fit each other".into()));
+        }
+        let range_w = sampled.range_w;
+        let law = ConvexLaw::new(range_w.0, law)
+            .ok_or_else(|| ModelError::Content("the parameters of b̂ do not fit".into()))?;
+        let rows = places.into_iter().zip(shortfalls).zip(standard_errors);
+        let errors = rows
+            .map(|((place, shortfall), standard_error)| ErrorPoint {
+                place,
+                standard_error,
+                shortfall,
+            })
+            .collect();
+        Self::new(record, parameters, Some(SampledBandwidth { law, range_w, errors }))
+    }
+}
+
+impl CellPolicy for AnyPolicy {
     fn system(&self) -> &System {
         &self.system
     }
@@ -285,9 +331,19 @@ impl CellPolicy for AnyPolicy {
     }
 }
 
-impl CellAllocator for AnyAllocator<'_> {
-    fn answer(&mut self, problem: &Urllc, _gains: &[f64], allocation: &mut Allocation) -> bool {
-        self.allocate(problem, allocation).is_ok()
+impl Policy<Urllc> for AnyPolicy {
+    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<Urllc> + Send + '_>, ModelError> {
+        Ok(Box::new(self.allocator()))
+    }
+}
+
+impl Allocate<Urllc> for AnyAllocator<'_> {
+    fn allocate(&mut self, problem: &Urllc, allocation: &mut Allocation) -> Outcome {
+        match self.serve(problem, allocation) {
+            Ok(()) => Outcome::Learned,
+            Err(Unserved::Infeasible(why)) => Outcome::Infeasible(why),
+            Err(unfit) => Outcome::Refused(Refusal(unfit.to_string())),
+        }
     }
 }
 
@@ -295,7 +351,6 @@ impl CellAllocator for AnyAllocator<'_> {
 #[derive(Debug, Clone)]
 pub struct AnyAllocator<'a> {
     policy: &'a AnyPolicy,
-    antennas: u32,
     certifier: Certifier,
     /// Of the classes of the cell at hand, in its order.
     responses: Vec<ClassResponse>,
@@ -307,36 +362,32 @@ impl AnyAllocator<'_> {
     /// law of fading is known, by the same certified table that the solver uses; a softmax may leave a user
     /// less power than any bandwidth can make up for. For the classes of the last cell, and its size,
     /// nothing is allocated.
-    pub fn allocate(
-        &mut self,
-        problem: &Urllc,
-        allocation: &mut Allocation,
-    ) -> Result<(), Refusal> {
+    pub fn serve(&mut self, problem: &Urllc, allocation: &mut Allocation) -> Result<(), Unserved> {
         let record = &self.policy.record;
         let rule = record.training.output;
         let margin = record.guarantee.as_ref().map_or(1.0, |guarantee| guarantee.margin);
-        let Self { policy, antennas, certifier, responses, split } = self;
+        let Self { policy, certifier, responses, split } = self;
         if let Some(Learned { widened, qos, .. }) = &policy.learned {
             let other = problem.classes().iter().find(|class| !class.same_service(qos));
             if let Some(other) = other {
                 let (found, expected) = (other.service(), qos.service());
-                return Err(Refusal::Class { found, expected });
+                return Err(Unserved::Class { found, expected });
             }
             if responses.is_empty() {
-                *responses = policy.responses(problem, *antennas);
+                *responses = policy.responses(problem);
             }
             let bandwidths = std::slice::from_ref(widened);
             allocate_by(rule, responses, bandwidths, problem, split, allocation)
-                .map_err(Refusal::Infeasible)?;
+                .map_err(Unserved::Infeasible)?;
             widen(margin, bandwidths, problem, allocation);
             return Ok(());
         }
         if certifier.prepare(problem) {
-            *responses = policy.responses(problem, *antennas);
+            *responses = policy.responses(problem);
         }
         let bandwidths = certifier.bandwidths();
         allocate_by(rule, responses, bandwidths, problem, split, allocation)
-            .map_err(Refusal::Infeasible)?;
+            .map_err(Unserved::Infeasible)?;
         widen(margin, bandwidths, problem, allocation);
         Ok(())
     }

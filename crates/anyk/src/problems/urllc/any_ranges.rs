@@ -9,7 +9,7 @@ use crate::channel::Road;
 use crate::config::{RoadConfig, System};
 use crate::framework::TrainError;
 use crate::math::realization_rng;
-use crate::network::SplitRule;
+use crate::network::{CONTEXT, SplitRule};
 use crate::problems::urllc::AnySettings;
 use crate::qos::{Qos, ServiceClass};
 
@@ -45,6 +45,23 @@ const TIGHTEST: f64 = 1.02;
 pub(crate) struct TrainingClass {
     pub(crate) qos: Qos,
     pub(crate) antennas: u32,
+}
+
+/// The context of a class: logarithms of antennas `N_t`, `κ`, `Q_G⁻¹(ε/2)` and `θS^E`, which are all that the
+/// margin `M(z, v)` depends on.
+pub(crate) fn context(qos: &Qos, antennas: u32) -> [f64; CONTEXT] {
+    [
+        f64::from(antennas).ln(),
+        qos.kappa().ln(),
+        qos.service().decoding_quantile().ln(),
+        (qos.theta() * qos.effective_bandwidth()).ln(),
+    ]
+}
+
+impl TrainingClass {
+    pub(crate) fn context(&self) -> [f64; CONTEXT] {
+        context(&self.qos, self.antennas)
+    }
 }
 
 /// A training cell.

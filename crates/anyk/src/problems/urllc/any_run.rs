@@ -4,46 +4,38 @@ use std::sync::Arc;
 
 use crate::channel::{FadingQuadrature, FadingSamples};
 use crate::config::System;
-use crate::framework::ModelError;
+use crate::framework::{Model, Session, TrainError};
 use crate::problems::urllc::run::{VALIDATION_SAMPLES, VALIDATION_SEED, mean_metrics};
-use crate::problems::urllc::{AnyPolicy, SampledRecord};
 use crate::problems::urllc::{
-    AnySettings, SampledSettings, learn_bandwidth, train_any, train_any_on,
+    AnyPolicy, AnySettings, CellPolicy, SampledRecord, SampledSettings, TestSet, learn_bandwidth,
+    train_any, train_any_on,
 };
-use crate::problems::urllc::{RunError, TestSet};
 
 /// Trains any-gnn for the system's own law of fading and measures it on a validation set of the training
-/// sizes in the system's own cell; `progress` is called
-/// [`ANY_PROGRESS`](crate::problems::urllc::ANY_PROGRESS) times.
+/// sizes in the system's own cell.
 pub fn train_any_policy(
     system: &System,
     settings: &AnySettings,
-    progress: impl FnMut(),
-) -> Result<AnyPolicy, RunError> {
-    let trained = train_any(system, settings, progress)?;
+    session: &mut Session<'_>,
+) -> Result<AnyPolicy, TrainError> {
+    let trained = train_any(system, settings, session)?;
     measured(AnyPolicy::from_training(system, settings, trained, None)?, None)
 }
 
 /// Trains any-gnn where fading is known by samples alone: first `b̂`, then the response to the price of power
 /// with it. `deviations` standard errors are added to `b̂` in the answers; its measures are under the
-/// law of the samples themselves, which is all there is to know. `progress` is called
-/// [`LEARN_PROGRESS`](crate::problems::urllc::LEARN_PROGRESS) + [`ANY_PROGRESS`](crate::problems::urllc::ANY_PROGRESS) times.
+/// law of the samples themselves, which is all there is to know.
 pub fn train_sampled_policy(
     system: &System,
     samples: &FadingSamples,
     learning: &SampledSettings,
     settings: &AnySettings,
     deviations: f64,
-    mut progress: impl FnMut(),
-) -> Result<AnyPolicy, RunError> {
-    let qos = system.qos(system.service()).map_err(ModelError::from)?;
-    let learned = learn_bandwidth(system, &qos, samples, learning, &mut progress);
-    let bandwidth = learned.ok_or_else(|| {
-        let message = "no bandwidth can be learned from these samples: the power budget does not reach the \
-                       nearest user, or the training left the numbers";
-        ModelError::Content(message.into())
-    })?;
-    let trained = train_any_on(system, settings, &bandwidth.widened(0.0), &mut progress)?;
+    session: &mut Session<'_>,
+) -> Result<AnyPolicy, TrainError> {
+    let qos = system.qos(system.service())?;
+    let bandwidth = learn_bandwidth(system, &qos, samples, learning, session)?;
+    let trained = train_any_on(system, settings, &bandwidth.widened(0.0), session)?;
     let record = SampledRecord {
         training: learning.clone(),
         samples: samples.as_slice().len(),
@@ -59,7 +51,7 @@ pub fn train_sampled_policy(
 fn measured(
     policy: AnyPolicy,
     fading: Option<&Arc<FadingQuadrature>>,
-) -> Result<AnyPolicy, RunError> {
+) -> Result<AnyPolicy, TrainError> {
     let AnySettings { train_k, seed, .. } = &policy.record().training;
     let seed = VALIDATION_SEED ^ seed;
     let set = TestSet::draw_under(policy.system(), fading, train_k, VALIDATION_SAMPLES, seed)?;

@@ -5,15 +5,14 @@
 
 use std::sync::Arc;
 
-use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
 use crate::config::System;
-use crate::framework::TrainError;
-use crate::framework::{Adam, Schedule};
+use crate::framework::batches::{Batches, Order};
+use crate::framework::{Objective, Plan, Schedule, Session, TrainError};
 use crate::network::{
     ClassResponse, ContextScaling, DenseTape, PowerSplit, PriceResponse, ResponseGradient,
     SplitRule,
@@ -48,9 +47,6 @@ pub struct AnySettings {
     pub seed: u64,
 }
 
-/// How often a training calls back.
-pub const ANY_PROGRESS: u64 = 50;
-const BETAS: (f64, f64) = (0.9, 0.999);
 /// Excess under which a softmax's power is continued by a tangent: the user cannot be served, and the loss
 /// must say so with a number.
 const FLOOR: f64 = 1e-3;
@@ -110,11 +106,11 @@ pub struct TrainedAny {
     pub ranges: TrainedRanges,
 }
 
-/// Trains for a known law of fading; `progress` is called [`ANY_PROGRESS`] times.
+/// Trains for a known law of fading.
 pub fn train_any(
     system: &System,
     settings: &AnySettings,
-    progress: impl FnMut(),
+    session: &mut Session<'_>,
 ) -> Result<TrainedAny, TrainError> {
     settings.validate()?;
     let classes = draw_classes(system, settings)?;
@@ -122,7 +118,7 @@ pub fn train_any(
         .iter()
         .map(|class| KnownBandwidth::new(Arc::new(BandwidthTable::new(class.qos.clone()))))
         .collect();
-    train(system, settings, &classes, &bandwidths, progress)
+    train(system, settings, &classes, &bandwidths, session)
 }
 
 /// Trains for the system's own service class, with a bandwidth function that was learned.
@@ -130,7 +126,7 @@ pub fn train_any_on(
     system: &System,
     settings: &AnySettings,
     bandwidth: &WidenedBandwidth,
-    progress: impl FnMut(),
+    session: &mut Session<'_>,
 ) -> Result<TrainedAny, TrainError> {
     settings.validate()?;
     if settings.ranges != TrainRanges::Paper {
@@ -141,7 +137,7 @@ pub fn train_any_on(
         });
     }
     let classes = draw_classes(system, settings)?;
-    train(system, settings, &classes, std::slice::from_ref(bandwidth), progress)
+    train(system, settings, &classes, std::slice::from_ref(bandwidth), session)
 }
 
 fn train<B: BandwidthFunction>(
@@ -149,52 +145,63 @@ fn train<B: BandwidthFunction>(
     settings: &AnySettings,
     classes: &[TrainingClass],
     bandwidths: &[B],
-    mut progress: impl FnMut(),
+    session: &mut Session<'_>,
 ) -> Result<TrainedAny, TrainError> {
     let least: Vec<f64> = bandwidths.iter().map(BandwidthFunction::min_received_w).collect();
     let (cells, ranges) = draw_cells(system, settings, classes, &least);
-    let scaling = ContextScaling::of(classes.iter().map(|class| (&class.qos, class.antennas)));
+    let scaling = ContextScaling::of(classes.iter().map(TrainingClass::context));
     let contexts: Vec<f64> =
-        classes.iter().flat_map(|class| scaling.context(&class.qos, class.antennas)).collect();
-    let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
-    rng.set_stream(u64::MAX);
-    let network = &settings.network;
-    let mut parameters = network.initialize(&mut || rng.sample(StandardNormal));
-    let mut adam = Adam::new(parameters.len(), BETAS);
-    let mut gradient = vec![0.0; parameters.len()];
-    let (mut tape, mut loss) = (DenseTape::default(), AnyLoss::new(settings.output));
-    let mut order: Vec<usize> = Vec::new();
-    let batch = settings.batch.min(cells.len());
-    let mut reported = 0;
-    for step in 0..settings.steps {
-        if order.len() < batch {
-            order = (0..cells.len()).collect();
-            order.shuffle(&mut rng);
+        classes.iter().flat_map(|class| scaling.standardised(class.context())).collect();
+    let mut objective = AnyObjective {
+        settings,
+        cells: &cells,
+        bandwidths,
+        contexts: &contexts,
+        batches: Batches::new(ChaCha8Rng::seed_from_u64(0), 0, 1, Order::Fresh),
+        tape: DenseTape::default(),
+        loss: AnyLoss::new(settings.output),
+    };
+    let plan = Plan { rate: settings.rate, ..Plan::cosine(settings.steps, 0.0) };
+    let parameters = session.train("training", &plan, &mut objective)?;
+    Ok(TrainedAny { parameters, scaling, ranges })
+}
+
+/// The mean loss over a batch of cells.
+struct AnyObjective<'a, B> {
+    settings: &'a AnySettings,
+    cells: &'a [TrainingCell],
+    bandwidths: &'a [B],
+    contexts: &'a [f64],
+    batches: Batches,
+    tape: DenseTape<f64>,
+    loss: AnyLoss,
+}
+
+impl<B: BandwidthFunction> Objective<f64> for AnyObjective<'_, B> {
+    fn start(&mut self, attempt: u32) -> Vec<f64> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.settings.seed);
+        rng.set_stream(u64::MAX - u64::from(attempt));
+        let parameters = self.settings.network.initialize(&mut || rng.sample(StandardNormal));
+        self.batches = Batches::new(rng, self.cells.len(), self.settings.batch, Order::Fresh);
+        parameters
+    }
+
+    fn step(&mut self, step: u64, parameters: &[f64], gradient: &mut [f64]) -> f64 {
+        let network = &self.settings.network;
+        let responses = network.responses(parameters, self.contexts, &mut self.tape);
+        self.loss.start(responses.len());
+        let batch = self.batches.at(step);
+        for &index in batch {
+            self.loss.add(&self.cells[index], self.bandwidths, &responses);
         }
-        let responses = network.responses(&parameters, &contexts, &mut tape);
-        loss.start(responses.len());
-        for index in order.drain(order.len() - batch..) {
-            loss.add(&cells[index], bandwidths, &responses);
-        }
-        network.backward(&parameters, &mut tape, &loss.of_responses, &mut gradient);
-        let scale = 1.0 / batch as f64;
-        for value in &mut gradient {
+        gradient.fill(0.0);
+        network.backward(parameters, &mut self.tape, &self.loss.of_responses, gradient);
+        let scale = 1.0 / batch.len() as f64;
+        for value in gradient {
             *value *= scale;
         }
-        adam.descend(&mut parameters, &gradient, settings.rate.at(step, settings.steps));
-        while reported * settings.steps < (step + 1) * ANY_PROGRESS {
-            reported += 1;
-            progress();
-        }
+        self.loss.total * scale
     }
-    if !(loss.total.is_finite() && parameters.iter().all(|parameter| parameter.is_finite())) {
-        return Err(TrainError::Diverged {
-            stage: "training".into(),
-            attempts: 1,
-            step: settings.steps,
-        });
-    }
-    Ok(TrainedAny { parameters, scaling, ranges })
 }
 
 /// The loss of cells, summed, and its gradient by what the network says of each class.
@@ -290,9 +297,9 @@ mod tests {
                 let need: f64 = cell.users.iter().map(|user| user.1).sum();
                 cell.max_power_w = cell.max_power_w.max(50.0 * need);
             }
-            let scaling = ContextScaling::of(classes.iter().map(|c| (&c.qos, c.antennas)));
+            let scaling = ContextScaling::of(classes.iter().map(TrainingClass::context));
             let contexts: Vec<f64> =
-                classes.iter().flat_map(|c| scaling.context(&c.qos, c.antennas)).collect();
+                classes.iter().flat_map(|c| scaling.standardised(c.context())).collect();
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             let network = &settings.network;
             let mut parameters = network.initialize(&mut || rng.sample(StandardNormal));

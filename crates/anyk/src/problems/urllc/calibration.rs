@@ -3,34 +3,17 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::channel::{FadingQuadrature, sample_distances_m};
-use crate::framework::ProblemError;
-use crate::framework::{Guarantee, GuaranteeError, ModelError};
-use crate::problems::urllc::{Allocation, Urllc};
-use crate::problems::urllc::{CellAllocator, CellPolicy};
+use crate::framework::{
+    CalibrationSettings, Guarantee, GuaranteeError, ModelError, ProblemError, Rows, Silent,
+    over_instances,
+};
+use crate::problems::urllc::{Allocation, CellPolicy, Urllc, User};
 use crate::qos::BandwidthTable;
 use crate::qos::ServiceError;
 use crate::tolerance;
-
-/// What is asked for.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CalibrationSettings {
-    /// Sizes at which the guarantee is to hold.
-    pub k: Vec<usize>,
-    /// Independent cells of each size.
-    pub cells: usize,
-    /// Share of users that may miss their QoS.
-    pub beta: f64,
-    /// Probability that more of them do.
-    pub delta: f64,
-    /// Seed of the cells.
-    pub seed: u64,
-    /// Whether the factor may be below 1, for a policy that gives more than the guarantee needs.
-    pub shrink: bool,
-}
 
 /// Why a calibration failed.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -87,7 +70,6 @@ pub fn required_factors<P: CellPolicy + Sync>(
     let system = policy.system();
     let (fold_hz, most_hz) = (table.exact().max_bandwidth_hz(), policy.most_hz()?);
     let plain = policy.without_guarantee();
-    let ready = plain.ready(size, system.fading().antennas)?;
     let (road, path_loss) = (system.road(), system.path_loss());
     // So that the rounding of factor and table cannot turn a QoS that holds into one that does not.
     let up = 1.0 + table.error_bound() + tolerance::TABLE;
@@ -96,38 +78,36 @@ pub fn required_factors<P: CellPolicy + Sync>(
         let wide = || table.exact().qos().margin(received_w.ln(), most_hz.ln()).value >= 0.0;
         needed_hz <= most_hz * (1.0 + tolerance::TABLE) && (most_hz <= fold_hz || wide())
     };
-    let factors: Vec<Vec<f64>> = (0..cells as u64)
-        .into_par_iter()
-        .map_init(
-            || (ready.clone(), Allocation::default()),
-            |(ready, allocation), index| {
-                let distances = sample_distances_m(&road, seed, size, index);
-                let gains: Vec<f64> = distances.iter().map(|&d| path_loss.gain(d)).collect();
-                let judged = match judged {
-                    Judged::First => 1,
-                    Judged::All => size,
-                };
-                let problem = Urllc::uniform(system, gains.iter().copied())?;
-                if !ready.answer(&problem, &gains, allocation) {
-                    return Ok(vec![f64::INFINITY; judged]);
+    let judged = match judged {
+        Judged::First => 1,
+        Judged::All => size,
+    };
+    let measured = over_instances(
+        &[size],
+        cells as u64,
+        |size| Ok::<_, CalibrationError>((plain.ready(size)?, Allocation::default())),
+        |(ready, allocation), size, index| {
+            let distances = sample_distances_m(&road, seed, size, index);
+            let gains = distances.iter().map(|&d| path_loss.gain(d));
+            let problem = Urllc::uniform(system, gains)?;
+            if !ready.allocate(&problem, allocation).is_served() {
+                return Ok(Some(vec![f64::INFINITY; judged]));
+            }
+            let users = problem.users().iter().zip(&allocation.power_w);
+            let factor = |((user, power_w), bandwidth_hz): ((&User, &f64), &f64)| {
+                let received_w = user.gain * power_w;
+                match table.at(received_w) {
+                    Ok(b) if reaches(received_w, b.bandwidth_hz) => {
+                        up * b.bandwidth_hz / bandwidth_hz
+                    }
+                    _ => f64::INFINITY,
                 }
-                let users = gains.iter().zip(&allocation.power_w).zip(&allocation.bandwidth_hz);
-                Ok(users
-                    .take(judged)
-                    .map(|((gain, power_w), bandwidth_hz)| {
-                        let received_w = gain * power_w;
-                        match table.at(received_w) {
-                            Ok(b) if reaches(received_w, b.bandwidth_hz) => {
-                                up * b.bandwidth_hz / bandwidth_hz
-                            }
-                            _ => f64::INFINITY,
-                        }
-                    })
-                    .collect())
-            },
-        )
-        .collect::<Result<_, ProblemError>>()?;
-    Ok(factors.into_iter().flatten().collect())
+            };
+            Ok(Some(users.zip(&allocation.bandwidth_hz).take(judged).map(factor).collect()))
+        },
+        &Silent,
+    )?;
+    Ok(measured.into_iter().flat_map(|found: Rows<Vec<f64>>| found.rows).flatten().collect())
 }
 
 /// The policy with the smallest factor that carries the guarantee. At several sizes it holds at all of them

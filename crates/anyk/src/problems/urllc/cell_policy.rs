@@ -1,20 +1,12 @@
-//! What the learned policies of (P1) have in common: made ready for a size, they answer for cells, and a
-//! calibration can put a factor on their bandwidths.
+//! What the learned policies of (P1) have in common beside their answers: a calibration can put a factor on
+//! their bandwidths.
 
 use crate::config::System;
-use crate::framework::{Guarantee, ModelError};
-use crate::problems::urllc::{Allocation, Urllc};
+use crate::framework::{Guarantee, ModelError, Policy};
+use crate::problems::urllc::Urllc;
 
 /// A learned policy of (P1), whatever it is made of.
-pub trait CellPolicy: Clone {
-    /// It, made ready.
-    type Ready<'a>: CellAllocator + Clone + Send + Sync
-    where
-        Self: 'a;
-
-    /// Makes it ready for cells of so many users, at a base station with so many antennas.
-    fn ready(&self, size: usize, antennas: u32) -> Result<Self::Ready<'_>, ModelError>;
-
+pub trait CellPolicy: Clone + Policy<Urllc> {
     /// The cell that it was trained for.
     fn system(&self) -> &System;
 
@@ -44,10 +36,4 @@ pub trait CellPolicy: Clone {
         policy.set_guarantee(None);
         policy
     }
-}
-
-/// A [`CellPolicy`] at work.
-pub trait CellAllocator {
-    /// Powers and bandwidths of a cell whose users have these gains; `false` where it is refused.
-    fn answer(&mut self, problem: &Urllc, gains: &[f64], allocation: &mut Allocation) -> bool;
 }

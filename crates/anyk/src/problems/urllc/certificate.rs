@@ -1,13 +1,8 @@
 //! Certified answers: whatever a network says, each user's bandwidth is raised to what its power needs, and
 //! no further.
 
-use rayon::prelude::*;
-
 use crate::problems::urllc::{Allocation, Urllc};
-use crate::problems::urllc::{MANY_CLASSES, TABLE_USERS, UrllcSolver};
-use crate::qos::RequiredBandwidth;
-use crate::qos::{BandwidthFunction, KnownBandwidth};
-use crate::qos::{Qos, ServiceClass};
+use crate::qos::{BandwidthFunction, Curves, KnownBandwidth, Qos, ServiceClass};
 use crate::tolerance;
 
 /// What certifying an allocation did.
@@ -38,7 +33,7 @@ impl Certificate {
 /// the margin is evaluated by quadrature.
 #[derive(Debug, Clone, Default)]
 pub struct Certifier {
-    solver: UrllcSolver,
+    curves: Curves,
     classes: Vec<ServiceClass>,
     bandwidths: Vec<KnownBandwidth>,
 }
@@ -57,29 +52,19 @@ impl Certifier {
             return false;
         }
         self.classes = classes.iter().map(Qos::service).collect();
-        if classes.len() <= MANY_CLASSES {
-            let tables = classes.iter().map(|qos| self.solver.table(qos));
-            self.bandwidths = tables.map(KnownBandwidth::new).collect();
-            return true;
-        }
         let mut counts = vec![0; classes.len()];
         for user in problem.users() {
             counts[user.class] += 1;
         }
-        let exact: Vec<Option<KnownBandwidth>> = classes
-            .par_iter()
-            .zip(&counts)
-            .map(|(qos, &users)| {
-                let exact = || KnownBandwidth::exact(&RequiredBandwidth::new(qos.clone()));
-                (users < TABLE_USERS).then(exact)
-            })
-            .collect();
-        let rows = exact.into_iter().zip(classes);
-        self.bandwidths = rows
-            .map(|(exact, qos)| {
-                exact.unwrap_or_else(|| KnownBandwidth::new(self.solver.table(qos)))
-            })
-            .collect();
+        self.bandwidths.clear();
+        let bandwidths = &mut self.bandwidths;
+        self.curves.of_classes(
+            classes,
+            |class| counts[class],
+            |curve| {
+                bandwidths.push(KnownBandwidth::of(curve));
+            },
+        );
         true
     }
 

@@ -1,15 +1,16 @@
 //! Gradients of a batch: by the fused kernel where the networks have its shape, by the reference
 //! elsewhere.
 
+use crate::framework::Method;
 use crate::math::single;
 use crate::network::Aggregator;
+use crate::problems::urllc::TrainSettings;
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
 use crate::problems::urllc::fully_connected::FullyConnected;
 use crate::problems::urllc::lagrangian::{
     self, Batch, HIDDEN, LossConstants, PARAMETERS, Parameters, Scratch,
 };
 use crate::problems::urllc::reference::{self, Networks, Sample, Tapes};
-use crate::problems::urllc::{Method, TrainSettings};
 use crate::qos::Qos;
 
 /// Computes gradients; holds the buffers that this takes.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::framework::{Allocate, ModelError, Outcome, Policy, Refusal};
 use crate::problems::urllc::UrllcSolver;
 use crate::problems::urllc::{Allocation, Urllc};
 use crate::qos::{BandwidthTable, TooWeak};
@@ -24,4 +25,28 @@ pub fn equal_power(problem: &Urllc, solver: &mut UrllcSolver) -> Result<Allocati
         })
         .collect::<Result<_, TooWeak>>()?;
     Ok(Allocation { power_w: vec![power_w; problem.size()], bandwidth_hz })
+}
+
+/// Equal power as a policy.
+#[derive(Debug, Clone, Default)]
+pub struct EqualPower {
+    solver: UrllcSolver,
+}
+
+impl Allocate<Urllc> for EqualPower {
+    fn allocate(&mut self, problem: &Urllc, allocation: &mut Allocation) -> Outcome {
+        match equal_power(problem, &mut self.solver) {
+            Ok(found) => {
+                *allocation = found;
+                Outcome::Heuristic
+            }
+            Err(weak) => Outcome::Refused(Refusal(weak.to_string())),
+        }
+    }
+}
+
+impl Policy<Urllc> for EqualPower {
+    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<Urllc> + Send + '_>, ModelError> {
+        Ok(Box::new(self.clone()))
+    }
 }

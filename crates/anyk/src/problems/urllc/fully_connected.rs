@@ -69,6 +69,7 @@ impl FullyConnected {
         for (index, pick) in picks.iter().enumerate() {
             loss += self.sample(index * width, set, *pick, draws, per_sample);
         }
+        gradient.fill(0.0);
         for network in 0..3 {
             let range = network * count..(network + 1) * count;
             self.network.backward(
@@ -124,7 +125,7 @@ impl FullyConnected {
 mod tests {
     use super::*;
     use crate::Config;
-    use crate::problems::urllc::Method;
+    use crate::framework::Method;
     use crate::study::Entry;
     use rand::{RngExt, SeedableRng};
 

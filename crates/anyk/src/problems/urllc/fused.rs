@@ -1,11 +1,12 @@
 //! The paper's pair of networks (one hidden layer of four features, mean or sum aggregator), sixteen
 //! users side by side: what allocates in microseconds.
 
+use crate::framework::Method;
 use crate::math::lanes::{self, LANES, Lanes};
 use crate::math::single;
 use crate::network::{Aggregator, CompiledLaw, UNIT_HZ, scaled_gain};
 use crate::problems::urllc::Allocation;
-use crate::problems::urllc::{Method, TrainSettings};
+use crate::problems::urllc::TrainSettings;
 
 const HIDDEN: usize = 4;
 const PARAMETERS: usize = 5 * HIDDEN + 1;

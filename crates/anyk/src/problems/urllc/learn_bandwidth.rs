@@ -7,19 +7,17 @@
 //!   in the expectation, so that with two independent mini-batches of samples `R₁·∂R₂/∂ln b̂` is an unbiased
 //!   gradient of `R²/2`.
 
-use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::channel::FadingSamples;
 use crate::config::System;
-use crate::framework::Adam;
+use crate::framework::batches::{Batches, Order};
+use crate::framework::{Objective, Plan, PretrainLoss, Session, TrainError, Update};
 use crate::network::ConvexLaw;
-use crate::problems::urllc::PretrainLoss;
 use crate::problems::urllc::{ErrorPoint, SampledBandwidth};
-use crate::qos::Qos;
-use crate::qos::RequiredBandwidth;
+use crate::qos::{Qos, RequiredBandwidth};
 
 /// How to learn from samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,8 +46,6 @@ impl SampledSettings {
     }
 }
 
-/// How often learning calls back.
-pub const LEARN_PROGRESS: u64 = 50;
 /// Received powers of a step, and samples of fading in each of the two mini-batches.
 const POINTS: usize = 32;
 const DRAWS: usize = 64;
@@ -65,80 +61,60 @@ const ABOVE_MOST: f64 = 1.0;
 /// Intervals of received power for which errors are stored.
 const GRID: u32 = 128;
 
-/// Learns `b̂` from samples of fading; `progress` is called [`LEARN_PROGRESS`] times.
+/// Denser at the low end, where b bends most.
+fn place(range: f64, share: f64) -> f64 {
+    range * share.powf(1.3)
+}
+
+/// Learns `b̂` from samples of fading.
 pub fn learn_bandwidth(
     system: &System,
     qos: &Qos,
     samples: &FadingSamples,
     settings: &SampledSettings,
-    mut progress: impl FnMut(),
-) -> Option<SampledBandwidth> {
+    session: &mut Session<'_>,
+) -> Result<SampledBandwidth, TrainError> {
+    let unreachable =
+        || TrainError::Infeasible("it does not reach the nearest user of the road".into());
     let empirical = RequiredBandwidth::new(qos.with_fading(samples.compressed_rule()));
     let low_w = ABOVE_LEAST * empirical.min_received_w();
     let nearest = system.path_loss().gain(system.road().min_distance_m);
     let range = (nearest * system.max_power_w() / low_w).ln() + ABOVE_MOST;
     if !(range > 0.0 && range.is_finite()) {
-        return None;
+        return Err(unreachable());
     }
-    let mut law = ConvexLaw::start(low_w, range, settings.units);
-    let mut adam = Adam::<f64>::new(law.parameters().len(), (0.9, 0.99));
-    let mut gradient = vec![0.0; law.parameters().len()];
-    let mut rng = ChaCha8Rng::seed_from_u64(settings.seed ^ 0xfad1_4975);
-    // Denser at the low end, where b bends most.
-    let place = |share: f64| range * share.powf(1.3);
     let labels: Vec<(f64, f64)> = match settings.loss {
         PretrainLoss::Unsupervised => Vec::new(),
         PretrainLoss::Supervised => (0..LABELS)
             .map(|i| {
-                let x = place((i as f64 + 0.5) / LABELS as f64);
-                let found = empirical.at(low_w * x.exp()).ok()?;
-                Some((x, found.bandwidth_hz.ln()))
+                let x = place(range, (i as f64 + 0.5) / LABELS as f64);
+                let found = empirical.at(low_w * x.exp()).map_err(|_| unreachable())?;
+                Ok((x, found.bandwidth_hz.ln()))
             })
-            .collect::<Option<_>>()?,
+            .collect::<Result<_, TrainError>>()?,
     };
-    let mut order: Vec<usize> = (0..LABELS).collect();
     let residual = Residual::new(qos, low_w);
     let gains = samples.as_slice();
-    let mut batches = [vec![0.0; DRAWS], vec![0.0; DRAWS]];
-    let mut reported = 0;
-    for step in 0..settings.steps {
-        gradient.fill(0.0);
-        match settings.loss {
-            PretrainLoss::Supervised => {
-                let first = usize::try_from(step).unwrap_or(0) * POINTS % LABELS;
-                if first == 0 {
-                    order.shuffle(&mut rng);
-                }
-                for &index in &order[first..first + POINTS] {
-                    let (x, label) = labels[index];
-                    let off = law.at_scaled(x).0 - label;
-                    law.add_gradient(x, off / POINTS as f64, &mut gradient);
-                }
-            }
-            PretrainLoss::Unsupervised => {
-                for gain in batches.iter_mut().flatten() {
-                    *gain = gains[rng.random_range(0..gains.len())];
-                }
-                for point in 0..POINTS {
-                    // One received power in each of equal shares of the range.
-                    let x = place((point as f64 + rng.random::<f64>()) / POINTS as f64);
-                    let ln_hz = law.at_scaled(x).0;
-                    let (first, _) = residual.at(x, ln_hz, &batches[0]);
-                    let (_, slope) = residual.at(x, ln_hz, &batches[1]);
-                    let upstream = first.clamp(-1.0, 1.0) * slope.clamp(-10.0, 0.0);
-                    law.add_gradient(x, upstream / POINTS as f64, &mut gradient);
-                }
-            }
-        }
-        let phase = std::f64::consts::PI * step as f64 / settings.steps as f64;
-        let rate = settings.rate * 0.5 * (1.0 + phase.cos());
-        adam.descend(law.parameters_mut(), &gradient, rate);
-        while reported * settings.steps < (step + 1) * LEARN_PROGRESS {
-            reported += 1;
-            progress();
-        }
-    }
-    let law = ConvexLaw::new(law.unit_w(), law.parameters().to_vec())?;
+    let rng = ChaCha8Rng::seed_from_u64(settings.seed ^ 0xfad1_4975);
+    let mut objective = BandwidthObjective {
+        loss: settings.loss,
+        range,
+        law: ConvexLaw::start(low_w, range, settings.units),
+        labels,
+        batches: Batches::new(rng.clone(), LABELS, POINTS, Order::Whole),
+        residual,
+        gains,
+        draws: Draws::new(rng),
+    };
+    let plan = Plan {
+        update: Update::Adam { beta1: 0.9, beta2: 0.99 },
+        attempts: 1,
+        ..Plan::cosine(settings.steps, settings.rate)
+    };
+    let parameters = session.train("bandwidth", &plan, &mut objective)?;
+    let diverged =
+        || TrainError::Diverged { stage: "bandwidth".into(), attempts: 1, step: settings.steps };
+    let law = ConvexLaw::new(low_w, parameters).ok_or_else(diverged)?;
     let errors = (0..=GRID)
         .map(|i| {
             let place = range * (f64::from(i) / f64::from(GRID)).powf(1.5);
@@ -146,7 +122,88 @@ pub fn learn_bandwidth(
             ErrorPoint { place, standard_error, shortfall }
         })
         .collect();
-    Some(SampledBandwidth { law, range_w: (low_w, low_w * range.exp()), errors })
+    Ok(SampledBandwidth { law, range_w: (low_w, low_w * range.exp()), errors })
+}
+
+/// `b̂` against its labels, or against the QoS itself.
+struct BandwidthObjective<'a> {
+    loss: PretrainLoss,
+    range: f64,
+    law: ConvexLaw,
+    labels: Vec<(f64, f64)>,
+    batches: Batches,
+    residual: Residual,
+    gains: &'a [f64],
+    draws: Draws,
+}
+
+/// What the unsupervised steps draw: two mini-batches of fading states and the places of the received powers.
+struct Draws {
+    start: ChaCha8Rng,
+    rng: ChaCha8Rng,
+    made: u64,
+    batches: [Vec<f64>; 2],
+    shares: [f64; POINTS],
+}
+
+impl Draws {
+    fn new(rng: ChaCha8Rng) -> Self {
+        let batches = [vec![0.0; DRAWS], vec![0.0; DRAWS]];
+        Self { start: rng.clone(), rng, made: 0, batches, shares: [0.0; POINTS] }
+    }
+
+    /// The draws of a step: those before it are drawn again where they were not.
+    fn at(&mut self, step: u64, gains: &[f64]) {
+        if step + 1 < self.made {
+            self.rng = self.start.clone();
+            self.made = 0;
+        }
+        while self.made <= step {
+            self.made += 1;
+            for gain in self.batches.iter_mut().flatten() {
+                *gain = gains[self.rng.random_range(0..gains.len())];
+            }
+            for share in &mut self.shares {
+                *share = self.rng.random::<f64>();
+            }
+        }
+    }
+}
+
+impl Objective<f64> for BandwidthObjective<'_> {
+    fn start(&mut self, _attempt: u32) -> Vec<f64> {
+        self.law.parameters().to_vec()
+    }
+
+    fn step(&mut self, step: u64, parameters: &[f64], gradient: &mut [f64]) -> f64 {
+        self.law.parameters_mut().copy_from_slice(parameters);
+        gradient.fill(0.0);
+        let mut loss = 0.0;
+        match self.loss {
+            PretrainLoss::Supervised => {
+                for &index in self.batches.at(step) {
+                    let (x, label) = self.labels[index];
+                    let off = self.law.at_scaled(x).0 - label;
+                    loss += 0.5 * off * off / POINTS as f64;
+                    self.law.add_gradient(x, off / POINTS as f64, gradient);
+                }
+            }
+            PretrainLoss::Unsupervised => {
+                self.draws.at(step, self.gains);
+                for (point, share) in self.draws.shares.iter().enumerate() {
+                    // One received power in each of equal shares of the range.
+                    let x = place(self.range, (point as f64 + share) / POINTS as f64);
+                    let ln_hz = self.law.at_scaled(x).0;
+                    let (first, _) = self.residual.at(x, ln_hz, &self.draws.batches[0]);
+                    let (_, slope) = self.residual.at(x, ln_hz, &self.draws.batches[1]);
+                    loss += 0.5 * first.clamp(-1.0, 1.0).powi(2) / POINTS as f64;
+                    let upstream = first.clamp(-1.0, 1.0) * slope.clamp(-10.0, 0.0);
+                    self.law.add_gradient(x, upstream / POINTS as f64, gradient);
+                }
+            }
+        }
+        loss
+    }
 }
 
 /// The QoS as the mean of `e^(−θ(s − S^E)) − 1` over fading states.

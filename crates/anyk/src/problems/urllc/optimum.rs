@@ -1,15 +1,14 @@
 //! The exact optimum over random cells of many sizes: what every policy is measured against.
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::channel::sample_distances_m;
 use crate::config::System;
-use crate::framework::ProblemError;
+use crate::framework::{Observer, ProblemError, Rows, Status, over_instances};
 use crate::math::Mean;
 use crate::problems::urllc::Urllc;
+use crate::problems::urllc::UrllcSolver;
 use crate::problems::urllc::equal_power;
-use crate::problems::urllc::{Status, UrllcSolver};
 
 /// Mean total bandwidths at one size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,13 +28,13 @@ pub struct OptimumRow {
 }
 
 /// Solves `samples` random cells of each size, on all cores; the result does not depend on their
-/// number. `progress` is called after each realization, from any thread.
+/// number. The observer counts cells.
 pub fn optimum_over_sizes(
     system: &System,
     sizes: &[usize],
     samples: u64,
     seed: u64,
-    progress: impl Fn() + Sync,
+    observer: &dyn Observer,
 ) -> Result<Vec<OptimumRow>, ProblemError> {
     let mut prepared = UrllcSolver::default();
     prepared.table(
@@ -43,42 +42,38 @@ pub fn optimum_over_sizes(
             .qos(system.service())
             .map_err(|source| ProblemError::Service { index: 0, source })?,
     );
-    sizes
-        .iter()
-        .map(|&k| {
-            let results: Vec<Option<(f64, Option<f64>, f64)>> = (0..samples)
-                .into_par_iter()
-                .map_init(
-                    || prepared.clone(),
-                    |solver, index| {
-                        let distances = sample_distances_m(&system.road(), seed, k, index);
-                        let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
-                        let problem = Urllc::uniform(system, gains)?;
-                        let solution = solver.solve(&problem);
-                        progress();
-                        if matches!(solution.status, Status::Infeasible(_)) {
-                            return Ok(None);
-                        }
-                        let equal = equal_power(&problem, solver).ok();
-                        Ok(Some((
-                            solution.allocation.total_bandwidth_hz() / 1e6,
-                            equal.map(|allocation| allocation.total_bandwidth_hz() / 1e6),
-                            solution.duality_gap,
-                        )))
-                    },
-                )
-                .collect::<Result<_, ProblemError>>()?;
-            let served: Vec<_> = results.iter().flatten().collect();
-            let optima: Vec<f64> = served.iter().map(|row| row.0).collect();
-            let equal: Option<Vec<f64>> = served.iter().map(|row| row.1).collect();
-            Ok(OptimumRow {
-                k,
-                served: served.len(),
-                infeasible: results.len() - served.len(),
-                optimum_mhz: Mean::of(&optima),
-                equal_power_mhz: equal.and_then(|equal| Mean::of(&equal)),
-                worst_gap: served.iter().fold(0.0, |worst, row| worst.max(row.2)),
-            })
-        })
-        .collect()
+    let solved = over_instances(
+        sizes,
+        samples,
+        |_| Ok::<_, ProblemError>(prepared.clone()),
+        |solver, k, index| {
+            let distances = sample_distances_m(&system.road(), seed, k, index);
+            let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
+            let problem = Urllc::uniform(system, gains)?;
+            let solution = solver.solve(&problem);
+            if matches!(solution.status, Status::Infeasible(_)) {
+                return Ok(None);
+            }
+            let equal = equal_power(&problem, solver).ok();
+            Ok(Some((
+                solution.allocation.total_bandwidth_hz() / 1e6,
+                equal.map(|allocation| allocation.total_bandwidth_hz() / 1e6),
+                solution.duality_gap,
+            )))
+        },
+        observer,
+    )?;
+    let row = |found: &Rows<(f64, Option<f64>, f64)>| {
+        let optima: Vec<f64> = found.rows.iter().map(|row| row.0).collect();
+        let equal: Option<Vec<f64>> = found.rows.iter().map(|row| row.1).collect();
+        OptimumRow {
+            k: found.k,
+            served: found.rows.len(),
+            infeasible: found.infeasible,
+            optimum_mhz: Mean::of(&optima),
+            equal_power_mhz: equal.and_then(|equal| Mean::of(&equal)),
+            worst_gap: found.rows.iter().fold(0.0, |worst, row| worst.max(row.2)),
+        }
+    };
+    Ok(solved.iter().map(row).collect())
 }

@@ -3,16 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, System};
-use crate::framework::Guarantee;
-use crate::framework::ModelError;
+use crate::exchange::Tensor;
+use crate::framework::{
+    Allocate, Guarantee, Method, Model, ModelError, Outcome, Policy, Tensors, network_tensors,
+};
 use crate::network::{
     Activation, BandwidthLaw, CompiledLaw, Dense, DenseTape, Gnn, LawShape, Output, Tape,
     scaled_gain,
 };
+use crate::problems::urllc::CellPolicy;
 use crate::problems::urllc::fused::FusedPair;
 use crate::problems::urllc::{Allocation, Urllc};
-use crate::problems::urllc::{CellAllocator, CellPolicy};
-use crate::problems::urllc::{Method, Span, TrainSettings, fnn_input, fnn_network};
+use crate::problems::urllc::{Span, TrainSettings, fnn_input, fnn_network};
 use crate::qos::RequiredBandwidth;
 use crate::units::Decibel;
 
@@ -62,6 +64,30 @@ enum Networks {
     Fnn(Dense),
 }
 
+impl Networks {
+    fn new(training: &TrainSettings) -> Self {
+        match training.method {
+            Method::Fnn => Self::Fnn(fnn_network(training)),
+            Method::PGnn | Method::MGnn => {
+                let mut widths = vec![1];
+                widths.extend(&training.hidden);
+                widths.push(1);
+                let gnn =
+                    |output| Gnn::new(&widths, training.aggregator, Activation::LeakyRelu, output);
+                Self::Gnn { power: gnn(Output::Softmax), bandwidth: gnn(Output::Pretrained) }
+            }
+        }
+    }
+
+    /// Of the power and the bandwidth network.
+    fn layouts(&self) -> [Vec<(String, Vec<usize>)>; 2] {
+        match self {
+            Self::Gnn { power, bandwidth } => [power.layout(), bandwidth.layout()],
+            Self::Fnn(network) => [network.layout(), network.layout()],
+        }
+    }
+}
+
 impl LearnedPolicy {
     /// From a record and parameters; an error says what does not fit.
     pub fn new(
@@ -92,17 +118,7 @@ impl LearnedPolicy {
                 return Err(ModelError::Content(message.into()));
             }
         };
-        let networks = match training.method {
-            Method::Fnn => Networks::Fnn(fnn_network(training)),
-            Method::PGnn | Method::MGnn => {
-                let mut widths = vec![1];
-                widths.extend(&training.hidden);
-                widths.push(1);
-                let gnn =
-                    |output| Gnn::new(&widths, training.aggregator, Activation::LeakyRelu, output);
-                Networks::Gnn { power: gnn(Output::Softmax), bandwidth: gnn(Output::Pretrained) }
-            }
-        };
+        let networks = Networks::new(training);
         let expected = match &networks {
             Networks::Gnn { power, .. } => power.parameter_count(),
             Networks::Fnn(network) => network.parameter_count(),
@@ -121,16 +137,6 @@ impl LearnedPolicy {
             }
         }
         Ok(Self { record, system, networks, power, bandwidth, law })
-    }
-
-    /// How it came about.
-    pub fn record(&self) -> &ModelRecord {
-        &self.record
-    }
-
-    /// The cell that it was trained for.
-    pub fn system(&self) -> &System {
-        &self.system
     }
 
     /// Parameters of the power network.
@@ -182,13 +188,45 @@ impl LearnedPolicy {
     }
 }
 
-impl CellPolicy for LearnedPolicy {
-    type Ready<'a> = SizedPolicy<'a>;
+impl Model for LearnedPolicy {
+    type Record = ModelRecord;
+    const PROBLEMS: &'static [&'static str] = &["urllc"];
 
-    fn ready(&self, size: usize, _antennas: u32) -> Result<SizedPolicy<'_>, ModelError> {
-        self.at_size(size)
+    fn method(&self) -> &'static str {
+        self.record.training.method.name()
     }
 
+    fn record(&self) -> &ModelRecord {
+        &self.record
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let [power, bandwidth] = self.networks.layouts();
+        let mut tensors = network_tensors("power", &power, &self.power);
+        tensors.extend(network_tensors("bandwidth", &bandwidth, &self.bandwidth));
+        if let (Some(law), Some(shape)) = (&self.law, &self.record.law) {
+            tensors.extend(network_tensors("law", &shape.network().layout(), law.parameters()));
+        }
+        tensors
+    }
+
+    fn from_parts(record: ModelRecord, tensors: &mut Tensors) -> Result<Self, ModelError> {
+        let training = &record.training;
+        training.validate().map_err(|error| ModelError::Content(error.to_string()))?;
+        let [power, bandwidth] = Networks::new(training).layouts();
+        let power = tensors.take_network("power", &power)?;
+        let bandwidth = tensors.take_network("bandwidth", &bandwidth)?;
+        let law = match &record.law {
+            Some(shape) if shape.is_sound() => {
+                Some(tensors.take_network("law", &shape.network().layout())?)
+            }
+            _ => None,
+        };
+        Self::new(record, power, bandwidth, law)
+    }
+}
+
+impl CellPolicy for LearnedPolicy {
     fn system(&self) -> &System {
         &self.system
     }
@@ -211,10 +249,24 @@ impl CellPolicy for LearnedPolicy {
     }
 }
 
-impl CellAllocator for SizedPolicy<'_> {
-    fn answer(&mut self, _problem: &Urllc, gains: &[f64], allocation: &mut Allocation) -> bool {
-        self.allocate(gains, allocation);
-        true
+impl Policy<Urllc> for LearnedPolicy {
+    fn ready(&self, size: usize) -> Result<Box<dyn Allocate<Urllc> + Send + '_>, ModelError> {
+        Ok(Box::new(ForCells { sized: self.at_size(size)?, gains: Vec::new() }))
+    }
+}
+
+/// A [`SizedPolicy`] with room for the gains of a cell.
+struct ForCells<'a> {
+    sized: SizedPolicy<'a>,
+    gains: Vec<f64>,
+}
+
+impl Allocate<Urllc> for ForCells<'_> {
+    fn allocate(&mut self, problem: &Urllc, allocation: &mut Allocation) -> Outcome {
+        self.gains.clear();
+        self.gains.extend(problem.users().iter().map(|user| user.gain));
+        self.sized.allocate(&self.gains, allocation);
+        Outcome::Learned
     }
 }
 
@@ -262,6 +314,11 @@ struct PlainBuffers {
 }
 
 impl SizedPolicy<'_> {
+    /// The size that it was made for.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
     /// Powers and bandwidths of users with these gains. With room in `allocation` for them, the
     /// paper's networks allocate no memory here.
     ///

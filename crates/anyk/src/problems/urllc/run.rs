@@ -1,72 +1,54 @@
-//! One training, from settings to a validated policy.
+//! One training by Algorithm 1, from settings to a validated policy.
 
 use crate::config::System;
-use crate::framework::ModelError;
-use crate::framework::ProblemError;
-use crate::framework::TrainError;
+use crate::framework::{Method, PretrainSettings, Session, TrainError};
 use crate::network::BandwidthLaw;
-use crate::problems::urllc::{LearnedPolicy, ModelMetrics, ModelRecord};
 use crate::problems::urllc::{
-    Method, PretrainError, PretrainSettings, TrainSettings, Trainer, pretrain_law,
+    Algorithm1, LearnedPolicy, ModelMetrics, ModelRecord, SizeResult, TestSet, TrainSettings,
+    pretrain_law,
 };
-use crate::problems::urllc::{SizeResult, TestSet};
-
-/// Why a run ended without a policy.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum RunError {
-    /// Pre-training failed.
-    #[error("pre-training: {0}")]
-    Pretrain(#[from] PretrainError),
-    /// Training failed.
-    #[error("training: {0}")]
-    Train(#[from] TrainError),
-    /// Validation failed.
-    #[error("validation: {0}")]
-    Problem(#[from] ProblemError),
-    /// The parts do not fit.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-}
 
 /// Seed of the validation set, its own stream for each training; test sets use other seeds.
 pub(crate) const VALIDATION_SEED: u64 = 0x7a11_da7e;
 /// Cells of each training size in the validation set (paper, table I).
 pub(crate) const VALIDATION_SAMPLES: u64 = 200;
 
-/// The outer function that a training needs, pre-trained; none for M-GNN.
+/// The outer function that a training needs, pre-trained; none for M-GNN and FNN.
 pub fn law_for(
     system: &System,
     settings: &TrainSettings,
     pretraining: &PretrainSettings,
-    progress: impl FnMut(),
-) -> Result<Option<BandwidthLaw>, RunError> {
+    session: &mut Session<'_>,
+) -> Result<Option<BandwidthLaw>, TrainError> {
     match settings.method {
         Method::MGnn | Method::Fnn => Ok(None),
         Method::PGnn => {
             let law =
-                pretrain_law(system, settings.epsilon_d, pretraining, settings.seed, progress)?;
+                pretrain_law(system, settings.epsilon_d, pretraining, settings.seed, session)?;
             Ok(Some(law))
         }
     }
 }
 
-/// Makes a policy of a finished training, measured on its validation set.
-pub fn finish(
+/// Trains P-GNN, M-GNN or FNN with an outer function that is there already, and measures the policy on its
+/// validation set.
+pub fn train_urllc(
     system: &System,
-    trainer: &Trainer,
-    pretraining: &PretrainSettings,
-    law: Option<&BandwidthLaw>,
-) -> Result<LearnedPolicy, RunError> {
-    let settings = trainer.settings();
-    let parameters: Vec<f64> =
-        trainer.state().parameters.iter().map(|&parameter| f64::from(parameter)).collect();
+    settings: &TrainSettings,
+    (pretraining, law): (&PretrainSettings, Option<&BandwidthLaw>),
+    session: &mut Session<'_>,
+) -> Result<LearnedPolicy, TrainError> {
+    let mut objective = Algorithm1::new(system, settings, law)?;
+    let plan = objective.plan();
+    let parameters = session.train("training", &plan, &mut objective)?;
+    let parameters: Vec<f64> = parameters.into_iter().map(f64::from).collect();
     let count = parameters.len() / 3;
     let make = |metrics: ModelMetrics| {
         let record = ModelRecord {
             config: system.config().clone(),
             training: settings.clone(),
             law: law.map(|_| pretraining.shape.clone()),
-            unit_hz: trainer.unit_hz(),
+            unit_hz: objective.unit_hz(),
             metrics,
             guarantee: None,
         };
@@ -81,8 +63,7 @@ pub fn finish(
     let seed = VALIDATION_SEED ^ settings.seed;
     let set = TestSet::draw(system, &settings.train_k, VALIDATION_SAMPLES, seed)?;
     let results = set.evaluate(&unmeasured)?;
-    let policy = make(mean_metrics(&results))?;
-    Ok(policy)
+    Ok(make(mean_metrics(&results))?)
 }
 
 /// Means over the sizes.

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use crate::channel::FadingQuadrature;
 use crate::config::System;
-use crate::framework::ProblemError;
 use crate::framework::check_gain;
+use crate::framework::{Problem, ProblemError};
 use crate::qos::{Qos, ServiceClass};
 use crate::tolerance;
 
@@ -32,6 +32,7 @@ pub struct User {
 #[derive(Debug, Clone)]
 pub struct Urllc {
     max_power_w: f64,
+    antennas: u32,
     classes: Vec<Qos>,
     users: Vec<User>,
 }
@@ -116,7 +117,8 @@ impl Urllc {
         if list.is_empty() {
             return Err(ProblemError::NoUsers);
         }
-        Ok(Self { max_power_w: system.max_power_w(), classes, users: list })
+        let antennas = system.fading().antennas;
+        Ok(Self { max_power_w: system.max_power_w(), antennas, classes, users: list })
     }
 
     /// The problem of users that all have the system's own service class.
@@ -149,6 +151,7 @@ impl Urllc {
     pub fn subset(&self, indices: &[usize]) -> Self {
         Self {
             max_power_w: self.max_power_w,
+            antennas: self.antennas,
             classes: self.classes.clone(),
             users: indices.iter().filter_map(|&index| self.users.get(index).copied()).collect(),
         }
@@ -157,6 +160,11 @@ impl Urllc {
     /// Power budget `P_max`, W.
     pub fn max_power_w(&self) -> f64 {
         self.max_power_w
+    }
+
+    /// Antennas `N_t` of the base station.
+    pub fn antennas(&self) -> u32 {
+        self.antennas
     }
 
     /// The service classes that occur.
@@ -230,5 +238,22 @@ impl Urllc {
             availability: met as f64 / rows.len() as f64,
             kkt_residual: power_excess.abs().max(tightness).max(spread),
         })
+    }
+}
+
+impl Problem for Urllc {
+    type Answer = Allocation;
+    type Verdict = Assessment;
+
+    fn size(&self) -> usize {
+        self.users.len()
+    }
+
+    fn judge(&self, allocation: &Allocation) -> Result<Assessment, ProblemError> {
+        self.assess(allocation)
+    }
+
+    fn reordered(&self, order: &[usize]) -> Self {
+        self.subset(order)
     }
 }

@@ -3,17 +3,13 @@
 use std::sync::Arc;
 
 use rand::RngExt;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::channel::FadingQuadrature;
 use crate::config::System;
-use crate::framework::ModelError;
-use crate::framework::ProblemError;
+use crate::framework::{ModelError, Policy, ProblemError, Rows, Silent, Status, over_instances};
 use crate::math::realization_rng;
-use crate::problems::urllc::{Allocation, Urllc};
-use crate::problems::urllc::{CellAllocator, CellPolicy, equal_power};
-use crate::problems::urllc::{Status, UrllcSolver};
+use crate::problems::urllc::{Allocation, Urllc, UrllcSolver};
 use crate::qos::ServiceClass;
 
 /// Availability and bandwidth of a policy at one size (paper, section V-C).
@@ -36,13 +32,12 @@ pub struct SizeResult {
 #[derive(Debug, Clone)]
 pub struct TestSet {
     sizes: Vec<TestCells>,
-    antennas: u32,
 }
 
 #[derive(Debug, Clone)]
 struct TestCells {
     size: usize,
-    problems: Vec<(Urllc, Vec<f64>)>,
+    problems: Vec<Urllc>,
     optimum_mhz: f64,
 }
 
@@ -99,43 +94,36 @@ impl TestSet {
         for qos in state(services.iter().map(|&service| (1e-10, service)).collect())?.classes() {
             prepared.table(qos);
         }
-        let sizes = sizes
-            .iter()
-            .map(|&size| {
-                let solved: Vec<Option<(Urllc, Vec<f64>, f64)>> = (0..samples)
-                    .into_par_iter()
-                    .map_init(
-                        || prepared.clone(),
-                        |solver, index| {
-                            let mut rng = realization_rng(seed, size, index);
-                            let mut gain = || {
-                                system.path_loss().gain(system.road().sample_distance_m(&mut rng))
-                            };
-                            let gains: Vec<f64> = (0..size).map(|_| gain()).collect();
-                            // After the gains, which so are the same for any classes.
-                            let mut service = || match services {
-                                [one] => *one,
-                                many => many[rng.random_range(0..many.len())],
-                            };
-                            let users = gains.iter().map(|&gain| (gain, service())).collect();
-                            let problem = state(users)?;
-                            let solution = solver.solve(&problem);
-                            if matches!(solution.status, Status::Infeasible(_)) {
-                                return Ok(None);
-                            }
-                            let total = solution.allocation.total_bandwidth_hz() / 1e6;
-                            Ok(Some((problem, gains, total)))
-                        },
-                    )
-                    .collect::<Result<_, ProblemError>>()?;
-                let served: Vec<_> = solved.into_iter().flatten().collect();
-                let sum: f64 = served.iter().map(|cell| cell.2).sum();
-                let optimum_mhz = sum / served.len().max(1) as f64;
-                let problems = served.into_iter().map(|cell| (cell.0, cell.1)).collect();
-                Ok(TestCells { size, problems, optimum_mhz })
-            })
-            .collect::<Result<_, ProblemError>>()?;
-        Ok(Self { sizes, antennas: system.fading().antennas })
+        let drawn = over_instances(
+            sizes,
+            samples,
+            |_| Ok::<_, ProblemError>(prepared.clone()),
+            |solver, size, index| {
+                let mut rng = realization_rng(seed, size, index);
+                let mut gain =
+                    || system.path_loss().gain(system.road().sample_distance_m(&mut rng));
+                let gains: Vec<f64> = (0..size).map(|_| gain()).collect();
+                // After the gains, which so are the same for any classes.
+                let mut service = || match services {
+                    [one] => *one,
+                    many => many[rng.random_range(0..many.len())],
+                };
+                let problem = state(gains.iter().map(|&gain| (gain, service())).collect())?;
+                let solution = solver.solve(&problem);
+                if matches!(solution.status, Status::Infeasible(_)) {
+                    return Ok(None);
+                }
+                let optimum_mhz = solution.allocation.total_bandwidth_hz() / 1e6;
+                Ok(Some((problem, optimum_mhz)))
+            },
+            &Silent,
+        )?;
+        let cells = |found: Rows<(Urllc, f64)>| TestCells {
+            size: found.k,
+            optimum_mhz: found.mean(|cell| cell.1),
+            problems: found.rows.into_iter().map(|cell| cell.0).collect(),
+        };
+        Ok(Self { sizes: drawn.into_iter().map(cells).collect() })
     }
 
     /// Cells of each size that the budget can serve.
@@ -145,63 +133,36 @@ impl TestSet {
 
     /// Measures a policy on all cells, on all cores; the result does not depend on their number. A cell that
     /// it refuses has no user served.
-    pub fn evaluate(&self, policy: &impl CellPolicy) -> Result<Vec<SizeResult>, ModelError> {
-        self.measure(|size| policy.ready(size, self.antennas), CellAllocator::answer)
-    }
-
-    /// The same of equal power with exact bandwidths; a cell with a user that cannot be served so has none
-    /// served.
-    pub fn evaluate_equal_power(&self) -> Result<Vec<SizeResult>, ModelError> {
-        self.measure(
-            |_| Ok(UrllcSolver::default()),
-            |solver, problem, _, allocation| match equal_power(problem, solver) {
-                Ok(found) => {
-                    *allocation = found;
-                    true
-                }
-                Err(_) => false,
-            },
-        )
-    }
-
-    /// Measures what `allocate` makes of each cell, with what `make` made ready for its size; a cell that it
-    /// refuses has no user served.
-    fn measure<P: Clone + Send + Sync>(
-        &self,
-        make: impl Fn(usize) -> Result<P, ModelError>,
-        allocate: impl Fn(&mut P, &Urllc, &[f64], &mut Allocation) -> bool + Sync,
-    ) -> Result<Vec<SizeResult>, ModelError> {
-        self.sizes
-            .iter()
-            .map(|cells| {
-                let ready = make(cells.size)?;
-                let results: Vec<(f64, f64)> = cells
-                    .problems
-                    .par_iter()
-                    .map_init(
-                        || (ready.clone(), Allocation::default()),
-                        |(ready, allocation), (problem, gains)| {
-                            if !allocate(ready, problem, gains, allocation) {
-                                return Ok((0.0, 0.0));
-                            }
-                            let judged = problem.assess(allocation)?;
-                            Ok((judged.availability, judged.total_bandwidth_hz / 1e6))
-                        },
-                    )
-                    .collect::<Result<_, ProblemError>>()
-                    .map_err(|error| ModelError::Content(error.to_string()))?;
-                let count = results.len().max(1) as f64;
-                let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / count;
-                let availability = mean(&mut results.iter().map(|result| result.0));
-                let total_bandwidth_mhz = mean(&mut results.iter().map(|result| result.1));
-                Ok(SizeResult {
-                    k: cells.size,
-                    availability,
-                    total_bandwidth_mhz,
-                    optimum_mhz: cells.optimum_mhz,
-                    gap_percent: 100.0 * (total_bandwidth_mhz / cells.optimum_mhz - 1.0),
-                })
+    pub fn evaluate(&self, policy: &dyn Policy<Urllc>) -> Result<Vec<SizeResult>, ModelError> {
+        let at_size = |cells: &TestCells| {
+            let measured = over_instances(
+                &[cells.size],
+                cells.problems.len() as u64,
+                |size| Ok::<_, ModelError>((policy.ready(size)?, Allocation::default())),
+                |(ready, allocation), _, index| {
+                    #[allow(clippy::cast_possible_truncation)]
+                    let problem = &cells.problems[index as usize];
+                    if !ready.allocate(problem, allocation).is_served() {
+                        return Ok(Some((0.0, 0.0)));
+                    }
+                    let judged = problem
+                        .assess(allocation)
+                        .map_err(|error| ModelError::Content(error.to_string()))?;
+                    Ok(Some((judged.availability, judged.total_bandwidth_hz / 1e6)))
+                },
+                &Silent,
+            )?;
+            let results = measured.into_iter().next();
+            let results = results.unwrap_or(Rows { k: cells.size, rows: vec![], infeasible: 0 });
+            let total_bandwidth_mhz = results.mean(|result| result.1);
+            Ok(SizeResult {
+                k: cells.size,
+                availability: results.mean(|result| result.0),
+                total_bandwidth_mhz,
+                optimum_mhz: cells.optimum_mhz,
+                gap_percent: 100.0 * (total_bandwidth_mhz / cells.optimum_mhz - 1.0),
             })
-            .collect()
+        };
+        self.sizes.iter().map(at_size).collect()
     }
 }

@@ -1,0 +1,95 @@
+//! `anyk evaluate`, `anyk allocate`, `anyk calibrate`: the model's file says which problem it is of.
+
+use std::process::ExitCode;
+
+use anyk::framework::{
+    CalibrationSettings, Error, Guarantee, LoadedModel, ModelError, Options, Show, Text, Trials,
+    Verb,
+};
+use clap::ArgMatches;
+use serde::Serialize;
+
+use super::parsed;
+use super::problems::save;
+use crate::arguments::{given, model_options};
+use crate::cli::{AllocateArgs, CalibrateArgs, CellsArgs, EvaluateArgs};
+use crate::failure::Failure;
+use crate::files::{self, Kind};
+use crate::output;
+use crate::progress::Watcher;
+
+/// A model, and what was given of the options that have a meaning for it; others are refused.
+fn opened(
+    path: &str,
+    matches: &ArgMatches,
+    verb: Verb,
+) -> Result<(Box<dyn LoadedModel>, Options), Failure> {
+    let model = files::model(path)?;
+    let options = given(matches, &model_options(verb));
+    let what = format!("{}, which is {}", files::name(path), model.describe());
+    options.refuse_others(&model.options(verb), &what)?;
+    Ok((model, options))
+}
+
+/// Errors of the model itself name its file.
+fn named(path: &str) -> impl Fn(Error) -> Failure {
+    move |error| match error {
+        Error::Model(_) | Error::Guarantee(_) | Error::Other(_) => error.in_file(path).into(),
+        error => error.into(),
+    }
+}
+
+pub(super) fn evaluate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let args: EvaluateArgs = parsed(matches);
+    let (model, options) = opened(&args.model, matches, Verb::Evaluate)?;
+    let CellsArgs { k, samples, seed, json } = args.cells;
+    let trials = Trials { sizes: k, samples, seed };
+    let watcher = Watcher::default();
+    let report =
+        model.evaluate(&options, &trials, &watcher).map_err(named(files::name(&args.model)))?;
+    output::answer(report, json)
+}
+
+pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let args: AllocateArgs = parsed(matches);
+    let (model, options) = opened(&args.model, matches, Verb::Allocate)?;
+    let bytes = files::read(&args.solve.input)?;
+    let answers = model.allocate(&options, files::input(&bytes, &args.solve.input))?;
+    output::answers(&answers, args.solve.json)
+}
+
+#[derive(Serialize)]
+struct Report {
+    model: String,
+    guarantee: Guarantee,
+}
+
+impl Show for Report {
+    fn show(&self) -> Text {
+        Text::line(self.guarantee.sentence())
+    }
+}
+
+pub(super) fn calibrate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let args: CalibrateArgs = parsed(matches);
+    files::claim(&args.train.out, Kind::Model, args.train.force)?;
+    let (model, options) = opened(&args.model, matches, Verb::Calibrate)?;
+    let settings = CalibrationSettings {
+        k: args.k,
+        cells: usize::try_from(args.cells).unwrap_or(usize::MAX),
+        beta: args.beta,
+        delta: args.delta,
+        seed: args.seed,
+        shrink: args.shrink,
+    };
+    let path = files::name(&args.model);
+    let Some(calibrated) = model.calibrate(&options, &settings) else {
+        let message = "it has no loss target, and so nothing to calibrate; expected a model of p-gnn, m-gnn, \
+                       fnn or any-gnn";
+        return Err(Error::from(ModelError::Content(message.to_owned())).in_file(path).into());
+    };
+    let (model, guarantee) = calibrated.map_err(named(path))?;
+    save(&args.train.out, &model.file_bytes()?)?;
+    let report = Report { model: args.train.out.display().to_string(), guarantee };
+    output::answer(Box::new(report), args.train.json)
+}

@@ -1,0 +1,44 @@
+//! Files read within bounds, and written so that a crash leaves the old one or the new one.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Writes a file whole or not at all: under another name in the same folder, to the disk, then renamed.
+/// A crash leaves the old file or the new one.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    // Two processes that write the same file must not share the unfinished one.
+    name.push(format!(".{}.part", std::process::id()));
+    let unfinished = path.with_file_name(name);
+    let outcome = File::create(&unfinished)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            // Without this, a power cut can leave the new name with no content.
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&unfinished, path));
+    if outcome.is_err() {
+        // The first error is the one to tell; what is left behind is only a temporary file.
+        let _ = fs::remove_file(&unfinished);
+    }
+    outcome
+}
+
+/// Larger inputs are refused before they fill the memory.
+pub const MOST_BYTES: u64 = 1 << 30;
+
+/// The bytes of a file, at most [`MOST_BYTES`].
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    read_bounded(File::open(path)?)
+}
+
+/// All that a reader holds, at most [`MOST_BYTES`].
+pub fn read_bounded(reader: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than 1 GiB"));
+    }
+    Ok(bytes)
+}

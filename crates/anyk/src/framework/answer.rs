@@ -1,0 +1,180 @@
+//! What comes back: as JSON for programs, as tables and sentences for people.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::exchange::UserRecord;
+use crate::framework::Infeasibility;
+
+/// An answer or a report.
+pub trait Answer: Send {
+    /// Writes it as one JSON object.
+    fn write_json(&self, out: &mut dyn Write) -> io::Result<()>;
+
+    /// As people read it.
+    fn text(&self) -> Text;
+
+    /// Whether everyone is served.
+    fn is_served(&self) -> bool;
+}
+
+/// How something that has a JSON form reads.
+pub trait Show {
+    /// As people read it.
+    fn show(&self) -> Text;
+
+    /// Whether everyone is served.
+    fn serves_all(&self) -> bool {
+        true
+    }
+}
+
+impl<T: Serialize + Show + Send> Answer for T {
+    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        Ok(serde_json::to_writer(out, self)?)
+    }
+
+    fn text(&self) -> Text {
+        self.show()
+    }
+
+    fn is_served(&self) -> bool {
+        self.serves_all()
+    }
+}
+
+/// Tables and lines, one after the other.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Text {
+    /// In their order.
+    pub parts: Vec<TextPart>,
+}
+
+/// A part of a [`Text`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum TextPart {
+    /// A table: heads and rows.
+    Table(Vec<String>, Vec<Vec<String>>),
+    /// A line.
+    Line(String),
+}
+
+impl Text {
+    /// A text of one line.
+    pub fn line(line: impl Into<String>) -> Self {
+        let mut text = Self::default();
+        text.push(line);
+        text
+    }
+
+    /// Adds a line.
+    pub fn push(&mut self, line: impl Into<String>) {
+        self.parts.push(TextPart::Line(line.into()));
+    }
+
+    /// Adds a table.
+    pub fn table(&mut self, header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
+        let header = header.iter().map(|&head| head.to_owned()).collect();
+        self.parts.push(TextPart::Table(header, rows.into_iter().collect()));
+    }
+
+    /// Adds another text.
+    pub fn append(&mut self, other: Self) {
+        self.parts.extend(other.parts);
+    }
+}
+
+/// An answer for the users of one cell, or why there is none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum CellAnswer<S> {
+    /// Every user has an allocation.
+    Served(S),
+    /// The budget does not reach everyone.
+    Denied(Denied<S>),
+}
+
+/// Why a cell cannot be served, and what part of it can.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Denied<S> {
+    /// `infeasible`.
+    pub status: &'static str,
+    /// The budget, W.
+    pub max_power_w: f64,
+    /// Least power that could serve everyone, W.
+    pub required_power_w: f64,
+    /// What is missing, W.
+    pub shortfall_w: f64,
+    /// Users in the largest set that can be served.
+    pub admissible_count: usize,
+    /// Ids of the users dropped, the most expensive first.
+    pub dropped: Vec<String>,
+    /// The answer for the users that can be served; absent if there is none.
+    pub admissible: Option<S>,
+}
+
+impl<S> Denied<S> {
+    /// From what the solver says, with the answer for those who can be served.
+    pub fn new(
+        max_power_w: f64,
+        why: &Infeasibility,
+        records: &[UserRecord],
+        admissible: Option<S>,
+    ) -> Self {
+        Self {
+            status: "infeasible",
+            max_power_w,
+            required_power_w: why.required_power_w,
+            shortfall_w: why.shortfall_w,
+            admissible_count: why.admissible.len(),
+            dropped: names(&why.dropped, records),
+            admissible,
+        }
+    }
+}
+
+/// The ids of users, given by position.
+pub(crate) fn names(positions: &[usize], records: &[UserRecord]) -> Vec<String> {
+    let record = |&index: &usize| records.get(index).map(|record| record.id.clone());
+    positions.iter().filter_map(record).collect()
+}
+
+/// A line that says who is dropped, at most twenty by name.
+pub(crate) fn dropped_line(admissible: usize, dropped: &[String]) -> String {
+    const SHOWN: usize = 20;
+    let mut named: Vec<&str> = dropped.iter().map(String::as_str).take(SHOWN).collect();
+    if dropped.len() > SHOWN {
+        named.push("…");
+    }
+    format!(
+        "{admissible} of {} users can be served; drop {}: {}",
+        admissible + dropped.len(),
+        dropped.len(),
+        named.join(", ")
+    )
+}
+
+impl<S: Show> Show for CellAnswer<S> {
+    fn show(&self) -> Text {
+        let denied = match self {
+            Self::Served(served) => return served.show(),
+            Self::Denied(denied) => denied,
+        };
+        let mut text = Text::line(format!(
+            "infeasible: serving everyone takes at least {:.6} W, {:.6} W more than the budget of {:.6} W",
+            denied.required_power_w, denied.shortfall_w, denied.max_power_w
+        ));
+        text.push(dropped_line(denied.admissible_count, &denied.dropped));
+        if let Some(admissible) = &denied.admissible {
+            text.push("");
+            text.push("the answer without them:");
+            text.append(admissible.show());
+        }
+        text
+    }
+
+    fn serves_all(&self) -> bool {
+        matches!(self, Self::Served(_))
+    }
+}

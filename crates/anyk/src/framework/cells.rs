@@ -1,0 +1,107 @@
+//! What the problems of users of one cell share: reading and drawing users, and the size of trainings.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::channel::sample_distances_m;
+use crate::config::System;
+use crate::exchange::{UserRecord, read_users};
+use crate::framework::{
+    Answer, Choice, Error, Input, MOST_USERS, OptionError, OptionSpec, OptionValue, Options,
+};
+
+/// Reads the cells of an input and answers one after the other.
+pub(crate) fn answer_cells<A: Answer + 'static>(
+    input: Input<'_>,
+    system: &System,
+    mut answer: impl FnMut(&[UserRecord]) -> Result<A, Error>,
+) -> Result<Vec<Box<dyn Answer>>, Error> {
+    let cells = read_users(input.bytes, input.name, system)?;
+    let named = |error: Error| error.in_file(input.name);
+    cells
+        .iter()
+        .map(|records| Ok(Box::new(answer(records).map_err(named)?) as Box<dyn Answer>))
+        .collect()
+}
+
+/// How users are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UserFormat {
+    Json,
+    Csv,
+}
+
+impl Choice for UserFormat {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("json", "An object for each cell, on a line of its own", Self::Json),
+        ("csv", "One cell, with a header", Self::Csv),
+    ];
+}
+
+/// The options of random users, for all problems of users of a cell.
+pub(crate) fn sample_options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::new("k", OptionValue::Whole("K"), "Users in each cell"),
+        OptionSpec::new("count", OptionValue::Whole("N"), "Number of cells").or("1"),
+        OptionSpec::new("seed", OptionValue::Whole("SEED"), "Seed of the random numbers").or("0"),
+        OptionSpec::choice::<UserFormat>("format", "Format of the output").or("json"),
+    ]
+}
+
+/// Writes random users along the road.
+pub(crate) fn sample_users(
+    options: &Options,
+    system: &System,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    #[derive(Serialize)]
+    struct User {
+        id: String,
+        distance_m: f64,
+    }
+    #[derive(Serialize)]
+    struct Cell {
+        users: Vec<User>,
+    }
+    let expected = "a number of users".to_owned();
+    let size = options.whole("k", 1, MOST_USERS as u64)?;
+    let size = size.ok_or(OptionError::Missing { name: "k".into(), expected })?;
+    #[allow(clippy::cast_possible_truncation)]
+    let size = size as usize;
+    let count = options.whole("count", 1, u64::MAX)?.unwrap_or(1);
+    let seed = options.seed("seed", 0)?;
+    let format = options.choice("format")?.unwrap_or(UserFormat::Json);
+    if format == UserFormat::Csv && count > 1 {
+        let expected = "1 for CSV, which holds one cell; JSON holds several";
+        return Err(OptionError::value("count", count, expected).into());
+    }
+    let failed = |error| Error::write("standard output".as_ref(), error);
+    for index in 0..count {
+        let distances = sample_distances_m(&system.road(), seed, size, index);
+        let users = distances.into_iter().enumerate();
+        let users = users.map(|(i, distance_m)| User { id: format!("u{}", i + 1), distance_m });
+        match format {
+            UserFormat::Json => {
+                let cell = Cell { users: users.collect() };
+                let json = serde_json::to_string(&cell).map_err(Error::other)?;
+                writeln!(out, "{json}").map_err(failed)?;
+            }
+            UserFormat::Csv => {
+                writeln!(out, "id,distance_m").map_err(failed)?;
+                for user in users {
+                    writeln!(out, "{},{}", user.id, user.distance_m).map_err(failed)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sizes and samples of a training on users of a cell.
+pub(crate) fn training_cells(options: &Options) -> Result<(Vec<usize>, usize), OptionError> {
+    let sizes = options.sizes("train-k")?.unwrap_or_else(|| vec![10]);
+    #[allow(clippy::cast_possible_truncation)]
+    let samples = options.whole("samples", 1, 100_000_000)?.map_or(2000, |count| count as usize);
+    Ok((sizes, samples))
+}

@@ -1,0 +1,162 @@
+//! Pre-training of an outer function: a small network of a gain and the number of users.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
+
+use crate::framework::batches::{Batches, Order};
+use crate::framework::{Objective, Plan, Session, TrainError};
+use crate::math::single;
+use crate::network::{Activation, BandwidthLaw, Dense, DenseTape, LawShape};
+
+/// Which loss to pre-train with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PretrainLoss {
+    /// Mean square of the relative error against labels `b(α P_max/K)` (eq. (Loss-sup), but
+    /// relative: the paper's absolute square neglects the near users, whose bandwidths are small).
+    Supervised,
+    /// Mean square of the KKT residual `θ(S^E − C^E)` at equal power (eq. (Loss-unsup)): no labels.
+    Unsupervised,
+}
+
+/// How to pre-train.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PretrainSettings {
+    /// The loss.
+    pub loss: PretrainLoss,
+    /// Shape of the network.
+    pub shape: LawShape,
+    /// Sizes 1, …, `max_size` are trained.
+    pub max_size: usize,
+    /// Gains drawn for each size.
+    pub samples_per_size: usize,
+    /// Samples in a step.
+    pub batch: usize,
+    /// Passes over the samples.
+    pub epochs: usize,
+    /// Learning rate at the start; it falls to 0 along a half cosine.
+    pub rate: f64,
+}
+
+impl Default for PretrainSettings {
+    /// The paper's samples and network (tables I and II) with an optimizer that needs a fraction of
+    /// its epochs.
+    fn default() -> Self {
+        Self {
+            loss: PretrainLoss::Supervised,
+            shape: LawShape::default(),
+            max_size: 200,
+            samples_per_size: 20,
+            batch: 100,
+            epochs: 400,
+            rate: 3e-3,
+        }
+    }
+}
+
+/// One `(α, K)`, with the received power at the equal power of that K.
+pub(crate) struct LawSample {
+    pub(crate) gain: f64,
+    pub(crate) size: usize,
+    pub(crate) received_w: f64,
+}
+
+/// Value and slope, by the network's output, of the loss of the sample at a position.
+type LossOf<'a> = &'a dyn Fn(usize, f32) -> (f32, f32);
+
+struct LawObjective<'a> {
+    settings: &'a PretrainSettings,
+    network: Dense,
+    samples: &'a [LawSample],
+    loss_of: LossOf<'a>,
+    seed: u64,
+    batches: Batches,
+    tape: DenseTape<f32>,
+    inputs: Vec<f32>,
+    upstream: Vec<f32>,
+}
+
+impl Objective<f32> for LawObjective<'_> {
+    fn start(&mut self, attempt: u32) -> Vec<f32> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ 0x5ca1_ab1e);
+        rng.set_stream(u64::from(attempt));
+        let widths = &self.network.widths;
+        let mut parameters: Vec<f32> = Vec::with_capacity(self.network.parameter_count());
+        let last = widths.len() - 2;
+        for (layer, pair) in widths.windows(2).enumerate() {
+            // He's initialization; the last layer starts small around a bandwidth of 2·10^5 Hz, so that
+            // no first step can push the softplus to its flat end.
+            let scale = (2.0 / pair[0] as f64).sqrt() * if layer == last { 0.1 } else { 1.0 };
+            let bias = |rng: &mut ChaCha8Rng| if layer == last { 1.854 } else { 0.3 * normal(rng) };
+            parameters.extend((0..pair[0] * pair[1]).map(|_| single(scale * normal(&mut rng))));
+            parameters.extend((0..pair[1]).map(|_| single(bias(&mut rng))));
+        }
+        self.batches = Batches::new(rng, self.samples.len(), self.settings.batch, Order::All);
+        parameters
+    }
+
+    fn step(&mut self, step: u64, parameters: &[f32], gradient: &mut [f32]) -> f64 {
+        let batch = self.batches.at(step);
+        self.inputs.clear();
+        for &index in batch {
+            let LawSample { gain, size, .. } = self.samples[index];
+            self.inputs.extend(self.settings.shape.inputs(gain, size).map(single));
+        }
+        let outputs = self.network.forward(parameters, &self.inputs, &mut self.tape);
+        self.upstream.clear();
+        let mut loss = 0.0f32;
+        for (&index, &output) in batch.iter().zip(outputs) {
+            let (value, slope) = (self.loss_of)(index, output);
+            loss += value;
+            // The law is steepest in K for the smallest cells, which are few among 1, …, 200.
+            let weight = 1.0 + 20.0 / self.samples[index].size as f32;
+            self.upstream.push(weight * slope / batch.len() as f32);
+        }
+        gradient.fill(0.0);
+        self.network.backward(parameters, &mut self.tape, &self.upstream, gradient);
+        f64::from(loss)
+    }
+}
+
+/// Fits a law to samples.
+pub(crate) fn fit_law(
+    session: &mut Session<'_>,
+    settings: &PretrainSettings,
+    samples: &[LawSample],
+    loss_of: LossOf<'_>,
+    seed: u64,
+) -> Result<BandwidthLaw, TrainError> {
+    let steps = (settings.epochs * samples.len().div_ceil(settings.batch.max(1))) as u64;
+    let mut objective = LawObjective {
+        settings,
+        network: settings.shape.network(),
+        samples,
+        loss_of,
+        seed,
+        batches: Batches::new(ChaCha8Rng::seed_from_u64(0), 0, 1, Order::All),
+        tape: DenseTape::default(),
+        inputs: Vec::new(),
+        upstream: Vec::new(),
+    };
+    let stage = "pre-training";
+    let parameters = session.train(stage, &Plan::cosine(steps, settings.rate), &mut objective)?;
+    let parameters = parameters.into_iter().map(f64::from).collect();
+    let diverged = || TrainError::Diverged { stage: stage.into(), attempts: 1, step: steps };
+    BandwidthLaw::new(&settings.shape, parameters).ok_or_else(diverged)
+}
+
+/// `(ŷ/y − 1)²` with `ŷ = softplus(output)`, and its slope by the output.
+pub(crate) fn relative_square(output: f32, label: f32) -> (f32, f32) {
+    let output = f64::from(output);
+    let label = f64::from(label);
+    let off = Activation::Softplus.value(output) / label - 1.0;
+    (single(off * off), single(2.0 * off * Activation::Softplus.slope(output) / label))
+}
+
+/// A standard normal number.
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    StandardNormal.sample(rng)
+}

@@ -1,0 +1,187 @@
+//! What a learned policy is on disk: a record of how it came about, and named tensors. One format for all.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::exchange::Tensor;
+use crate::exchange::container::{Container, ContainerError};
+use crate::framework::ModelError;
+
+const KIND: &str = "model";
+/// 1 were the four formats of AnyK 0.1.
+const VERSION: u64 = 2;
+
+/// A learned policy that can be written to a file and read back.
+pub trait Model: Sized {
+    /// How it came about, as JSON: settings, and what was measured.
+    type Record: Serialize + DeserializeOwned;
+
+    /// The problems that such models are of.
+    const PROBLEMS: &'static [&'static str];
+
+    /// The problem that this one is of.
+    fn problem(&self) -> &'static str {
+        Self::PROBLEMS[0]
+    }
+
+    /// How it was learned: `p-gnn`, `any-gnn`.
+    fn method(&self) -> &'static str;
+
+    /// Its record.
+    fn record(&self) -> &Self::Record;
+
+    /// Its numbers.
+    fn tensors(&self) -> Vec<Tensor>;
+
+    /// From both; an error says what does not fit. Every tensor must be taken.
+    fn from_parts(record: Self::Record, tensors: &mut Tensors) -> Result<Self, ModelError>;
+
+    /// The bytes of its file: the same model gives the same bytes.
+    fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        let (problem, method) = (self.problem(), self.method());
+        let content = Content { problem, method, record: self.record() };
+        Container::new(KIND, VERSION, &content, self.tensors())
+            .and_then(|container| container.to_bytes())
+            .map_err(ModelError::from)
+    }
+
+    /// Reads a model of this kind.
+    fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+        ModelFile::read(bytes)?.into_model()
+    }
+}
+
+#[derive(Serialize)]
+struct Content<'a, R> {
+    problem: &'a str,
+    method: &'a str,
+    record: &'a R,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FoundContent {
+    problem: String,
+    method: String,
+    record: Box<RawValue>,
+}
+
+/// A model file of any problem, checked but for what its problem knows.
+#[derive(Debug)]
+pub struct ModelFile {
+    problem: String,
+    method: String,
+    record: Box<RawValue>,
+    tensors: Tensors,
+}
+
+impl ModelFile {
+    /// Reads a file; a damaged, truncated, foreign, older or newer one is refused.
+    pub fn read(bytes: &[u8]) -> Result<Self, ModelError> {
+        let file = Container::from_bytes(bytes, KIND, VERSION)?;
+        let FoundContent { problem, method, record } = file.content()?;
+        Ok(Self { problem, method, record, tensors: Tensors(file.into_tensors()) })
+    }
+
+    /// The problem that it is a model of.
+    pub fn problem(&self) -> &str {
+        &self.problem
+    }
+
+    /// How it was learned.
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// The model, by what its problem knows.
+    pub fn into_model<M: Model>(mut self) -> Result<M, ModelError> {
+        if !M::PROBLEMS.contains(&self.problem.as_str()) {
+            let expected = M::PROBLEMS.join(" or ");
+            let message = format!("it is a model of {:?}, expected {expected}", self.problem);
+            return Err(ModelError::Format(message));
+        }
+        let record = serde_json::from_str(self.record.get())
+            .map_err(|error| ModelError::Format(error.to_string()))?;
+        let model = M::from_parts(record, &mut self.tensors)?;
+        match self.tensors.0.first() {
+            None => Ok(model),
+            Some(left) => {
+                let message = format!("the tensor {} has no place in it", left.name);
+                Err(ModelError::Format(message))
+            }
+        }
+    }
+}
+
+/// The tensors of a file, taken out one by one.
+#[derive(Debug, Default)]
+pub struct Tensors(Vec<Tensor>);
+
+impl Tensors {
+    /// Takes out a tensor with one axis.
+    pub fn take(&mut self, name: &str) -> Result<Vec<f64>, ModelError> {
+        let missing = || ModelError::Format(format!("the tensor {name} is missing"));
+        let index = self.0.iter().position(|tensor| tensor.name == name).ok_or_else(missing)?;
+        let tensor = self.0.remove(index);
+        if !tensor.values.iter().all(|value| value.is_finite()) {
+            let message = format!("a number of the tensor {name} is not finite");
+            return Err(ModelError::Content(message));
+        }
+        Ok(tensor.values)
+    }
+
+    /// Takes out the parts of a network and puts its parameters together.
+    pub fn take_network(
+        &mut self,
+        network: &str,
+        layout: &[(String, Vec<usize>)],
+    ) -> Result<Vec<f64>, ModelError> {
+        let mut parameters = Vec::new();
+        for (part, shape) in layout {
+            let name = format!("{network}.{part}");
+            if let Some(found) = self.0.iter().find(|tensor| tensor.name == name)
+                && found.shape != *shape
+            {
+                return Err(ModelError::Content(format!(
+                    "the tensor {name} has the shape {:?}, expected {shape:?}",
+                    found.shape
+                )));
+            }
+            parameters.extend(self.take(&name)?);
+        }
+        Ok(parameters)
+    }
+}
+
+/// The parameters of a network as named tensors.
+pub fn network_tensors(
+    network: &str,
+    layout: &[(String, Vec<usize>)],
+    parameters: &[f64],
+) -> Vec<Tensor> {
+    let mut rest = parameters;
+    layout
+        .iter()
+        .map(|(part, shape)| {
+            let count: usize = shape.iter().product();
+            let (values, after) = rest.split_at(count.min(rest.len()));
+            rest = after;
+            Tensor {
+                name: format!("{network}.{part}"),
+                shape: shape.clone(),
+                values: values.to_vec(),
+            }
+        })
+        .collect()
+}
+
+impl From<ContainerError> for ModelError {
+    fn from(error: ContainerError) -> Self {
+        match error {
+            ContainerError::Damaged(message) => Self::Format(message),
+            ContainerError::Old => Self::Old,
+            ContainerError::Newer { found, known } => Self::Newer { found, known },
+        }
+    }
+}

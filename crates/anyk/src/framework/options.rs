@@ -1,0 +1,208 @@
+//! Options by name: what a room understands, and what a caller has given.
+//!
+//! A room describes its options as data. The program makes flags and help pages of them, other callers
+//! keyword arguments or fields of a request; a new problem needs no line in any of these.
+
+use std::collections::BTreeMap;
+
+use crate::framework::OptionError;
+use crate::network::Aggregator;
+
+/// What the value of an option is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OptionValue {
+    /// None: it is given or not.
+    Switch,
+    /// A number, in a unit.
+    Number(&'static str),
+    /// A whole number of something.
+    Whole(&'static str),
+    /// Numbers of users, separated by commas.
+    Sizes,
+    /// One of some names, each with what it means.
+    Choice(Vec<(&'static str, &'static str)>),
+    /// A file to read.
+    File,
+    /// Any text, named by what it is.
+    Text(&'static str),
+}
+
+/// One option of a room.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OptionSpec {
+    /// Its name, words joined by dashes.
+    pub name: &'static str,
+    /// What its value is.
+    pub value: OptionValue,
+    /// What it does, in a sentence without a full stop.
+    pub help: &'static str,
+    /// What holds where it is not given, in words; empty where nothing does.
+    pub default: &'static str,
+    /// The group that it is shown in; empty for the room's own.
+    pub group: &'static str,
+}
+
+impl OptionSpec {
+    /// Without a default, in the room's own group.
+    pub const fn new(name: &'static str, value: OptionValue, help: &'static str) -> Self {
+        Self { name, value, help, default: "", group: "" }
+    }
+
+    /// One of the names of a type.
+    pub fn choice<T: Choice>(name: &'static str, help: &'static str) -> Self {
+        let names = T::ALL.iter().map(|(name, help, _)| (*name, *help)).collect();
+        Self::new(name, OptionValue::Choice(names), help)
+    }
+
+    /// The same with a default.
+    #[must_use]
+    pub const fn or(mut self, default: &'static str) -> Self {
+        self.default = default;
+        self
+    }
+
+    /// The same in a group.
+    #[must_use]
+    pub const fn of(mut self, group: &'static str) -> Self {
+        self.group = group;
+        self
+    }
+}
+
+/// A type whose values have names.
+pub trait Choice: Copy + 'static {
+    /// Name, meaning and value of each.
+    const ALL: &'static [(&'static str, &'static str, Self)];
+}
+
+/// What a caller has given, by name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Options(BTreeMap<String, String>);
+
+impl Options {
+    /// Gives an option a value, as text; a switch has any.
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// The names of all that was given.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Whether an option was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Refuses what has no meaning: an option without effect would mislead. `what` is what it was given for.
+    pub fn refuse_others(&self, known: &[OptionSpec], what: &str) -> Result<(), OptionError> {
+        match self.names().find(|name| !known.iter().any(|spec| spec.name == *name)) {
+            None => Ok(()),
+            Some(name) => Err(OptionError::stray(name, what)),
+        }
+    }
+
+    /// Refuses some options by name.
+    pub fn refuse(&self, names: &[&str], what: &str) -> Result<(), OptionError> {
+        match names.iter().find(|name| self.has(name)) {
+            None => Ok(()),
+            Some(name) => Err(OptionError::stray(name, what)),
+        }
+    }
+
+    /// The text of an option.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The number of an option; any finite one.
+    pub fn number(&self, name: &str) -> Result<Option<f64>, OptionError> {
+        self.parsed(name, "a number", |text| text.parse().ok().filter(|x: &f64| x.is_finite()))
+    }
+
+    /// The number of an option, which must be positive.
+    pub fn positive(&self, name: &str) -> Result<Option<f64>, OptionError> {
+        let positive = |text: &str| text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite());
+        self.parsed(name, "a positive number", positive)
+    }
+
+    /// The whole number of an option, within bounds.
+    pub fn whole(&self, name: &str, least: u64, most: u64) -> Result<Option<u64>, OptionError> {
+        let expected = if most == u64::MAX {
+            format!("a whole number from {least}")
+        } else {
+            format!("a whole number from {least} to {most}")
+        };
+        let within = |text: &str| text.parse().ok().filter(|x| (least..=most).contains(x));
+        self.parsed(name, &expected, within)
+    }
+
+    /// A whole number of any size, with a value where it is not given: a seed.
+    pub fn seed(&self, name: &str, default: u64) -> Result<u64, OptionError> {
+        Ok(self.whole(name, 0, u64::MAX)?.unwrap_or(default))
+    }
+
+    /// Numbers of users.
+    pub fn sizes(&self, name: &str) -> Result<Option<Vec<usize>>, OptionError> {
+        let expected =
+            format!("whole numbers of users from 1 to {MOST_USERS}, separated by commas");
+        self.parsed(name, &expected, |text| {
+            let size =
+                |part: &str| part.trim().parse().ok().filter(|k| (1..=MOST_USERS).contains(k));
+            text.split(',').map(size).collect()
+        })
+    }
+
+    /// One of the values of a type, by its name.
+    pub fn choice<T: Choice>(&self, name: &str) -> Result<Option<T>, OptionError> {
+        let names: Vec<&str> = T::ALL.iter().map(|choice| choice.0).collect();
+        self.parsed(name, &names.join(", "), |text| {
+            T::ALL.iter().find(|choice| choice.0 == text).map(|choice| choice.2)
+        })
+    }
+
+    fn parsed<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, OptionError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        parse(text.trim()).map(Some).ok_or_else(|| OptionError::value(name, text, expected))
+    }
+}
+
+impl Choice for Aggregator {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("mean", "Their mean", Self::Mean),
+        ("sum", "Their sum", Self::Sum),
+        ("max", "Their largest", Self::Max),
+    ];
+}
+
+/// Users of one instance, at most.
+pub const MOST_USERS: usize = 10_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_checked_and_named() {
+        let mut options = Options::default();
+        options.set("k", "1, 20");
+        options.set("rate", "-3");
+        options.set("steps", "1e3");
+        assert_eq!(options.sizes("k"), Ok(Some(vec![1, 20])));
+        assert_eq!(options.sizes("absent"), Ok(None));
+        assert_eq!(options.number("rate"), Ok(Some(-3.0)));
+        let error = options.positive("rate").unwrap_err().to_string();
+        assert_eq!(error, "--rate is -3, expected a positive number");
+        let error = options.whole("steps", 1, 10).unwrap_err().to_string();
+        assert_eq!(error, "--steps is 1e3, expected a whole number from 1 to 10");
+        let known = [OptionSpec::new("k", OptionValue::Sizes, "")];
+        let error = options.refuse_others(&known, "a model of it").unwrap_err().to_string();
+        assert_eq!(error, "--rate: has no meaning for a model of it; leave it out");
+    }
+}

@@ -1,0 +1,190 @@
+//! A problem as the program, and whatever else is built on the library, sees it.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::config::System;
+use crate::framework::{
+    Answer, Checkpoint, Error, Guarantee, ModelError, ModelFile, Observer, OptionSpec, Options,
+    Session, Source,
+};
+
+/// What can be done with a problem or its models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Solve instances from a file.
+    Solve,
+    /// Draw random instances.
+    Sample,
+    /// Train a policy.
+    Train,
+    /// Measure a model on random instances.
+    Evaluate,
+    /// Answer instances from a file by a model.
+    Allocate,
+    /// Give a model a guarantee.
+    Calibrate,
+}
+
+/// The bytes of a file or of standard input, and how messages name it.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// What is in it.
+    pub bytes: &'a [u8],
+    /// Its name.
+    pub name: &'a str,
+}
+
+/// Random instances to measure on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trials {
+    /// Sizes.
+    pub sizes: Vec<usize>,
+    /// Instances of each size.
+    pub samples: u64,
+    /// Their seed.
+    pub seed: u64,
+}
+
+/// What a calibration is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CalibrationSettings {
+    /// Sizes at which the guarantee is to hold.
+    pub k: Vec<usize>,
+    /// Independent cells of each size.
+    pub cells: usize,
+    /// Share of users that may miss their QoS.
+    pub beta: f64,
+    /// Probability that more of them do.
+    pub delta: f64,
+    /// Seed of the cells.
+    pub seed: u64,
+    /// Whether the factor may be below 1, for a policy that gives more than the guarantee needs.
+    pub shrink: bool,
+}
+
+/// One problem. Everything that the library's users do with problems goes through this trait, so that a new
+/// problem is a folder with one of these and a line in the registry.
+pub trait Room: Send + Sync {
+    /// Its name, words joined by dashes.
+    fn name(&self) -> &'static str;
+
+    /// What is allocated, and for what, in a line.
+    fn about(&self) -> &'static str;
+
+    /// The problem as a formula and what its input looks like, for a help page.
+    fn statement(&self) -> &'static str;
+
+    /// Command lines that show how it is used, without the program's name.
+    fn examples(&self, verb: Verb) -> &'static [&'static str];
+
+    /// The options of a verb; for verbs on models, all that have a meaning for some model of this room.
+    fn options(&self, verb: Verb) -> Vec<OptionSpec>;
+
+    /// Solves the instances of an input, in their order.
+    fn solve(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error>;
+
+    /// Draws random instances and writes them in the form that `solve` reads.
+    fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error>;
+
+    /// Trains a policy.
+    fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error>;
+
+    /// Reads a model of this room.
+    fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError>;
+
+    /// Its optimal or classical policies, for a diagnosis.
+    fn policies(&self) -> &'static [BuiltIn] {
+        &[]
+    }
+}
+
+/// A policy of a room that needs no training.
+pub struct BuiltIn {
+    /// A short name.
+    pub name: &'static str,
+    /// What is put in and what comes out.
+    pub label: &'static str,
+    /// The policy in a cell.
+    pub source: fn(&System) -> Result<Arc<dyn Source>, Error>,
+}
+
+/// Where a training takes place: who watches, and where the model will be.
+pub struct Workshop<'a> {
+    /// Who watches.
+    pub observer: &'a dyn Observer,
+    /// The file that the model will be written to; a checkpoint lies beside it. None: no checkpoint.
+    pub out: Option<PathBuf>,
+}
+
+impl<'a> Workshop<'a> {
+    /// A session for a training that `fingerprint` describes: all that decides its result.
+    pub fn session(&self, fingerprint: &impl Serialize) -> Session<'a> {
+        match &self.out {
+            None => Session::new(self.observer),
+            Some(out) => {
+                Session::with_checkpoint(self.observer, Checkpoint::beside(out, fingerprint))
+            }
+        }
+    }
+
+    /// The name of the model's file, for reports.
+    pub fn model_name(&self) -> String {
+        self.out.as_deref().map_or(Path::new(""), |path| path).display().to_string()
+    }
+}
+
+/// What a training leaves.
+pub struct Trained {
+    /// The model.
+    pub model: Box<dyn LoadedModel>,
+    /// What there is to say about it.
+    pub report: Box<dyn Answer>,
+}
+
+/// Which output of a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// Powers.
+    Power,
+    /// Bandwidths.
+    Bandwidth,
+}
+
+/// A model of any room.
+pub trait LoadedModel: Send + Sync {
+    /// What it is, in some words: "an any-gnn of urllc".
+    fn describe(&self) -> String;
+
+    /// The bytes of its file.
+    fn file_bytes(&self) -> Result<Vec<u8>, ModelError>;
+
+    /// The options of a verb that have a meaning for this very model.
+    fn options(&self, verb: Verb) -> Vec<OptionSpec>;
+
+    /// What it reaches on random instances, beside the optimum or the classical policies.
+    fn evaluate(
+        &self,
+        options: &Options,
+        trials: &Trials,
+        observer: &dyn Observer,
+    ) -> Result<Box<dyn Answer>, Error>;
+
+    /// Its answers for the instances of an input, in their order and in the form of `solve`.
+    fn allocate(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error>;
+
+    /// The same model with a guarantee, and what it promises; `None` where there is nothing to promise.
+    fn calibrate(
+        &self,
+        _options: &Options,
+        _settings: &CalibrationSettings,
+    ) -> Option<Result<(Box<dyn LoadedModel>, Guarantee), Error>> {
+        None
+    }
+
+    /// It, to be diagnosed; `None` without such an output.
+    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error>;
+}

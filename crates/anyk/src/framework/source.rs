@@ -1,0 +1,88 @@
+//! A policy with the law of its inputs: what a diagnosis asks.
+
+use crate::framework::{Allocate, Error, ModelError, Problem};
+
+/// What makes a policy ready to answer instances of a size: a model, or a solver.
+pub trait Policy<P: Problem>: Send + Sync {
+    /// It, with its buffers, for instances of so many users.
+    fn ready(&self, size: usize) -> Result<Box<dyn Allocate<P> + Send + '_>, ModelError>;
+}
+
+/// Inputs `x_k` and outputs `y_k` of the users of one instance.
+pub type Pairs = (Vec<f64>, Vec<f64>);
+
+/// A policy on random instances of any size.
+pub trait Source: Send + Sync {
+    /// What is put in and what comes out.
+    fn label(&self) -> String;
+
+    /// It, made ready for a size.
+    fn at_size(&self, size: usize) -> Result<Box<dyn Draw + '_>, Error>;
+}
+
+/// A [`Source`] at one size.
+pub trait Draw {
+    /// Inputs and outputs of one realization, with its users in the order in which they are drawn or in another;
+    /// none where there is no answer, such as in an infeasible cell.
+    fn draw(
+        &mut self,
+        seed: u64,
+        index: u64,
+        order: Option<&[usize]>,
+    ) -> Result<Option<Pairs>, Error>;
+}
+
+/// Random instances of a size: `(seed, size, index)`.
+pub type DrawInstance<P> = Box<dyn Fn(u64, usize, u64) -> Result<P, Error> + Send + Sync>;
+
+/// A policy of a problem on random instances of it.
+pub struct Drawn<P: Problem, Q> {
+    /// What is put in and what comes out.
+    pub label: String,
+    /// The policy.
+    pub policy: Q,
+    /// Random instances.
+    pub instance: DrawInstance<P>,
+    /// The inputs of an instance.
+    pub inputs: fn(&P) -> Vec<f64>,
+    /// The outputs of an answer.
+    pub outputs: fn(&P, &P::Answer) -> Vec<f64>,
+}
+
+impl<P: Problem, Q: Policy<P>> Source for Drawn<P, Q> {
+    fn label(&self) -> String {
+        self.label.clone()
+    }
+
+    fn at_size(&self, size: usize) -> Result<Box<dyn Draw + '_>, Error> {
+        let ready = self.policy.ready(size)?;
+        Ok(Box::new(DrawnAtSize { drawn: self, size, ready, answer: P::Answer::default() }))
+    }
+}
+
+struct DrawnAtSize<'a, P: Problem, Q> {
+    drawn: &'a Drawn<P, Q>,
+    size: usize,
+    ready: Box<dyn Allocate<P> + Send + 'a>,
+    answer: P::Answer,
+}
+
+impl<P: Problem, Q: Policy<P>> Draw for DrawnAtSize<'_, P, Q> {
+    fn draw(
+        &mut self,
+        seed: u64,
+        index: u64,
+        order: Option<&[usize]>,
+    ) -> Result<Option<Pairs>, Error> {
+        let mut problem = (self.drawn.instance)(seed, self.size, index)?;
+        if let Some(order) = order {
+            problem = problem.reordered(order);
+        }
+        let outcome = self.ready.allocate(&problem, &mut self.answer);
+        let pairs = || {
+            let Drawn { inputs, outputs, .. } = self.drawn;
+            (inputs(&problem), outputs(&problem, &self.answer))
+        };
+        Ok(outcome.is_served().then(pairs))
+    }
+}

@@ -1,0 +1,261 @@
+//! The one training driver: schedule, restarts, checkpoints, progress and cancellation for every training there
+//! is, pre-training included.
+//!
+//! A training has one or more *stages* (an outer function, then the networks that use it). Each is an
+//! [`Objective`], what is minimised, and a [`Plan`], how; [`Session::train`] runs it. A session with a
+//! checkpoint file skips the stages that an earlier run has finished, continues the one that it was in, and
+//! ends with the same bits.
+//!
+//! ```
+//! use anyk::framework::{Objective, Plan, Schedule, Session, Silent, Update};
+//!
+//! /// (x − 3)².
+//! struct Parabola;
+//! impl Objective<f64> for Parabola {
+//!     fn start(&mut self, attempt: u32) -> Vec<f64> {
+//!         vec![f64::from(attempt)]
+//!     }
+//!     fn step(&mut self, _step: u64, x: &[f64], gradient: &mut [f64]) -> f64 {
+//!         gradient[0] = 2.0 * (x[0] - 3.0);
+//!         (x[0] - 3.0).powi(2)
+//!     }
+//! }
+//! let plan = Plan {
+//!     steps: 500,
+//!     rate: Schedule::Cosine { rate: 0.1, last: 0.0 },
+//!     update: Update::ADAM,
+//!     attempts: 1,
+//!     largest_loss: f64::INFINITY,
+//! };
+//! let found = Session::new(&Silent).train("parabola", &plan, &mut Parabola)?;
+//! assert!((found[0] - 3.0).abs() < 1e-3);
+//! # Ok::<(), anyk::framework::TrainError>(())
+//! ```
+
+use std::time::Instant;
+
+use crate::framework::checkpoint::{Checkpoint, Snapshot};
+use crate::framework::{Adam, Observer, Schedule, TrainError, Update};
+use crate::network::Real;
+
+/// What a training minimises, in numbers of type `T`.
+pub trait Objective<T> {
+    /// Parameters to start from; each attempt has a start of its own.
+    fn start(&mut self, attempt: u32) -> Vec<T>;
+
+    /// The loss of a step's batch; its gradient overwrites `gradient`. Which batch that is depends on the step
+    /// (and the attempt started last) alone: a training may continue at any step.
+    fn step(&mut self, step: u64, parameters: &[T], gradient: &mut [T]) -> f64;
+}
+
+/// How an objective is minimised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// Steps.
+    pub steps: u64,
+    /// Learning rate over the steps.
+    pub rate: Schedule,
+    /// How parameters move.
+    pub update: Update,
+    /// Starts tried before a training is given up.
+    pub attempts: u32,
+    /// A loss beyond this, either way, has diverged.
+    pub largest_loss: f64,
+}
+
+/// Starts tried before a training is given up, unless there is a reason for another number.
+pub const ATTEMPTS: u32 = 5;
+
+/// Steps between looks at the observer and the clock: some microseconds at the least.
+const LOOK_EVERY: u64 = 64;
+
+/// Everything that changes while training.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State<T> {
+    /// Which start this is, from 0.
+    pub attempt: u32,
+    /// Steps done.
+    pub step: u64,
+    /// The parameters.
+    pub parameters: Vec<T>,
+    /// The optimizer's memory.
+    pub adam: Adam<T>,
+}
+
+impl<T: Real> State<T> {
+    /// The start of an attempt.
+    pub fn start(objective: &mut dyn Objective<T>, plan: &Plan, attempt: u32) -> Self {
+        let parameters = objective.start(attempt);
+        let adam = Adam::new(parameters.len(), plan.update.betas());
+        Self { attempt, step: 0, parameters, adam }
+    }
+
+    /// One step; returns its loss. Parameters do not move if the loss has diverged.
+    pub fn advance(
+        &mut self,
+        objective: &mut dyn Objective<T>,
+        plan: &Plan,
+        gradient: &mut [T],
+    ) -> f64 {
+        let loss = objective.step(self.step, &self.parameters, gradient);
+        if !plan.has_diverged(loss) {
+            let rate = plan.rate.at(self.step, plan.steps);
+            match plan.update {
+                Update::Adam { .. } => self.adam.descend(&mut self.parameters, gradient, rate),
+                Update::Sgd { scale } => {
+                    let rate = T::of(rate * scale);
+                    for (parameter, &gradient) in self.parameters.iter_mut().zip(&*gradient) {
+                        *parameter = *parameter - rate * gradient;
+                    }
+                }
+            }
+            self.step += 1;
+        }
+        loss
+    }
+}
+
+impl Plan {
+    /// Adam down a half cosine from a rate to 0.
+    pub(crate) fn cosine(steps: u64, rate: f64) -> Self {
+        Self {
+            steps,
+            rate: Schedule::Cosine { rate, last: 0.0 },
+            update: Update::ADAM,
+            attempts: ATTEMPTS,
+            largest_loss: f64::INFINITY,
+        }
+    }
+
+    fn has_diverged(&self, loss: f64) -> bool {
+        // A NaN is not within anything.
+        !(loss.abs() <= self.largest_loss) || loss.is_infinite()
+    }
+}
+
+/// One training, from its first stage to its last: who watches it, and where its checkpoint is.
+pub struct Session<'a> {
+    observer: &'a dyn Observer,
+    checkpoint: Option<Checkpoint>,
+    seconds: Vec<(String, f64)>,
+    resumed_at_step: u64,
+}
+
+impl<'a> Session<'a> {
+    /// Without a checkpoint.
+    pub fn new(observer: &'a dyn Observer) -> Self {
+        Self { observer, checkpoint: None, seconds: Vec::new(), resumed_at_step: 0 }
+    }
+
+    /// With a checkpoint file; what an earlier run of the same training left in it is used.
+    pub fn with_checkpoint(observer: &'a dyn Observer, checkpoint: Checkpoint) -> Self {
+        if let Some(message) = checkpoint.message() {
+            observer.tell(message);
+        }
+        Self { checkpoint: Some(checkpoint), ..Self::new(observer) }
+    }
+
+    /// Who watches.
+    pub fn observer(&self) -> &'a dyn Observer {
+        self.observer
+    }
+
+    /// Wall-clock seconds that a stage took in this run; 0 for one that did not run.
+    pub fn seconds(&self, stage: &str) -> f64 {
+        self.seconds.iter().find(|(name, _)| name == stage).map_or(0.0, |(_, seconds)| *seconds)
+    }
+
+    /// The step at which an earlier run was continued; 0 if none was.
+    pub fn resumed_at_step(&self) -> u64 {
+        self.resumed_at_step
+    }
+
+    /// Runs a stage, or takes its result from the checkpoint.
+    pub fn train<T: Real>(
+        &mut self,
+        stage: &str,
+        plan: &Plan,
+        objective: &mut dyn Objective<T>,
+    ) -> Result<Vec<T>, TrainError> {
+        let started = Instant::now();
+        if let Some(parameters) = self.checkpoint.as_ref().and_then(|file| file.finished(stage)) {
+            return Ok(parameters.iter().map(|&value| T::of(value)).collect());
+        }
+        let mut state = State::start(objective, plan, 0);
+        let saved = self.checkpoint.as_mut().and_then(|file| file.take(stage));
+        if let Some(saved) = saved
+            && saved.attempt < plan.attempts
+            && saved.step <= plan.steps
+            && saved.parameters.len() == state.parameters.len()
+            && saved.parameters.iter().all(|parameter| parameter.is_finite())
+        {
+            // Each start has an order of its own.
+            objective.start(saved.attempt);
+            self.resumed_at_step = saved.step;
+            self.observer.tell(&format!("{stage}: continuing at step {}", saved.step));
+            state = saved.state(plan.update.betas());
+        }
+        let result = self.run(stage, plan, objective, state);
+        self.seconds.push((stage.to_owned(), started.elapsed().as_secs_f64()));
+        let parameters = result?.parameters;
+        if let Some(file) = &mut self.checkpoint {
+            file.finish(stage, parameters.iter().map(|value| value.to()).collect());
+        }
+        Ok(parameters)
+    }
+
+    fn run<T: Real>(
+        &mut self,
+        stage: &str,
+        plan: &Plan,
+        objective: &mut dyn Objective<T>,
+        mut state: State<T>,
+    ) -> Result<State<T>, TrainError> {
+        self.observer.begin(&format!("{stage}, steps"), plan.steps);
+        self.observer.done(state.step);
+        let mut gradient = vec![T::of(0.0); state.parameters.len()];
+        loop {
+            let block = (state.step + LOOK_EVERY).min(plan.steps);
+            let mut diverged = false;
+            let from = state.step;
+            while state.step < block && !diverged {
+                diverged = plan.has_diverged(state.advance(objective, plan, &mut gradient));
+            }
+            let done = state.step >= plan.steps;
+            if done {
+                let finite = |parameter: &T| parameter.to().is_finite();
+                diverged |= !state.parameters.iter().all(finite);
+            }
+            if diverged {
+                let (attempt, step) = (state.attempt + 1, state.step);
+                if attempt >= plan.attempts {
+                    let (stage, attempts) = (stage.to_owned(), plan.attempts);
+                    return Err(TrainError::Diverged { stage, attempts, step });
+                }
+                let message = format!(
+                    "{stage}: the loss diverged at step {step}; starting over from initialization {}",
+                    attempt + 1
+                );
+                self.observer.tell(&message);
+                state = State::start(objective, plan, attempt);
+                continue;
+            }
+            self.observer.done(state.step - from);
+            if done {
+                self.observer.end();
+                return Ok(state);
+            }
+            let stop = self.observer.stop();
+            if let Some(file) = &mut self.checkpoint
+                && (stop || file.is_due())
+            {
+                file.save(stage, Snapshot::of(&state))?;
+            }
+            if stop {
+                self.observer.end();
+                let saved = self.checkpoint.is_some();
+                return Err(TrainError::Interrupted { step: state.step, saved });
+            }
+        }
+    }
+}

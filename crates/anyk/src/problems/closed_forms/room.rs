@@ -1,0 +1,258 @@
+//! (P5) and (P6) as the program sees them.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::config::{Config, System};
+use crate::exchange::UserRecord;
+use crate::framework::{
+    Answer, BuiltIn, CellOptions, Choice, Error, Input, LoadedModel, Method, Model, ModelError,
+    ModelFile, OptionError, OptionSpec, OptionValue, Options, Room, Show, Text, Trained, Verb,
+    Workshop, answer_cells, sample_options, sample_users, training_cells,
+};
+use crate::network::{Aggregator, Output};
+use crate::problems::closed_forms::models::{EQUAL_BANDWIDTH_POLICIES, QOS_POWER_POLICIES};
+use crate::problems::closed_forms::{
+    ClosedForm, ClosedFormPolicy, ClosedFormSettings, EqualBandwidth, QosPower,
+    answer_equal_bandwidth, answer_qos_power, train_closed_form,
+};
+
+/// (P5) or (P6).
+#[derive(Debug)]
+pub struct ClosedFormRoom {
+    shared: bool,
+}
+
+/// (P5).
+pub static QOS_POWER: ClosedFormRoom = ClosedFormRoom { shared: false };
+/// (P6).
+pub static EQUAL_BANDWIDTH: ClosedFormRoom = ClosedFormRoom { shared: true };
+
+const QOS_POWER_STATEMENT: &str = "\
+  min  Σ_k P_k     s.t.   B·log2(1 + g_k P_k/(N_0 B)) ≥ s_0  for each user k           (P5)
+   P
+
+Users as for urllc: JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60.0}]} or CSV id,distance_m. The gains are taken
+as they stand in the file, one antenna and no fading on top; all users get the same rate, and there is no
+power budget.";
+
+const EQUAL_BANDWIDTH_STATEMENT: &str = "\
+  min  B     s.t.   B·log2(1 + g_k P_k/(N_0 B)) ≥ s_0  for each user k,     Σ_k P_k ≤ P_max     (P6)
+  P,B
+
+Users as for urllc: JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60.0}]} or CSV id,distance_m. The gains are taken
+as they stand in the file, one antenna and no fading on top; all users get the same rate.";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Trainable(Method);
+
+impl Choice for Trainable {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("p-gnn", "Bandwidth with a pre-trained outer function", Self(Method::PGnn)),
+        ("m-gnn", "Bandwidth without it", Self(Method::MGnn)),
+    ];
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Normalisation(Output);
+
+impl Choice for Normalisation {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("softmax", "e^o over its sum", Self(Output::Softmax)),
+        ("sum-normalisation", "softplus(o) over its sum", Self(Output::SumNormalisation)),
+    ];
+}
+
+impl ClosedFormRoom {
+    fn cell(&self) -> CellOptions {
+        CellOptions { power: self.shared, service: false }
+    }
+
+    fn rates(&self) -> Vec<OptionSpec> {
+        let number = |name, unit, help| OptionSpec::new(name, OptionValue::Number(unit), help);
+        let mut options = vec![number("rate-bps", "BIT/S", "Rate s_0 of each user").or("1e6")];
+        if !self.shared {
+            options.push(number("bandwidth-hz", "HZ", "Bandwidth B of each user").or("1e6"));
+        }
+        options
+    }
+
+    fn problem(&self, options: &Options) -> Result<ClosedForm, OptionError> {
+        let rate_bps = options.number("rate-bps")?.unwrap_or(1e6);
+        Ok(if self.shared {
+            ClosedForm::EqualBandwidth { rate_bps }
+        } else {
+            let bandwidth_hz = options.number("bandwidth-hz")?.unwrap_or(1e6);
+            ClosedForm::QosPower { rate_bps, bandwidth_hz }
+        })
+    }
+}
+
+/// These problems know one rate for all users: a loss target or packets of a user's own would be ignored.
+pub(super) fn refuse_own_class(records: &[UserRecord], system: &System) -> Result<(), Error> {
+    match records.iter().find(|record| record.service != system.service()) {
+        None => Ok(()),
+        Some(user) => Err(Error::OwnClass {
+            user: user.id.clone(),
+            expected: "none: all users get the same rate; urllc takes classes".to_owned(),
+        }),
+    }
+}
+
+impl Room for ClosedFormRoom {
+    fn name(&self) -> &'static str {
+        if self.shared { "equal-bandwidth" } else { "qos-power" }
+    }
+
+    fn about(&self) -> &'static str {
+        if self.shared {
+            "Power and one bandwidth for all users, least bandwidth at a rate (closed form)"
+        } else {
+            "Power, least total at a rate over a given bandwidth (closed form)"
+        }
+    }
+
+    fn statement(&self) -> &'static str {
+        if self.shared { EQUAL_BANDWIDTH_STATEMENT } else { QOS_POWER_STATEMENT }
+    }
+
+    fn examples(&self, verb: Verb) -> &'static [&'static str] {
+        match (verb, self.shared) {
+            (Verb::Solve, false) => &["solve qos-power --rate-bps 2e6 --input users.json"],
+            (Verb::Solve, true) => &["solve equal-bandwidth --rate-bps 2e6 --input users.json"],
+            (Verb::Train, false) => &["train qos-power --train-k 10 --out power.safetensors"],
+            (Verb::Train, true) => &[
+                "train equal-bandwidth --output sum-normalisation --rate-bps 1e5 --out equal.safetensors",
+            ],
+            (Verb::Sample, false) => &["sample qos-power --k 10 --seed 1 > users.json"],
+            (Verb::Sample, true) => &["sample equal-bandwidth --k 10 --seed 1 > users.json"],
+            _ => &["sample urllc --k 50 | anyk allocate power.safetensors --input -"],
+        }
+    }
+
+    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+        let mut options = match verb {
+            Verb::Solve => self.rates(),
+            Verb::Sample => sample_options(),
+            Verb::Train => {
+                let mut options = self.rates();
+                if self.shared {
+                    let method = OptionSpec::choice::<Trainable>("method", "What to train");
+                    options.push(method.or("p-gnn"));
+                }
+                options.extend([
+                    OptionSpec::new(
+                        "train-k",
+                        OptionValue::Sizes,
+                        "Users in the training samples; several sizes separated by commas",
+                    )
+                    .or("10"),
+                    OptionSpec::new(
+                        "samples",
+                        OptionValue::Whole("N"),
+                        "Training samples of each size",
+                    )
+                    .or("2000"),
+                    OptionSpec::choice::<Aggregator>("aggregator", "How users see each other")
+                        .or("mean"),
+                ]);
+                if self.shared {
+                    let help = "What makes powers of the outputs";
+                    let output = OptionSpec::choice::<Normalisation>("output", help);
+                    options.push(output.or("softmax"));
+                }
+                let help = "Seed of samples, initialization and order";
+                options.push(OptionSpec::new("seed", OptionValue::Whole("SEED"), help).or("1"));
+                options
+            }
+            Verb::Evaluate | Verb::Allocate | Verb::Calibrate => return Vec::new(),
+        };
+        options.extend(self.cell().specs());
+        options
+    }
+
+    fn solve(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+        let problem = self.problem(options)?;
+        let system = self.cell().system(options, &Config::default())?;
+        answer_cells(input, &system, |records| {
+            refuse_own_class(records, &system)?;
+            let gains = records.iter().map(|record| record.gain);
+            Ok(match problem {
+                ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
+                    let problem = QosPower::new(&system, rate_bps, bandwidth_hz, gains)?;
+                    answer_qos_power(&problem, records)?
+                }
+                ClosedForm::EqualBandwidth { rate_bps } => {
+                    let problem = EqualBandwidth::new(&system, rate_bps, gains)?;
+                    answer_equal_bandwidth(&problem, records)?
+                }
+            })
+        })
+    }
+
+    fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+        sample_users(options, &self.cell().system(options, &Config::default())?, out)
+    }
+
+    fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+        let system = self.cell().system(options, &Config::default())?;
+        let seed = options.seed("seed", 1)?;
+        let mut settings = ClosedFormSettings::new(self.problem(options)?, seed);
+        (settings.train_k, settings.samples) = training_cells(options)?;
+        settings.aggregator = options.choice("aggregator")?.unwrap_or(Aggregator::Mean);
+        if let Some(Trainable(method)) = options.choice("method")? {
+            settings.method = method;
+        }
+        if let Some(Normalisation(output)) = options.choice("output")? {
+            settings.output = output;
+        }
+        settings.validate(&system)?;
+        let mut session = workshop.session(&(self.name(), system.config(), &settings));
+        let policy = train_closed_form(&system, &settings, &mut session)?;
+        let metrics = policy.record().metrics;
+        let seconds = |stage: &str| session.seconds(stage);
+        let report = Report {
+            model: workshop.model_name(),
+            training: settings,
+            train_seconds: seconds("pre-training") + seconds("powers") + seconds("bandwidth"),
+            power_error_percent: metrics.power_error_percent,
+            bandwidth_error_percent: metrics.bandwidth_error_percent,
+        };
+        Ok(Trained { model: Box::new(policy), report: Box::new(report) })
+    }
+
+    fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
+        Ok(Box::new(file.into_model::<ClosedFormPolicy>()?))
+    }
+
+    fn policies(&self) -> &'static [BuiltIn] {
+        if self.shared { &EQUAL_BANDWIDTH_POLICIES } else { &QOS_POWER_POLICIES }
+    }
+}
+
+#[derive(Serialize)]
+struct Report {
+    model: String,
+    training: ClosedFormSettings,
+    train_seconds: f64,
+    /// On a validation set of the training sizes.
+    power_error_percent: f64,
+    bandwidth_error_percent: Option<f64>,
+}
+
+impl Show for Report {
+    fn show(&self) -> Text {
+        let mut text = Text::line(format!(
+            "{}: {} steps for each network at K = {:?} in {:.1} s",
+            self.model, self.training.steps, self.training.train_k, self.train_seconds
+        ));
+        let bandwidth = self.bandwidth_error_percent;
+        text.push(format!(
+            "validation: powers off by {:.3} %{}",
+            self.power_error_percent,
+            bandwidth.map_or(String::new(), |percent| format!(", bandwidth by {percent:.3} %"))
+        ));
+        text
+    }
+}

@@ -1,0 +1,628 @@
+//! Power control and link scheduling as the program sees them.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::channel::{D2dField, GainMatrix};
+use crate::exchange::{gains_to_npy, read_gains};
+use crate::framework::{
+    Answer, BuiltIn, Choice, Drawn, Error, Input, LoadedModel, Model, ModelError, ModelFile,
+    Observer, OptionError, OptionSpec, OptionValue, Options, Policy, Quantity, Room, Show, Source,
+    Text, Trained, Trials, Verb, Workshop,
+};
+use crate::network::{Aggregator, EdgeGnn};
+use crate::problems::interference::{
+    Interference, InterferenceError, LinkMethod, LinkSolver, PASSES, PowerAnswer, PowerAnswers,
+    PowerLoss, PowerOutput, PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus,
+    PowerTrainSettings, Scenario, SparseInterference, WmmseSettings, power_over_sizes, train_power,
+};
+
+/// Most gains drawn in one call: as many as `solve` reads from a file.
+const MOST_GAINS: u128 = 1 << 27;
+/// Most links of a network that `evaluate` draws.
+const MOST_LINKS_DRAWN: usize = 4000;
+/// Powers under this share of `P_max` are off, as the paper counts: WMMSE lets them fall for ever.
+const OFF: f64 = 1e-3;
+
+/// Power control, or link scheduling.
+#[derive(Debug)]
+pub struct LinkRoom {
+    scheduling: bool,
+}
+
+/// Powers between 0 and `P_max`.
+pub static INTERFERENCE: LinkRoom = LinkRoom { scheduling: false };
+/// Links on or off.
+pub static LINK_SCHEDULING: LinkRoom = LinkRoom { scheduling: true };
+
+const STATEMENT: &str = "\
+  max  Σ_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))     s.t.   0 ≤ P_k ≤ P_max
+   P                                                  (link-scheduling: P_k is 0 or P_max)
+
+The input are power gains between K links, row = receiver k, column = transmitter j: a NumPy array (.npy,
+float32 or float64, K×K or N×K×K), or JSON
+
+  [[1,0.1],[0.2,0.9]]
+
+or a list of such matrices, or objects {\"gains\":[[…]]} one after the other. Links and networks are counted
+from 0. Networks are solved on all cores.";
+
+impl Choice for Scenario {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        (
+            "dense",
+            "Rayleigh fading without geometry: every gain exponential with mean 1",
+            Self::Dense,
+        ),
+        (
+            "d2d",
+            "Pairs of devices on a field, 50 on a square kilometre",
+            Self::D2d(D2dField::DEFAULT),
+        ),
+    ];
+}
+
+impl Choice for PowerLoss {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("none", "The sum rate itself", Self::SumRate),
+        ("wmmse", "The powers of WMMSE", Self::Wmmse),
+        ("fplinq", "The schedule of FPLinQ", Self::Fplinq),
+    ];
+}
+
+impl Choice for PowerOutput {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("sigmoid", "The largest power times a sigmoid", Self::Sigmoid),
+        ("classifier", "On where the output is positive", Self::Classifier),
+        (
+            "ranked",
+            "Switched on in the order of the outputs, where the sum rate rises",
+            Self::Ranked { passes: PASSES },
+        ),
+        (
+            "priced",
+            "A sigmoid, then a step to the powers that fit the prices of interference",
+            Self::Priced { steps: 1 },
+        ),
+    ];
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Json,
+    Npy,
+}
+
+impl Choice for Format {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("json", "An object for each network, on a line of its own", Self::Json),
+        ("npy", "A NumPy array, N×K×K, float64", Self::Npy),
+    ];
+}
+
+fn scales() -> [OptionSpec; 2] {
+    [
+        OptionSpec::new(
+            "p-max",
+            OptionValue::Number("POWER"),
+            "Largest power P_max of each transmitter",
+        )
+        .or("1"),
+        OptionSpec::new(
+            "noise",
+            OptionValue::Number("POWER"),
+            "Noise power σ_0 at each receiver, in the same unit",
+        )
+        .or("1"),
+    ]
+}
+
+fn read_scales(options: &Options) -> Result<(f64, f64), OptionError> {
+    Ok((options.positive("p-max")?.unwrap_or(1.0), options.positive("noise")?.unwrap_or(1.0)))
+}
+
+/// Problems of an input, each answered, in the input's order.
+fn answer_all<S>(
+    options: &Options,
+    input: Input<'_>,
+    prepare: impl Fn() -> S + Sync + Send,
+    solve: impl Fn(&mut S, &Interference) -> Result<PowerSolution, InterferenceError> + Sync,
+) -> Result<Vec<Box<dyn Answer>>, Error> {
+    let (p_max, noise) = read_scales(options)?;
+    let gains = read_gains(input.bytes, input.name)?;
+    let results: Vec<Result<PowerAnswer, InterferenceError>> = gains
+        .into_par_iter()
+        .map_init(prepare, |state, gains| {
+            let problem = Interference::new(gains, p_max, noise)?;
+            let solution = solve(state, &problem)?;
+            PowerAnswer::new(&problem, solution)
+        })
+        .collect();
+    // In the input's order, so that the first of several errors is told, however the threads ran.
+    let named = |(index, result): (usize, Result<PowerAnswer, InterferenceError>)| {
+        result.map_err(|error| {
+            Error::other(error).in_file(format!("{}: instance {index}", input.name))
+        })
+    };
+    let instances = results.into_iter().enumerate().map(named).collect::<Result<_, Error>>()?;
+    Ok(vec![Box::new(PowerAnswers { instances })])
+}
+
+impl LinkRoom {
+    /// The solver, with options that belong to it.
+    fn solver(&self, options: &Options) -> Result<LinkSolver, OptionError> {
+        let usual = if self.scheduling { LinkMethod::Fplinq } else { LinkMethod::Wmmse };
+        let method = options.choice("method")?.unwrap_or(usual);
+        if self.scheduling && method == LinkMethod::Wmmse {
+            let expected = "fplinq, greedy or exact: the powers of WMMSE are no schedule";
+            return Err(OptionError::value("method", "wmmse", expected));
+        }
+        if method != LinkMethod::Wmmse {
+            let of_wmmse = ["tolerance", "random-starts", "seed", "trace"];
+            options.refuse(&of_wmmse, "a method other than wmmse")?;
+        }
+        if !matches!(method, LinkMethod::Wmmse | LinkMethod::Fplinq) {
+            options.refuse(&["iterations"], "a method other than wmmse and fplinq")?;
+        }
+        let usual = WmmseSettings::default();
+        #[allow(clippy::cast_possible_truncation)]
+        let iterations = options.whole("iterations", 1, 1_000_000)?.map(|count| count as usize);
+        let random_starts = options.whole("random-starts", 1, 1_000_000)?;
+        if random_starts.is_none() {
+            options.refuse(&["seed"], "a solver without --random-starts")?;
+        }
+        let settings = WmmseSettings {
+            iterations: iterations.unwrap_or(usual.iterations),
+            tolerance: options.positive("tolerance")?.unwrap_or(usual.tolerance),
+            stop_early: options.has("tolerance"),
+            random_starts: random_starts.unwrap_or(usual.random_starts),
+            seed: options.seed("seed", usual.seed)?,
+            trace: options.has("trace"),
+        };
+        Ok(LinkSolver::new(method, settings))
+    }
+
+    fn settings(&self, options: &Options) -> Result<(PowerTrainSettings, PowerOutput), Error> {
+        let scenario = options.choice("scenario")?.unwrap_or(Scenario::Dense);
+        let mut settings = PowerTrainSettings::preset(scenario, options.seed("seed", 1)?);
+        match options.sizes("train-k")?.as_deref() {
+            None => (),
+            Some([size]) => settings.train_k = *size,
+            Some(_) => {
+                let given = options.text("train-k").unwrap_or_default();
+                let error = OptionError::value("train-k", given, "one size for this problem");
+                return Err(error.into());
+            }
+        }
+        let whole = |name: &str| options.whole(name, 0, 1 << 40);
+        #[allow(clippy::cast_possible_truncation)]
+        let count = |name: &str| whole(name).map(|found| found.map(|count| count as usize));
+        settings.samples = count("samples")?.unwrap_or(settings.samples);
+        settings.steps = whole("steps")?.unwrap_or(settings.steps);
+        let network = settings.network;
+        settings = settings.with_network(EdgeGnn {
+            aggregator: options.choice("aggregator")?.unwrap_or(network.aggregator),
+            hidden: count("hidden")?.unwrap_or(network.hidden),
+            rounds: count("rounds")?.unwrap_or(network.rounds),
+        });
+        settings.loss = options.choice("labels")?.unwrap_or(PowerLoss::SumRate);
+        let usual = if self.scheduling || settings.scenario == Scenario::Dense {
+            PowerOutput::Ranked { passes: PASSES }
+        } else {
+            PowerOutput::Priced { steps: 1 }
+        };
+        let output = options.choice("output")?.unwrap_or(usual);
+        if self.scheduling && !output.is_schedule() {
+            let expected = "classifier or ranked: other powers are no schedule";
+            return Err(OptionError::value("output", output.name(), expected).into());
+        }
+        settings.validate()?;
+        Ok((settings, output))
+    }
+}
+
+impl Room for LinkRoom {
+    fn name(&self) -> &'static str {
+        if self.scheduling { "link-scheduling" } else { "interference" }
+    }
+
+    fn about(&self) -> &'static str {
+        if self.scheduling {
+            "Which of the links that share a band are on, largest sum rate"
+        } else {
+            "Powers of links that share a band, largest sum rate"
+        }
+    }
+
+    fn statement(&self) -> &'static str {
+        STATEMENT
+    }
+
+    fn examples(&self, verb: Verb) -> &'static [&'static str] {
+        match (verb, self.scheduling) {
+            (Verb::Solve, false) => &[
+                "solve interference --input gains.npy --p-max 0.1 --noise 1e-9 --json",
+                "solve interference --input gains.json --tolerance 1e-9 --random-starts 10",
+            ],
+            (Verb::Solve, true) => &[
+                "sample interference --scenario d2d --k 50 | anyk solve link-scheduling --input -",
+                "solve link-scheduling --input gains.npy --method exact",
+            ],
+            (Verb::Train, false) => &[
+                "train interference --scenario d2d --out links.safetensors",
+                "train interference --hidden 32 --rounds 3 --out wide.safetensors",
+            ],
+            (Verb::Train, true) => {
+                &["train link-scheduling --scenario d2d --labels fplinq --out links.safetensors"]
+            }
+            (Verb::Sample, false) => &[
+                "sample interference --scenario dense --k 10 --count 1000 --format npy --out gains.npy",
+            ],
+            (Verb::Sample, true) => &["sample link-scheduling --scenario d2d --k 50"],
+            _ => &[
+                "sample interference --scenario d2d --k 50 | anyk allocate links.safetensors --input -",
+            ],
+        }
+    }
+
+    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+        let scenario = OptionSpec::choice::<Scenario>("scenario", "Where the gains come from");
+        match verb {
+            Verb::Solve => {
+                let method = OptionSpec::choice::<LinkMethod>("method", "Solver");
+                let method = method.or(if self.scheduling { "fplinq" } else { "wmmse" });
+                let whole = |name, help| OptionSpec::new(name, OptionValue::Whole("N"), help);
+                let mut options = vec![method];
+                options.extend(scales());
+                options.push(whole("iterations", "Iterations of wmmse and fplinq").or("100"));
+                if !self.scheduling {
+                    options.extend([
+                        OptionSpec::new(
+                            "tolerance",
+                            OptionValue::Number("SHARE"),
+                            "Stop wmmse when an iteration raises the sum rate by less than this share of it",
+                        ),
+                        whole(
+                            "random-starts",
+                            "Random starting points of wmmse besides full power; the best answer is kept",
+                        ),
+                        OptionSpec::new(
+                            "seed",
+                            OptionValue::Whole("SEED"),
+                            "Seed of the random starting points",
+                        )
+                        .or("0"),
+                        OptionSpec::new(
+                            "trace",
+                            OptionValue::Switch,
+                            "Show the sum rate of each iteration of wmmse",
+                        ),
+                    ]);
+                }
+                options
+            }
+            Verb::Sample => vec![
+                scenario.or("dense"),
+                OptionSpec::new("k", OptionValue::Whole("K"), "Links in each network"),
+                OptionSpec::new("count", OptionValue::Whole("N"), "Number of networks").or("1"),
+                OptionSpec::new("seed", OptionValue::Whole("SEED"), "Seed of the random numbers")
+                    .or("0"),
+                OptionSpec::choice::<Format>("format", "Format of the output").or("json"),
+            ],
+            Verb::Train => vec![
+                scenario.or("dense"),
+                OptionSpec::new(
+                    "train-k",
+                    OptionValue::Whole("K"),
+                    "Links in the training samples",
+                )
+                .or("10 for dense, 50 for d2d"),
+                OptionSpec::new("samples", OptionValue::Whole("N"), "Training samples")
+                    .or("20000 for dense, 2000 for d2d"),
+                OptionSpec::choice::<Aggregator>("aggregator", "How links see each other")
+                    .or("mean for dense, sum for d2d"),
+                OptionSpec::choice::<PowerLoss>("labels", "Labels to learn, or none").or("none"),
+                OptionSpec::choice::<PowerOutput>("output", "What makes powers of the outputs").or(
+                    if self.scheduling { "ranked" } else { "ranked for dense, priced for d2d" },
+                ),
+                OptionSpec::new(
+                    "hidden",
+                    OptionValue::Whole("N"),
+                    "Features of a link and of a message: 8, 16 or 32",
+                )
+                .or("16 for dense, 8 for d2d"),
+                OptionSpec::new("rounds", OptionValue::Whole("N"), "Rounds of messages").or("2"),
+                OptionSpec::new("steps", OptionValue::Whole("N"), "Steps of the optimizer")
+                    .or("20000 for dense, 10000 for d2d"),
+                OptionSpec::new(
+                    "seed",
+                    OptionValue::Whole("SEED"),
+                    "Seed of samples, initialization and order",
+                )
+                .or("1"),
+            ],
+            Verb::Allocate => scales().to_vec(),
+            Verb::Evaluate | Verb::Calibrate => Vec::new(),
+        }
+    }
+
+    fn solve(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+        let solver = self.solver(options)?;
+        answer_all(options, input, || solver.clone(), LinkSolver::solve)
+    }
+
+    fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+        let scenario = options.choice("scenario")?.unwrap_or(Scenario::Dense);
+        let expected = "a number of links".to_owned();
+        let size = options.whole("k", 1, 100_000)?;
+        let size = size.ok_or(OptionError::Missing { name: "k".into(), expected })?;
+        #[allow(clippy::cast_possible_truncation)]
+        let size = size as usize;
+        let count = options.whole("count", 1, u64::MAX)?.unwrap_or(1);
+        let seed = options.seed("seed", 0)?;
+        if size as u128 * size as u128 * u128::from(count) > MOST_GAINS {
+            let expected = format!("no more than {MOST_GAINS} gains in all");
+            return Err(OptionError::value("count", count, expected).into());
+        }
+        let draw = |index| -> Result<GainMatrix, Error> {
+            let problem = scenario.draw(seed, size, index).map_err(Error::other)?;
+            Ok(problem.normalised().clone())
+        };
+        let failed = |error| Error::write("standard output".as_ref(), error);
+        match options.choice("format")?.unwrap_or(Format::Json) {
+            Format::Npy => {
+                let networks = (0..count).map(draw).collect::<Result<Vec<_>, Error>>()?;
+                let bytes = gains_to_npy(&networks).map_err(failed)?;
+                out.write_all(&bytes).map_err(failed)
+            }
+            Format::Json => (0..count).try_for_each(|index| {
+                let network = draw(index)?;
+                let gains: Vec<&[f64]> = network.as_slice().chunks(size).collect();
+                let json = serde_json::to_string(&Network { gains }).map_err(Error::other)?;
+                writeln!(out, "{json}").map_err(failed)
+            }),
+        }
+    }
+
+    fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+        let (settings, output) = self.settings(options)?;
+        let mut session = workshop.session(&(self.name(), &settings));
+        let policy = train_power(&settings, output, &mut session)?;
+        let report = Report {
+            model: workshop.model_name(),
+            training: settings,
+            output,
+            train_seconds: session.seconds("training"),
+            resumed_at_step: session.resumed_at_step(),
+            sum_rate_percent: policy.record().sum_rate_percent,
+        };
+        Ok(Trained { model: Box::new(policy), report: Box::new(report) })
+    }
+
+    fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
+        Ok(Box::new(file.into_model::<PowerPolicy>()?))
+    }
+
+    fn policies(&self) -> &'static [BuiltIn] {
+        const POWERS: &[BuiltIn] = &[BuiltIn {
+            name: "interference",
+            label: "power/P_max by WMMSE over ln g_kk, dense network",
+            source: |_| {
+                let solver = LinkSolver::new(LinkMethod::Wmmse, WmmseSettings::default());
+                Ok(source(POWERS[0].label.to_owned(), solver, Scenario::Dense))
+            },
+        }];
+        const SCHEDULES: &[BuiltIn] = &[BuiltIn {
+            name: "link-scheduling",
+            label: "schedule by FPLinQ over ln g_kk, pairs on a field",
+            source: |_| {
+                let solver = LinkSolver::new(LinkMethod::Fplinq, WmmseSettings::default());
+                let field = Scenario::D2d(D2dField::default());
+                Ok(source(SCHEDULES[0].label.to_owned(), solver, field))
+            },
+        }];
+        if self.scheduling { SCHEDULES } else { POWERS }
+    }
+}
+
+/// A policy on random networks of a scenario.
+fn source(
+    label: String,
+    policy: impl Policy<Interference> + 'static,
+    scenario: Scenario,
+) -> Arc<dyn Source> {
+    Arc::new(Drawn {
+        label,
+        policy,
+        instance: Box::new(move |seed, size, index| {
+            scenario.draw(seed, size, index).map_err(Error::other)
+        }),
+        inputs: |problem: &Interference| {
+            // A gain of exactly 0 has no logarithm.
+            let ln = |gain: f64| gain.max(f64::MIN_POSITIVE).ln();
+            (0..problem.normalised().size()).map(|k| ln(problem.normalised().direct(k))).collect()
+        },
+        outputs: |_, shares| {
+            shares.iter().map(|&share| if share < OFF { 0.0 } else { share }).collect()
+        },
+    })
+}
+
+#[derive(Serialize)]
+struct Network<'a> {
+    gains: Vec<&'a [f64]>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    model: String,
+    training: PowerTrainSettings,
+    output: PowerOutput,
+    train_seconds: f64,
+    resumed_at_step: u64,
+    /// Sum rate over that of WMMSE, on a validation set of the training size.
+    sum_rate_percent: f64,
+}
+
+impl Show for Report {
+    fn show(&self) -> Text {
+        let Self { model, training, output, train_seconds, sum_rate_percent, .. } = self;
+        let mut text = Text::line(format!(
+            "{model}: {} steps at K = {} ({}) in {train_seconds:.1} s",
+            training.steps,
+            training.train_k,
+            training.scenario.name()
+        ));
+        text.push(format!(
+            "validation, output {}: {sum_rate_percent:.2} % of the sum rate of WMMSE",
+            output.name()
+        ));
+        text
+    }
+}
+
+#[derive(Serialize)]
+struct Evaluation {
+    scenario: &'static str,
+    output: &'static str,
+    samples: u64,
+    seed: u64,
+    sizes: Vec<Size>,
+}
+
+/// One size. Percentages are of the mean sum rate of WMMSE.
+#[derive(Serialize)]
+struct Size {
+    k: usize,
+    sum_rate_bits: f64,
+    sum_rate_percent: f64,
+    wmmse_bits: f64,
+    fplinq_percent: f64,
+    greedy_percent: f64,
+    greedy_improved_percent: f64,
+    exact_percent: Option<f64>,
+    power_share: f64,
+    wmmse_power_share: f64,
+}
+
+impl Size {
+    fn new(result: &PowerSizeResult) -> Self {
+        let policy = result.policies[0];
+        Self {
+            k: result.k,
+            sum_rate_bits: policy.sum_rate_bits,
+            sum_rate_percent: policy.sum_rate_percent,
+            wmmse_bits: result.wmmse_bits,
+            fplinq_percent: result.fplinq_percent,
+            greedy_percent: result.greedy_percent,
+            greedy_improved_percent: result.greedy_improved_percent,
+            exact_percent: result.exact_percent,
+            power_share: policy.power_share,
+            wmmse_power_share: result.wmmse_power_share,
+        }
+    }
+}
+
+impl Show for Evaluation {
+    fn show(&self) -> Text {
+        let percent = |value: f64| format!("{value:.2}");
+        let rows = self.sizes.iter().map(|size| {
+            vec![
+                size.k.to_string(),
+                percent(size.sum_rate_percent),
+                format!("{:.4}", size.sum_rate_bits),
+                format!("{:.4}", size.wmmse_bits),
+                percent(size.fplinq_percent),
+                percent(size.greedy_percent),
+                percent(size.greedy_improved_percent),
+                size.exact_percent.map_or("–".to_owned(), percent),
+            ]
+        });
+        let header = [
+            "K",
+            "of WMMSE (%)",
+            "sum rate (bit/s/Hz)",
+            "WMMSE",
+            "FPLinQ (%)",
+            "greedy (%)",
+            "improved (%)",
+            "best schedule (%)",
+        ];
+        let mut text = Text::default();
+        text.table(&header, rows);
+        text
+    }
+}
+
+impl LoadedModel for PowerPolicy {
+    fn describe(&self) -> String {
+        format!(
+            "a network for interference networks with the output {}",
+            self.record().output.name()
+        )
+    }
+
+    fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        self.to_bytes()
+    }
+
+    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+        INTERFERENCE.options(verb)
+    }
+
+    fn evaluate(
+        &self,
+        _options: &Options,
+        trials: &Trials,
+        observer: &dyn Observer,
+    ) -> Result<Box<dyn Answer>, Error> {
+        let Trials { sizes, samples, seed } = trials;
+        if let Some(size) = sizes.iter().find(|&&size| size > MOST_LINKS_DRAWN) {
+            let expected =
+                format!("at most {MOST_LINKS_DRAWN} links, which have as many squared gains");
+            return Err(OptionError::value("k", size, expected).into());
+        }
+        observer.begin("networks", samples * sizes.len() as u64);
+        let scenario = &self.record().training.scenario;
+        let policies = std::slice::from_ref(self);
+        let results = power_over_sizes(scenario, policies, sizes, *samples, *seed, observer)
+            .map_err(Error::other)?;
+        observer.end();
+        Ok(Box::new(Evaluation {
+            scenario: scenario.name(),
+            output: self.record().output.name(),
+            samples: *samples,
+            seed: *seed,
+            sizes: results.iter().map(Size::new).collect(),
+        }))
+    }
+
+    fn allocate(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+        let threshold = self.record().training.scenario.threshold();
+        answer_all(
+            options,
+            input,
+            || self.controller(),
+            |controller, problem| {
+                let sparse = SparseInterference::new(problem, threshold);
+                let shares = controller.shares(&sparse).to_vec();
+                Ok(PowerSolution {
+                    status: PowerStatus::Learned,
+                    sum_rate_bits: problem.sum_rate_bits(&shares),
+                    shares,
+                    iterations: 1,
+                    trace_bits: Vec::new(),
+                })
+            },
+        )
+    }
+
+    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+        let scenario = self.record().training.scenario;
+        let label = "power/P_max of a model over ln g_kk".to_owned();
+        Ok((quantity == Quantity::Power).then(|| source(label, *self, scenario)))
+    }
+}

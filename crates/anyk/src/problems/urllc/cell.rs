@@ -1,0 +1,180 @@
+//! The users of one cell at a price of power: what each answers, alone.
+
+use crate::problems::urllc::{Allocation, Urllc};
+use crate::qos::{Curve, Curves, Response};
+use crate::tolerance;
+
+/// The users of the problem at hand, grouped by class; its buffers are kept between solves.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CellByClass {
+    groups: Vec<Group>,
+    /// Position of each user in the problem; groups follow each other.
+    order: Vec<usize>,
+    /// In that order: `ln α`, least power in W, power over the least in W.
+    ln_gain: Vec<f64>,
+    least_w: Vec<f64>,
+    over_w: Vec<f64>,
+    /// Last responses, where a curve is exact: the next first guesses.
+    near: Vec<Option<Response>>,
+    /// `ln(ν τ/…)` less `ln ν`: from Hz/W to the curves' own units.
+    ln_noise: f64,
+}
+
+/// One class and the range of its users.
+#[derive(Debug, Clone)]
+struct Group {
+    curve: Curve,
+    start: usize,
+    end: usize,
+}
+
+impl CellByClass {
+    /// Groups the users by class and finds each one's least power.
+    pub(crate) fn group(&mut self, problem: &Urllc, curves: &mut Curves) {
+        let classes = problem.classes();
+        let mut counts = vec![0; if classes.len() > 1 { classes.len() } else { 0 }];
+        self.order.clear();
+        self.groups.clear();
+        if counts.is_empty() {
+            self.order.extend(0..problem.users().len());
+        } else {
+            for user in problem.users() {
+                counts[user.class] += 1;
+            }
+            let mut place = counts.clone();
+            let mut total = 0;
+            for place in &mut place {
+                total += std::mem::replace(place, total);
+            }
+            self.order.resize(problem.users().len(), 0);
+            for (index, user) in problem.users().iter().enumerate() {
+                self.order[place[user.class]] = index;
+                place[user.class] += 1;
+            }
+        }
+        let count = |class: usize| counts.get(class).copied().unwrap_or(problem.users().len());
+        let mut class = 0;
+        let mut start = 0;
+        let groups = &mut self.groups;
+        curves.of_classes(classes, count, |curve| {
+            let end = start + count(class);
+            groups.push(Group { curve, start, end });
+            (class, start) = (class + 1, end);
+        });
+        self.near.clear();
+        self.near.resize(start, None);
+        self.ln_gain.clear();
+        self.least_w.clear();
+        for group in &self.groups {
+            // Bandwidths are taken from the curve at a received power lower by this share.
+            let min_received_w = group.curve.exact().min_received_w() * (1.0 + tolerance::ROUNDING);
+            for &index in &self.order[group.start..group.end] {
+                let gain = problem.users()[index].gain;
+                self.ln_gain.push(gain.ln());
+                self.least_w.push(min_received_w / gain);
+            }
+        }
+        self.over_w.resize(self.least_w.len(), 0.0);
+        // Curves are in channel uses and energies over the noise; prices are in Hz/W.
+        self.ln_noise = self.groups.first().map_or(0.0, |group| {
+            let qos = group.curve.exact().qos();
+            qos.ln_uses_scale() - qos.ln_energy_scale()
+        });
+    }
+
+    /// Least power that could serve everyone, W.
+    pub(crate) fn least_power_w(&self) -> f64 {
+        self.least_w.iter().sum()
+    }
+
+    /// Power over the least, at the price of the last call, W.
+    pub(crate) fn over_power_w(&self) -> f64 {
+        self.over_w.iter().sum()
+    }
+
+    /// Least power of each user, W, and its position in the problem.
+    pub(crate) fn needs(&self) -> Vec<(f64, usize)> {
+        self.least_w.iter().copied().zip(self.order.iter().copied()).collect()
+    }
+
+    /// A first guess of `ln ν` (ν in Hz/W) where everyone has the same share `e^ln_excess` over the least.
+    pub(crate) fn price_at_share(&self, ln_excess: f64) -> f64 {
+        let mut guess = 0.0;
+        for Group { curve, start, end } in &self.groups {
+            let users = (end - start) as f64;
+            let ln_gain: f64 = self.ln_gain[*start..*end].iter().sum();
+            guess += users * (curve.price_near(ln_excess) - self.ln_noise) + ln_gain;
+        }
+        guess / self.least_w.len() as f64
+    }
+
+    /// `Σ (P_k − P_k^min)` at a price, and its derivative by the price's logarithm.
+    pub(crate) fn power_over(&mut self, ln_price: f64) -> (f64, f64) {
+        let (mut sum, mut slope) = (0.0, 0.0);
+        self.respond(ln_price, |_, _, over_w, ln_slope| {
+            sum += over_w;
+            slope += over_w * ln_slope;
+        });
+        (sum, slope)
+    }
+
+    /// Each user's answer to a price: calls `f` with its curve, its least power and its power over that, W, and
+    /// the derivative of the latter's logarithm by that of the price.
+    #[inline]
+    pub(crate) fn respond(&mut self, ln_price: f64, mut f: impl FnMut(&Curve, f64, f64, f64)) {
+        let ln_price = ln_price + self.ln_noise;
+        for Group { curve, start, end } in &self.groups {
+            let range = *start..*end;
+            let rows = self.ln_gain[range.clone()]
+                .iter()
+                .zip(&self.least_w[range.clone()])
+                .zip(&mut self.over_w[range.clone()])
+                .zip(&mut self.near[range]);
+            for (((&ln_gain, &least_w), over), near) in rows {
+                let (ln_excess, ln_slope) = curve.respond(ln_price - ln_gain, near);
+                *over = least_w * ln_excess.exp();
+                f(curve, least_w, *over, ln_slope);
+            }
+        }
+    }
+
+    /// Powers and bandwidths from the last answers, those over the least times `scale`, in the problem's order.
+    /// Returns the total bandwidth, Hz, and how much more it is than the Lagrangian at the price `ν` allows, Hz:
+    /// `Σ [h_k(P_k) − min h_k]` of the certificate.
+    pub(crate) fn allocate(
+        &mut self,
+        scale: f64,
+        price: f64,
+        allocation: &mut Allocation,
+    ) -> (f64, f64) {
+        let users = self.order.len();
+        allocation.power_w.resize(users, 0.0);
+        allocation.bandwidth_hz.resize(users, 0.0);
+        let (mut total_hz, mut gap_hz) = (0.0, 0.0);
+        for Group { curve, start, end } in &self.groups {
+            let ln_uses_scale = curve.exact().qos().ln_uses_scale();
+            let (error, slope_error) = curve.error_bounds();
+            for i in *start..*end {
+                let over_w = self.over_w[i] * scale;
+                let power_w = self.least_w[i] + over_w;
+                let (w, ln_z, elasticity) = curve.point(over_w / self.least_w[i]);
+                let bandwidth_hz = (ln_z - ln_uses_scale).exp() * (1.0 + error);
+                // D_k, and how far it may be off.
+                let own_price = bandwidth_hz / power_w * elasticity;
+                let uncertain = slope_error / w.min(1.0) * own_price;
+                let valid = own_price < 1.4 * price;
+                gap_hz += if valid {
+                    ((price - own_price).abs() + uncertain) * over_w
+                } else {
+                    f64::INFINITY
+                };
+                gap_hz += 2.0 * error * bandwidth_hz;
+                total_hz += bandwidth_hz;
+                let index = self.order[i];
+                allocation.power_w[index] = power_w;
+                allocation.bandwidth_hz[index] = bandwidth_hz;
+            }
+        }
+        (total_hz, gap_hz)
+    }
+}

@@ -1,0 +1,195 @@
+//! Models of URLLC as the program sees them.
+
+use std::sync::Arc;
+
+use crate::channel::FadingLaw;
+use crate::config::System;
+use crate::framework::{
+    Answer, CalibrationSettings, CellOptions, Error, Guarantee, Input, LoadedModel, Model,
+    ModelError, Observer, OptionError, OptionSpec, OptionValue, Options, Quantity, Source, Trials,
+    Verb, answer_cells,
+};
+use crate::problems::urllc::desk::{AnyDesk, LearnedDesk, judge};
+use crate::problems::urllc::reports::Evaluation;
+use crate::problems::urllc::room::source;
+use crate::problems::urllc::{
+    Allocation, AnyPolicy, CellPolicy, Judge, LearnedPolicy, TestSet, Urllc, calibrate,
+};
+
+/// Options of a verb for models: of those whose cell may be another, and of those learned from samples.
+pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<OptionSpec> {
+    let mut options = Vec::new();
+    if verb == Verb::Allocate {
+        options.push(OptionSpec::new(
+            "certify",
+            OptionValue::Switch,
+            "Raise bandwidths to what is certified, and report the certificate of each user",
+        ));
+    }
+    if sampled {
+        options.push(OptionSpec::new(
+            "fading",
+            OptionValue::Text("LAW|FILE"),
+            "Fading to judge a model by that was learned from samples: a law (rician:k=3, see `anyk sample \
+             fading`) or a NumPy array of samples held out",
+        ));
+    }
+    if other_cells && verb != Verb::Calibrate {
+        options.extend(CellOptions::ALL.specs_over_model());
+    }
+    options
+}
+
+fn evaluate(
+    policy: &impl CellPolicy,
+    system: &System,
+    judge: Option<&Judge>,
+    trials: &Trials,
+) -> Result<Box<dyn Answer>, Error> {
+    let Trials { sizes, samples, seed } = trials;
+    let fading = judge.map(|judge| &judge.rule);
+    let set = TestSet::draw_under(system, fading, sizes, *samples, *seed)?;
+    let results = set.evaluate(policy)?;
+    // A size at which the budget serves no cell has nothing to measure.
+    if let Some(size) = results.iter().find(|size| size.optimum_mhz <= 0.0) {
+        let expected = "a size that the budget can serve: it serves none of the cells";
+        return Err(OptionError::value("k", size.k, expected).into());
+    }
+    Ok(Box::new(Evaluation::new(trials, policy.guarantee(), results)))
+}
+
+/// The powers or the bandwidths of a policy over the users' gains.
+fn diagnosed(
+    policy: impl CellPolicy + 'static,
+    quantity: Quantity,
+) -> Result<Option<Arc<dyn Source>>, Error> {
+    let (what, outputs): (_, fn(&Urllc, &Allocation) -> Vec<f64>) = match quantity {
+        Quantity::Power => ("power", |_, answer| answer.power_w.clone()),
+        Quantity::Bandwidth => ("bandwidth", |_, answer| answer.bandwidth_hz.clone()),
+    };
+    let label = format!("{what} of a model for URLLC over ln α");
+    let system = policy.system().clone();
+    Ok(Some(source(&system, label, policy, outputs)))
+}
+
+impl LoadedModel for LearnedPolicy {
+    fn describe(&self) -> String {
+        format!("a {} of urllc", self.method())
+    }
+
+    fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        self.to_bytes()
+    }
+
+    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+        options(verb, false, false)
+    }
+
+    fn evaluate(
+        &self,
+        _options: &Options,
+        trials: &Trials,
+        _observer: &dyn Observer,
+    ) -> Result<Box<dyn Answer>, Error> {
+        evaluate(self, CellPolicy::system(self), None, trials)
+    }
+
+    fn allocate(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+        let mut desk = LearnedDesk::new(self, options.has("certify"));
+        answer_cells(input, CellPolicy::system(self), |records| desk.answer(records))
+    }
+
+    fn calibrate(
+        &self,
+        _options: &Options,
+        settings: &CalibrationSettings,
+    ) -> Option<Result<(Box<dyn LoadedModel>, Guarantee), Error>> {
+        Some(calibrated(self, None, settings))
+    }
+
+    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+        diagnosed(*self, quantity)
+    }
+}
+
+fn calibrated<P: CellPolicy + LoadedModel + 'static>(
+    policy: &P,
+    judge: Option<&Judge>,
+    settings: &CalibrationSettings,
+) -> Result<(Box<dyn LoadedModel>, Guarantee), Error> {
+    let policy = calibrate(policy, judge, settings).map_err(Error::other)?;
+    let guarantee = policy.guarantee().cloned().ok_or(Error::Interrupted)?;
+    Ok((Box::new(policy), guarantee))
+}
+
+impl AnyPolicy {
+    /// The judge that a measurement needs: of a policy that knows samples alone, not its own.
+    fn needed_judge(&self, options: &Options, system: &System) -> Result<Option<Judge>, Error> {
+        let judge = judge(options, system)?;
+        if judge.is_none() && !self.knows_fading() {
+            let expected = "a law of fading, or samples held out, to judge the model by: it was learned from \
+                            samples and knows no law";
+            let (name, expected) = ("fading".to_owned(), expected.to_owned());
+            return Err(OptionError::Missing { name, expected }.into());
+        }
+        Ok(judge)
+    }
+}
+
+impl LoadedModel for AnyPolicy {
+    fn describe(&self) -> String {
+        let samples = if self.knows_fading() { "" } else { ", learned from samples of fading" };
+        format!("an any-gnn of urllc{samples}")
+    }
+
+    fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        self.to_bytes()
+    }
+
+    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+        options(verb, true, !self.knows_fading())
+    }
+
+    fn evaluate(
+        &self,
+        options: &Options,
+        trials: &Trials,
+        _observer: &dyn Observer,
+    ) -> Result<Box<dyn Answer>, Error> {
+        let system = CellOptions::ALL.system(options, &self.record().config)?;
+        let judge = self.needed_judge(options, &system)?;
+        evaluate(self, &system, judge.as_ref(), trials)
+    }
+
+    fn allocate(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+        let system = CellOptions::ALL.system(options, &self.record().config)?;
+        let judge = judge(options, &system)?;
+        let certify = options.has("certify");
+        // Samples certify nothing.
+        let law = options.text("fading").is_some_and(|text| text.parse::<FadingLaw>().is_ok());
+        if certify && !self.knows_fading() && !law {
+            let expected =
+                "a law of fading: the model was learned from samples, which certify nothing";
+            let (name, expected) = ("fading".to_owned(), expected.to_owned());
+            return Err(OptionError::Missing { name, expected }.into());
+        }
+        let mut desk = AnyDesk::new(self, &system, judge, certify);
+        answer_cells(input, &system, |records| desk.answer(records))
+    }
+
+    fn calibrate(
+        &self,
+        options: &Options,
+        settings: &CalibrationSettings,
+    ) -> Option<Result<(Box<dyn LoadedModel>, Guarantee), Error>> {
+        let run = || {
+            let judge = self.needed_judge(options, CellPolicy::system(self))?;
+            calibrated(self, judge.as_ref(), settings)
+        };
+        Some(run())
+    }
+
+    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+        diagnosed(*self, quantity)
+    }
+}

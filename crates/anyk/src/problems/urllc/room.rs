@@ -1,0 +1,422 @@
+//! URLLC as the program sees it.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use crate::channel::sample_distances_m;
+use crate::config::{Config, System};
+use crate::exchange::{read_fading_samples, read_file};
+use crate::framework::{
+    Answer, BuiltIn, CellOptions, Choice, Drawn, Error, Input, LoadedModel, Method, ModelError,
+    ModelFile, OptionError, OptionSpec, OptionValue, Options, Policy, PretrainLoss,
+    PretrainSettings, Room, Source, Trained, Verb, Workshop, answer_cells, sample_options,
+    sample_users, training_cells,
+};
+use crate::network::{Aggregator, SplitRule};
+use crate::problems::urllc::desk::{problem_of, solve_cell};
+use crate::problems::urllc::reports::{AnyReport, LearnedReport};
+use crate::problems::urllc::{
+    Allocation, AnyPolicy, AnySettings, LearnedPolicy, Recipe, SampledSettings, TrainRanges,
+    TrainSettings, Urllc, UrllcSolver, law_for, measure_law, train_any_policy,
+    train_sampled_policy, train_urllc,
+};
+
+/// Problem (P1).
+#[derive(Debug)]
+pub struct UrllcRoom;
+
+/// Problem (P1).
+pub static URLLC: UrllcRoom = UrllcRoom;
+
+/// Standard errors added to a bandwidth that was learned from samples, unless said otherwise: at one received
+/// power 9,999 of 10,000 draws of the samples are then on the safe side.
+pub const DEVIATIONS: f64 = 3.719;
+
+const STATEMENT: &str = "\
+  min  Σ_k B_k     s.t.   C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,     Σ_k P_k ≤ P_max
+  P,B
+
+The input are users, as JSON or CSV, told apart by the first character:
+
+  {\"users\":[{\"id\":\"a\",\"distance_m\":60.0},{\"id\":\"b\",\"gain_db\":-110.5}]}
+
+  id,distance_m
+  a,60
+  b,90
+
+Each user has `distance_m` or `gain_db` (10·log10 of the large-scale gain), and may have `epsilon`,
+`packet_bits` and `arrival_rate` of its own. A JSON file may hold several cells, one object after the other.";
+
+/// What can be trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trainable {
+    Paper(Method),
+    AnyGnn,
+}
+
+impl Choice for Trainable {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        (
+            "p-gnn",
+            "Power by softmax, bandwidth with a pre-trained outer function",
+            Self::Paper(Method::PGnn),
+        ),
+        ("m-gnn", "Power by softmax, bandwidth without it", Self::Paper(Method::MGnn)),
+        (
+            "fnn",
+            "Fully-connected networks, for cells up to the training size",
+            Self::Paper(Method::Fnn),
+        ),
+        (
+            "any-gnn",
+            "Power by a response to one price, bandwidth by what the received power needs; certified",
+            Self::AnyGnn,
+        ),
+    ];
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Preset {
+    Fast,
+    Paper,
+}
+
+impl Choice for Preset {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("fast", "Seconds", Self::Fast),
+        ("paper", "The paper's million steps (table II)", Self::Paper),
+    ];
+}
+
+impl Choice for PretrainLoss {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("supervised", "Labels by solving for the bandwidth", Self::Supervised),
+        ("unsupervised", "The KKT residual, no labels", Self::Unsupervised),
+    ];
+}
+
+impl Choice for TrainRanges {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        (
+            "paper",
+            "The cell's own road, antennas and service class; budgets from just enough to twice its own",
+            Self::Paper,
+        ),
+        (
+            "wide",
+            "Also roads up to 1 km, 1 to 64 antennas, ε from 1e-7 to 1e-3 and mixed service classes",
+            Self::Wide,
+        ),
+    ];
+}
+
+impl Choice for SplitRule {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("kkt", "By the one price of power at which the powers sum to the budget", Self::Kkt),
+        ("softmax", "e^o over its sum", Self::Softmax),
+    ];
+}
+
+fn training_options() -> Vec<OptionSpec> {
+    let mut options = vec![
+        OptionSpec::choice::<Trainable>("method", "What to train").or("p-gnn; any-gnn with --fading"),
+        OptionSpec::new(
+            "train-k",
+            OptionValue::Sizes,
+            "Users in the training samples; several sizes separated by commas",
+        )
+        .or("10"),
+        OptionSpec::new("samples", OptionValue::Whole("N"), "Training samples of each size")
+            .or("2000"),
+        OptionSpec::new(
+            "epsilon-d",
+            OptionValue::Number("PROBABILITY"),
+            "Loss target to train for, stricter than the users' own; not for any-gnn",
+        )
+        .or("6e-6"),
+        OptionSpec::choice::<Aggregator>(
+            "aggregator",
+            "How users see each other, for p-gnn and m-gnn",
+        )
+        .or("mean"),
+        OptionSpec::choice::<Preset>("preset", "Optimizer, schedule and batch; not for any-gnn")
+            .or("fast"),
+        OptionSpec::choice::<PretrainLoss>(
+            "pretraining",
+            "Loss of the outer function's pre-training, for p-gnn, or of the bandwidth's with --fading",
+        )
+        .or("supervised"),
+        OptionSpec::choice::<TrainRanges>(
+            "train-ranges",
+            "Where the training cells of any-gnn come from",
+        )
+        .or("paper"),
+        OptionSpec::choice::<SplitRule>("output", "What makes powers of the outputs of any-gnn")
+            .or("kkt"),
+        OptionSpec::new(
+            "fading",
+            OptionValue::File,
+            "Samples of the small-scale gain g, where its law is unknown: a NumPy array with one axis, 500 or \
+             more; any-gnn alone",
+        ),
+        OptionSpec::new(
+            "deviations",
+            OptionValue::Number("N"),
+            "Standard errors added to the bandwidth that is learned from the samples, with --fading",
+        )
+        .or("3.719, which 9,999 of 10,000 normal errors are within"),
+        OptionSpec::new(
+            "seed",
+            OptionValue::Whole("SEED"),
+            "Seed of samples, initialization and order",
+        )
+        .or("1"),
+    ];
+    options.extend(CellOptions::ALL.specs());
+    options
+}
+
+/// Options of the paper's methods that any-gnn has no use for, and the other way round.
+const OF_PAPER: [&str; 3] = ["epsilon-d", "aggregator", "preset"];
+const OF_ANY: [&str; 4] = ["train-ranges", "output", "fading", "deviations"];
+
+fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, Error> {
+    options.refuse(&OF_ANY, method.name())?;
+    if method != Method::PGnn {
+        options.refuse(&["pretraining"], method.name())?;
+    }
+    if method == Method::Fnn {
+        options.refuse(&["aggregator"], method.name())?;
+    }
+    let (train_k, samples) = training_cells(options)?;
+    let largest = train_k.iter().copied().max().unwrap_or(1);
+    let settings = TrainSettings {
+        method,
+        train_k,
+        samples,
+        epsilon_d: options.number("epsilon-d")?.unwrap_or(6e-6),
+        aggregator: options.choice("aggregator")?.unwrap_or(Aggregator::Mean),
+        hidden: if method == Method::Fnn { vec![300] } else { vec![4] },
+        recipe: match (options.choice("preset")?.unwrap_or(Preset::Fast), method) {
+            (Preset::Fast, Method::Fnn) => Recipe::fast_fnn(),
+            (Preset::Fast, _) => Recipe::fast(largest),
+            (Preset::Paper, Method::Fnn) => Recipe::paper_fnn(),
+            (Preset::Paper, _) => Recipe::paper(),
+        },
+        seed: options.seed("seed", 1)?,
+    };
+    settings.validate()?;
+    Ok(settings)
+}
+
+fn train_learned(
+    method: Method,
+    options: &Options,
+    workshop: &Workshop<'_>,
+) -> Result<Trained, Error> {
+    let system = CellOptions::ALL.system(options, &Config::default())?;
+    let settings = learned_settings(method, options)?;
+    let loss = options.choice("pretraining")?.unwrap_or(PretrainLoss::Supervised);
+    let pretraining = PretrainSettings { loss, ..PretrainSettings::default() };
+    let mut session = workshop.session(&("urllc", system.config(), &settings, &pretraining));
+    let law = law_for(&system, &settings, &pretraining, &mut session)?;
+    let policy = train_urllc(&system, &settings, (&pretraining, law.as_ref()), &mut session)?;
+    // Held out: other cells than those of the pre-training, whose seed is the training's.
+    let held_out = !settings.seed;
+    let law_error = law
+        .as_ref()
+        .map(|law| measure_law(&system, settings.epsilon_d, law, &pretraining, held_out))
+        .transpose()?;
+    let report = LearnedReport::new(workshop, &session, &policy, law_error);
+    Ok(Trained { model: Box::new(policy), report: Box::new(report) })
+}
+
+fn any_settings(options: &Options) -> Result<AnySettings, Error> {
+    options.refuse(&OF_PAPER, "any-gnn")?;
+    if !options.has("fading") {
+        options.refuse(&["pretraining", "deviations"], "any-gnn without --fading")?;
+    }
+    let ranges = options.choice("train-ranges")?.unwrap_or(TrainRanges::Paper);
+    if ranges == TrainRanges::Wide && options.has("fading") {
+        let expected =
+            "paper: with --fading the bandwidth of one service class is learned, in one cell";
+        return Err(OptionError::value("train-ranges", "wide", expected).into());
+    }
+    let output = options.choice("output")?.unwrap_or(SplitRule::Kkt);
+    let mut settings = AnySettings::preset(ranges, output, options.seed("seed", 1)?);
+    (settings.train_k, settings.samples) = training_cells(options)?;
+    settings.validate()?;
+    Ok(settings)
+}
+
+fn train_any_gnn(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+    let settings = any_settings(options)?;
+    let system = CellOptions::ALL.system(options, &Config::default())?;
+    let (policy, session) = match options.text("fading") {
+        None => {
+            let mut session = workshop.session(&("urllc", system.config(), &settings));
+            (train_any_policy(&system, &settings, &mut session)?, session)
+        }
+        Some(file) => {
+            let deviations = options.number("deviations")?.unwrap_or(DEVIATIONS);
+            if !(0.0..=100.0).contains(&deviations) {
+                let expected = "a number from 0 to 100";
+                return Err(OptionError::value("deviations", deviations, expected).into());
+            }
+            let bytes = read_file(file.as_ref())
+                .map_err(|source| Error::Read { path: file.into(), source })?;
+            let samples = read_fading_samples(&bytes, file)?;
+            let loss = options.choice("pretraining")?.unwrap_or(PretrainLoss::Supervised);
+            let learning = SampledSettings::new(loss, settings.seed);
+            let data = crc32fast::hash(&bytes);
+            let fingerprint = ("urllc", system.config(), &settings, &learning, deviations, data);
+            let mut session = workshop.session(&fingerprint);
+            let policy = train_sampled_policy(
+                &system,
+                &samples,
+                &learning,
+                &settings,
+                deviations,
+                &mut session,
+            )?;
+            (policy, session)
+        }
+    };
+    let report = AnyReport::new(workshop, &session, &policy);
+    Ok(Trained { model: Box::new(policy), report: Box::new(report) })
+}
+
+impl Room for UrllcRoom {
+    fn name(&self) -> &'static str {
+        "urllc"
+    }
+
+    fn about(&self) -> &'static str {
+        "Power and bandwidth, least total bandwidth at a loss and delay target"
+    }
+
+    fn statement(&self) -> &'static str {
+        STATEMENT
+    }
+
+    fn examples(&self, verb: Verb) -> &'static [&'static str] {
+        match verb {
+            Verb::Solve => &[
+                "solve urllc --input users.json",
+                "solve urllc --input users.csv --max-power-dbm 40 --json",
+                "sample urllc --k 200 | anyk solve urllc --input - --json",
+            ],
+            Verb::Sample => &[
+                "sample urllc --k 10 --seed 1 > users.json",
+                "sample urllc --k 10 --count 5 | anyk solve urllc --input -",
+                "sample urllc --k 3 --format csv",
+            ],
+            Verb::Train => &[
+                "train urllc --method any-gnn --seed 1 --out any.safetensors",
+                "train urllc --method p-gnn --train-k 10 --samples 2000 --epsilon-d 6e-6 --out model.safetensors",
+                "train urllc --method any-gnn --fading samples.npy --pretraining unsupervised --out sampled.safetensors",
+            ],
+            _ => &["sample urllc --k 50 | anyk allocate any.safetensors --certify --input -"],
+        }
+    }
+
+    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+        match verb {
+            Verb::Solve => CellOptions::ALL.specs(),
+            Verb::Sample => {
+                let mut options = sample_options();
+                options.extend(CellOptions::ALL.specs());
+                options
+            }
+            Verb::Train => training_options(),
+            Verb::Evaluate | Verb::Allocate | Verb::Calibrate => {
+                super::models::options(verb, true, true)
+            }
+        }
+    }
+
+    fn solve(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+        let system = CellOptions::ALL.system(options, &Config::default())?;
+        let mut solver = UrllcSolver::default();
+        answer_cells(input, &system, |records| {
+            let problem = problem_of(&system, records)?;
+            Ok(solve_cell(&mut solver, &problem, records)?)
+        })
+    }
+
+    fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+        let system = CellOptions::ALL.system(options, &Config::default())?;
+        sample_users(options, &system, out)
+    }
+
+    fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+        // Samples of fading are for the one method that learns its bandwidth from them.
+        let usual =
+            if options.has("fading") { Trainable::AnyGnn } else { Trainable::Paper(Method::PGnn) };
+        match options.choice("method")?.unwrap_or(usual) {
+            Trainable::Paper(method) => train_learned(method, options, workshop),
+            Trainable::AnyGnn => train_any_gnn(options, workshop),
+        }
+    }
+
+    fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
+        Ok(match file.method() {
+            "any-gnn" => Box::new(file.into_model::<AnyPolicy>()?),
+            _ => Box::new(file.into_model::<LearnedPolicy>()?),
+        })
+    }
+
+    fn policies(&self) -> &'static [BuiltIn] {
+        &POLICIES
+    }
+}
+
+static POLICIES: [BuiltIn; 2] = [
+    BuiltIn {
+        name: "urllc-power",
+        label: "power (W) for URLLC over ln α",
+        source: |system| optimum(system, POLICIES[0].label, |_, answer| answer.power_w.clone()),
+    },
+    BuiltIn {
+        name: "urllc-bandwidth",
+        label: "bandwidth (Hz) for URLLC over ln α",
+        source: |system| {
+            optimum(system, POLICIES[1].label, |_, answer| answer.bandwidth_hz.clone())
+        },
+    },
+];
+
+/// The exact optimum, to be diagnosed.
+fn optimum(
+    system: &System,
+    label: &str,
+    outputs: fn(&Urllc, &Allocation) -> Vec<f64>,
+) -> Result<Arc<dyn Source>, Error> {
+    let mut solver = UrllcSolver::default();
+    // Built once here, shared by all threads.
+    for qos in Urllc::uniform(system, [1e-10])?.classes() {
+        solver.table(qos);
+    }
+    Ok(source(system, label.to_owned(), solver, outputs))
+}
+
+/// A policy on random cells.
+pub(crate) fn source(
+    system: &System,
+    label: String,
+    policy: impl Policy<Urllc> + 'static,
+    outputs: fn(&Urllc, &Allocation) -> Vec<f64>,
+) -> Arc<dyn Source> {
+    let system = system.clone();
+    Arc::new(Drawn {
+        label,
+        policy,
+        instance: Box::new(move |seed, size, index| {
+            let distances_m = sample_distances_m(&system.road(), seed, size, index);
+            let gains = distances_m.into_iter().map(|metres| system.path_loss().gain(metres));
+            Ok(Urllc::uniform(&system, gains)?)
+        }),
+        inputs: |problem: &Urllc| problem.users().iter().map(|user| user.gain.ln()).collect(),
+        outputs,
+    })
+}
