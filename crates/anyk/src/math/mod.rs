@@ -18,6 +18,7 @@ pub(crate) use others::{in_blocks, over_others};
 pub(crate) use piecewise::Piecewise;
 pub use random::realization_rng;
 pub(crate) use simd::vectorised;
+pub use simd::{Cpu, UnknownCpu};
 pub(crate) use statistics::median;
 pub use statistics::{Mean, second_worst, worst_but};
 
