@@ -20,6 +20,7 @@ pub(crate) use piecewise::Piecewise;
 pub use price::{Price, PriceSearch, price_of_budget};
 pub use random::realization_rng;
 pub(crate) use simd::vectorised;
+pub use simd::{Cpu, UnknownCpu};
 pub(crate) use statistics::median;
 pub use statistics::{Mean, second_worst, worst_but};
 

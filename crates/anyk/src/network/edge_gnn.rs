@@ -213,7 +213,7 @@ vectorised!(
         parameters: &[T],
         graph: &LinkGraph<T>,
         tape: &mut EdgeTape<T>,
-    ) -> () = forward, forward_avx512, forward_avx2
+    ) = forward
 );
 vectorised!(
     fn dispatch_backward[T: Real, const H: usize][T, H](
@@ -223,7 +223,7 @@ vectorised!(
         tape: &mut EdgeTape<T>,
         of_outputs: &[T],
         gradient: &mut [T],
-    ) -> () = backward, backward_avx512, backward_avx2
+    ) = backward
 );
 
 /// `sum ← sum + scalar·row`.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::math::{PriceSearch, price_of_budget};
+use crate::math::{PriceSearch, price_of_budget, vectorised};
 use crate::network::ClassResponse;
 
 /// How responses become powers that sum to `P_max`.
@@ -126,7 +126,7 @@ impl PowerSplit {
             }
             SplitRule::Softmax => {
                 self.ln_price = FIXED_LN_PRICE;
-                let sum = self.respond(responses).0;
+                let sum = dispatch_respond(self, responses).0;
                 let scale = max_power_w / sum;
                 for excess in &mut self.excess {
                     *excess = *excess * scale - 1.0;
@@ -141,7 +141,7 @@ impl PowerSplit {
         let search = PriceSearch { tolerance: self.tolerance, bracket: 0.0, stride: 100.0 };
         let found = price_of_budget(search, slack_w, first_guess, |ln_price| {
             self.ln_price = ln_price;
-            self.respond(responses)
+            dispatch_respond(self, responses)
         });
         let miss = (found.total / slack_w).ln();
         if miss.abs() < self.tolerance {
@@ -188,24 +188,6 @@ impl PowerSplit {
         t - mean
     }
 
-    /// `Σ P_k^min·e^ψ` at the price, and its derivative by the price's logarithm; leaves `e^ψ` in `excess`.
-    fn respond(&mut self, responses: &[ClassResponse]) -> (f64, f64) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
-                #[allow(unsafe_code)]
-                // SAFETY: the features were just detected.
-                return unsafe { respond_avx512(self, responses) };
-            }
-            if is_x86_feature_detected!("avx2") {
-                #[allow(unsafe_code)]
-                // SAFETY: the feature was just detected.
-                return unsafe { respond_avx2(self, responses) };
-            }
-        }
-        respond(self, responses)
-    }
-
     /// Turns the gradient of a loss by the powers (1/W) into that by the responses `ψ_k`, through the price:
     ///
     /// ```text
@@ -236,17 +218,11 @@ impl PowerSplit {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2")]
-fn respond_avx512(split: &mut PowerSplit, responses: &[ClassResponse]) -> (f64, f64) {
-    respond(split, responses)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn respond_avx2(split: &mut PowerSplit, responses: &[ClassResponse]) -> (f64, f64) {
-    respond(split, responses)
-}
+vectorised!(
+    /// `Σ P_k^min·e^ψ` at the price, and its derivative by the price's logarithm; leaves `e^ψ` in
+    /// `excess`.
+    fn dispatch_respond(split: &mut PowerSplit, responses: &[ClassResponse]) -> (f64, f64) = respond
+);
 
 #[inline(always)]
 fn respond(split: &mut PowerSplit, responses: &[ClassResponse]) -> (f64, f64) {

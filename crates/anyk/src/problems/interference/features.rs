@@ -111,7 +111,7 @@ vectorised!(
         features: &Features,
         problem: &SparseInterference,
         graph: &mut LinkGraph<T>,
-    ) -> () = fill, fill_avx512, fill_avx2
+    ) = fill
 );
 
 #[inline(always)]

@@ -149,8 +149,7 @@ impl DenseKernel {
 }
 
 vectorised!(
-    fn dispatch_iterate[][](kernel: &mut DenseKernel, measure: bool) -> f64
-        = iterate_numbers, iterate_avx512, iterate_avx2
+    fn dispatch_iterate(kernel: &mut DenseKernel, measure: bool) -> f64 = iterate_numbers
 );
 
 #[inline(always)]

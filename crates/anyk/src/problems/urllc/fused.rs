@@ -3,7 +3,7 @@
 
 use crate::framework::Method;
 use crate::math::lanes::{self, LANES, Lanes};
-use crate::math::single;
+use crate::math::{single, vectorised};
 use crate::network::{Aggregator, CompiledLaw, UNIT_HZ, scaled_gain};
 use crate::problems::urllc::Allocation;
 use crate::problems::urllc::TrainSettings;
@@ -72,7 +72,7 @@ impl FusedPair {
                 }
             }
         }
-        self.run(gains.len(), single(sum_x), law.is_some());
+        run(self, gains.len(), single(sum_x), law.is_some());
         let unit_hz = if law.is_some() { UNIT_HZ } else { unit_hz };
         let (power, bandwidth) = (self.output.as_flattened(), self.bandwidth.as_flattened());
         // Sums in f64: of a million users as good as of ten.
@@ -85,37 +85,12 @@ impl FusedPair {
         let bandwidths = bandwidth[..gains.len()].iter().map(|&value| f64::from(value) * unit_hz);
         allocation.bandwidth_hz.extend(bandwidths);
     }
+}
 
+vectorised!(
     /// From `x` and `law` to shares (not yet normalised) in `output`, and bandwidths in `bandwidth`.
-    fn run(&mut self, size: usize, sum_x: f32, with_law: bool) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
-                #[allow(unsafe_code)]
-                // SAFETY: the features were just detected.
-                return unsafe { run_avx512(self, size, sum_x, with_law) };
-            }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                #[allow(unsafe_code)]
-                // SAFETY: the features were just detected.
-                return unsafe { run_avx2(self, size, sum_x, with_law) };
-            }
-        }
-        kernel(self, size, sum_x, with_law);
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
-fn run_avx512(pair: &mut FusedPair, size: usize, sum_x: f32, with_law: bool) {
-    kernel(pair, size, sum_x, with_law);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn run_avx2(pair: &mut FusedPair, size: usize, sum_x: f32, with_law: bool) {
-    kernel(pair, size, sum_x, with_law);
-}
+    fn run(pair: &mut FusedPair, size: usize, sum_x: f32, with_law: bool) = kernel
+);
 
 /// Hidden features of sixteen users.
 #[inline(always)]

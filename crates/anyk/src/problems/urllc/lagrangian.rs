@@ -13,7 +13,7 @@
 //! multipliers ascend. `z⁰` is `τB^v(α_k, K)` for P-GNN and a constant for M-GNN.
 
 use crate::math::lanes::{self, LANES, Lanes};
-use crate::math::single;
+use crate::math::{single, vectorised};
 use crate::network::Aggregator;
 use crate::qos::Qos;
 
@@ -105,39 +105,19 @@ pub(crate) struct Scratch {
     by_power: Vec<Lanes>,
 }
 
-/// The gradient of the mean loss over the batch by all parameters, with the multiplier's negated so
-/// that every network descends; returns the mean loss. `max` as aggregator is not the kernel's.
-///
-/// AVX-512 was tried and is a quarter slower: sixteen lanes fill its registers, and too few are left.
-pub(crate) fn gradient(
-    parameters: &Parameters,
-    batch: &Batch,
-    constants: &LossConstants,
-    scratch: &mut Scratch,
-    gradient: &mut Parameters,
-) -> f32 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            #[allow(unsafe_code)]
-            // SAFETY: the features were just detected.
-            return unsafe { gradient_avx2(parameters, batch, constants, scratch, gradient) };
-        }
-    }
-    kernel(parameters, batch, constants, scratch, gradient)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn gradient_avx2(
-    parameters: &Parameters,
-    batch: &Batch,
-    constants: &LossConstants,
-    scratch: &mut Scratch,
-    gradient: &mut Parameters,
-) -> f32 {
-    kernel(parameters, batch, constants, scratch, gradient)
-}
+vectorised!(
+    /// The gradient of the mean loss over the batch by all parameters, with the multiplier's negated so
+    /// that every network descends; returns the mean loss. `max` as aggregator is not the kernel's.
+    ///
+    /// AVX-512 was tried and is a quarter slower: sixteen lanes fill its registers, and too few are left.
+    pub(crate) fn gradient(
+        parameters: &Parameters,
+        batch: &Batch,
+        constants: &LossConstants,
+        scratch: &mut Scratch,
+        gradient: &mut Parameters,
+    ) -> f32 = kernel, up to Avx2
+);
 
 #[inline(always)]
 fn kernel(

@@ -1,0 +1,367 @@
+//! Every kernel gives the same bits whatever instructions it is compiled for.
+//!
+//! [`Cpu::force`] is process-wide, so the tests of this file take turns; each runs its work once for each
+//! level that the machine has and compares with the plainest, bit by bit.
+
+#![allow(clippy::unwrap_used)]
+
+use std::process::Command;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use anyk::channel::{D2dField, GainMatrix, sample_distances_m};
+use anyk::framework::Recipe;
+use anyk::math::Cpu;
+use anyk::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph, Real, SplitRule};
+use anyk::problems::interference::{Features, Standard};
+use anyk::problems::interference::{Interference, Scenario, SparseInterference};
+use anyk::problems::interference::{
+    PowerLoss, PowerOutput, PowerTrainSettings, PowerTrainer, finish_power,
+};
+use anyk::problems::interference::{SparseWmmse, Wmmse, WmmseSettings, fplinq};
+use anyk::problems::urllc::{Allocation, LearnedPolicy, Urllc};
+use anyk::problems::urllc::{
+    AnySettings, Method, PretrainSettings, TrainRanges, TrainSettings, Trainer,
+};
+use anyk::problems::urllc::{finish, law_for, train_any_policy};
+use anyk::qos::ServiceClass;
+use anyk::study::Entry;
+use anyk::{Config, System};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+
+static SYSTEM: LazyLock<System> = LazyLock::new(|| Config::default().validate().unwrap());
+
+/// The right to force a level; dropping it goes back to the environment's choice.
+struct Turn(#[allow(dead_code)] MutexGuard<'static, ()>);
+
+impl Turn {
+    fn take() -> Self {
+        static TURN: Mutex<()> = Mutex::new(());
+        // A test that failed leaves nothing behind that the next would mind.
+        Self(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        Cpu::force(None);
+    }
+}
+
+/// Bits of results, in an order of the test's own.
+#[derive(Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn doubles(&mut self, values: &[f64]) {
+        assert!(values.iter().all(|value| value.is_finite()));
+        self.0.extend(values.iter().map(|value| value.to_bits()));
+    }
+
+    fn singles(&mut self, values: &[f32]) {
+        assert!(values.iter().all(|value| value.is_finite()));
+        self.0.extend(values.iter().map(|value| u64::from(value.to_bits())));
+    }
+
+    fn allocation(&mut self, allocation: &Allocation) {
+        self.doubles(&allocation.power_w);
+        self.doubles(&allocation.bandwidth_hz);
+    }
+}
+
+/// Does the work on every level that the machine has, and compares its bits with the plainest's.
+fn same_on_every_level(what: &str, work: impl Fn(&mut Bits)) {
+    let _turn = Turn::take();
+    let mut plainest = None;
+    for cpu in Cpu::available() {
+        let in_use = || {
+            assert_eq!(Cpu::current(), cpu);
+            // Workers of the pool that kernels run on see it too.
+            assert!(rayon::broadcast(|_| Cpu::current()).iter().all(|&seen| seen == cpu));
+        };
+        assert_eq!(Cpu::force(Some(cpu)), cpu);
+        in_use();
+        let mut bits = Bits::default();
+        work(&mut bits);
+        in_use();
+        let Bits(bits) = bits;
+        assert!(!bits.is_empty());
+        let Some(plainest) = &plainest else {
+            plainest = Some(bits);
+            continue;
+        };
+        let off = bits.iter().zip(plainest).filter(|(one, other)| one != other).count();
+        assert_eq!(bits.len(), plainest.len(), "{what}: {cpu}");
+        assert_eq!(off, 0, "{what}: {off} of {} numbers differ on {cpu}", bits.len());
+    }
+}
+
+fn p_gnn(steps: u64) -> TrainSettings {
+    let settings = Entry::p_gnn(10, 500, 6e-6).settings;
+    let recipe = Recipe { steps: Some(steps), ..settings.recipe.clone() };
+    TrainSettings { recipe, seed: 3, ..settings }
+}
+
+/// What the fused gradient is written for: both aggregators, with and without the outer function, batches
+/// that fill no whole vector, and more than one size.
+fn urllc_trainings(steps: u64) -> Vec<TrainSettings> {
+    let mean = p_gnn(steps);
+    let sum = TrainSettings { aggregator: Aggregator::Sum, ..mean.clone() };
+    let m_gnn = TrainSettings { method: Method::MGnn, epsilon_d: 5e-6, ..mean.clone() };
+    let mut sizes = TrainSettings { train_k: vec![1, 4, 9], samples: 100, ..sum.clone() };
+    sizes.recipe.batch = 37;
+    let mut descent = m_gnn.clone();
+    descent.recipe = Recipe { steps: Some(steps), ..Recipe::paper() };
+    vec![mean, sum, m_gnn, sizes, descent]
+}
+
+fn short_pretraining() -> PretrainSettings {
+    PretrainSettings { epochs: 4, ..PretrainSettings::default() }
+}
+
+fn train(settings: &TrainSettings, each_step: &mut dyn FnMut(f32)) -> LearnedPolicy {
+    let pretraining = short_pretraining();
+    let law = law_for(&SYSTEM, settings, &pretraining, || ()).unwrap();
+    let mut trainer = Trainer::new(&SYSTEM, settings, law.as_ref()).unwrap();
+    while !trainer.is_done() {
+        each_step(trainer.step());
+    }
+    finish(&SYSTEM, &trainer, &pretraining, law.as_ref()).unwrap()
+}
+
+#[test]
+fn urllc_training() {
+    same_on_every_level("Algorithm 1", |bits| {
+        for settings in urllc_trainings(300) {
+            let policy = train(&settings, &mut |loss| bits.singles(&[loss]));
+            bits.doubles(policy.power_parameters());
+            bits.doubles(policy.bandwidth_parameters());
+        }
+    });
+}
+
+/// Gains on the paper's road, and then from far below to far above all that occurs there.
+fn gains(size: usize) -> [Vec<f64>; 2] {
+    let road = sample_distances_m(&SYSTEM.road(), 1, size, 0);
+    let gains = road.into_iter().map(|distance_m| SYSTEM.path_loss().gain(distance_m)).collect();
+    let wild = |user: usize| 10f64.powf(-25.0 + 30.0 * user as f64 / size as f64);
+    [gains, (0..size).map(wild).collect()]
+}
+
+#[test]
+fn urllc_allocation_by_the_fused_pair() {
+    let policies: Vec<LearnedPolicy> =
+        urllc_trainings(500).iter().map(|settings| train(settings, &mut |_| ())).collect();
+    same_on_every_level("the fused pair", |bits| {
+        let mut allocation = Allocation::default();
+        for policy in &policies {
+            for size in [1, 7, 15, 16, 17, 200] {
+                let mut sized = policy.at_size(size).unwrap();
+                for gains in gains(size) {
+                    sized.allocate(&gains, &mut allocation);
+                    bits.allocation(&allocation);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn any_gnn_training_and_allocation() {
+    let usual = ServiceClass::default();
+    let classes = [
+        usual,
+        ServiceClass { epsilon: 1e-7, packet_bits: 500.0, ..usual },
+        ServiceClass { epsilon: 1e-3, arrival_rate: 0.01, ..usual },
+    ];
+    let problems = [1, 2, 7, 16, 50, 200].map(|size| {
+        let [gains, _] = gains(size);
+        let users = gains.into_iter().zip(classes.into_iter().cycle());
+        let problem = Urllc::new(&SYSTEM, users).unwrap();
+        problem.with_max_power_w(SYSTEM.max_power_w() * (size as f64 / 20.0).max(1.0)).unwrap()
+    });
+    for rule in [SplitRule::Kkt, SplitRule::Softmax] {
+        same_on_every_level(&format!("any-gnn, {rule:?}"), |bits| {
+            let mut settings = AnySettings::preset(TrainRanges::Paper, rule, 1);
+            (settings.samples, settings.steps) = (100, 150);
+            let policy = train_any_policy(&SYSTEM, &settings, || ()).unwrap();
+            bits.doubles(policy.parameters());
+            let mut allocator = policy.allocator(SYSTEM.fading().antennas);
+            let mut allocation = Allocation::default();
+            for problem in &problems {
+                allocator.allocate(problem, &mut allocation).unwrap();
+                bits.allocation(&allocation);
+            }
+        });
+    }
+}
+
+fn scenarios() -> [Scenario; 2] {
+    [Scenario::Dense, Scenario::D2d(D2dField::default())]
+}
+
+/// Networks of both kinds, of sizes that fill no whole vector and such that do.
+fn networks() -> Vec<(Interference, SparseInterference)> {
+    let mut networks = Vec::new();
+    for scenario in scenarios() {
+        for size in [1, 2, 7, 16, 33, 100] {
+            let problem = scenario.draw(5, size, 0).unwrap();
+            let sparse = SparseInterference::new(&problem, scenario.threshold());
+            networks.push((problem, sparse));
+        }
+    }
+    networks
+}
+
+/// Outputs and gradient of one network on one graph.
+fn edge_gnn<T: Real + Default>(
+    network: &EdgeGnn,
+    parameters: &[f64],
+    sparse: &SparseInterference,
+) -> (Vec<f64>, Vec<f64>) {
+    let standard = Standard { mean: 2.0, deviation: 3.0 };
+    let graph: LinkGraph<T> = Features { link: standard, path: standard }.graph(sparse);
+    let parameters: Vec<T> = parameters.iter().map(|&value| T::of(value)).collect();
+    let mut tape = EdgeTape::default();
+    let outputs = network.forward(&parameters, &graph, &mut tape).to_vec();
+    let slopes: Vec<T> = (0..outputs.len()).map(|link| T::of((link as f64).cos())).collect();
+    let mut gradient = vec![T::zero(); parameters.len()];
+    network.backward(&parameters, &graph, &mut tape, &slopes, &mut gradient);
+    let doubles = |values: Vec<T>| values.into_iter().map(T::to).collect();
+    (doubles(outputs), doubles(gradient))
+}
+
+#[test]
+fn edge_networks_forward_and_backward() {
+    let networks = networks();
+    same_on_every_level("edge networks", |bits| {
+        for hidden in EdgeGnn::WIDTHS {
+            for aggregator in Aggregator::ALL {
+                let network = EdgeGnn { hidden, rounds: 2, aggregator };
+                let mut rng = ChaCha8Rng::seed_from_u64(hidden as u64);
+                let random = network.initialize(&mut || rng.sample(StandardNormal));
+                // Zeros of either sign, which a maximum may tell apart.
+                let zeros = random.iter().map(|value| value * 0.0).collect();
+                for parameters in [random, zeros] {
+                    for (_, sparse) in &networks {
+                        let singles = edge_gnn::<f32>(&network, &parameters, sparse);
+                        let doubles = edge_gnn::<f64>(&network, &parameters, sparse);
+                        for (outputs, gradient) in [singles, doubles] {
+                            bits.doubles(&outputs);
+                            bits.doubles(&gradient);
+                        }
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn interference_training_and_every_output() {
+    let networks = networks();
+    same_on_every_level("learned powers", |bits| {
+        for (scenario, loss, hidden) in [
+            (Scenario::Dense, PowerLoss::SumRate, 16),
+            (Scenario::Dense, PowerLoss::Wmmse, 8),
+            (Scenario::D2d(D2dField::default()), PowerLoss::SumRate, 8),
+            (Scenario::D2d(D2dField::default()), PowerLoss::Fplinq, 32),
+        ] {
+            let preset = PowerTrainSettings::preset(scenario, 1);
+            let network = EdgeGnn { hidden, ..preset.network };
+            let mut settings = preset.with_network(network);
+            (settings.samples, settings.steps, settings.loss) = (64, 60, loss);
+            settings.train_k = settings.train_k.min(20);
+            let mut trainer = PowerTrainer::new(&settings).unwrap();
+            bits.doubles(&[trainer.advance(u64::MAX).unwrap()]);
+            let (first, second, _) = trainer.state().adam.memory();
+            for singles in [&trainer.state().parameters, first, second] {
+                bits.singles(singles);
+            }
+            for output in [
+                PowerOutput::Sigmoid,
+                PowerOutput::Classifier,
+                PowerOutput::Ranked { passes: 3 },
+                PowerOutput::Priced { steps: 2 },
+            ] {
+                let policy = finish_power(&trainer, output).unwrap();
+                let mut controller = policy.controller();
+                for (_, sparse) in &networks {
+                    bits.doubles(controller.shares(sparse));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn wmmse_dense_and_sparse() {
+    let mut networks = networks();
+    // Links that hear nobody, or nothing at all.
+    let mut gains = vec![0.0; 81];
+    (gains[0], gains[10], gains[20], gains[21]) = (1.0, 1e9, 1e-9, 0.5);
+    let odd = Interference::new(GainMatrix::new(9, gains).unwrap(), 1.0, 1.0).unwrap();
+    let sparse = SparseInterference::new(&odd, 0.0);
+    networks.push((odd, sparse));
+    let settings = WmmseSettings { random_starts: 2, trace: true, ..WmmseSettings::default() };
+    same_on_every_level("WMMSE", |bits| {
+        let (mut plain, mut traced) = (Wmmse::default(), Wmmse::new(settings));
+        let mut sparsely = SparseWmmse::new(100);
+        for (problem, sparse) in &networks {
+            bits.doubles(plain.shares(problem));
+            let solution = traced.solve(problem);
+            bits.doubles(&solution.shares);
+            bits.doubles(&solution.trace_bits);
+            bits.doubles(&fplinq(problem, 100).shares);
+            bits.doubles(sparsely.shares(sparse));
+            bits.doubles(sparsely.schedule(sparse));
+        }
+    });
+}
+
+#[test]
+fn forcing_never_leaves_what_the_machine_has() {
+    let _turn = Turn::take();
+    let available = Cpu::available();
+    assert_eq!(available.first(), Some(&Cpu::Scalar));
+    assert_eq!(available.last(), Some(&Cpu::best()));
+    for cpu in Cpu::ALL {
+        let expected = if available.contains(&cpu) { cpu } else { Cpu::best() };
+        assert_eq!(Cpu::force(Some(cpu)), expected);
+        assert_eq!(Cpu::current(), expected);
+    }
+    let usual = Cpu::force(None);
+    assert_eq!(Cpu::current(), usual);
+    assert!(available.contains(&usual));
+}
+
+/// What a process says that was started with `ANYK_CPU` set so, or not set.
+fn in_use_with(word: Option<&str>) -> String {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "says_what_is_in_use", "--ignored", "--nocapture"]);
+    child.env_remove("ANYK_CPU").envs(word.map(|word| ("ANYK_CPU", word)));
+    let output = child.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let said = text.split_once("in use: <").and_then(|(_, rest)| rest.split_once('>'));
+    said.unwrap_or_else(|| panic!("{text}")).0.to_owned()
+}
+
+#[test]
+#[ignore = "the other side of `the_environment_chooses`"]
+fn says_what_is_in_use() {
+    println!("in use: <{}>", Cpu::current());
+}
+
+#[test]
+fn the_environment_chooses() {
+    let best = Cpu::best().name();
+    assert_eq!(in_use_with(None), best);
+    for unknown in ["", "fastest", "AVX2"] {
+        assert_eq!(in_use_with(Some(unknown)), best, "{unknown:?}");
+    }
+    for cpu in Cpu::ALL {
+        assert_eq!(in_use_with(Some(cpu.name())), cpu.min(Cpu::best()).name());
+    }
+}
