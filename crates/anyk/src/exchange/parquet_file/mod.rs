@@ -291,7 +291,9 @@ fn schema(footer: &[u8]) -> Result<Vec<Element>, ThriftError> {
                     elements.push(element);
                 }
             } else {
-                deeper = if index == 0 { 0 } else { (deeper - 1).saturating_add(children) };
+                // Saturating, since the counts are what the file claims, down to the least number.
+                let rest = deeper.saturating_sub(1).saturating_add(children);
+                deeper = if index == 0 { 0 } else { rest };
             }
         }
         Ok(true)
