@@ -2,9 +2,9 @@
 
 mod error;
 mod pages;
+mod quiet;
 mod thrift;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use parquet::basic::{Repetition, Type as Physical};
@@ -20,6 +20,7 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 use crate::exchange::input_error::shorten;
 use crate::exchange::parquet_file::error::{Damage, DecodeError};
 use crate::exchange::parquet_file::pages::Pages;
+use crate::exchange::parquet_file::quiet::catch_quietly;
 use crate::exchange::parquet_file::thrift::{Compact, Kind, ThriftError};
 
 pub(super) use crate::exchange::parquet_file::error::ParquetFileError;
@@ -364,5 +365,5 @@ impl Element {
 /// than ten bytes, which only its decoder sees. We check before it whatever we can (a test damages every byte);
 /// the rest must not end the program.
 fn guarded<T>(read: impl FnOnce() -> Result<T, DecodeError>) -> Result<T, DecodeError> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(DecodeError::Panicked))
+    catch_quietly(read).unwrap_or(Err(DecodeError::Panicked))
 }
