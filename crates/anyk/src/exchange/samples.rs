@@ -4,10 +4,12 @@ use thiserror::Error;
 
 use crate::exchange::InputError;
 use crate::exchange::input_error::{decode, shorten};
-use crate::exchange::parquet_file::{self, Footer, ParquetFileError};
+#[cfg(feature = "parquet")]
+use crate::exchange::parquet_file::{Footer, ParquetFileError};
 use crate::exchange::samples_npz::{self, NpzError};
 
 const FORMAT: &str = "CSV with the columns k,x,y and, if known, instance";
+#[cfg(feature = "parquet")]
 const PARQUET_FORMAT: &str =
     "Parquet with the columns k,x,y and, if known, instance (pandas: index=False)";
 const COLUMNS: [&str; 4] = ["k", "x", "y", "instance"];
@@ -19,6 +21,8 @@ const MOST_INSTANCES: f64 = 1e15;
 const MOST_ROWS: usize = 50_000_000;
 /// First bytes of an archive.
 const ZIP: &[u8] = b"PK";
+/// First bytes of Parquet, plain and encrypted.
+const PARQUET: [&[u8]; 2] = [b"PAR1", b"PARE"];
 
 /// One row of a file of samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,6 +40,8 @@ pub struct SampleRow {
 /// Reads samples of a policy: CSV with a header, an archive of NumPy arrays of these names (`.npz`), or
 /// Parquet. Which of them it is follows from the first bytes. `file` is only used in messages.
 ///
+/// Parquet needs the cargo feature `parquet`, and is refused without it.
+///
 /// ```
 /// use anyk::exchange::read_samples;
 /// let rows = read_samples(b"k,x,y\n2,0.5,1.25\n", "samples.csv")?;
@@ -51,7 +57,7 @@ pub struct SampleRow {
 pub fn read_samples(bytes: &[u8], file: &str) -> Result<Vec<SampleRow>, InputError> {
     let rows = if bytes.starts_with(ZIP) {
         from_npz(bytes).and_then(Columns::rows)
-    } else if parquet_file::recognised(bytes) {
+    } else if PARQUET.iter().any(|first| bytes.starts_with(first)) {
         from_parquet(bytes).and_then(Columns::rows)
     } else {
         return from_csv(decode(bytes, file, FORMAT)?, file);
@@ -70,8 +76,15 @@ enum ColumnsError {
     Missing { name: &'static str, format: &'static str },
     #[error(transparent)]
     Npz(#[from] NpzError),
+    #[cfg(feature = "parquet")]
     #[error(transparent)]
     Parquet(#[from] ParquetFileError),
+    #[cfg(not(feature = "parquet"))]
+    #[error(
+        "Parquet samples need the feature `parquet`, with which the program is built; without it, expected CSV \
+         or a NumPy archive (.npz)"
+    )]
+    NoParquet,
     #[error("arrays of {0} and {1} numbers, expected the same")]
     Lengths(usize, usize),
     #[error("there are no samples, expected {FORMAT}")]
@@ -176,6 +189,7 @@ fn from_npz(bytes: &[u8]) -> Result<Columns, ColumnsError> {
 }
 
 /// The columns of a Parquet file.
+#[cfg(feature = "parquet")]
 fn from_parquet(bytes: &[u8]) -> Result<Columns, ColumnsError> {
     let footer = Footer::read(bytes)?;
     let [k, x, y, instance] = positions(footer.names(), PARQUET_FORMAT)?;
@@ -184,6 +198,11 @@ fn from_parquet(bytes: &[u8]) -> Result<Columns, ColumnsError> {
     let column = |position: Option<usize>| file.column(position.unwrap_or_default());
     let instance = instance.map(|position| file.column(position)).transpose()?;
     Ok(Columns { k: column(k)?, x: column(x)?, y: column(y)?, instance })
+}
+
+#[cfg(not(feature = "parquet"))]
+fn from_parquet(_: &[u8]) -> Result<Columns, ColumnsError> {
+    Err(ColumnsError::NoParquet)
 }
 
 impl Columns {
@@ -226,5 +245,19 @@ impl Columns {
             })
         });
         rows.collect()
+    }
+}
+
+#[cfg(all(test, not(feature = "parquet")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_feature_parquet_is_refused_by_name() {
+        for bytes in [&b"PAR1 and more"[..], b"PARE"] {
+            let error = read_samples(bytes, "samples.parquet").unwrap_err().to_string();
+            let start = "samples.parquet: Parquet samples need the feature `parquet`, with which";
+            assert!(error.starts_with(start), "{error}");
+        }
     }
 }

@@ -25,7 +25,7 @@ use crate::exchange::parquet_file::thrift::{Compact, Kind, ThriftError};
 
 pub(super) use crate::exchange::parquet_file::error::ParquetFileError;
 
-/// How a Parquet file begins and ends, and how one ends whose footer is encrypted.
+/// Last bytes of a Parquet file, and of one whose footer is encrypted.
 const MAGIC: &[u8] = b"PAR1";
 const ENCRYPTED: &[u8] = b"PARE";
 /// Larger footers are refused: the crate allocates as much as their lists claim.
@@ -68,11 +68,6 @@ enum Numbers {
     Uint64,
     Float,
     Double,
-}
-
-/// Whether a file is one of Parquet, by its first bytes.
-pub(super) fn recognised(bytes: &[u8]) -> bool {
-    bytes.starts_with(MAGIC) || bytes.starts_with(ENCRYPTED)
 }
 
 impl<'a> Footer<'a> {
