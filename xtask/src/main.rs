@@ -63,6 +63,9 @@ fn test() -> Result<()> {
     step("format", cargo().args(["fmt", "--all", "--check"]))?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
     step("lints", cargo().args(clippy))?;
+    // The program turns the library's feature on; here it is off.
+    let clippy = ["clippy", "-p", "anyk", "--all-targets", "--locked", "--", "-D", "warnings"];
+    step("lints of the library without features", cargo().args(clippy))?;
     step(
         "documentation",
         cargo()
@@ -76,6 +79,10 @@ fn test() -> Result<()> {
     step(
         "tests",
         cargo().args(["test", "--workspace", "--locked"]).env("PROPTEST_RNG_SEED", seed),
+    )?;
+    step(
+        "tests of the library without features",
+        cargo().args(["test", "-p", "anyk", "--lib", "--locked", "exchange::"]),
     )?;
     println!("== all checks passed in {:.0} s", started.elapsed().as_secs_f64());
     Ok(())

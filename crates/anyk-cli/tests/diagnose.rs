@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::Arc;
 
+use anyk::exchange::read_samples;
 use common::run;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -69,13 +70,13 @@ fn samples_are_diagnosed_as_json() {
     assert!(answer.stdout.contains("samples without instances"), "{}", answer.stdout);
 }
 
-/// The samples as a Parquet file, packed as pandas packs them.
-fn parquet_samples() -> Vec<u8> {
+/// The samples as a Parquet file; pandas packs by snappy.
+fn parquet_samples(compression: Compression) -> Vec<u8> {
     use parquet::data_type::{DoubleType, Int64Type};
     let schema = "message samples {
         required int64 k; required double x; required double y; required int64 instance; }";
     let schema = Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let properties = WriterProperties::builder().set_compression(compression).build();
     let text = samples(true);
     let column = |position: usize| {
         text.lines().skip(1).map(move |line| line.split(',').nth(position).unwrap())
@@ -103,7 +104,7 @@ fn parquet_samples() -> Vec<u8> {
 fn parquet_is_diagnosed_as_csv_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("samples.parquet");
-    let bytes = parquet_samples();
+    let bytes = parquet_samples(Compression::SNAPPY);
     fs::write(&path, &bytes).unwrap();
     let file = ["diagnose", "--samples", path.to_str().unwrap(), "--no-check"];
     let answer = run(&file, "");
@@ -117,6 +118,25 @@ fn parquet_is_diagnosed_as_csv_is() {
     assert_eq!(answer.code, 2);
     let message = "samples.parquet: the Parquet file is damaged";
     assert!(answer.stderr.contains(message), "{}", answer.stderr);
+}
+
+/// The Parquet crate panics at a run length that does not end; the user sees our message and nothing else.
+#[test]
+fn a_panic_in_the_decoder_of_parquet_is_one_clean_error() {
+    let bytes = parquet_samples(Compression::UNCOMPRESSED);
+    let damaged = (0..bytes.len() - 12).find_map(|at| {
+        let mut damaged = bytes.clone();
+        damaged[at..at + 12].fill(0xff);
+        let error = read_samples(&damaged, "f").err()?;
+        error.message.contains("the decoder gave up").then_some(damaged)
+    });
+    let answer = run(&["diagnose", "--samples", "-"], damaged.unwrap());
+    assert_eq!(answer.code, 2);
+    let (start, end) =
+        ("error: standard input: the column ", "the decoder gave up; write the file again\n");
+    let stderr = answer.stderr;
+    assert!(stderr.starts_with(start) && stderr.ends_with(end), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
 }
 
 #[test]

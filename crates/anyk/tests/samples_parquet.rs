@@ -441,6 +441,9 @@ fn hostile_files_are_refused_in_bounds() {
     refused(&hostile(&|file| file.schema.clone_from(&deep)), "the column x is missing");
     let nested = vec![group("schema", 3), group("k", i32::MAX), leaf("x"), leaf("y")];
     refused(&hostile(&|file| file.schema.clone_from(&nested)), "the column x is missing");
+    let least = Thrift::default().int(3, 0).text(4, "k").long(5, i64::MIN).end();
+    let negative = vec![group("schema", 3), least, leaf("x"), leaf("y")];
+    refused(&hostile(&|file| file.schema.clone_from(&negative)), "the column x is missing");
     let last = vec![group("schema", 3), leaf("x"), leaf("y"), group("k", i32::MAX)];
     refused(&hostile(&|file| file.schema.clone_from(&last)), "the column k is nested");
     // An empty page before the others is none of the end.

@@ -6,7 +6,7 @@ use npyz::WriterBuilder;
 
 use crate::channel::FadingSamples;
 use crate::exchange::InputError;
-use crate::exchange::npy::{Array, MAGIC, refuse};
+use crate::exchange::npy::{Array, MAGIC, NpyError};
 
 const FORMAT: &str = "a NumPy array of gains (.npy, float32 or float64, one axis)";
 
@@ -26,17 +26,17 @@ const FORMAT: &str = "a NumPy array of gains (.npy, float32 or float64, one axis
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_fading_samples(bytes: &[u8], file: &str) -> Result<FadingSamples, InputError> {
-    let fail = |message: String| InputError::new(file, "", message);
     if !bytes.starts_with(MAGIC) {
         let found = if bytes.is_empty() { "is empty" } else { "is no NumPy array" };
-        return Err(fail(format!("the file {found}, expected {FORMAT}")));
+        return Err(InputError::whole(file, &format!("the file {found}, expected {FORMAT}")));
     }
-    let one_axis = |shape: &[u64], shown: &str| match shape {
+    let one_axis = |shape: &[u64]| match shape {
         [_] => Ok(()),
-        _ => refuse(format!("the array's shape is {shown}, expected one axis")),
+        _ => Err(NpyError::shape(shape, "one axis")),
     };
-    let array = Array::read(bytes, FORMAT, one_axis).map_err(|refusal| fail(refusal.1))?;
-    FadingSamples::new(array.values).map_err(|error| fail(error.to_string()))
+    let array = Array::read(bytes, FORMAT, one_axis);
+    let values = array.map_err(|error| InputError::whole(file, &error))?.values;
+    FadingSamples::new(values).map_err(|error| InputError::whole(file, &error))
 }
 
 /// Samples of the gain as a NumPy array with one axis, float64.

@@ -6,7 +6,7 @@ use npyz::{Order, WriterBuilder};
 
 use crate::channel::{GainError, GainMatrix};
 use crate::exchange::input_error::{decode, shorten};
-use crate::exchange::npy::{self, Array, Refusal, refuse};
+use crate::exchange::npy::{self, Array, NpyError};
 use crate::exchange::{InputError, gains_json};
 
 const FORMAT: &str =
@@ -34,12 +34,11 @@ const FORMAT: &str =
 /// ```
 pub fn read_gains(bytes: &[u8], file: &str) -> Result<Vec<GainMatrix>, InputError> {
     if bytes.starts_with(npy::MAGIC) {
-        return Array::read(bytes, FORMAT, check_shape)
-            .and_then(|array| matrices(&array))
-            .map_err(|(place, message)| InputError::new(file, &place, message));
+        let array = Array::read(bytes, FORMAT, check_shape);
+        return matrices(&array.map_err(|error| InputError::whole(file, &error))?, file);
     }
     let text = decode(bytes, file, FORMAT)?;
-    let fail = |message: String| Err(InputError::new(file, "", message));
+    let fail = |message: String| Err(InputError::whole(file, &message));
     match text.trim_start().chars().next() {
         None => fail(format!("the file is empty, expected {FORMAT}")),
         Some('{' | '[') => gains_json::read(text, file, FORMAT),
@@ -71,26 +70,24 @@ pub fn gains_to_npy(gains: &[GainMatrix]) -> io::Result<Vec<u8>> {
 }
 
 /// One square matrix of at least one link, or several.
-fn check_shape(shape: &[u64], shown: &str) -> Result<(), Refusal> {
+fn check_shape(shape: &[u64]) -> Result<(), NpyError> {
     let (instances, size) = match *shape {
         [rows, columns] if rows == columns => (1, rows),
         [instances, rows, columns] if rows == columns => (instances, rows),
-        _ => return refuse(format!("the array's shape is {shown}, expected K×K or N×K×K")),
+        _ => return Err(NpyError::shape(shape, "K×K or N×K×K")),
     };
     if instances == 0 || size == 0 {
-        return refuse(format!("the array's shape is {shown}, expected at least one link"));
+        return Err(NpyError::shape(shape, "at least one link"));
     }
     Ok(())
 }
 
 /// The matrices of an array whose shape has been checked.
-fn matrices(array: &Array) -> Result<Vec<GainMatrix>, Refusal> {
+fn matrices(array: &Array, file: &str) -> Result<Vec<GainMatrix>, InputError> {
     let Array { shape, order, values } = array;
-    let (instances, size) = match shape[..] {
-        [instances, size, _] => (instances, size),
-        [size, _] => (1, size),
-        _ => return refuse(format!("the array has {} axes, expected 2 or 3", shape.len())),
-    };
+    // Two axes are one instance.
+    let instances = if let [instances, _, _] = shape[..] { instances } else { 1 };
+    let size = shape.last().copied().unwrap_or_default();
     let matrix = |instance: usize| {
         let gains = match order {
             Order::C => values[instance * size * size..][..size * size].to_vec(),
@@ -99,8 +96,9 @@ fn matrices(array: &Array) -> Result<Vec<GainMatrix>, Refusal> {
                 .map(|at| values[instance + instances * (at / size + size * (at % size))])
                 .collect(),
         };
-        GainMatrix::new(size, gains)
-            .map_err(|error| (format!("instance {instance}"), error.to_string()))
+        GainMatrix::new(size, gains).map_err(|error| {
+            InputError::new(file, &format!("instance {instance}"), error.to_string())
+        })
     };
     (0..instances).map(matrix).collect()
 }

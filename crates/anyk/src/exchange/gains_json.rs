@@ -1,11 +1,12 @@
 //! Gain matrices as JSON.
 //!
-//! Numbers go straight into one list for each matrix, and its shape is checked row by row: a hostile
-//! file cannot make more of itself in memory than the gains it holds.
+//! Numbers go straight into one list for each matrix, whose shape is checked row by row: a hostile
+//! file cannot take more memory than the gains in it.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use thiserror::Error;
 
 use crate::channel::{GainError, GainMatrix};
 use crate::exchange::InputError;
@@ -15,13 +16,28 @@ pub(super) fn read(text: &str, file: &str, format: &str) -> Result<Vec<GainMatri
     let mut gains = Vec::new();
     for document in serde_json::Deserializer::from_str(text).into_iter::<Document>() {
         let document = document.map_err(|error| InputError::json(file, text, &error, format))?;
-        if let Some(message) = document.failure {
+        if let Some(error) = document.failure {
             let place = format!("instance {}", gains.len() + document.gains.len());
-            return Err(InputError::new(file, &place, message));
+            return Err(InputError::new(file, &place, error.to_string()));
         }
         gains.extend(document.gains);
     }
     Ok(gains)
+}
+
+/// Why a matrix was refused.
+#[derive(Debug, Error)]
+enum MatrixError {
+    #[error("there is no instance, expected at least one")]
+    NoInstance,
+    #[error("row {row} has {length} gains, expected {width} as in row 0")]
+    Row { row: usize, length: usize, width: usize },
+    #[error("there are more rows than the {width} columns, expected as many")]
+    MoreRows { width: usize },
+    #[error("{rows} rows of {width} gains, expected as many rows as columns")]
+    NotSquare { rows: usize, width: usize },
+    #[error(transparent)]
+    Gains(#[from] GainError),
 }
 
 /// One matrix, a list of them, or an object with either as `gains`.
@@ -29,9 +45,9 @@ pub(super) fn read(text: &str, file: &str, format: &str) -> Result<Vec<GainMatri
 struct Document {
     /// Matrices that are complete.
     gains: Vec<GainMatrix>,
-    /// What is wrong with the next one. The rest of the document is then passed over.
-    failure: Option<String>,
-    /// Of the matrix that is being read: gains, rows, and the length of the first row.
+    /// What is wrong with the next one. The rest of the document is then skipped.
+    failure: Option<MatrixError>,
+    /// The matrix that is being read: its gains, rows, and the length of its first row.
     current: Vec<f64>,
     rows: usize,
     width: usize,
@@ -46,8 +62,8 @@ impl<'de> serde::Deserialize<'de> for Document {
 }
 
 impl Document {
-    fn fail(&mut self, message: String) {
-        self.failure.get_or_insert(message);
+    fn fail(&mut self, error: MatrixError) {
+        self.failure.get_or_insert(error);
         self.current = Vec::new();
     }
 
@@ -64,24 +80,24 @@ impl Document {
         let (row, width) = (self.rows, self.width);
         self.rows += 1;
         if width == 0 {
-            self.fail(GainError::Empty.to_string());
+            self.fail(GainError::Empty.into());
         } else if length != width {
-            self.fail(format!("row {row} has {length} gains, expected {width} as in row 0"));
+            self.fail(MatrixError::Row { row, length, width });
         } else if row >= width {
-            // Said at once, since more may follow without end.
-            self.fail(format!("there are more rows than the {width} columns, expected as many"));
+            // At once, since rows without end may follow.
+            self.fail(MatrixError::MoreRows { width });
         }
     }
 
     fn end_matrix(&mut self) {
         let (rows, width) = (self.rows, self.width);
         if self.failure.is_none() && rows != width {
-            self.fail(format!("{rows} rows of {width} gains, expected as many rows as columns"));
+            self.fail(MatrixError::NotSquare { rows, width });
         }
         if self.failure.is_none() {
             match GainMatrix::new(rows, std::mem::take(&mut self.current)) {
                 Ok(matrix) => self.gains.push(matrix),
-                Err(error) => self.fail(error.to_string()),
+                Err(error) => self.fail(error.into()),
             }
         }
         (self.rows, self.width) = (0, 0);
@@ -144,7 +160,7 @@ impl<'de> Visitor<'de> for Array<'_> {
             }
         }
         match kind {
-            None => self.0.fail("there is no instance, expected at least one".to_owned()),
+            None => self.0.fail(MatrixError::NoInstance),
             Some(Kind::Row) => self.0.end_matrix(),
             Some(Kind::Matrix) => {}
         }
@@ -196,7 +212,7 @@ impl<'de> Visitor<'de> for Part<'_> {
     }
 }
 
-/// A gain, or a row of a matrix in a list: what its parent is.
+/// A gain, or a row of a matrix in a list; it says what the part around it is.
 struct Item<'a>(&'a mut Document);
 
 impl<'de> DeserializeSeed<'de> for Item<'_> {

@@ -1,6 +1,6 @@
 //! Why a file was refused, and what all readers of text need to say it.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use thiserror::Error;
 
@@ -17,16 +17,21 @@ pub struct InputError {
 }
 
 impl InputError {
-    /// With the place without its colon; empty where the whole file is meant.
-    pub(crate) fn new(file: &str, place: &str, message: String) -> Self {
+    /// The place has no colon yet; it is empty if the error is about the whole file.
+    pub(super) fn new(file: &str, place: &str, message: String) -> Self {
         let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
         Self { file: file.to_owned(), place, message }
     }
 
-    /// JSON that could not be read, with what stands around the place.
-    pub(crate) fn json(file: &str, text: &str, error: &serde_json::Error, format: &str) -> Self {
+    /// About the whole file.
+    pub(super) fn whole(file: &str, message: &dyn Display) -> Self {
+        Self::new(file, "", message.to_string())
+    }
+
+    /// JSON that could not be read, with the text around the place.
+    pub(super) fn json(file: &str, text: &str, error: &serde_json::Error, format: &str) -> Self {
         let mut message = error.to_string();
-        // The position is in the place already.
+        // The place says the position already.
         if let Some(end) = message.rfind(" at line ") {
             message.truncate(end);
         }
@@ -52,7 +57,7 @@ impl InputError {
 }
 
 /// The text of a file, without a byte-order mark.
-pub(crate) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'a str, InputError> {
+pub(super) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'a str, InputError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
         let message = format!("byte {} is not UTF-8, expected {format}", error.valid_up_to() + 1);
@@ -62,7 +67,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'
 }
 
 /// At most 60 characters of a value that may be megabytes, without control characters.
-pub(crate) fn shorten(value: &str) -> String {
+pub(super) fn shorten(value: &str) -> String {
     let shown = value.chars().take(60);
     let mut short: String = shown.map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if value.chars().nth(60).is_some() {

@@ -12,6 +12,7 @@ mod gains;
 mod gains_json;
 mod input_error;
 mod npy;
+#[cfg(feature = "parquet")]
 mod parquet_file;
 mod samples;
 mod samples_npz;

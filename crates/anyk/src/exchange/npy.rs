@@ -3,6 +3,7 @@
 use std::io;
 
 use npyz::{DType, NpyFile, Order, TypeChar};
+use thiserror::Error;
 
 use crate::exchange::input_error::shorten;
 
@@ -10,16 +11,33 @@ use crate::exchange::input_error::shorten;
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 /// Longest header of an array; NumPy's own reader has the same bound.
 const MOST_HEADER_BYTES: usize = 10_000;
-/// Most digits in a header: any product of numbers with so many digits fits into 64 bits.
+/// Most digits in a header: any product of numbers with so many digits in all fits into 64 bits.
 const MOST_HEADER_DIGITS: usize = 19;
-/// Deepest brackets in a header: those of a structured type, which is then refused by its name.
+/// Deepest brackets in a header: enough for a structured type, which is then refused as such.
 const MOST_HEADER_DEPTH: usize = 4;
 
-/// Where, and what.
-pub(super) type Refusal = (String, String);
+/// Why a NumPy array was refused.
+#[derive(Debug, Error)]
+pub(super) enum NpyError {
+    #[error("the array's header {found}; expected {format}")]
+    Header { found: &'static str, format: &'static str },
+    #[error("the array's header is broken: {}", shorten(&.0.to_string()))]
+    Broken(io::Error),
+    #[error("the array's type is {0}, expected float32 or float64")]
+    Type(String),
+    #[error("the array's shape is {shape}, expected {expected}")]
+    Shape { shape: String, expected: &'static str },
+    #[error(
+        "the array's shape is {shape}, which takes {} bytes, but {found} follow the header",
+        .expected.map_or_else(|| "over 2^64".to_owned(), |bytes| bytes.to_string())
+    )]
+    Length { shape: String, expected: Option<u64>, found: usize },
+}
 
-pub(super) fn refuse<T>(message: String) -> Result<T, Refusal> {
-    Err((String::new(), message))
+impl NpyError {
+    pub(super) fn shape(shape: &[u64], expected: &'static str) -> Self {
+        Self::Shape { shape: shown(shape), expected }
+    }
 }
 
 /// A NumPy array whose length has been checked against its shape.
@@ -30,22 +48,15 @@ pub(super) struct Array {
 }
 
 impl Array {
-    /// Reads float32 or float64. `format` says what the file is expected to hold; `check_shape` gets the
-    /// shape, and as it is shown in messages.
+    /// Reads float32 or float64. `format` says what the file is expected to hold.
     pub(super) fn read(
         bytes: &[u8],
-        format: &str,
-        check_shape: impl Fn(&[u64], &str) -> Result<(), Refusal>,
-    ) -> Result<Self, Refusal> {
+        format: &'static str,
+        check_shape: impl Fn(&[u64]) -> Result<(), NpyError>,
+    ) -> Result<Self, NpyError> {
         check_header(bytes, format)?;
         let mut data = bytes;
-        let broken = |error: io::Error| {
-            (
-                String::new(),
-                format!("the array's header is broken: {}", shorten(&error.to_string())),
-            )
-        };
-        let array = NpyFile::new(&mut data).map_err(broken)?;
+        let array = NpyFile::new(&mut data).map_err(NpyError::Broken)?;
         let header = array.header().clone();
         drop(array);
         let item_bytes = match header.dtype() {
@@ -54,27 +65,16 @@ impl Array {
             {
                 kind.size_field()
             }
-            other => {
-                let kind = shorten(&other.descr());
-                return refuse(format!("the array's type is {kind}, expected float32 or float64"));
-            }
+            other => return Err(NpyError::Type(shorten(&other.descr()))),
         };
         let shape = header.shape();
-        let shown = shorten(&format!("{shape:?}"));
-        check_shape(shape, &shown)?;
+        check_shape(shape)?;
         // Before anything of that size is allocated.
         let expected = shape.iter().try_fold(item_bytes, |bytes, &axis| bytes.checked_mul(axis));
         if expected != Some(data.len() as u64) {
-            let bytes = expected.map_or_else(|| "over 2^64".to_owned(), |bytes| bytes.to_string());
-            return refuse(format!(
-                "the array's shape is {shown}, which takes {bytes} bytes, but {} follow the header",
-                data.len()
-            ));
+            return Err(NpyError::Length { shape: shown(shape), expected, found: data.len() });
         }
-        let fits = |&axis: &u64| {
-            usize::try_from(axis)
-                .or_else(|_| refuse(format!("the array's shape is {shown}, expected less")))
-        };
+        let fits = |&axis: &u64| usize::try_from(axis).map_err(|_| NpyError::shape(shape, "less"));
         let shape = shape.iter().map(fits).collect::<Result<_, _>>()?;
         let order = header.order();
         let array = NpyFile::with_header(header, data);
@@ -83,14 +83,18 @@ impl Array {
         } else {
             array.into_vec::<f64>()
         };
-        Ok(Self { shape, order, values: values.map_err(broken)? })
+        Ok(Self { shape, order, values: values.map_err(NpyError::Broken)? })
     }
 }
 
-/// Refuses headers that the reader of Python literals behind `npyz` was not made for: its time doubles
-/// with each bracket, its sizes may overflow, and it believes any length.
-pub(super) fn check_header(bytes: &[u8], format: &str) -> Result<(), Refusal> {
-    let broken = |what: &str| refuse(format!("the array's header {what}; expected {format}"));
+fn shown(shape: &[u64]) -> String {
+    shorten(&format!("{shape:?}"))
+}
+
+/// Refuses headers that `npyz` cannot read safely: the time of its parser of Python literals doubles with each
+/// bracket, its sizes may overflow, and it trusts any length.
+pub(super) fn check_header(bytes: &[u8], format: &'static str) -> Result<(), NpyError> {
+    let broken = |found: &'static str| Err(NpyError::Header { found, format });
     let after = &bytes[MAGIC.len()..];
     let (length, rest) = match *after {
         [1, 0, a, b, ref rest @ ..] => (u32::from(u16::from_le_bytes([a, b])), rest),
@@ -105,7 +109,7 @@ pub(super) fn check_header(bytes: &[u8], format: &str) -> Result<(), Refusal> {
         return broken("is longer than 10000 bytes");
     }
     let digits = text.iter().filter(|byte| byte.is_ascii_digit()).count();
-    // Only decimal numbers have been counted by their digits.
+    // Numbers that are not decimal, whose digits say nothing about their size.
     let other_numbers = text
         .windows(2)
         .any(|pair| pair[0].is_ascii_digit() && (pair[1].is_ascii_alphabetic() || pair[1] == b'_'));

@@ -1,19 +1,28 @@
 //! Samples of a policy, `k, x, y[, instance]`, read from CSV, a NumPy archive or Parquet.
 
+use thiserror::Error;
+
+use crate::exchange::InputError;
 use crate::exchange::input_error::{decode, shorten};
-use crate::exchange::{InputError, parquet_file, samples_npz};
+#[cfg(feature = "parquet")]
+use crate::exchange::parquet_file::{Footer, ParquetFileError};
+use crate::exchange::samples_npz::{self, NpzError};
 
 const FORMAT: &str = "CSV with the columns k,x,y and, if known, instance";
+#[cfg(feature = "parquet")]
 const PARQUET_FORMAT: &str =
     "Parquet with the columns k,x,y and, if known, instance (pandas: index=False)";
 const COLUMNS: [&str; 4] = ["k", "x", "y", "instance"];
-/// Most users of one instance, and largest number of an instance in an archive.
+/// Most users of one instance.
 const MOST_USERS: usize = 10_000_000;
+/// Largest number of an instance in an archive or Parquet, where it may be a float.
 const MOST_INSTANCES: f64 = 1e15;
-/// Most rows of a file: some hundred bytes of Parquet can claim any number of them.
+/// Most rows of a file: a few hundred bytes of Parquet can claim any number of them.
 const MOST_ROWS: usize = 50_000_000;
-/// How an archive begins.
+/// First bytes of an archive.
 const ZIP: &[u8] = b"PK";
+/// First bytes of Parquet, plain and encrypted.
+const PARQUET: [&[u8]; 2] = [b"PAR1", b"PARE"];
 
 /// One row of a file of samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +40,8 @@ pub struct SampleRow {
 /// Reads samples of a policy: CSV with a header, an archive of NumPy arrays of these names (`.npz`), or
 /// Parquet. Which of them it is follows from the first bytes. `file` is only used in messages.
 ///
+/// Parquet needs the cargo feature `parquet`, and is refused without it.
+///
 /// ```
 /// use anyk::exchange::read_samples;
 /// let rows = read_samples(b"k,x,y\n2,0.5,1.25\n", "samples.csv")?;
@@ -44,18 +55,46 @@ pub struct SampleRow {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_samples(bytes: &[u8], file: &str) -> Result<Vec<SampleRow>, InputError> {
-    let whole = |message: String| InputError::new(file, "", message);
     let rows = if bytes.starts_with(ZIP) {
-        from_npz(bytes).and_then(Columns::rows).map_err(whole)?
-    } else if parquet_file::recognised(bytes) {
-        from_parquet(bytes).and_then(Columns::rows).map_err(whole)?
+        from_npz(bytes).and_then(Columns::rows)
+    } else if PARQUET.iter().any(|first| bytes.starts_with(first)) {
+        from_parquet(bytes).and_then(Columns::rows)
     } else {
-        from_csv(decode(bytes, file, FORMAT)?, file)?
+        return from_csv(decode(bytes, file, FORMAT)?, file);
     };
-    if rows.is_empty() {
-        return Err(whole(format!("there are no samples, expected {FORMAT}")));
-    }
-    Ok(rows)
+    rows.map_err(|error| InputError::whole(file, &error))
+}
+
+/// Why the columns of a file were refused.
+#[derive(Debug, Error)]
+enum ColumnsError {
+    #[error("the column is {name}, expected {format}")]
+    Unknown { name: String, format: &'static str },
+    #[error("the column {0} stands twice, expected once")]
+    Twice(&'static str),
+    #[error("the column {name} is missing, expected {format}")]
+    Missing { name: &'static str, format: &'static str },
+    #[error(transparent)]
+    Npz(#[from] NpzError),
+    #[cfg(feature = "parquet")]
+    #[error(transparent)]
+    Parquet(#[from] ParquetFileError),
+    #[cfg(not(feature = "parquet"))]
+    #[error(
+        "Parquet samples need the feature `parquet`, with which the program is built; without it, expected CSV \
+         or a NumPy archive (.npz)"
+    )]
+    NoParquet,
+    #[error("arrays of {0} and {1} numbers, expected the same")]
+    Lengths(usize, usize),
+    #[error("there are no samples, expected {FORMAT}")]
+    NoRows,
+    #[error("{0} rows, expected at most {MOST_ROWS}")]
+    TooManyRows(usize),
+    #[error("{column}[{row}] is {value}, expected a finite number")]
+    NotFinite { column: &'static str, row: usize, value: f64 },
+    #[error("{column}[{row}] is {value}, expected a whole number from {least} to {most}")]
+    NotWhole { column: &'static str, row: usize, value: f64, least: f64, most: f64 },
 }
 
 fn from_csv(text: &str, file: &str) -> Result<Vec<SampleRow>, InputError> {
@@ -67,7 +106,7 @@ fn from_csv(text: &str, file: &str) -> Result<Vec<SampleRow>, InputError> {
         csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| fail("line 1", error.to_string()))?.clone();
     let position_of =
-        positions(header.iter(), FORMAT).map_err(|message| fail("line 1", message))?;
+        positions(header.iter(), FORMAT).map_err(|error| fail("line 1", error.to_string()))?;
     let mut rows = Vec::new();
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(|error| fail("", error.to_string()))? {
@@ -104,30 +143,30 @@ fn from_csv(text: &str, file: &str) -> Result<Vec<SampleRow>, InputError> {
         };
         rows.push(SampleRow { k, x: number(1)?, y: number(2)?, instance });
     }
+    if rows.is_empty() {
+        return Err(fail("", ColumnsError::NoRows.to_string()));
+    }
     Ok(rows)
 }
 
-/// Where the columns stand among names, in the order of [`COLUMNS`]; an error says what is wrong.
+/// The position of each column among the names, in the order of [`COLUMNS`].
 fn positions<'a>(
     names: impl Iterator<Item = &'a str>,
-    format: &str,
-) -> Result<[Option<usize>; COLUMNS.len()], String> {
+    format: &'static str,
+) -> Result<[Option<usize>; COLUMNS.len()], ColumnsError> {
     let mut position_of = [None; COLUMNS.len()];
     for (position, name) in names.enumerate() {
         let Some(column) = COLUMNS.iter().position(|column| column.eq_ignore_ascii_case(name))
         else {
-            let name = shorten(&format!("{name:?}"));
-            return Err(format!("the column is {name}, expected {format}"));
+            return Err(ColumnsError::Unknown { name: shorten(&format!("{name:?}")), format });
         };
         if position_of[column].replace(position).is_some() {
-            return Err(format!("the column {} stands twice, expected once", COLUMNS[column]));
+            return Err(ColumnsError::Twice(COLUMNS[column]));
         }
     }
     match (0..3).find(|&column| position_of[column].is_none()) {
         None => Ok(position_of),
-        Some(missing) => {
-            Err(format!("the column {} is missing, expected {format}", COLUMNS[missing]))
-        }
+        Some(missing) => Err(ColumnsError::Missing { name: COLUMNS[missing], format }),
     }
 }
 
@@ -139,58 +178,59 @@ struct Columns {
     instance: Option<Vec<f64>>,
 }
 
-/// The arrays of an archive; an error says what is wrong.
-fn from_npz(bytes: &[u8]) -> Result<Columns, String> {
-    let needed = |name: &str| {
-        samples_npz::column(bytes, name)?.ok_or_else(|| {
-            let names = samples_npz::names(bytes);
-            format!("the array {name} is missing among {names}; expected k, x, y and, if known, instance")
-        })
-    };
+/// The arrays of an archive.
+fn from_npz(bytes: &[u8]) -> Result<Columns, ColumnsError> {
     Ok(Columns {
-        k: needed("k")?,
-        x: needed("x")?,
-        y: needed("y")?,
+        k: samples_npz::required_column(bytes, "k")?,
+        x: samples_npz::required_column(bytes, "x")?,
+        y: samples_npz::required_column(bytes, "y")?,
         instance: samples_npz::column(bytes, "instance")?,
     })
 }
 
-/// The columns of a Parquet file; an error says what is wrong.
-fn from_parquet(bytes: &[u8]) -> Result<Columns, String> {
-    let footer = parquet_file::Footer::read(bytes)?;
+/// The columns of a Parquet file.
+#[cfg(feature = "parquet")]
+fn from_parquet(bytes: &[u8]) -> Result<Columns, ColumnsError> {
+    let footer = Footer::read(bytes)?;
     let [k, x, y, instance] = positions(footer.names(), PARQUET_FORMAT)?;
     let file = footer.open(MOST_ROWS)?;
-    // None of the first three is missing.
+    // `positions` has found the first three.
     let column = |position: Option<usize>| file.column(position.unwrap_or_default());
     let instance = instance.map(|position| file.column(position)).transpose()?;
     Ok(Columns { k: column(k)?, x: column(x)?, y: column(y)?, instance })
 }
 
+#[cfg(not(feature = "parquet"))]
+fn from_parquet(_: &[u8]) -> Result<Columns, ColumnsError> {
+    Err(ColumnsError::NoParquet)
+}
+
 impl Columns {
     /// Checked rows; an error names the first value that is wrong.
-    fn rows(self) -> Result<Vec<SampleRow>, String> {
+    fn rows(self) -> Result<Vec<SampleRow>, ColumnsError> {
         let Self { k, x, y, instance } = self;
         let lengths = [Some(&x), Some(&y), instance.as_ref()];
         if let Some(other) = lengths.into_iter().flatten().find(|other| other.len() != k.len()) {
-            let counts = format!("{} and {} numbers", k.len(), other.len());
-            return Err(format!("arrays of {counts}, expected the same"));
+            return Err(ColumnsError::Lengths(k.len(), other.len()));
+        }
+        if k.is_empty() {
+            return Err(ColumnsError::NoRows);
         }
         if k.len() > MOST_ROWS {
-            return Err(format!("{} rows, expected at most {MOST_ROWS}", k.len()));
+            return Err(ColumnsError::TooManyRows(k.len()));
         }
-        let whole = |name: &str, row: usize, value: f64, least: f64, most: f64| {
+        let whole = |column, row: usize, value: f64, least: f64, most: f64| {
             if value.fract().abs() > 0.0 || !(least..=most).contains(&value) {
-                let expected = format!("a whole number from {least} to {most}");
-                return Err(format!("{name}[{row}] is {value}, expected {expected}"));
+                return Err(ColumnsError::NotWhole { column, row, value, least, most });
             }
-            // Whole, positive and far under 2^53.
+            // Whole, not negative and far below 2^53.
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             Ok(value as u64)
         };
         let rows = (0..k.len()).map(|row| {
-            for (name, value) in [("x", x[row]), ("y", y[row])] {
+            for (column, value) in [("x", x[row]), ("y", y[row])] {
                 if !value.is_finite() {
-                    return Err(format!("{name}[{row}] is {value}, expected a finite number"));
+                    return Err(ColumnsError::NotFinite { column, row, value });
                 }
             }
             let users = whole("k", row, k[row], 1.0, MOST_USERS as f64)?;
@@ -205,5 +245,19 @@ impl Columns {
             })
         });
         rows.collect()
+    }
+}
+
+#[cfg(all(test, not(feature = "parquet")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_feature_parquet_is_refused_by_name() {
+        for bytes in [&b"PAR1 and more"[..], b"PARE"] {
+            let error = read_samples(bytes, "samples.parquet").unwrap_err().to_string();
+            let start = "samples.parquet: Parquet samples need the feature `parquet`, with which";
+            assert!(error.starts_with(start), "{error}");
+        }
     }
 }

@@ -1,41 +1,76 @@
 //! Columns of samples in a NumPy archive (`.npz`, as `np.savez` and `np.savez_compressed` write it).
 
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 
 use npyz::{DType, NpyFile, TypeChar};
+use thiserror::Error;
 use zip::ZipArchive;
+use zip::result::ZipError;
 
 use crate::exchange::input_error::shorten;
-use crate::exchange::npy::{MAGIC, check_header};
+use crate::exchange::npy::{MAGIC, NpyError, check_header};
 
-/// Unpacked arrays that are larger are refused: an archive may claim anything.
+/// Larger arrays are refused: a small archive can unpack to any size.
 const MOST_BYTES: u64 = 1 << 30;
 const FORMAT: &str = "a NumPy array of one axis, whole numbers or floats";
 
-/// The array of a name as numbers, if the archive has it; an error says what is wrong with it.
-pub(super) fn column(bytes: &[u8], name: &str) -> Result<Option<Vec<f64>>, String> {
-    let broken = |error: zip::result::ZipError| {
-        format!("not a readable archive: {}", shorten(&error.to_string()))
-    };
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(broken)?;
+/// Why an archive was refused.
+#[derive(Debug, Error)]
+pub(super) enum NpzError {
+    #[error("not a readable archive: {}", shorten(&.0.to_string()))]
+    Archive(#[from] ZipError),
+    #[error("the array {name} is missing among {found}; expected k, x, y and, if known, instance")]
+    Missing { name: &'static str, found: String },
+    #[error("{file} cannot be unpacked: {}", shorten(&.error.to_string()))]
+    Unpack { file: String, error: io::Error },
+    #[error("{file} is larger than 1 GiB, expected less")]
+    Size { file: String },
+    #[error("{file}: {error}")]
+    Array { file: String, error: ArrayError },
+}
+
+/// Why an array in an archive was refused.
+#[derive(Debug, Error)]
+pub(super) enum ArrayError {
+    #[error("not an array, expected {FORMAT}")]
+    NotAnArray,
+    #[error(transparent)]
+    Npy(#[from] NpyError),
+    #[error("the type is {0}, expected {FORMAT}")]
+    Type(String),
+    #[error("the shape is {0}, expected {FORMAT}")]
+    Shape(String),
+    #[error("{count} numbers of {item_bytes} bytes each, but {found} bytes follow")]
+    Length { count: u64, item_bytes: u64, found: usize },
+    #[error("numbers of {0} bytes, expected {FORMAT}")]
+    ItemBytes(u64),
+}
+
+/// The array of a name as numbers; an error if the archive does not have it.
+pub(super) fn required_column(bytes: &[u8], name: &'static str) -> Result<Vec<f64>, NpzError> {
+    column(bytes, name)?.ok_or_else(|| NpzError::Missing { name, found: names(bytes) })
+}
+
+/// The array of a name as numbers, if the archive has it.
+pub(super) fn column(bytes: &[u8], name: &str) -> Result<Option<Vec<f64>>, NpzError> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes))?;
     let file = format!("{name}.npy");
     if archive.index_for_name(&file).is_none() {
         return Ok(None);
     }
     let mut unpacked = Vec::new();
-    let entry = archive.by_name(&file).map_err(broken)?;
-    entry
-        .take(MOST_BYTES + 1)
-        .read_to_end(&mut unpacked)
-        .map_err(|error| format!("{file} cannot be unpacked: {}", shorten(&error.to_string())))?;
-    if unpacked.len() as u64 > MOST_BYTES {
-        return Err(format!("{file} is larger than 1 GiB, expected less"));
+    let entry = archive.by_name(&file)?;
+    if let Err(error) = entry.take(MOST_BYTES + 1).read_to_end(&mut unpacked) {
+        return Err(NpzError::Unpack { file, error });
     }
-    numbers(&unpacked).map(Some).map_err(|message| format!("{file}: {message}"))
+    if unpacked.len() as u64 > MOST_BYTES {
+        return Err(NpzError::Size { file });
+    }
+    numbers(&unpacked).map(Some).map_err(|error| NpzError::Array { file, error })
 }
 
 /// The names of the arrays, for messages.
-pub(super) fn names(bytes: &[u8]) -> String {
+fn names(bytes: &[u8]) -> String {
     let archive = ZipArchive::new(Cursor::new(bytes));
     let names = archive.map(|archive| {
         let names = archive.file_names().flatten().map(|name| name.to_string());
@@ -44,35 +79,28 @@ pub(super) fn names(bytes: &[u8]) -> String {
     shorten(&names.unwrap_or_default())
 }
 
-fn numbers(bytes: &[u8]) -> Result<Vec<f64>, String> {
+fn numbers(bytes: &[u8]) -> Result<Vec<f64>, ArrayError> {
     if !bytes.starts_with(MAGIC) {
-        return Err(format!("not an array, expected {FORMAT}"));
+        return Err(ArrayError::NotAnArray);
     }
-    check_header(bytes, FORMAT).map_err(|(_, message)| message)?;
-    let broken = |error: std::io::Error| {
-        format!("the array's header is broken: {}", shorten(&error.to_string()))
-    };
+    check_header(bytes, FORMAT)?;
     let mut data = bytes;
-    let array = NpyFile::new(&mut data).map_err(broken)?;
+    let array = NpyFile::new(&mut data).map_err(NpyError::Broken)?;
     let header = array.header().clone();
     drop(array);
     let (kind, item_bytes) = match header.dtype() {
         DType::Plain(kind) => (kind.type_char(), kind.size_field()),
-        other => return Err(format!("the type is {}, expected {FORMAT}", shorten(&other.descr()))),
+        other => return Err(ArrayError::Type(shorten(&other.descr()))),
     };
     let &[count] = header.shape() else {
-        let shape = shorten(&format!("{:?}", header.shape()));
-        return Err(format!("the shape is {shape}, expected {FORMAT}"));
+        return Err(ArrayError::Shape(shorten(&format!("{:?}", header.shape()))));
     };
     // Before anything of that size is allocated.
     if item_bytes.checked_mul(count) != Some(data.len() as u64) {
-        let found = data.len();
-        return Err(format!(
-            "{count} numbers of {item_bytes} bytes each, but {found} bytes follow"
-        ));
+        return Err(ArrayError::Length { count, item_bytes, found: data.len() });
     }
     let array = NpyFile::with_header(header, data);
-    // Whole numbers of this field (users, instances) are far under 2^53.
+    // Whole numbers count users or instances, and are far below 2^53.
     #[allow(clippy::cast_precision_loss)]
     let values = match (kind, item_bytes) {
         (TypeChar::Float, 8) => array.into_vec::<f64>(),
@@ -88,9 +116,9 @@ fn numbers(bytes: &[u8]) -> Result<Vec<f64>, String> {
         (TypeChar::Uint, 4) => array.into_vec::<u32>().map(widened),
         (TypeChar::Uint, 2) => array.into_vec::<u16>().map(widened),
         (TypeChar::Uint, 1) => array.into_vec::<u8>().map(widened),
-        _ => return Err(format!("numbers of {item_bytes} bytes, expected {FORMAT}")),
+        _ => return Err(ArrayError::ItemBytes(item_bytes)),
     };
-    values.map_err(broken)
+    Ok(values.map_err(NpyError::Broken)?)
 }
 
 fn widened<T: Into<f64>>(values: Vec<T>) -> Vec<f64> {

@@ -1,16 +1,16 @@
 //! Columns of samples in a Parquet file, as pandas, polars and Arrow write it.
 
+mod error;
 mod pages;
+mod quiet;
 mod thrift;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use parquet::basic::{Repetition, Type as Physical};
 use parquet::column::page::PageReader;
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{DataType, DoubleType, FloatType, Int32Type, Int64Type};
-use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader,
     ParquetStatisticsPolicy, RowGroupMetaData,
@@ -18,30 +18,33 @@ use parquet::file::metadata::{
 use parquet::schema::types::{SchemaDescriptor, Type};
 
 use crate::exchange::input_error::shorten;
+use crate::exchange::parquet_file::error::{Damage, DecodeError};
 use crate::exchange::parquet_file::pages::Pages;
-use crate::exchange::parquet_file::thrift::{Compact, Kind};
+use crate::exchange::parquet_file::quiet::catch_quietly;
+use crate::exchange::parquet_file::thrift::{Compact, Kind, ThriftError};
 
-/// How a Parquet file begins and ends, and how one ends whose footer is encrypted.
+pub(super) use crate::exchange::parquet_file::error::ParquetFileError;
+
+/// Last bytes of a Parquet file, and of one whose footer is encrypted.
 const MAGIC: &[u8] = b"PAR1";
 const ENCRYPTED: &[u8] = b"PARE";
-/// Larger footers are refused: the crate makes room for what their lists claim.
+/// Larger footers are refused: the crate allocates as much as their lists claim.
 const MOST_FOOTER_BYTES: usize = 1 << 21;
-/// Columns looked at: four are known, and a fifth is refused by its name.
+/// Columns to look at: four names are known, and any other is refused.
 const MOST_COLUMNS: usize = 16;
 /// Rows decoded at a time.
 const BATCH: usize = 1 << 16;
-const NUMBERS: &str = "whole numbers or floats of 32 or 64 bits";
 
-/// The footer of a file, of which only the names of columns are known.
+/// The footer of a file; so far, only its schema has been read.
 #[derive(Debug)]
 pub(super) struct Footer<'a> {
     bytes: &'a [u8],
-    /// All that stands before it.
+    /// Everything before the footer.
     pages: &'a [u8],
     elements: Vec<Element>,
 }
 
-/// A file whose columns are all of numbers.
+/// A file in which every column holds numbers.
 #[derive(Debug)]
 pub(super) struct ParquetSamples<'a> {
     pages: &'a [u8],
@@ -67,34 +70,26 @@ enum Numbers {
     Double,
 }
 
-/// Whether a file is one of Parquet, by its first bytes.
-pub(super) fn recognised(bytes: &[u8]) -> bool {
-    bytes.starts_with(MAGIC) || bytes.starts_with(ENCRYPTED)
-}
-
 impl<'a> Footer<'a> {
-    /// An error says what is wrong with the file.
-    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, String> {
+    /// Finds the footer and reads its schema.
+    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, ParquetFileError> {
         let (rest, tail) =
             bytes.split_at_checked(bytes.len().saturating_sub(8)).unwrap_or_default();
         let (length, magic) = tail.split_first_chunk().unwrap_or((&[0; 4], &[]));
         match magic {
-            ENCRYPTED => return Err("the Parquet file is encrypted, expected plain".to_owned()),
+            ENCRYPTED => return Err(ParquetFileError::Encrypted),
             MAGIC => {}
-            _ => return Err(damaged("it does not end with PAR1, so it is not whole")),
+            _ => return Err(Damage::NotWhole.into()),
         }
         let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
         let start = rest.len().checked_sub(length).filter(|&start| start >= MAGIC.len());
         let (pages, footer) = start
             .and_then(|start| rest.split_at_checked(start))
-            .ok_or_else(|| damaged(&format!("its footer claims {length} bytes")))?;
+            .ok_or(Damage::FooterClaim(length))?;
         if length > MOST_FOOTER_BYTES {
-            return Err(format!(
-                "the footer has {length} bytes, expected at most {MOST_FOOTER_BYTES}; write fewer, larger \
-                 groups of rows"
-            ));
+            return Err(ParquetFileError::FooterSize { length, most: MOST_FOOTER_BYTES });
         }
-        let elements = schema(footer).map_err(|error| damaged(&error))?;
+        let elements = schema(footer).map_err(Damage::from)?;
         Ok(Self { bytes: footer, pages, elements })
     }
 
@@ -103,20 +98,18 @@ impl<'a> Footer<'a> {
     }
 
     /// Checks the types of the columns and the number of rows.
-    pub(super) fn open(self, most_rows: usize) -> Result<ParquetSamples<'a>, String> {
+    pub(super) fn open(self, most_rows: usize) -> Result<ParquetSamples<'a>, ParquetFileError> {
         let Self { bytes, pages, elements } = self;
         let columns = elements.into_iter().map(Element::column).collect::<Result<Vec<_>, _>>()?;
-        let metadata = guarded(|| decode(bytes, &columns)).map_err(|error| damaged(&error))?;
+        let metadata = guarded(|| decode(bytes, &columns)).map_err(Damage::from)?;
         let groups = metadata.row_groups().iter();
         let counts = groups.map(|group| usize::try_from(group.num_rows()).unwrap_or(usize::MAX));
         let rows = counts.fold(0_usize, usize::saturating_add);
         if rows > most_rows {
-            return Err(format!(
-                "the Parquet file claims {rows} rows, expected at most {most_rows}"
-            ));
+            return Err(ParquetFileError::Rows { rows, most: most_rows });
         }
         if i64::try_from(rows).ok() != Some(metadata.file_metadata().num_rows()) {
-            return Err(damaged("its groups of rows do not add up"));
+            return Err(Damage::Rows.into());
         }
         Ok(ParquetSamples { pages, columns, metadata })
     }
@@ -124,22 +117,21 @@ impl<'a> Footer<'a> {
 
 impl ParquetSamples<'_> {
     /// All numbers of a column.
-    pub(super) fn column(&self, position: usize) -> Result<Vec<f64>, String> {
+    pub(super) fn column(&self, position: usize) -> Result<Vec<f64>, ParquetFileError> {
         let Column { name, .. } = &self.columns[position];
         // Groups that share pages could keep the reader busy for hours.
         let sizes = self.metadata.row_groups().iter().map(|group| {
             usize::try_from(group.column(position).compressed_size()).unwrap_or(usize::MAX)
         });
         if sizes.fold(0_usize, usize::saturating_add) > self.pages.len() {
-            return Err(damaged(&format!("the column {name} is larger than the file")));
+            return Err(Damage::ColumnSize(name.clone()).into());
         }
         let mut values = Vec::new();
         for group in self.metadata.row_groups() {
-            let null = guarded(|| self.append(position, group, &mut values)).map_err(|error| {
-                format!("the column {name} cannot be read: {error}; write the file again")
-            })?;
+            let null = guarded(|| self.append(position, group, &mut values))
+                .map_err(|error| ParquetFileError::Column { column: name.clone(), error })?;
             if let Some(row) = null {
-                return Err(format!("{name}[{row}] is null, expected a number in every row"));
+                return Err(ParquetFileError::Null { column: name.clone(), row });
             }
         }
         Ok(values)
@@ -151,16 +143,16 @@ impl ParquetSamples<'_> {
         position: usize,
         group: &RowGroupMetaData,
         values: &mut Vec<f64>,
-    ) -> Result<Option<usize>, String> {
+    ) -> Result<Option<usize>, DecodeError> {
         let (column, chunk) = (&self.columns[position], group.column(position));
-        // Not negative: the sum over groups has been checked.
+        // Not negative: `open` counts a negative number as too many rows.
         let rows = usize::try_from(group.num_rows()).unwrap_or_default();
         let bytes = chunk_bytes(self.pages, chunk)?;
         let pages = |width| -> Box<dyn PageReader> {
             Box::new(Pages::new(bytes, chunk.compression(), (width, column.optional), rows))
         };
         let schema = chunk.column_descr_ptr();
-        // Whole numbers of this field (users, instances) are far under 2^53.
+        // Whole numbers count users or instances, and are far below 2^53.
         #[allow(clippy::cast_precision_loss)]
         match column.numbers {
             Numbers::Int32 => {
@@ -196,20 +188,20 @@ fn append_all<T: DataType>(
     rows: usize,
     values: &mut Vec<f64>,
     widened: impl Fn(&T::T) -> f64,
-) -> Result<Option<usize>, String> {
-    let (mut decoded, mut levels) = (Vec::new(), Vec::new());
+) -> Result<Option<usize>, DecodeError> {
+    let (mut decoded, mut marks) = (Vec::new(), Vec::new());
     let mut left = rows;
     while left > 0 {
         decoded.clear();
-        levels.clear();
+        marks.clear();
         let batch = left.min(BATCH);
         let (read, present, _) =
-            reader.read_records(batch, Some(&mut levels), None, &mut decoded).map_err(text)?;
+            reader.read_records(batch, Some(&mut marks), None, &mut decoded)?;
         if read == 0 {
-            return Err(format!("it ends {left} rows early"));
+            return Err(DecodeError::EndsEarly(left));
         }
         if present < read {
-            let null = levels.iter().position(|&level| level == 0).unwrap_or_default();
+            let null = marks.iter().position(|&mark| mark == 0).unwrap_or_default();
             return Ok(Some(values.len() + null));
         }
         values.extend(decoded.iter().map(&widened));
@@ -218,12 +210,12 @@ fn append_all<T: DataType>(
     Ok(None)
 }
 
-/// Where the pages of a column in a group of rows lie.
-fn chunk_bytes<'a>(bytes: &'a [u8], chunk: &ColumnChunkMetaData) -> Result<&'a [u8], String> {
+/// The pages of a column in a group of rows.
+fn chunk_bytes<'a>(bytes: &'a [u8], chunk: &ColumnChunkMetaData) -> Result<&'a [u8], DecodeError> {
     if chunk.file_path().is_some() {
-        return Err("it lies in another file".to_owned());
+        return Err(DecodeError::OtherFile);
     }
-    // Some writers set the dictionary's place to 0 where there is none.
+    // Some writers give a dictionary's offset as 0 if there is no dictionary.
     let first = match chunk.dictionary_page_offset() {
         Some(offset) if offset > 0 => offset.min(chunk.data_page_offset()),
         _ => chunk.data_page_offset(),
@@ -232,12 +224,12 @@ fn chunk_bytes<'a>(bytes: &'a [u8], chunk: &ColumnChunkMetaData) -> Result<&'a [
     let length = usize::try_from(chunk.compressed_size()).ok();
     let range =
         start.zip(length).and_then(|(start, length)| bytes.get(start..start.checked_add(length)?));
-    range.ok_or_else(|| format!("its bytes from {first} on are not in the file"))
+    range.ok_or(DecodeError::OutsideTheFile(first))
 }
 
-/// Groups of rows and their columns. The crate's reader of schemas recurses as deep and makes room for as
-/// many as a file claims, so it gets a schema that has been checked here.
-fn decode(footer: &[u8], columns: &[Column]) -> Result<ParquetMetaData, String> {
+/// Groups of rows and their columns. The crate's reader of schemas recurses as deep, and allocates as much, as a
+/// file claims, so it gets a schema that has been checked here.
+fn decode(footer: &[u8], columns: &[Column]) -> Result<ParquetMetaData, DecodeError> {
     let fields = columns.iter().map(|column| {
         let physical = match column.numbers {
             Numbers::Int32 | Numbers::Uint32 => Physical::INT32,
@@ -249,17 +241,17 @@ fn decode(footer: &[u8], columns: &[Column]) -> Result<ParquetMetaData, String> 
         let field = Type::primitive_type_builder(&column.name, physical);
         field.with_repetition(repetition).build().map(Arc::new)
     });
-    let fields = fields.collect::<Result<Vec<_>, _>>().map_err(text)?;
-    let root = Type::group_type_builder("samples").with_fields(fields).build().map_err(text)?;
+    let fields = fields.collect::<Result<Vec<_>, _>>()?;
+    let root = Type::group_type_builder("samples").with_fields(fields).build()?;
     let options = ParquetMetaDataOptions::new()
         .with_schema(Arc::new(SchemaDescriptor::new(Arc::new(root))))
         .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
         .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
         .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
-    ParquetMetaDataReader::decode_metadata_with_options(footer, Some(&options)).map_err(text)
+    Ok(ParquetMetaDataReader::decode_metadata_with_options(footer, Some(&options))?)
 }
 
-/// Numbers of the fields of an entry.
+/// Numbers of the fields of an element.
 const PHYSICAL: usize = 1;
 const REPETITION: usize = 3;
 const NAME: usize = 4;
@@ -267,20 +259,20 @@ const CHILDREN: usize = 5;
 const OLD_MEANING: usize = 6;
 const MEANING: usize = 10;
 
-/// One entry of a schema, which lists a tree from the root down.
+/// One element of a schema, which lists a tree from the root down.
 #[derive(Debug, Default)]
 struct Element {
     name: String,
-    /// By the number of their field.
+    /// The fields that are whole numbers, by the number of the field.
     numbers: [Option<i64>; 10],
-    /// The meaning: its kind and, of whole numbers, whether they have a sign.
+    /// What the values mean: the kind of meaning and, for whole numbers, whether they have a sign.
     meaning: Option<(usize, Option<i64>)>,
 }
 
-/// The entries right under the root: what stands deeper belongs to nested columns, which are refused.
-fn schema(footer: &[u8]) -> Result<Vec<Element>, String> {
+/// The elements right under the root: deeper ones belong to nested columns, which are refused.
+fn schema(footer: &[u8]) -> Result<Vec<Element>, ThriftError> {
     let mut elements = Vec::new();
-    // The root, and then what is left of a nested column.
+    // Elements still to skip: the root, later the rest of a nested column.
     let mut deeper = 1_i64;
     Compact::new(footer).fields(&mut |reader, id, kind| {
         if id != 2 {
@@ -295,7 +287,9 @@ fn schema(footer: &[u8]) -> Result<Vec<Element>, String> {
                     elements.push(element);
                 }
             } else {
-                deeper = if index == 0 { 0 } else { (deeper - 1).saturating_add(children) };
+                // Saturating, since the counts are what the file claims, down to the least number.
+                let rest = deeper.saturating_sub(1).saturating_add(children);
+                deeper = if index == 0 { 0 } else { rest };
             }
         }
         Ok(true)
@@ -303,7 +297,7 @@ fn schema(footer: &[u8]) -> Result<Vec<Element>, String> {
     Ok(elements)
 }
 
-fn element(reader: &mut Compact<'_>) -> Result<Element, String> {
+fn element(reader: &mut Compact<'_>) -> Result<Element, ThriftError> {
     let mut element = Element::default();
     reader.fields(&mut |reader, id, kind| {
         match (id, kind) {
@@ -326,15 +320,16 @@ fn element(reader: &mut Compact<'_>) -> Result<Element, String> {
 }
 
 impl Element {
-    /// The column that it stands for, if that is one of numbers.
-    fn column(self) -> Result<Column, String> {
-        let name = shorten(&self.name);
+    /// The column that it describes, if that is one of numbers.
+    fn column(self) -> Result<Column, ParquetFileError> {
         let repetition = self.numbers[REPETITION];
-        let refuse = |found: &str| Err(format!("the column {name} {found}, expected {NUMBERS}"));
+        let refuse = |found: &'static str| {
+            Err(ParquetFileError::Type { column: shorten(&self.name), found })
+        };
         if self.numbers[CHILDREN].unwrap_or_default() != 0 || repetition == Some(2) {
             return refuse("is nested");
         }
-        // Meanings of whole numbers: 10 now, and 11 to 18 before, of which up to 14 without a sign.
+        // Whole numbers have the meaning 10, or the old meanings 11 to 14 (unsigned) and 15 to 18 (signed).
         let signed = match (self.meaning, self.numbers[OLD_MEANING]) {
             (None, None) => true,
             (Some((10, signed)), _) => signed != Some(0),
@@ -359,21 +354,11 @@ impl Element {
     }
 }
 
-fn damaged(what: &str) -> String {
-    format!("the Parquet file is damaged: {what}; write it again")
-}
-
-/// The crate means to refuse damaged files, yet it panics on some: at run lengths of more than ten bytes, for
-/// one, which only its decoder comes upon. Whatever can be checked before is (a test damages every byte); the
-/// rest must not end the program.
-fn guarded<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err("the decoder gave up".to_owned()))
-}
-
-/// What the crate says, or what [`Pages`] said through it.
-fn text(error: ParquetError) -> String {
-    match error {
-        ParquetError::External(error) => error.to_string(),
-        other => shorten(&other.to_string()),
-    }
+/// Runs the crate's code, and turns a panic in it into an error.
+///
+/// The crate means to refuse damaged files with an error, but it panics on some, for example on run lengths of more
+/// than ten bytes, which only its decoder sees. We check before it whatever we can (a test damages every byte);
+/// the rest must not end the program.
+fn guarded<T>(read: impl FnOnce() -> Result<T, DecodeError>) -> Result<T, DecodeError> {
+    catch_quietly(read).unwrap_or(Err(DecodeError::Panicked))
 }

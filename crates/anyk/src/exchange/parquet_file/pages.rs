@@ -1,8 +1,9 @@
 //! Pages of one column of a Parquet file: found, checked and unpacked.
 //!
-//! The crate `parquet` has a reader of pages too. It believes the sizes of headers and unpacks gzip
-//! without a bound, so hostile files could fill the memory.
+//! The crate `parquet` has a reader of pages too. It trusts the sizes in headers and unpacks gzip
+//! without a bound, so that a hostile file could fill the memory.
 
+use std::error::Error as StdError;
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
@@ -10,14 +11,58 @@ use parquet::basic::{Compression, Encoding};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::ParquetError;
 use ruzstd::decoding::FrameDecoder;
+use thiserror::Error;
 
 use crate::exchange::input_error::shorten;
-use crate::exchange::parquet_file::thrift::{Compact, Kind};
+use crate::exchange::parquet_file::thrift::{Compact, Kind, ThriftError};
 
-/// Numbers of at most 8 bytes: no encoding makes a page of them larger than 16 bytes each and this.
+/// Numbers have at most 8 bytes: in every encoding, a page takes at most 16 bytes for each, plus this.
 const MOST_EXTRA_BYTES: usize = 1 << 20;
 /// Largest block of differences; writers take 128 to 1024.
 const MOST_BLOCK: u64 = 1 << 16;
+
+/// Why a page was refused.
+#[derive(Debug, Error)]
+pub(super) enum PageError {
+    #[error(transparent)]
+    Thrift(#[from] ThriftError),
+    #[error("the header of a page is not whole")]
+    Header,
+    #[error("field {number} in the header of a page is {value:?}, expected a count")]
+    Field { number: usize, value: Option<i64> },
+    #[error("a page is of the unknown kind {0}")]
+    Kind(i64),
+    #[error("a page has the size {0}")]
+    Size(i64),
+    #[error("a page of {packed} bytes, but {left} are left")]
+    PastTheEnd { packed: usize, left: usize },
+    #[error("the checksum of a page does not fit")]
+    Checksum,
+    #[error("a page of {count} rows, where {left} are left")]
+    Rows { count: usize, left: usize },
+    #[error("a page of {count} numbers claims {claimed} bytes")]
+    Claim { count: usize, claimed: usize },
+    #[error("packed as {0}, expected snappy, zstd, gzip or none")]
+    Codec(String),
+    #[error("a page cannot be unpacked: {}", shorten(&.0.to_string()))]
+    Unpack(Box<dyn StdError + Send + Sync>),
+    #[error("a page unpacks to {unpacked} bytes, not to {expected}")]
+    UnpackedSize { unpacked: usize, expected: usize },
+    #[error("its nulls are marked in an outdated form")]
+    OutdatedMarks,
+    #[error("a page's marks of nulls do not fit into it")]
+    Marks,
+    #[error("a dictionary of {count} numbers has {bytes} bytes")]
+    Dictionary { count: u32, bytes: usize },
+    #[error("its dictionary is missing")]
+    NoDictionary,
+    #[error("the encoding {0} is not one of numbers")]
+    Encoding(usize),
+    #[error("a page of {differences} differences, in blocks of {block}")]
+    Differences { differences: u64, block: u64 },
+    #[error("{bytes} bytes of {count} numbers (are some null?)")]
+    Streams { bytes: usize, count: u32 },
+}
 
 /// The pages of one column in one group of rows.
 #[derive(Debug)]
@@ -28,7 +73,7 @@ pub(super) struct Pages {
     /// Bytes of one number, and whether there may be nulls among them.
     width: usize,
     optional: bool,
-    /// Rows of the group, and those of them in pages to come.
+    /// Rows of the group, and how many of them are in pages not read yet.
     rows: usize,
     rows_left: usize,
     has_dictionary: bool,
@@ -64,61 +109,61 @@ impl Pages {
         }
     }
 
-    fn next_page(&mut self) -> Result<Option<Page>, String> {
+    fn next_page(&mut self) -> Result<Option<Page>, PageError> {
         while self.at < self.bytes.len() && self.rows_left > 0 {
             let mut reader = Compact::new(&self.bytes[self.at..]);
             let header = header(&mut reader)?;
             let start = self.bytes.len() - reader.left();
             let Some(data) = self.bytes[start..].get(..header.packed) else {
                 let left = self.bytes.len() - start;
-                return Err(format!("a page of {} bytes, but {left} are left", header.packed));
+                return Err(PageError::PastTheEnd { packed: header.packed, left });
             };
             self.at = start + header.packed;
             if header.checksum.is_some_and(|checksum| checksum != crc32fast::hash(data)) {
-                return Err("the checksum of a page does not fit".to_owned());
+                return Err(PageError::Checksum);
             }
             match header.kind {
-                // Empty, which the decoder takes for the end.
+                // Skipped: the decoder takes an empty page for the end.
                 0 | 3 if header.fields[1] == Some(0) => {}
                 0 => return self.data_page(&header, start).map(Some),
-                // An index, of no use here.
+                // An index, not needed here.
                 1 => {}
                 2 => return self.dictionary(&header, start).map(Some),
                 3 => return self.data_page_v2(&header, start).map(Some),
-                kind => return Err(format!("a page is of the unknown kind {kind}")),
+                kind => return Err(PageError::Kind(kind)),
             }
         }
         Ok(None)
     }
 
-    fn dictionary(&mut self, header: &Header, start: usize) -> Result<Page, String> {
+    fn dictionary(&mut self, header: &Header, start: usize) -> Result<Page, PageError> {
         let buf = self.unpacked(header, start, 0, self.rows)?;
-        let values = u32::try_from(header.field(1)?).unwrap_or(u32::MAX);
-        // The decoder makes room for as many as are claimed.
-        if self.width.checked_mul(values as usize) != Some(buf.len()) {
-            return Err(format!("a dictionary of {values} numbers has {} bytes", buf.len()));
+        let count = u32::try_from(header.field(1)?).unwrap_or(u32::MAX);
+        // The decoder allocates room for as many as are claimed.
+        if self.width.checked_mul(count as usize) != Some(buf.len()) {
+            return Err(PageError::Dictionary { count, bytes: buf.len() });
         }
-        // A second one would be refused by the decoder.
+        // The decoder refuses a second one.
         self.has_dictionary = true;
         let encoding = Encoding::PLAIN;
-        Ok(Page::DictionaryPage { buf: buf.into(), num_values: values, encoding, is_sorted: false })
+        Ok(Page::DictionaryPage { buf: buf.into(), num_values: count, encoding, is_sorted: false })
     }
 
-    fn data_page(&mut self, header: &Header, start: usize) -> Result<Page, String> {
+    fn data_page(&mut self, header: &Header, start: usize) -> Result<Page, PageError> {
         let num_values = self.count(header)?;
         let buf = self.unpacked(header, start, 0, num_values as usize)?;
-        // The decoder trusts the size of marks in the form that went out of use in 2013.
+        // In the form that went out of use in 2013, the decoder trusts the size of the marks.
         if self.optional && header.field(3)? != 3 {
-            return Err("its nulls are marked in an outdated form".to_owned());
+            return Err(PageError::OutdatedMarks);
         }
         // Marks of nulls begin with their size.
-        let levels = match buf.first_chunk() {
+        let marks = match buf.first_chunk() {
             Some(size) if self.optional => 4_u64 + u64::from(u32::from_le_bytes(*size)),
             _ => 0,
         };
-        let levels = usize::try_from(levels).unwrap_or(usize::MAX);
+        let marks = usize::try_from(marks).unwrap_or(usize::MAX);
         Ok(Page::DataPage {
-            encoding: self.encoding(header.field(2)?, num_values, buf.get(levels..))?,
+            encoding: self.encoding(header.field(2)?, num_values, buf.get(marks..))?,
             buf: buf.into(),
             num_values,
             def_level_encoding: Encoding::RLE,
@@ -127,142 +172,135 @@ impl Pages {
         })
     }
 
-    fn data_page_v2(&mut self, header: &Header, start: usize) -> Result<Page, String> {
+    fn data_page_v2(&mut self, header: &Header, start: usize) -> Result<Page, PageError> {
         let num_values = self.count(header)?;
         let nulls = header.field(2)?;
-        let (levels, repetitions) = (header.field(5)?, header.field(6)?);
-        if nulls > num_values as usize || levels > header.packed || repetitions != 0 {
-            return Err("a page's marks of nulls do not fit into it".to_owned());
+        let (marks, repetitions) = (header.field(5)?, header.field(6)?);
+        if nulls > num_values as usize || marks > header.packed || repetitions != 0 {
+            return Err(PageError::Marks);
         }
         // Only what follows the marks is packed.
         let is_packed = header.fields[7] != Some(0);
-        let prefix = if is_packed { levels } else { header.packed };
+        let prefix = if is_packed { marks } else { header.packed };
         let buf = self.unpacked(header, start, prefix, num_values as usize)?;
         let narrow = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
         Ok(Page::DataPageV2 {
-            encoding: self.encoding(header.field(4)?, num_values, buf.get(levels..))?,
+            encoding: self.encoding(header.field(4)?, num_values, buf.get(marks..))?,
             buf: buf.into(),
             num_values,
             num_nulls: narrow(nulls),
             num_rows: num_values,
-            def_levels_byte_len: narrow(levels),
+            def_levels_byte_len: narrow(marks),
             rep_levels_byte_len: 0,
             is_compressed: false,
             statistics: None,
         })
     }
 
-    /// Numbers of a page, taken from the rows to come.
-    fn count(&mut self, header: &Header) -> Result<u32, String> {
+    /// How many numbers a page has; as many rows fewer are then left.
+    fn count(&mut self, header: &Header) -> Result<u32, PageError> {
         let count = header.field(1)?;
         match (u32::try_from(count), self.rows_left.checked_sub(count)) {
             (Ok(narrow), Some(left)) if count > 0 => {
                 self.rows_left = left;
                 Ok(narrow)
             }
-            _ => Err(format!("a page of {count} rows, where {} are left", self.rows_left)),
+            _ => Err(PageError::Rows { count, left: self.rows_left }),
         }
     }
 
-    /// The encoding of the numbers of a page, whose bytes are checked where the decoder trusts them.
+    /// The encoding of a page's numbers. Bytes that the decoder trusts are checked here.
     fn encoding(
         &self,
         number: usize,
         count: u32,
         values: Option<&[u8]>,
-    ) -> Result<Encoding, String> {
-        let values =
-            values.ok_or_else(|| "a page's marks of nulls do not fit into it".to_owned())?;
+    ) -> Result<Encoding, PageError> {
+        let values = values.ok_or(PageError::Marks)?;
         match number {
             0 => Ok(Encoding::PLAIN),
             2 | 8 if self.has_dictionary => Ok(Encoding::RLE_DICTIONARY),
-            2 | 8 => Err("its dictionary is missing".to_owned()),
+            2 | 8 => Err(PageError::NoDictionary),
             5 => {
                 let mut reader = Compact::new(values);
                 let (block, _, differences) =
                     (reader.varint()?, reader.varint()?, reader.varint()?);
                 if block > MOST_BLOCK || differences == 0 {
-                    return Err(format!(
-                        "a page of {differences} differences, in blocks of {block}"
-                    ));
+                    return Err(PageError::Differences { differences, block });
                 }
                 Ok(Encoding::DELTA_BINARY_PACKED)
             }
             9 if self.width.checked_mul(count as usize) == Some(values.len()) => {
                 Ok(Encoding::BYTE_STREAM_SPLIT)
             }
-            9 => Err(format!("{} bytes of {count} numbers (are some null?)", values.len())),
-            _ => Err(format!("the encoding {number} is not one of numbers")),
+            9 => Err(PageError::Streams { bytes: values.len(), count }),
+            _ => Err(PageError::Encoding(number)),
         }
     }
 
-    /// The bytes of a page, of which a prefix is not packed.
+    /// The unpacked bytes of a page of so many numbers; its prefix is not packed.
     fn unpacked(
         &self,
         header: &Header,
         start: usize,
         prefix: usize,
-        values: usize,
-    ) -> Result<Vec<u8>, String> {
+        count: usize,
+    ) -> Result<Vec<u8>, PageError> {
         let data = &self.bytes[start..start + header.packed];
         if matches!(self.compression, Compression::UNCOMPRESSED) || prefix == header.packed {
             return Ok(data.to_vec());
         }
-        let most = values.saturating_mul(16).saturating_add(MOST_EXTRA_BYTES);
+        let most = count.saturating_mul(16).saturating_add(MOST_EXTRA_BYTES);
         if header.unpacked > most || prefix > header.unpacked {
-            let claimed = header.unpacked;
-            return Err(format!("a page of {values} numbers claims {claimed} bytes"));
+            return Err(PageError::Claim { count, claimed: header.unpacked });
         }
         let mut unpacked = vec![0; header.unpacked];
-        let (levels, target) = unpacked.split_at_mut(prefix);
-        levels.copy_from_slice(&data[..prefix]);
+        let (marks, target) = unpacked.split_at_mut(prefix);
+        marks.copy_from_slice(&data[..prefix]);
         unpack(self.compression, &data[prefix..], target)?;
         Ok(unpacked)
     }
 }
 
 /// Unpacks into a target that must be filled to the last byte.
-fn unpack(compression: Compression, packed: &[u8], target: &mut [u8]) -> Result<(), String> {
-    // A page of nulls alone may have nothing to unpack.
+fn unpack(compression: Compression, packed: &[u8], target: &mut [u8]) -> Result<(), PageError> {
+    // A page with nothing but nulls may have no bytes to unpack.
     if target.is_empty() {
         return Ok(());
     }
-    let filled = match compression {
+    let unpacked = match compression {
         Compression::SNAPPY => {
-            snap::raw::Decoder::new().decompress(packed, target).map_err(|error| error.to_string())
+            snap::raw::Decoder::new().decompress(packed, target).map_err(Into::into)
         }
-        Compression::ZSTD(_) => {
-            FrameDecoder::new().decode_all(packed, target).map_err(|error| error.to_string())
-        }
+        Compression::ZSTD(_) => FrameDecoder::new().decode_all(packed, target).map_err(Into::into),
         Compression::GZIP(_) => {
             let mut reader = MultiGzDecoder::new(packed);
-            // The checksum follows the last byte.
+            // The checksum is only verified by reading past the last byte.
             let more = reader.read_exact(target).and_then(|()| reader.read(&mut [0]));
-            more.map(|more| target.len() + more).map_err(|error| error.to_string())
+            more.map(|more| target.len() + more).map_err(Into::into)
         }
         other => {
-            // Without the level that follows.
+            // Without the level of compression, which follows in brackets.
             let name = other.to_string().split('(').next().unwrap_or_default().to_owned();
-            return Err(format!("packed as {name}, expected snappy, zstd, gzip or none"));
+            return Err(PageError::Codec(name));
         }
     };
-    match filled {
-        Ok(filled) if filled == target.len() => Ok(()),
-        Ok(filled) => Err(format!("a page unpacks to {filled} bytes, not to {}", target.len())),
-        Err(error) => Err(format!("a page cannot be unpacked: {}", shorten(&error))),
+    match unpacked {
+        Ok(unpacked) if unpacked == target.len() => Ok(()),
+        Ok(unpacked) => Err(PageError::UnpackedSize { unpacked, expected: target.len() }),
+        Err(error) => Err(PageError::Unpack(error)),
     }
 }
 
 impl Header {
-    fn field(&self, number: usize) -> Result<usize, String> {
+    fn field(&self, number: usize) -> Result<usize, PageError> {
         let value = self.fields.get(number).copied().flatten();
-        value.and_then(|value| usize::try_from(value).ok()).ok_or_else(|| {
-            format!("field {number} in the header of a page is {value:?}, expected a count")
-        })
+        let count = value.and_then(|value| usize::try_from(value).ok());
+        count.ok_or(PageError::Field { number, value })
     }
 }
 
-fn header(reader: &mut Compact<'_>) -> Result<Header, String> {
+fn header(reader: &mut Compact<'_>) -> Result<Header, PageError> {
     let mut outer = [None; 5];
     let mut inner = [None; 9];
     reader.fields(&mut |reader, id, kind| {
@@ -274,17 +312,16 @@ fn header(reader: &mut Compact<'_>) -> Result<Header, String> {
         Ok(true)
     })?;
     let [_, Some(kind), Some(unpacked), Some(packed), checksum] = outer else {
-        return Err("the header of a page is not whole".to_owned());
+        return Err(PageError::Header);
     };
-    // Where the details of kinds 0 to 3 stand.
+    // The fields with the details of kinds 0 to 3.
     let fields = usize::try_from(kind).ok().and_then(|kind| [5, 6, 7, 8].get(kind).copied());
-    let size =
-        |value: i64| usize::try_from(value).map_err(|_| format!("a page has the size {value}"));
+    let size = |value: i64| usize::try_from(value).map_err(|_| PageError::Size(value));
     Ok(Header {
         kind,
         unpacked: size(unpacked)?,
         packed: size(packed)?,
-        // Written as a signed number.
+        // The format stores it as a signed number.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         checksum: checksum.map(|checksum| checksum as u32),
         fields: fields.and_then(|fields: usize| inner[fields]).unwrap_or_default(),
@@ -301,10 +338,10 @@ impl Iterator for Pages {
 
 impl PageReader for Pages {
     fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
-        self.next_page().map_err(|message| ParquetError::External(message.into()))
+        self.next_page().map_err(|error| ParquetError::External(error.into()))
     }
 
-    // Both are only asked for to skip rows, and nothing is skipped.
+    // Both are called only to skip rows, which we never do.
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
         Err(ParquetError::NYI("pages are read in order".to_owned()))
     }

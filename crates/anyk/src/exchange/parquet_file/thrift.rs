@@ -1,9 +1,34 @@
-//! What a Parquet file needs of Thrift's compact protocol: the fields of structs, one after another.
+//! The part of Thrift's compact protocol that Parquet files use: the fields of structs, one after another.
+
+use thiserror::Error;
 
 /// Deeper structs are refused: reading them takes stack.
 const MOST_DEPTH: usize = 16;
 /// Largest number of a field.
 const MOST_FIELD: usize = i16::MAX as usize;
+
+/// Why bytes are not what the protocol would write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(in crate::exchange) enum ThriftError {
+    #[error("it ends early")]
+    EndsEarly,
+    #[error("its structs are too deep")]
+    Depth,
+    #[error("it has lists in lists")]
+    ListInList,
+    #[error("a number has more than 64 bits")]
+    TooManyBits,
+    #[error("a field has the number {0}")]
+    FieldNumber(i64),
+    #[error("a field is of the unknown kind {0}")]
+    Kind(u8),
+    #[error("a field is no number")]
+    NotANumber,
+    #[error("a field is no text")]
+    NotAText,
+    #[error("a field is no list of structs")]
+    NotAListOfStructs,
+}
 
 /// How the protocol writes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +49,7 @@ impl Kind {
     pub(super) const STRUCT: Self = Self(12);
 }
 
-/// Bytes that are read from the front; an error says what is wrong with them.
+/// Bytes that are read from the front.
 #[derive(Debug)]
 pub(super) struct Compact<'a> {
     rest: &'a [u8],
@@ -45,10 +70,10 @@ impl<'a> Compact<'a> {
     /// the value, which is skipped otherwise.
     pub(super) fn fields(
         &mut self,
-        visit: &mut dyn FnMut(&mut Self, usize, Kind) -> Result<bool, String>,
-    ) -> Result<(), String> {
+        visit: &mut dyn FnMut(&mut Self, usize, Kind) -> Result<bool, ThriftError>,
+    ) -> Result<(), ThriftError> {
         if self.depth == MOST_DEPTH {
-            return Err("its structs are too deep".to_owned());
+            return Err(ThriftError::Depth);
         }
         self.depth += 1;
         let mut id = 0;
@@ -59,7 +84,7 @@ impl<'a> Compact<'a> {
             }
             id = if head >> 4 == 0 { self.zigzag()? } else { id + i64::from(head >> 4) };
             let number = usize::try_from(id).ok().filter(|&number| number <= MOST_FIELD);
-            let number = number.ok_or_else(|| format!("a field has the number {id}"))?;
+            let number = number.ok_or(ThriftError::FieldNumber(id))?;
             let kind = Kind(head & 0xf);
             if !visit(self, number, kind)? {
                 self.skip(kind)?;
@@ -70,7 +95,7 @@ impl<'a> Compact<'a> {
     }
 
     /// The whole numbers and truth values of a struct, by the number of their field.
-    pub(super) fn numbers(&mut self) -> Result<[Option<i64>; 10], String> {
+    pub(super) fn numbers(&mut self) -> Result<[Option<i64>; 10], ThriftError> {
         let mut numbers = [None; 10];
         self.fields(&mut |reader, id, kind| {
             match numbers.get_mut(id) {
@@ -83,39 +108,39 @@ impl<'a> Compact<'a> {
     }
 
     /// A whole number or, as 0 or 1, a truth value.
-    pub(super) fn number(&mut self, kind: Kind) -> Result<i64, String> {
+    pub(super) fn number(&mut self, kind: Kind) -> Result<i64, ThriftError> {
         match kind {
             Kind::TRUE => Ok(1),
             Kind::FALSE => Ok(0),
             Kind::BYTE => Ok(i64::from(self.byte()?.cast_signed())),
             Kind::SHORT | Kind::INT | Kind::LONG => self.zigzag(),
-            _ => Err("a field is no number".to_owned()),
+            _ => Err(ThriftError::NotANumber),
         }
     }
 
-    pub(super) fn binary(&mut self, kind: Kind) -> Result<&'a [u8], String> {
+    pub(super) fn binary(&mut self, kind: Kind) -> Result<&'a [u8], ThriftError> {
         if kind != Kind::BINARY {
-            return Err("a field is no text".to_owned());
+            return Err(ThriftError::NotAText);
         }
         let length = self.varint()?;
         self.take(length)
     }
 
     /// How many structs follow in a list of them.
-    pub(super) fn structs(&mut self, kind: Kind) -> Result<u64, String> {
+    pub(super) fn structs(&mut self, kind: Kind) -> Result<u64, ThriftError> {
         match (kind, self.list()?) {
             (Kind::LIST, (count, Kind::STRUCT)) => Ok(count),
-            _ => Err("a field is no list of structs".to_owned()),
+            _ => Err(ThriftError::NotAListOfStructs),
         }
     }
 
-    fn list(&mut self) -> Result<(u64, Kind), String> {
+    fn list(&mut self) -> Result<(u64, Kind), ThriftError> {
         let head = self.byte()?;
         let count = if head >> 4 == 0xf { self.varint()? } else { u64::from(head >> 4) };
         Ok((count, Kind(head & 0xf)))
     }
 
-    fn skip(&mut self, kind: Kind) -> Result<(), String> {
+    fn skip(&mut self, kind: Kind) -> Result<(), ThriftError> {
         match kind {
             Kind::TRUE | Kind::FALSE => {}
             Kind::BYTE => drop(self.byte()?),
@@ -137,28 +162,28 @@ impl<'a> Compact<'a> {
                     self.skip_element(Kind(kinds & 0xf))?;
                 }
             }
-            Kind(other) => return Err(format!("a field is of the unknown kind {other}")),
+            Kind(other) => return Err(ThriftError::Kind(other)),
         }
         Ok(())
     }
 
-    /// Takes a byte or more, so that no count can keep a loop busy past the end.
-    fn skip_element(&mut self, kind: Kind) -> Result<(), String> {
+    /// Reads at least one byte, so that a loop over a claimed count stops at the end of the bytes.
+    fn skip_element(&mut self, kind: Kind) -> Result<(), ThriftError> {
         match kind {
             Kind::TRUE | Kind::FALSE => self.byte().map(drop),
             // Only structs count their depth.
-            Kind::LIST | Kind::SET | Kind::MAP => Err("it has lists in lists".to_owned()),
+            Kind::LIST | Kind::SET | Kind::MAP => Err(ThriftError::ListInList),
             _ => self.skip(kind),
         }
     }
 
-    fn zigzag(&mut self) -> Result<i64, String> {
+    fn zigzag(&mut self) -> Result<i64, ThriftError> {
         let value = self.varint()?;
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
-    /// A number without a sign, seven bits to a byte.
-    pub(super) fn varint(&mut self) -> Result<u64, String> {
+    /// An unsigned number, seven bits to a byte.
+    pub(super) fn varint(&mut self) -> Result<u64, ThriftError> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -167,16 +192,16 @@ impl<'a> Compact<'a> {
                 return Ok(value);
             }
         }
-        Err("a number has more than 64 bits".to_owned())
+        Err(ThriftError::TooManyBits)
     }
 
-    fn byte(&mut self) -> Result<u8, String> {
+    fn byte(&mut self) -> Result<u8, ThriftError> {
         self.take(1).map(|taken| taken[0])
     }
 
-    fn take(&mut self, count: u64) -> Result<&'a [u8], String> {
+    fn take(&mut self, count: u64) -> Result<&'a [u8], ThriftError> {
         let split = usize::try_from(count).ok().and_then(|count| self.rest.split_at_checked(count));
-        let (taken, rest) = split.ok_or_else(|| "it ends early".to_owned())?;
+        let (taken, rest) = split.ok_or(ThriftError::EndsEarly)?;
         self.rest = rest;
         Ok(taken)
     }

@@ -4,7 +4,7 @@ use crate::channel::FadingLaw;
 use crate::config::System;
 use crate::exchange::{UserRecord, read_fading_samples, read_file};
 use crate::framework::{
-    Answer, CellAnswer, Denied, Error, Infeasibility, OptionError, Options, ProblemError, Status,
+    CellAnswer, Denied, Error, Infeasibility, OptionError, Options, ProblemError, Status,
 };
 use crate::problems::urllc::{
     Allocation, AnyAllocator, AnyPolicy, CellPolicy, Certifier, Judge, LearnedPolicy, Served,
