@@ -7,6 +7,7 @@ mod observer;
 mod on_samples;
 mod problem;
 mod recipe;
+mod report;
 pub(crate) mod supervised;
 
 pub use adam::Adam;
@@ -19,3 +20,4 @@ pub use problem::{
 };
 pub(crate) use problem::{check_gain, checked_gains};
 pub use recipe::{Recipe, Schedule, Update};
+pub use report::{Chart, Series, Table};
