@@ -11,7 +11,7 @@ mod tests;
 use std::io;
 use std::path::Path;
 
-pub(crate) use anyk::framework::{Chart, Series, Table};
+use anyk::framework::{Chart, Table};
 
 /// Writes `NAME.csv`, `NAME.md` and, with a chart, `NAME.svg` into `dir`, which is made if it is
 /// not there. A reader sees each file whole or not at all.

@@ -24,7 +24,7 @@ use crate::commands::bench::{
 use crate::commands::train::any_gnn::DEVIATIONS;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::report::{Chart, Table};
+use anyk::framework::{Chart, Table};
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// Size at which allocations are timed.

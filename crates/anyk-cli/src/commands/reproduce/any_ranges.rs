@@ -14,7 +14,7 @@ use super::tables::strings;
 use super::{Lab, TEST_SAMPLES};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::report::Table;
+use anyk::framework::Table;
 
 const SIZES: [usize; 2] = [10, 200];
 /// Service classes of the mixed cells, and the seed of their draw: not a training's.

@@ -13,7 +13,7 @@ use super::fading;
 use super::tables::series;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::report::{Chart, Table};
+use anyk::framework::{Chart, Table};
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// What is promised.

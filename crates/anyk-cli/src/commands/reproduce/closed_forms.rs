@@ -15,7 +15,7 @@ use super::{Lab, TEST_SAMPLES, cached};
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::report::{Chart, Table};
+use anyk::framework::{Chart, Table};
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// The rates of (P5) and (P6); at the second, the budget serves nearly all cells of a thousand users.

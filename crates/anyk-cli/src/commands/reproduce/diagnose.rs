@@ -6,10 +6,10 @@ use anyk::network::Output;
 
 use super::Lab;
 use super::tables::strings;
-use crate::commands::diagnose::{Finding, USERS, tables};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::report::Table;
+use anyk::diagnosis::Finding;
+use anyk::framework::Table;
 
 /// Size `K_0` of the training.
 const TRAIN_K: usize = 20;
@@ -79,15 +79,15 @@ pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
         agree += held;
         verdicts.push(vec![
             policy.label().to_owned(),
-            tables::answer(first.diagnosis.order.equivariant).to_owned(),
-            tables::answer(first.diagnosis.invariance.answer).to_owned(),
+            first.diagnosis.order.equivariant.text().to_owned(),
+            first.diagnosis.invariance.answer.text().to_owned(),
             format!("{:+.1}", first.diagnosis.invariance.largest_percent()),
             first.diagnosis.law_text(),
-            tables::pair(&first.recommendation),
+            first.recommendation.pair_text(),
             words.to_owned(),
             format!("{held} of {}", found.len()),
         ]);
-        for (index, mut row) in tables::predictions(first).rows.into_iter().enumerate() {
+        for (index, mut row) in first.prediction_table().rows.into_iter().enumerate() {
             let all = || found.iter().filter_map(|finding| finding.predictions.get(index));
             good += all().filter(|one| (FACTOR.recip()..=FACTOR).contains(&one.ratio)).count();
             covered += all().filter(|one| in_range(one)).count();
@@ -105,9 +105,10 @@ pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
             name: "diagnose".into(),
             title: "Remark 1: size laws of policies, and the networks that follow them".into(),
             note: format!(
-                "{agree} of {verdict_count} verdicts are as expected; {USERS} users of each size up to 200, \
+                "{agree} of {verdict_count} verdicts are as expected; {} users of each size up to 200, \
                  seeds {seeds:?}, of which the first is shown. That dense interference is not invariant is what \
-                 we measure (fig2b), not what the paper says."
+                 we measure (fig2b), not what the paper says.",
+                Finding::USERS,
             ),
             columns: strings([
                 "policy",

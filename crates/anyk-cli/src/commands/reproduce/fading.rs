@@ -15,7 +15,7 @@ use super::Lab;
 use crate::commands::train::any_gnn::DEVIATIONS;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::report::Table;
+use anyk::framework::Table;
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// The fewest, 2,000 gains, and the gains of the paper's 2,000 training samples, of ten users each.

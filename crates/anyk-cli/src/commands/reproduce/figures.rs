@@ -7,7 +7,7 @@ use anyk::study::{ExactPower, PowerSpread, power_spread};
 
 use super::tables::{series, strings};
 use crate::progress::Progress;
-use crate::report::{Chart, Series, Table};
+use anyk::framework::{Chart, Series, Table};
 
 /// Seed of the draws of both figures.
 const SEED: u64 = 1;

@@ -8,7 +8,7 @@ use super::tables::{series, strings};
 use super::{Lab, cached};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::report::{Chart, Series, Table};
+use anyk::framework::{Chart, Series, Table};
 
 /// The paper's sizes.
 const SIZES: [usize; 10] = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100];

@@ -24,7 +24,7 @@ use super::{Lab, cached};
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::report::{Chart, Table};
+use anyk::framework::{Chart, Table};
 
 /// Trainings from which the second worst is shown instead of the worst.
 const SECOND_WORST_FROM: u64 = 5;

@@ -13,7 +13,7 @@ use super::Lab;
 use super::tables::{series, strings};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::report::{Chart, Table};
+use anyk::framework::{Chart, Table};
 
 /// Seed of networks and draws.
 const SEED: u64 = 1;

@@ -11,7 +11,7 @@ use anyk::study::{
 
 use super::{Lab, SAMPLE_COUNTS, SELECTION_SEED, TEST_SAMPLES};
 use crate::failure::Failure;
-use crate::report::{Chart, Series, Table};
+use anyk::framework::{Chart, Series, Table};
 
 pub(super) fn strings<const N: usize>(row: [&str; N]) -> Vec<String> {
     row.map(str::to_owned).to_vec()
