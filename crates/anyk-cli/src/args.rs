@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use anyk::channel::FadingLaw;
+use anyk::study::{STUDIES, Study};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -284,8 +286,8 @@ Examples:
   anyk reproduce --full --out full")]
 pub(crate) struct ReproduceArgs {
     /// Tables and figures, by the paper's numbers or their subject; all without a name
-    #[arg(value_enum, value_name = "NAME")]
-    pub(crate) names: Vec<PaperTable>,
+    #[arg(value_parser = studies(), value_name = "NAME")]
+    pub(crate) names: Vec<&'static Study>,
     /// The paper's ten trainings for each entry, the FNN's 100,000 samples, 100,000 realizations for
     /// fig2a and fig2b
     #[arg(long)]
@@ -298,65 +300,14 @@ pub(crate) struct ReproduceArgs {
     pub(crate) out: PathBuf,
 }
 
-/// What the paper shows; each gives one or more tables of the report.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum PaperTable {
-    /// Data sets
-    Table1,
-    /// Hyper-parameters
-    Table2,
-    /// P-GNN for different ε_D
-    Table3,
-    /// Small training sizes
-    Table4,
-    /// Samples and training time
-    Table5,
-    /// The methods compared
-    Table6,
-    /// Policies with closed forms (sections III-A and IV-A)
-    ClosedForms,
-    /// Two toy policies over K
-    Fig1,
-    /// Probability of full power under WMMSE, by the own gain
-    Fig2a,
-    /// The same on average
-    Fig2b,
-    /// Mean and spread of the closed-form power
-    Fig2c,
-    /// Propositions 1 to 4 on policies and random networks, and the asymptotic forms
-    Propositions,
-    /// Power control and link scheduling, learned at one size (section III-B)
-    PowerControl,
-    /// any-gnn beside the paper's methods and the solver, with times; by its name alone
-    AnyGnn,
-    /// One any-gnn over budgets, antennas, loss targets, roads and mixed classes; by its name alone
-    AnyRanges,
-    /// Remark 1: the size law of every policy, and what it predicts (`anyk diagnose`); by its name
-    /// alone
-    Diagnose,
-    /// Calibrated margins: how often the promise is broken, and what it costs; by its name alone
-    Calibration,
-    /// Fading of unknown law, learned from samples; by its name alone
-    Fading,
-}
-
-impl PaperTable {
-    /// What is shown without a name: all that the paper shows.
-    pub(crate) const ALL: [Self; 13] = [
-        Self::Table1,
-        Self::Table2,
-        Self::Table3,
-        Self::Table4,
-        Self::Table5,
-        Self::Table6,
-        Self::ClosedForms,
-        Self::Fig1,
-        Self::Fig2a,
-        Self::Fig2b,
-        Self::Fig2c,
-        Self::Propositions,
-        Self::PowerControl,
-    ];
+/// The studies by their names.
+fn studies() -> impl TypedValueParser<Value = &'static Study> {
+    let shown = |study: &Study| {
+        let alone = if study.by_default { "" } else { "; by its name alone" };
+        PossibleValue::new(study.name).help(format!("{}{alone}", study.about))
+    };
+    PossibleValuesParser::new(STUDIES.iter().map(shown))
+        .try_map(|name| Study::named(&name).ok_or("expected one of these names"))
 }
 
 /// Draw random users along the road, or random interference networks, as input for `solve`

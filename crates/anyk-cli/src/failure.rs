@@ -7,14 +7,17 @@ use std::process::ExitCode;
 use anyk::ConfigError;
 use anyk::diagnosis::DiagnosisError;
 use anyk::exchange::InputError;
-use anyk::framework::ProblemError;
-use anyk::framework::TrainError;
+use anyk::framework::{Error, ErrorKind, ProblemError, TrainError};
 use anyk::problems::interference::InterferenceError;
 use anyk::problems::urllc::RunError;
 use anyk::qos::ServiceError;
 
+use crate::progress::tell;
+
 /// Exit code of a cell that the power budget cannot serve.
 pub(crate) const INFEASIBLE: u8 = 3;
+/// Exit code of work that was stopped, as shells have it.
+const INTERRUPTED: u8 = 130;
 
 /// Why a command ended without an answer.
 #[derive(Debug)]
@@ -23,6 +26,10 @@ pub(crate) enum Failure {
     Input(String),
     /// The machine failed us (a full disk, say): exit code 1.
     Machine(String),
+    /// The power budget does not reach: exit code 3.
+    Infeasible(String),
+    /// The work was stopped: exit code 130.
+    Interrupted(String),
     /// Whoever read our output has gone: nothing to say to anyone.
     PipeClosed,
 }
@@ -34,16 +41,26 @@ impl Failure {
 
     /// Says what went wrong and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
-        match self {
-            Self::Input(message) => {
-                eprintln!("error: {message}");
-                ExitCode::from(2)
-            }
-            Self::Machine(message) => {
-                eprintln!("error: {message}");
-                ExitCode::from(1)
-            }
-            Self::PipeClosed => ExitCode::SUCCESS,
+        let (code, message) = match self {
+            Self::Input(message) => (2, message),
+            Self::Machine(message) => (1, message),
+            Self::Infeasible(message) => (INFEASIBLE, message),
+            Self::Interrupted(message) => (INTERRUPTED, message),
+            Self::PipeClosed => return ExitCode::SUCCESS,
+        };
+        tell(format_args!("error: {message}"));
+        ExitCode::from(code)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        match error.kind() {
+            ErrorKind::Input => Self::Input(message),
+            ErrorKind::Machine => Self::Machine(message),
+            ErrorKind::Infeasible => Self::Infeasible(message),
+            ErrorKind::Interrupted => Self::Interrupted(message),
         }
     }
 }
@@ -109,5 +126,29 @@ impl From<InterferenceError> for Failure {
 impl From<DiagnosisError> for Failure {
     fn from(error: DiagnosisError) -> Self {
         Self::input(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use anyk::framework::OptionError;
+
+    use super::*;
+
+    #[test]
+    fn kinds_of_errors_have_their_exit_codes() {
+        let full = io::Error::other("no space left");
+        let cases: [(Error, u8); 4] = [
+            (OptionError::value("k", 0, "at least 1").into(), 2),
+            (Error::write(Path::new("out"), full).in_file("x"), 1),
+            (TrainError::Infeasible("too little".into()).into(), INFEASIBLE),
+            (Error::Interrupted, INTERRUPTED),
+        ];
+        for (error, code) in cases {
+            let text = error.to_string();
+            assert_eq!(Failure::from(error).report(), ExitCode::from(code), "{text}");
+        }
     }
 }

@@ -4,32 +4,25 @@ use std::hint::black_box;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
-use anyk::channel::{D2dField, FadingLaw, FadingSamples, sample_distances_m};
+use anyk::channel::{D2dField, sample_distances_m};
 use anyk::exchange::write_atomically;
-use anyk::framework::Recipe;
 use anyk::network::{BandwidthLaw, SplitRule};
 use anyk::problems::interference::finish_power;
 use anyk::problems::interference::{PowerOutput, PowerPolicy};
 use anyk::problems::interference::{PowerTrainSettings, PowerTrainer};
 use anyk::problems::interference::{Scenario, SparseInterference};
 use anyk::problems::interference::{SparseWmmse, Wmmse};
+use anyk::problems::urllc::CellPolicy;
 use anyk::problems::urllc::{Allocation, Urllc};
-use anyk::problems::urllc::{AnyPolicy, CellAllocator, CellPolicy, Certifier, LearnedPolicy};
-use anyk::problems::urllc::{
-    AnySettings, PretrainLoss, PretrainSettings, SampledSettings, TrainRanges, Trainer,
-};
 use anyk::problems::urllc::{Solution, UrllcSolver};
-use anyk::problems::urllc::{draw_fading, finish, law_for, train_any_policy, train_sampled_policy};
 use anyk::qos::BandwidthTable;
-use anyk::study::Entry;
+use anyk::study::{self, random_cell, short_any_policy, short_sampled_policy, untrained_p_gnn};
 use anyk::{Config, System};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args::BenchArgs;
-use crate::commands::train::any_gnn::DEVIATIONS;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
@@ -173,7 +166,7 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
         * median_seconds(progress, || {
             received.iter().map(|&u| qos.packet_loss(black_box(u), 2e5)).sum::<f64>()
         });
-    let (mut trainer, policy) = learned(system)?;
+    let (mut trainer, policy) = untrained_p_gnn(system)?;
     // A hundred steps to a call: a single one is near the clock's own cost.
     let train_step_us =
         1e4 * median_seconds(progress, || (0..100).map(|_| trainer.step()).sum::<f32>());
@@ -189,9 +182,9 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
     let (allocate_us_k200, allocate_us_k10000) = (allocate_us(200)?, allocate_us(10_000)?);
     let allocate_us_k1000000 = allocate_us(1_000_000)?;
     let cell = random_cell(system, 200)?;
-    let any_gnn = any_policy(system, SplitRule::Kkt)?;
+    let any_gnn = short_any_policy(system, SplitRule::Kkt)?;
     let (any_us_k200, certify_us_k200) = policy_us(&any_gnn, &cell, progress)?;
-    let (sampled_us_k200, _) = policy_us(&sampled_policy(system)?, &cell, progress)?;
+    let (sampled_us_k200, _) = policy_us(&short_sampled_policy(system)?, &cell, progress)?;
     let network = Scenario::Dense.draw(1, 100, 0).map_err(Failure::input)?;
     let mut wmmse = Wmmse::default();
     let wmmse_us_k100 =
@@ -252,65 +245,22 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
     })
 }
 
-/// any-gnn after a short training: what it has learned does not change how long it takes.
-pub(crate) fn any_policy(system: &System, output: SplitRule) -> Result<AnyPolicy, Failure> {
-    Ok(train_any_policy(system, &short(output), || ())?)
+/// Median time of a call, counted as one of the measurements.
+fn median_seconds<T>(progress: &Progress, call: impl FnMut() -> T) -> f64 {
+    let seconds = study::median_seconds(call);
+    progress.step();
+    seconds
 }
 
-/// The same with a bandwidth that is learned from samples of fading.
-pub(crate) fn sampled_policy(system: &System) -> Result<AnyPolicy, Failure> {
-    let gains = draw_fading(system, &FadingLaw::Rayleigh, FadingSamples::LEAST, 1);
-    let samples = FadingSamples::new(gains).map_err(Failure::input)?;
-    let mut learning = SampledSettings::new(PretrainLoss::Supervised, 1);
-    learning.steps = 1000;
-    let settings = short(SplitRule::Kkt);
-    Ok(train_sampled_policy(system, &samples, &learning, &settings, DEVIATIONS, || ())?)
-}
-
-fn short(output: SplitRule) -> AnySettings {
-    let mut settings = AnySettings::preset(TrainRanges::Paper, output, 1);
-    (settings.samples, settings.steps) = (100, 500);
-    settings
-}
-
-/// Microseconds of an allocation, without and with the certificate.
-pub(crate) fn policy_us(
+/// Microseconds of an allocation, without and with the certificate: two of the measurements.
+fn policy_us(
     policy: &impl CellPolicy,
     problem: &Urllc,
     progress: &Progress,
 ) -> Result<(f64, f64), Failure> {
-    let antennas = policy.system().fading().antennas;
-    let mut ready = policy.ready(problem.size(), antennas).map_err(Failure::input)?;
-    let gains: Vec<f64> = problem.users().iter().map(|user| user.gain).collect();
-    let mut allocation = Allocation::default();
-    let plain_s = median_seconds(progress, || {
-        ready.answer(black_box(problem), black_box(&gains), &mut allocation)
-    });
-    let mut certifier = Certifier::default();
-    let certified_s = median_seconds(progress, || {
-        let served = ready.answer(black_box(problem), black_box(&gains), &mut allocation);
-        served && certifier.certify(problem, &mut allocation).is_complete()
-    });
-    Ok((1e6 * plain_s, 1e6 * certified_s))
-}
-
-/// Users at random in the system's cell.
-pub(crate) fn random_cell(system: &System, size: usize) -> Result<Urllc, Failure> {
-    let distances = sample_distances_m(&system.road(), 1, size, 0);
-    let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
-    Ok(Urllc::uniform(system, gains)?)
-}
-
-/// The paper's P-GNN at the start of its training, with an outer function of the right shape: what it
-/// has learned does not change how long it takes.
-pub(crate) fn learned(system: &System) -> Result<(Trainer, LearnedPolicy), Failure> {
-    let mut entry = Entry::p_gnn(10, 2000, 6e-6);
-    entry.settings.recipe = Recipe { stored_draws: 1, draws: 1, ..Recipe::fast(10) };
-    let pretraining = PretrainSettings { epochs: 4, ..PretrainSettings::default() };
-    let law = law_for(system, &entry.settings, &pretraining, || ())?;
-    let trainer = Trainer::new(system, &entry.settings, law.as_ref())?;
-    let policy = finish(system, &trainer, &pretraining, law.as_ref())?;
-    Ok((trainer, policy))
+    let us = study::policy_us(policy, problem)?;
+    (0..2).for_each(|_| progress.step());
+    Ok(us)
 }
 
 /// A policy for a field of links after a short training: long enough that its powers are not all alike.
@@ -324,7 +274,7 @@ fn learned_powers(scenario: Scenario) -> Result<PowerPolicy, Failure> {
 
 /// Writes one training step and one allocation, inputs and outputs, as JSON: for bench/.
 fn export(system: &System, path: &Path) -> Result<(), Failure> {
-    let (mut trainer, policy) = learned(system)?;
+    let (mut trainer, policy) = untrained_p_gnn(system)?;
     // Away from the start, where many gradients are 0.
     trainer.advance(2000)?;
     let step = trainer.record_step();
@@ -350,22 +300,4 @@ fn export(system: &System, path: &Path) -> Result<(), Failure> {
     let bytes = serde_json::to_vec(&export)?;
     write_atomically(path, &bytes)
         .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display())))
-}
-
-/// Median time of a call, over as many calls as fit into half a second (five at least), after one
-/// to warm up.
-pub(crate) fn median_seconds<T>(progress: &Progress, mut call: impl FnMut() -> T) -> f64 {
-    black_box(call());
-    let started = Instant::now();
-    let mut times = Vec::new();
-    while times.len() < 5
-        || (started.elapsed() < Duration::from_millis(500) && times.len() < 100_000)
-    {
-        let before = Instant::now();
-        black_box(call());
-        times.push(before.elapsed().as_secs_f64());
-    }
-    times.sort_by(f64::total_cmp);
-    progress.step();
-    times[times.len() / 2]
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyk::Config;
 use anyk::diagnosis::{DiagnosisError, Finding, Quantity, Samples, Subject};
 use anyk::exchange::read_samples;
+use anyk::framework::Error;
 
 use crate::args::{DiagnoseArgs, QuantityArg};
 use crate::failure::Failure;
@@ -52,9 +53,7 @@ pub(crate) fn run(args: &DiagnoseArgs) -> Result<ExitCode, Failure> {
         write!(out, "{}", text(&finding, !args.no_check))?;
     }
     if let Some(dir) = &args.out {
-        let cannot = |error: std::io::Error| {
-            Failure::input(format!("{}: cannot write: {error}", dir.display()))
-        };
+        let cannot = |error: std::io::Error| Failure::from(Error::write(dir, error));
         let made = finding.tables();
         for table in &made {
             report::write_table(dir, table).map_err(cannot)?;

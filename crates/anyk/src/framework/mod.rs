@@ -20,4 +20,5 @@ pub use problem::{
 };
 pub(crate) use problem::{check_gain, checked_gains};
 pub use recipe::{Recipe, Schedule, Update};
+pub(crate) use report::strings;
 pub use report::{Chart, Series, Table};

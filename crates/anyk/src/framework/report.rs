@@ -79,3 +79,8 @@ impl Series {
         Self { dashed: true, ..Self::solid(label, points) }
     }
 }
+
+/// Cells or heads from literals.
+pub(crate) fn strings<const N: usize>(row: [&str; N]) -> Vec<String> {
+    row.map(str::to_owned).to_vec()
+}

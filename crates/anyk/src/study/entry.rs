@@ -5,15 +5,17 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::config::System;
-use crate::framework::Recipe;
+use crate::framework::{Error, Observer, Recipe};
 use crate::math::second_worst;
 use crate::network::{Aggregator, BandwidthLaw};
 use crate::problems::urllc::LearnedPolicy;
 use crate::problems::urllc::{Method, PretrainSettings, TrainSettings, Trainer};
-use crate::problems::urllc::{RunError, SizeResult, TestSet, finish};
+use crate::problems::urllc::{SizeResult, TestSet, finish};
 
 /// Seed of the test set, fixed before the first training.
 pub const TEST_SEED: u64 = 7;
+/// Cells of each size in the test set (paper, table I).
+pub const TEST_SAMPLES: u64 = 100;
 /// Sizes of the test set (paper, table I).
 pub const TEST_SIZES: [usize; 7] = [1, 2, 5, 10, 50, 100, 200];
 
@@ -52,37 +54,41 @@ impl Entry {
         TrainSettings { seed: 100 + run, ..self.settings.clone() }
     }
 
-    /// Trains one run and measures it; `progress` is called [`PROGRESS_CALLS`] times.
+    /// Trains one run and measures it, in [`PROGRESS_CALLS`] parts; the observer can stop it after each.
     pub fn measure(
         &self,
         system: &System,
         run: u64,
         (pretraining, law): (&PretrainSettings, Option<&BandwidthLaw>),
         test: &TestSet,
-        progress: impl FnMut(),
-    ) -> Result<Measure, RunError> {
-        let (policy, train_seconds) = self.train(system, run, (pretraining, law), progress)?;
+        observer: &dyn Observer,
+    ) -> Result<Measure, Error> {
+        let (policy, train_seconds) = self.train(system, run, (pretraining, law), observer)?;
         Ok(Measure { train_seconds, sizes: test.evaluate(&policy)? })
     }
 
-    /// Trains one run; the seconds are those of Algorithm 1 alone.
+    /// Trains one run, likewise; the seconds are those of Algorithm 1 alone.
     pub fn train(
         &self,
         system: &System,
         run: u64,
         (pretraining, law): (&PretrainSettings, Option<&BandwidthLaw>),
-        mut progress: impl FnMut(),
-    ) -> Result<(LearnedPolicy, f64), RunError> {
+        observer: &dyn Observer,
+    ) -> Result<(LearnedPolicy, f64), Error> {
         let mut trainer = Trainer::new(system, &self.settings_of_run(run), law)?;
         let started = Instant::now();
         for _ in 0..PROGRESS_CALLS {
+            if observer.stop() {
+                return Err(Error::Interrupted);
+            }
             trainer.advance(self.settings.steps().div_ceil(PROGRESS_CALLS))?;
-            progress();
+            observer.done(1);
         }
         // What is left if an initialization diverged and was started over.
         trainer.advance(u64::MAX)?;
         let seconds = started.elapsed().as_secs_f64();
-        Ok((finish(system, &trainer, pretraining, law)?, seconds))
+        let policy = finish(system, &trainer, pretraining, law).map_err(Error::other)?;
+        Ok((policy, seconds))
     }
 }
 

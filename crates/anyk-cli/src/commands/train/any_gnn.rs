@@ -9,8 +9,8 @@ use anyk::exchange::read_fading_samples;
 use anyk::network::SplitRule;
 use anyk::problems::urllc::any_to_bytes;
 use anyk::problems::urllc::{
-    ANY_PROGRESS, AnySettings, LEARN_PROGRESS, PretrainLoss, SampledSettings, TrainRanges,
-    TrainedRanges,
+    ANY_PROGRESS, AnySettings, DEVIATIONS, LEARN_PROGRESS, PretrainLoss, SampledSettings,
+    TrainRanges, TrainedRanges,
 };
 use anyk::problems::urllc::{AnyPolicy, SampledRecord};
 use anyk::problems::urllc::{train_any_policy, train_sampled_policy};
@@ -21,10 +21,6 @@ use crate::commands::train::save;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{input, output};
-
-/// Standard errors added to a bandwidth that was learned from samples, unless the command line says
-/// otherwise: at one received power 9,999 of 10,000 draws of the samples are then on the safe side.
-pub(crate) const DEVIATIONS: f64 = 3.719;
 
 #[derive(Serialize)]
 struct Report<'a> {

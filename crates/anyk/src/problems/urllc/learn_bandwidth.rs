@@ -48,6 +48,10 @@ impl SampledSettings {
     }
 }
 
+/// Standard errors added to a bandwidth that was learned from samples unless said otherwise: at one received
+/// power 9,999 of 10,000 draws of the samples are then on the safe side.
+pub const DEVIATIONS: f64 = 3.719;
+
 /// How often learning calls back.
 pub const LEARN_PROGRESS: u64 = 50;
 /// Received powers of a step, and samples of fading in each of the two mini-batches.

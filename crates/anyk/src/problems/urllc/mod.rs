@@ -49,7 +49,7 @@ pub use checkpoint::{checkpoint_from_bytes, checkpoint_to_bytes};
 pub use equal_power::equal_power;
 pub use export::StepRecord;
 pub(crate) use fully_connected::fnn_input;
-pub use learn_bandwidth::{LEARN_PROGRESS, SampledSettings, learn_bandwidth};
+pub use learn_bandwidth::{DEVIATIONS, LEARN_PROGRESS, SampledSettings, learn_bandwidth};
 pub use model_file::{Model, model_from_bytes, model_to_bytes};
 pub use optimum::{OptimumRow, optimum_over_sizes};
 pub use policy::{LearnedPolicy, ModelMetrics, ModelRecord, SizedPolicy};

@@ -1,15 +1,10 @@
 //! Remark 1 on every built-in policy: the verdicts beside what the paper and our other measurements lead
 //! one to expect, and the losses predicted from K ≤ 20 beside those measured at K = 200.
 
-use anyk::diagnosis::{Answer, BuiltIn, Prediction, SMALL_PERCENT, SizeLaw};
-use anyk::network::Output;
-
 use super::Lab;
-use super::tables::strings;
-use crate::failure::Failure;
-use crate::progress::Progress;
-use anyk::diagnosis::Finding;
-use anyk::framework::Table;
+use crate::diagnosis::{Answer, BuiltIn, Finding, Prediction, SMALL_PERCENT, SizeLaw};
+use crate::framework::{Error, Table, strings};
+use crate::network::Output;
 
 /// Size `K_0` of the training.
 const TRAIN_K: usize = 20;
@@ -60,19 +55,25 @@ fn in_range(prediction: &Prediction) -> bool {
     (low..=high.max(SMALL_PERCENT)).contains(&measured)
 }
 
-pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let more: &[u64] = if lab.full { &MORE_SEEDS } else { &[] };
     let seeds: Vec<u64> = SEEDS.iter().chain(more).copied().collect();
-    let progress = Progress::new("diagnoses", (seeds.len() * BuiltIn::ALL.len()) as u64);
+    let diagnose = |policy: BuiltIn| -> Result<Vec<Finding>, Error> {
+        let finding = |&seed: &u64| {
+            lab.go_on()?;
+            let finding = Finding::built_in(&lab.system, policy, TRAIN_K, seed);
+            lab.observer.done(1);
+            finding.map_err(Error::other)
+        };
+        seeds.iter().map(finding).collect()
+    };
+    let parts = (seeds.len() * BuiltIn::ALL.len()) as u64;
+    let findings = lab.watched("diagnoses", parts, || {
+        BuiltIn::ALL.into_iter().map(diagnose).collect::<Result<Vec<_>, Error>>()
+    })?;
     let (mut verdicts, mut losses) = (Vec::new(), Vec::new());
     let (mut agree, mut good, mut covered) = (0, 0, 0);
-    for policy in BuiltIn::ALL {
-        let found = seeds.iter().map(|&seed| {
-            let finding = Finding::built_in(&lab.system, policy, TRAIN_K, seed);
-            progress.step();
-            finding
-        });
-        let found: Vec<Finding> = found.collect::<Result<_, _>>()?;
+    for (policy, found) in BuiltIn::ALL.into_iter().zip(findings) {
         let Some(first) = found.first() else { continue };
         let (words, holds) = expected(policy);
         let held = found.iter().filter(|finding| holds(finding)).count();
@@ -98,7 +99,6 @@ pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
             losses.push(row);
         }
     }
-    progress.finish();
     let (verdict_count, loss_count) = (verdicts.len() * seeds.len(), losses.len() * seeds.len());
     Ok(vec![
         Table {

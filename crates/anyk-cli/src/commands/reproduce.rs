@@ -1,0 +1,49 @@
+//! `anyk reproduce`: runs the library's studies, prints their tables and writes the report.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyk::framework::Error;
+use anyk::study::{Lab, STUDIES, Study, StudySettings};
+
+use crate::args::ReproduceArgs;
+use crate::failure::Failure;
+use crate::progress::Watch;
+use crate::{output, report};
+
+const TITLE: &str =
+    "Size Generalization for Resource Allocation with Graph Neural Networks, reproduced";
+
+pub(crate) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
+    let cannot = |error: std::io::Error| Failure::from(Error::write(&args.out, error));
+    let settings = StudySettings {
+        trainings: args.trainings,
+        full: args.full,
+        cache: Some(args.out.join("cache")),
+    };
+    let watch = Watch::default();
+    let mut lab = Lab::new(&settings, &watch)?;
+    let studies: Vec<&Study> = if args.names.is_empty() {
+        STUDIES.iter().filter(|study| study.by_default).collect()
+    } else {
+        args.names.clone()
+    };
+    let mut tables = Vec::new();
+    let mut out = output::stdout();
+    for study in studies {
+        let made = (study.run)(&mut lab)?;
+        for table in &made {
+            report::write_table(&args.out, table).map_err(cannot)?;
+            writeln!(out, "{}\n", table.title)?;
+            writeln!(out, "{}", output::report_table(table))?;
+            writeln!(out, "{}\n", table.note)?;
+            out.flush()?;
+        }
+        tables.extend(made);
+    }
+    let subtitle = format!("anyk {} · {}", env!("CARGO_PKG_VERSION"), lab.about());
+    report::write_report(&args.out, TITLE, &subtitle, &tables).map_err(cannot)?;
+    writeln!(out, "written to {}", args.out.join("report.html").display())?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
