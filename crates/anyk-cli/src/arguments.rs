@@ -14,9 +14,7 @@ fn argument(spec: &OptionSpec, heading: &str) -> Arg {
     let argument = Arg::new(spec.name).long(spec.name).help(help).help_heading(heading.to_owned());
     match &spec.value {
         OptionValue::Switch => argument.action(ArgAction::SetTrue),
-        OptionValue::Number(unit) => {
-            argument.value_name(*unit).allow_negative_numbers(true)
-        }
+        OptionValue::Number(unit) => argument.value_name(*unit).allow_negative_numbers(true),
         OptionValue::Whole(what) => argument.value_name(*what).allow_negative_numbers(true),
         OptionValue::Sizes => argument.value_name("K,…"),
         OptionValue::File => argument.value_name("FILE"),

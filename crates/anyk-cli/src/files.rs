@@ -17,11 +17,8 @@ pub(crate) fn name(path: &str) -> &str {
 
 /// The bytes of a file, or of standard input for `-`.
 pub(crate) fn read(path: &str) -> Result<Vec<u8>, Failure> {
-    let bytes = if path == "-" {
-        read_bounded(io::stdin().lock())
-    } else {
-        read_file(path.as_ref())
-    };
+    let bytes =
+        if path == "-" { read_bounded(io::stdin().lock()) } else { read_file(path.as_ref()) };
     bytes.map_err(|source| Error::Read { path: PathBuf::from(name(path)), source }.into())
 }
 
@@ -67,9 +64,8 @@ impl Kind {
 /// Makes sure, before any work, that a file can be written: its folder is there and writable, and what is
 /// there already is ours, or may be overwritten.
 pub(crate) fn claim(path: &Path, kind: Kind, force: bool) -> Result<(), Failure> {
-    let refuse = |expected: &str| -> Failure {
-        OptionError::value("out", path.display(), expected).into()
-    };
+    let refuse =
+        |expected: &str| -> Failure { OptionError::value("out", path.display(), expected).into() };
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => return Err(refuse("a file, not a folder")),
         Ok(found) if !found.is_file() => {

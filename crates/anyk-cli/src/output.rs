@@ -80,3 +80,9 @@ pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>
     }
     table.trim_fmt()
 }
+
+/// A table of the library, without its heading and its note.
+pub(crate) fn report_table(table: &anyk::framework::Table) -> String {
+    let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+    self::table(&columns, table.rows.iter().cloned())
+}

@@ -73,8 +73,9 @@ pub use config::{
     CellConfig, Config, ConfigError, FrameConfig, PathLossConfig, RoadConfig, System,
 };
 
-/// What the sources hash to: results that are kept (checkpoints, caches) are those of the same program.
-pub const SOURCES: &str = "0";
+/// Names the sources that this library was built from: 16 hexadecimal digits. Results that are kept carry it, so
+/// that new code never takes old results for its own.
+pub const SOURCES: &str = env!("ANYK_SOURCES");
 
 /// The code in README.md runs as a test.
 #[cfg(doctest)]

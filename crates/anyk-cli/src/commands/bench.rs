@@ -4,34 +4,26 @@ use std::hint::black_box;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
-use anyk::channel::{D2dField, FadingLaw, FadingSamples, sample_distances_m};
+use anyk::channel::{D2dField, sample_distances_m};
 use anyk::exchange::write_atomically;
-use anyk::framework::{PretrainLoss, PretrainSettings};
+use anyk::framework::{Error, Model, Observer, Policy, Session, Silent, State};
 use anyk::network::{BandwidthLaw, SplitRule};
-use anyk::problems::interference::finish_power;
-use anyk::problems::interference::{PowerOutput, PowerPolicy};
-use anyk::problems::interference::{PowerTrainSettings, PowerTrainer};
-use anyk::problems::interference::{Scenario, SparseInterference};
-use anyk::problems::interference::{SparseWmmse, Wmmse};
-use anyk::problems::urllc::Recipe;
-use anyk::problems::urllc::{Allocation, Urllc};
-use anyk::problems::urllc::{AnyPolicy, CellAllocator, CellPolicy, Certifier, LearnedPolicy};
-use anyk::problems::urllc::{AnySettings, SampledSettings, TrainRanges, Trainer};
-use anyk::problems::urllc::{Solution, UrllcSolver};
-use anyk::problems::urllc::{draw_fading, finish, law_for, train_any_policy, train_sampled_policy};
+use anyk::problems::interference::{
+    PowerOutput, PowerPolicy, PowerTrainSettings, Scenario, SparseInterference, SparseWmmse, Wmmse,
+    train_power,
+};
+use anyk::problems::urllc::{Allocation, Solution, Urllc, UrllcSolver};
 use anyk::qos::BandwidthTable;
-use anyk::study::Entry;
+use anyk::study::{self, random_cell, short_any_policy, short_sampled_policy, untrained_p_gnn};
 use anyk::{Config, System};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::args::BenchArgs;
-use crate::commands::train::any_gnn::DEVIATIONS;
+use crate::cli::BenchArgs;
 use crate::failure::Failure;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::Watcher;
 
 /// What is measured, on one thread where nothing else is said.
 #[derive(Serialize)]
@@ -81,15 +73,16 @@ struct Figures {
 
 const STEPS: u64 = 24;
 
-pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
-    let system = Config::default().validate()?;
+pub(super) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
+    let system = Config::default().validate().map_err(Error::from)?;
     if let Some(path) = &args.export {
         export(&system, path)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let progress = Progress::new("measurements", STEPS);
-    let figures = measure(&system, &progress)?;
-    progress.finish();
+    let watcher = Watcher::default();
+    watcher.begin("measurements", STEPS);
+    let figures = measure(&system, &watcher)?;
+    watcher.end();
     let mut out = output::stdout();
     if args.json {
         output::json(&mut out, &figures)?;
@@ -129,7 +122,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
+fn measure(system: &System, progress: &Watcher) -> Result<Figures, Failure> {
     let qos = system.qos(system.service())?;
     let table_build_ms = 1e3 * median_seconds(progress, || BandwidthTable::new(qos.clone()));
     let table = BandwidthTable::new(qos.clone());
@@ -172,38 +165,46 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
         * median_seconds(progress, || {
             received.iter().map(|&u| qos.packet_loss(black_box(u), 2e5)).sum::<f64>()
         });
-    let (mut trainer, policy) = learned(system)?;
+    let (mut objective, policy) = untrained_p_gnn(system)?;
+    let plan = objective.plan();
+    let mut state = State::start(&mut objective, &plan, 0);
+    let mut gradient = vec![0.0; state.parameters.len()];
     // A hundred steps to a call: a single one is near the clock's own cost.
-    let train_step_us =
-        1e4 * median_seconds(progress, || (0..100).map(|_| trainer.step()).sum::<f32>());
+    let train_step_us = 1e4
+        * median_seconds(progress, || {
+            let step = |_| state.advance(&mut objective, &plan, &mut gradient);
+            (0..100).map(step).sum::<f64>()
+        });
     let allocate_us = |size: usize| -> Result<f64, Failure> {
         let gains: Vec<f64> = sample_distances_m(&system.road(), 1, size, 0)
             .into_iter()
             .map(|distance_m| system.path_loss().gain(distance_m))
             .collect();
-        let mut sized = policy.at_size(size).map_err(Failure::input)?;
+        let mut sized = policy.at_size(size).map_err(Error::other)?;
         let mut allocation = Allocation::default();
         Ok(1e6 * median_seconds(progress, || sized.allocate(black_box(&gains), &mut allocation)))
     };
     let (allocate_us_k200, allocate_us_k10000) = (allocate_us(200)?, allocate_us(10_000)?);
     let allocate_us_k1000000 = allocate_us(1_000_000)?;
     let cell = random_cell(system, 200)?;
-    let any_gnn = any_policy(system, SplitRule::Kkt)?;
+    let any_gnn = short_any_policy(system, SplitRule::Kkt)?;
     let (any_us_k200, certify_us_k200) = policy_us(&any_gnn, &cell, progress)?;
-    let (sampled_us_k200, _) = policy_us(&sampled_policy(system)?, &cell, progress)?;
-    let network = Scenario::Dense.draw(1, 100, 0).map_err(Failure::input)?;
+    let (sampled_us_k200, _) = policy_us(&short_sampled_policy(system)?, &cell, progress)?;
+    let network = Scenario::Dense.draw(1, 100, 0).map_err(Error::other)?;
     let mut wmmse = Wmmse::default();
     let wmmse_us_k100 =
         1e6 * median_seconds(progress, || wmmse.shares(black_box(&network)).iter().sum::<f64>());
-    let networks =
-        (0..100).map(|index| Scenario::Dense.draw(1, 100, index)).collect::<Result<Vec<_>, _>>()?;
+    let networks = (0..100)
+        .map(|index| Scenario::Dense.draw(1, 100, index))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(Error::other)?;
     let wmmse_all_cores_us_k100 = 1e4
         * median_seconds(progress, || {
             let solve = |wmmse: &mut Wmmse, network| wmmse.shares(network).len();
             networks.par_iter().map_init(Wmmse::default, solve).sum::<usize>()
         });
     let scenario = Scenario::D2d(D2dField::default());
-    let field = scenario.draw(1, 1000, 0)?;
+    let field = scenario.draw(1, 1000, 0).map_err(Error::other)?;
     let sparse = SparseInterference::new(&field, scenario.threshold());
     let mut baseline = SparseWmmse::new(100);
     let wmmse_sparse_us_k1000 =
@@ -251,88 +252,49 @@ fn measure(system: &System, progress: &Progress) -> Result<Figures, Failure> {
     })
 }
 
-/// any-gnn after a short training: what it has learned does not change how long it takes.
-pub(crate) fn any_policy(system: &System, output: SplitRule) -> Result<AnyPolicy, Failure> {
-    Ok(train_any_policy(system, &short(output), || ())?)
+/// Median time of a call, counted as one of the measurements.
+fn median_seconds<T>(progress: &Watcher, call: impl FnMut() -> T) -> f64 {
+    let seconds = study::median_seconds(call);
+    progress.done(1);
+    seconds
 }
 
-/// The same with a bandwidth that is learned from samples of fading.
-pub(crate) fn sampled_policy(system: &System) -> Result<AnyPolicy, Failure> {
-    let gains = draw_fading(system, &FadingLaw::Rayleigh, FadingSamples::LEAST, 1);
-    let samples = FadingSamples::new(gains).map_err(Failure::input)?;
-    let mut learning = SampledSettings::new(PretrainLoss::Supervised, 1);
-    learning.steps = 1000;
-    let settings = short(SplitRule::Kkt);
-    Ok(train_sampled_policy(system, &samples, &learning, &settings, DEVIATIONS, || ())?)
-}
-
-fn short(output: SplitRule) -> AnySettings {
-    let mut settings = AnySettings::preset(TrainRanges::Paper, output, 1);
-    (settings.samples, settings.steps) = (100, 500);
-    settings
-}
-
-/// Microseconds of an allocation, without and with the certificate.
-pub(crate) fn policy_us(
-    policy: &impl CellPolicy,
+/// Microseconds of an allocation, without and with the certificate: two of the measurements.
+fn policy_us(
+    policy: &dyn Policy<Urllc>,
     problem: &Urllc,
-    progress: &Progress,
+    progress: &Watcher,
 ) -> Result<(f64, f64), Failure> {
-    let antennas = policy.system().fading().antennas;
-    let mut ready = policy.ready(problem.size(), antennas).map_err(Failure::input)?;
-    let gains: Vec<f64> = problem.users().iter().map(|user| user.gain).collect();
-    let mut allocation = Allocation::default();
-    let plain_s = median_seconds(progress, || {
-        ready.answer(black_box(problem), black_box(&gains), &mut allocation)
-    });
-    let mut certifier = Certifier::default();
-    let certified_s = median_seconds(progress, || {
-        let served = ready.answer(black_box(problem), black_box(&gains), &mut allocation);
-        served && certifier.certify(problem, &mut allocation).is_complete()
-    });
-    Ok((1e6 * plain_s, 1e6 * certified_s))
-}
-
-/// Users at random in the system's cell.
-pub(crate) fn random_cell(system: &System, size: usize) -> Result<Urllc, Failure> {
-    let distances = sample_distances_m(&system.road(), 1, size, 0);
-    let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
-    Ok(Urllc::uniform(system, gains)?)
-}
-
-/// The paper's P-GNN at the start of its training, with an outer function of the right shape: what it
-/// has learned does not change how long it takes.
-pub(crate) fn learned(system: &System) -> Result<(Trainer, LearnedPolicy), Failure> {
-    let mut entry = Entry::p_gnn(10, 2000, 6e-6);
-    entry.settings.recipe = Recipe { stored_draws: 1, draws: 1, ..Recipe::fast(10) };
-    let pretraining = PretrainSettings { epochs: 4, ..PretrainSettings::default() };
-    let law = law_for(system, &entry.settings, &pretraining, || ())?;
-    let trainer = Trainer::new(system, &entry.settings, law.as_ref())?;
-    let policy = finish(system, &trainer, &pretraining, law.as_ref())?;
-    Ok((trainer, policy))
+    let us = study::policy_us(policy, problem)?;
+    progress.done(2);
+    Ok(us)
 }
 
 /// A policy for a field of links after a short training: long enough that its powers are not all alike.
 fn learned_powers(scenario: Scenario) -> Result<PowerPolicy, Failure> {
     let settings =
         PowerTrainSettings { samples: 100, steps: 500, ..PowerTrainSettings::preset(scenario, 1) };
-    let mut trainer = PowerTrainer::new(&settings)?;
-    trainer.advance(u64::MAX)?;
-    finish_power(&trainer, PowerOutput::Priced { steps: 1 }).map_err(Failure::input)
+    let mut session = Session::new(&Silent);
+    Ok(train_power(&settings, PowerOutput::Priced { steps: 1 }, &mut session)?)
 }
 
 /// Writes one training step and one allocation, inputs and outputs, as JSON: for bench/.
 fn export(system: &System, path: &Path) -> Result<(), Failure> {
-    let (mut trainer, policy) = learned(system)?;
+    let (mut objective, policy) = untrained_p_gnn(system)?;
+    let plan = objective.plan();
+    let mut state = State::start(&mut objective, &plan, 0);
+    let mut gradient = vec![0.0; state.parameters.len()];
     // Away from the start, where many gradients are 0.
-    trainer.advance(2000)?;
-    let step = trainer.record_step();
+    for _ in 0..2000 {
+        state.advance(&mut objective, &plan, &mut gradient);
+    }
+    let step = objective.record_step(&state.parameters);
     let gains: Vec<f64> = sample_distances_m(&system.road(), 1, 200, 0)
         .into_iter()
         .map(|distance_m| system.path_loss().gain(distance_m))
         .collect();
     let mut allocation = Allocation::default();
-    policy.at_size(200).map_err(Failure::input)?.allocate(&gains, &mut allocation);
+    policy.at_size(200).map_err(Error::other)?.allocate(&gains, &mut allocation);
     let export = serde_json::json!({
         "step": step,
         "allocation": {
@@ -347,24 +309,5 @@ fn export(system: &System, path: &Path) -> Result<(), Failure> {
         },
     });
     let bytes = serde_json::to_vec(&export)?;
-    write_atomically(path, &bytes)
-        .map_err(|error| Failure::input(format!("{}: cannot write: {error}", path.display())))
-}
-
-/// Median time of a call, over as many calls as fit into half a second (five at least), after one
-/// to warm up.
-pub(crate) fn median_seconds<T>(progress: &Progress, mut call: impl FnMut() -> T) -> f64 {
-    black_box(call());
-    let started = Instant::now();
-    let mut times = Vec::new();
-    while times.len() < 5
-        || (started.elapsed() < Duration::from_millis(500) && times.len() < 100_000)
-    {
-        let before = Instant::now();
-        black_box(call());
-        times.push(before.elapsed().as_secs_f64());
-    }
-    times.sort_by(f64::total_cmp);
-    progress.step();
-    times[times.len() / 2]
+    write_atomically(path, &bytes).map_err(|error| Failure::write(path, error))
 }

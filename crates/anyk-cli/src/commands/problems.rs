@@ -6,9 +6,7 @@ use std::process::ExitCode;
 
 use anyk::Config;
 use anyk::exchange::{fading_samples_to_npy, write_atomically};
-use anyk::framework::{
-    CellOptions, Checkpoint, Error, OptionError, Options, Room, Verb, Workshop,
-};
+use anyk::framework::{CellOptions, Checkpoint, Error, OptionError, Options, Room, Verb, Workshop};
 use anyk::math::realization_rng;
 use anyk::problems::{read_model, room};
 use clap::ArgMatches;

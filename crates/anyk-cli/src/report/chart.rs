@@ -1,5 +1,6 @@
 //! A [`Chart`] as SVG, drawn by kuva.
 
+use anyk::framework::{Chart, Series};
 use kuva::plot::scatter::MarkerShape;
 use kuva::prelude::{
     Layout, LegendEntry, LegendPosition, LegendShape, LinePlot, Plot, ScatterPlot, SvgBackend,
@@ -9,7 +10,6 @@ use kuva::render::render::Primitive;
 
 use super::axis::{Axis, shows};
 use super::html::escape;
-use super::{Chart, Series};
 
 /// Text and axes. The page's style looks for this colour, to turn it light on a dark screen.
 pub(super) const INK: &str = "#24292f";

@@ -6,8 +6,7 @@ use std::io;
 use std::path::Path;
 
 use anyk::exchange::write_atomically;
-
-use super::Table;
+use anyk::framework::Table;
 
 /// Refuses a name that could leave the folder or would need quoting in a link.
 pub(super) fn check_name(name: &str) -> io::Result<()> {

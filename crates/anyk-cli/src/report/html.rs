@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::Table;
+use anyk::framework::Table;
+
 use super::chart::{GRID, INK, svg};
 
 /// How the page looks on a screen, a phone and paper.

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use super::{Chart, Series, Table, svg, write_report, write_table};
+use anyk::framework::{Chart, Series, Table};
+
+use super::{svg, write_report, write_table};
 
 /// The user counts of the sample.
 const USERS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 200.0];

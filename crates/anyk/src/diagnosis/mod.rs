@@ -22,6 +22,7 @@
 mod candidates;
 mod estimate;
 mod extrapolation;
+mod finding;
 mod law;
 mod opinion;
 mod order;
@@ -29,6 +30,7 @@ mod prediction;
 mod residual;
 mod samples;
 mod subject;
+mod tables;
 mod toy;
 mod verdict;
 
@@ -38,6 +40,7 @@ use crate::framework::TrainError;
 
 pub use candidates::{Candidate, Recommendation, output_name};
 pub use estimate::{Curve, Estimate, Point, QUANTILES};
+pub use finding::Finding;
 pub use law::{Law, LawScore};
 pub use order::Order;
 pub use prediction::{Prediction, SMALL_PERCENT, predict};

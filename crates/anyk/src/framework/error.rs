@@ -144,6 +144,8 @@ pub enum OptionError {
 
 impl OptionError {
     /// A value that is not accepted.
+    // By value, since numbers and literals are given.
+    #[allow(clippy::needless_pass_by_value)]
     pub fn value(name: &str, value: impl ToString, expected: impl Into<String>) -> Self {
         Self::Value { name: name.to_owned(), value: value.to_string(), expected: expected.into() }
     }

@@ -24,6 +24,7 @@ mod observer;
 mod on_samples;
 mod options;
 mod problem;
+mod report;
 mod room;
 mod schedule;
 mod source;
@@ -42,13 +43,15 @@ pub(crate) use law_fit::{LawSample, fit_law, relative_square};
 pub use law_fit::{PretrainLoss, PretrainSettings};
 pub use method::Method;
 pub use model::{Model, ModelFile, Tensors, network_tensors};
-pub use observer::{Observer, Quietly, Silent};
+pub use observer::{Counted, Observer, Quietly, Silent};
 pub use on_samples::{Cell, SampleNetwork, train_on_samples};
 pub use options::{Choice, MOST_USERS, OptionSpec, OptionValue, Options};
 pub use problem::{
     Allocate, Infeasibility, Outcome, Problem, ProblemError, Proof, Refusal, Status, ValueError,
 };
 pub(crate) use problem::{check_gain, checked_gains};
+pub(crate) use report::strings;
+pub use report::{Chart, Series, Table};
 pub use room::{
     BuiltIn, CalibrationSettings, Input, LoadedModel, Quantity, Room, Trained, Trials, Verb,
     Workshop,

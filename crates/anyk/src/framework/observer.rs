@@ -36,3 +36,21 @@ impl Observer for Quietly<'_> {
         self.0.stop()
     }
 }
+
+/// Passes on the parts done as well, but not where work begins and ends: for one of many works of equal parts
+/// that run side by side and are begun as one.
+pub struct Counted<'a>(pub &'a dyn Observer);
+
+impl Observer for Counted<'_> {
+    fn done(&self, parts: u64) {
+        self.0.done(parts);
+    }
+
+    fn tell(&self, message: &str) {
+        self.0.tell(message);
+    }
+
+    fn stop(&self) -> bool {
+        self.0.stop()
+    }
+}

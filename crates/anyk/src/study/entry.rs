@@ -12,6 +12,8 @@ use crate::problems::urllc::{
 
 /// Seed of the test set, fixed before the first training.
 pub const TEST_SEED: u64 = 7;
+/// Cells of each size in the test set (paper, table I).
+pub const TEST_SAMPLES: u64 = 100;
 /// Sizes of the test set (paper, table I).
 pub const TEST_SIZES: [usize; 7] = [1, 2, 5, 10, 50, 100, 200];
 

@@ -1,170 +1,241 @@
-//! What the paper prints in its tables III to VI, and the trainings behind them.
+//! Figures 1 and 2(c): what the number of users does to policies with a formula.
 
-use crate::framework::Method;
-use crate::network::Aggregator;
-use crate::problems::urllc::Recipe;
-use crate::problems::urllc::TrainSettings;
-use crate::study::Entry;
+use super::{ExactPower, Lab, PowerSpread, power_spread};
+use crate::diagnosis::{ToyPoint, ToyPolicy, toy_policies};
+use crate::framework::{Chart, Error, Series, Table, strings};
 
-/// A row of tables III and VI: label, then `(A_K, W_K in MHz)` at K = 1, 2, 5, 10, 50, 100, 200.
-pub struct PaperRow {
-    /// The row's name.
-    pub label: &'static str,
-    /// Availability and bandwidth at each size.
-    pub figures: [(f64, f64); 7],
+/// Seed of the draws of both figures.
+const SEED: u64 = 1;
+
+/// Given inputs, sizes and draws of figure 1.
+const TOY_OWN: [f64; 2] = [1.0, 2.0];
+const TOY_SIZES: [usize; 9] = [2, 3, 5, 10, 20, 50, 100, 200, 500];
+const TOY_DRAWS: u64 = 10_000;
+
+/// Sizes of figure 2(c), those of its table, and realizations for each size (all the paper's).
+const POWER_SIZES: std::ops::RangeInclusive<usize> = 2..=100;
+const POWER_ROWS: [usize; 9] = [2, 3, 5, 10, 20, 30, 50, 70, 100];
+const POWER_REALIZATIONS: u64 = 100_000;
+/// Sizes beyond the paper's, by integration.
+const LARGE_SIZES: [f64; 11] = [2.0, 5.0, 10.0, 30.0, 50.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7];
+
+pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let points = toy_policies(&TOY_OWN, &TOY_SIZES, TOY_DRAWS, SEED);
+    let of = |policy: ToyPolicy, own: f64| -> Vec<&ToyPoint> {
+        let same = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        points.iter().filter(|point| point.policy == policy && same(point.own, own)).collect()
+    };
+    let name = |policy| if policy == ToyPolicy::One { "policy 1" } else { "policy 2" };
+    let (mut rows, mut measured, mut limits) = (vec![], vec![], vec![]);
+    for policy in ToyPolicy::ALL {
+        for (index, k) in TOY_SIZES.into_iter().enumerate() {
+            let mut row = strings([name(policy), &k.to_string()]);
+            for own in TOY_OWN {
+                let point = of(policy, own)[index];
+                row.push(format!("{:.4} ± {:.4}", point.output.mean, point.output.deviation()));
+                row.push(format!("{:.4}", point.asymptotic));
+            }
+            rows.push(row);
+        }
+        for own in TOY_OWN {
+            let points = of(policy, own);
+            let curve = |value: fn(&ToyPoint) -> f64| {
+                points.iter().map(|point| (point.k as f64, value(point))).collect()
+            };
+            let label = format!("{}, x_k = {own}", name(policy));
+            let bound = |side: f64| {
+                Some(points.iter().map(|p| p.output.mean + side * p.output.deviation()).collect())
+            };
+            measured.push(Series {
+                lower: bound(-1.0),
+                upper: bound(1.0),
+                ..Series::solid(label.clone(), curve(|point| point.output.mean))
+            });
+            limits.push(Series::dashed(format!("{label}, f(x_k, K)"), curve(|p| p.asymptotic)));
+        }
+    }
+    // K = 10 and the largest, for x_k = 1; and how far policy 1 is from its asymptotic form at K = 2.
+    let growth = |policy| {
+        let points = of(policy, 1.0);
+        let [small, large] = [3, TOY_SIZES.len() - 1].map(|index| points[index].output.mean);
+        100.0 * (large / small - 1.0)
+    };
+    let smallest = of(ToyPolicy::One, 1.0)[0];
+    let off = 100.0 * (smallest.output.mean / smallest.asymptotic - 1.0);
+    let mut columns = strings(["", "K"]);
+    for own in TOY_OWN {
+        columns.extend([format!("y_k ± deviation, x_k = {own}"), "f(x_k, K)".to_owned()]);
+    }
+    Ok(vec![Table {
+        name: "fig1".into(),
+        title: "Figure 1: two toy policies over the number of users".into(),
+        note: format!(
+            "From K = 10 to 500 the output for x_k = 1 changes by {:+.1} % under policy 1, \
+             y_k = x_k/(1 + (1/K)·Σ_(j≠k) x_j), and by {:+.0} % under policy 2, \
+             y_k = x_k·ln(1 + Σ_(j≠k) x_j), with x exponential of mean 1 ({TOY_DRAWS} draws; the formulas \
+             are ours, the paper gives none): as the paper says, policy 2 grows and policy 1 does not depend \
+             on K, though only asymptotically (at K = 2 it is {off:.0} % above its f(x_k, K)).",
+            growth(ToyPolicy::One),
+            growth(ToyPolicy::Two),
+        ),
+        columns,
+        rows,
+        chart: Some(Chart {
+            title: "Output of a user of given x_k, mean and deviation over the others".into(),
+            x_label: "users K".into(),
+            y_label: "y_k".into(),
+            log_x: true,
+            log_y: true,
+            series: measured.into_iter().chain(limits).collect(),
+        }),
+    }])
 }
 
-/// Table III: P-GNN trained for different `ε_D`.
-pub const PAPER_EPSILON: [(f64, PaperRow); 4] = [
-    (
-        1e-5,
-        PaperRow {
-            label: "1e-5",
-            figures: [
-                (0.57, 0.13),
-                (0.26, 0.27),
-                (0.32, 0.77),
-                (0.44, 1.66),
-                (0.42, 10.29),
-                (0.41, 22.95),
-                (0.45, 51.81),
-            ],
-        },
-    ),
-    (
-        8e-6,
-        PaperRow {
-            label: "8e-6",
-            figures: [
-                (1.00, 0.14),
-                (0.81, 0.28),
-                (0.84, 0.78),
-                (0.91, 1.68),
-                (0.77, 10.38),
-                (0.73, 23.15),
-                (0.63, 52.27),
-            ],
-        },
-    ),
-    (
-        6e-6,
-        PaperRow {
-            label: "6e-6",
-            figures: [
-                (1.00, 0.14),
-                (1.00, 0.28),
-                (1.00, 0.79),
-                (1.00, 1.70),
-                (1.00, 10.55),
-                (1.00, 23.53),
-                (1.00, 53.14),
-            ],
-        },
-    ),
-    (
-        5e-6,
-        PaperRow {
-            label: "5e-6",
-            figures: [
-                (1.00, 0.14),
-                (1.00, 0.28),
-                (1.00, 0.80),
-                (1.00, 1.72),
-                (1.00, 10.64),
-                (1.00, 23.74),
-                (1.00, 53.60),
-            ],
-        },
-    ),
-];
+pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let sizes: Vec<usize> = POWER_SIZES.collect();
+    let parts = sizes.len() as u64;
+    let spread = lab.watched("power of users in the window, sizes", parts, || {
+        power_spread(&sizes, POWER_REALIZATIONS, SEED, || lab.observer.done(1))
+    });
+    let exact = ExactPower::new(1);
 
-/// Table IV: training size, samples for availability 1.00 everywhere, seconds.
-pub const PAPER_SMALL_K: [(usize, usize, f64); 4] =
-    [(2, 5000, 1290.32), (5, 4000, 1289.91), (8, 3000, 1185.11), (10, 2000, 875.43)];
-
-/// Table V: method, `ε_D`, training size, samples, seconds.
-pub const PAPER_TIMES: [(&str, f64, usize, usize, f64); 4] = [
-    ("P-GNN", 6e-6, 10, 2000, 875.43),
-    ("M-GNN^10", 5e-6, 10, 2000, 503.81),
-    ("M-GNN^200", 3e-6, 200, 300, 429.71),
-    ("FNN", 2e-6, 200, 100_000, 49_422.77),
-];
-
-/// Table VI: the methods compared.
-pub const PAPER_COMPARISON: [PaperRow; 4] = [
-    // Table VI repeats this row of table III.
-    PaperRow { label: "P-GNN", figures: PAPER_EPSILON[2].1.figures },
-    PaperRow {
-        label: "M-GNN^10",
-        figures: [
-            (1.00, 0.17),
-            (1.00, 0.33),
-            (1.00, 0.86),
-            (1.00, 1.72),
-            (0.00, 8.65),
-            (0.00, 17.29),
-            (0.00, 34.50),
-        ],
-    },
-    PaperRow {
-        label: "M-GNN^200",
-        figures: [
-            (1.00, 0.27),
-            (1.00, 0.52),
-            (1.00, 1.35),
-            (1.00, 2.70),
-            (1.00, 13.61),
-            (1.00, 27.20),
-            (1.00, 54.22),
-        ],
-    },
-    PaperRow {
-        label: "FNN",
-        figures: [
-            (1.00, 0.42),
-            (1.00, 0.78),
-            (1.00, 2.02),
-            (0.98, 3.78),
-            (0.91, 17.16),
-            (0.88, 31.04),
-            (1.00, 55.19),
-        ],
-    },
-];
-
-/// Samples and steps of the FNN on the budget of a quick reproduction.
-const QUICK_FNN: (usize, u64) = (20_000, 2_500);
-
-/// The trainings of table VI, in its order. The FNN's budget is the paper's 100,000 samples with
-/// `full`, and a fifth of them otherwise.
-pub fn paper_entries(full: bool) -> [Entry; 4] {
-    let p_gnn = Entry::p_gnn(10, 2000, 6e-6);
-    let m_gnn = |train_k: usize, samples: usize, epsilon_d: f64| Entry {
-        label: format!("M-GNN^{train_k}"),
-        settings: TrainSettings {
-            method: Method::MGnn,
-            recipe: Recipe::fast(train_k),
-            ..Entry::p_gnn(train_k, samples, epsilon_d).settings
-        },
-    };
-    let mut recipe = Recipe::fast_fnn();
-    let mut samples = 100_000;
-    if !full {
-        samples = QUICK_FNN.0;
-        recipe.steps = Some(QUICK_FNN.1);
+    let mut rows = Vec::new();
+    for row in spread.iter().filter(|row| POWER_ROWS.contains(&row.k)) {
+        let (mean, deviation) = (row.power.mean, row.power.deviation());
+        let (exact_mean, exact_deviation) = exact.in_window(row.k as f64);
+        rows.push(vec![
+            row.k.to_string(),
+            row.power.count.to_string(),
+            format!("{mean:.5}"),
+            format!("{exact_mean:.5}"),
+            format!("{deviation:.5}"),
+            format!("{exact_deviation:.5}"),
+            format!("{:.3}", deviation / mean),
+            format!("{:.3}", row.k as f64 * mean),
+        ]);
     }
-    let fnn = Entry {
-        label: "FNN".to_owned(),
-        settings: TrainSettings {
-            method: Method::Fnn,
-            train_k: vec![200],
-            samples,
-            epsilon_d: 2e-6,
-            aggregator: Aggregator::Mean,
-            hidden: vec![300],
-            recipe,
-            seed: 0,
-        },
+    let of = |k: usize, value: fn(f64, f64) -> f64| {
+        let row = spread.iter().find(|row| row.k == k);
+        row.map_or(0.0, |row| value(row.power.mean, row.power.deviation()))
     };
-    [p_gnn, m_gnn(10, 2000, 5e-6), m_gnn(200, 300, 3e-6), fnn]
+    let curve = |value: fn(f64, f64) -> f64| -> Vec<(f64, f64)> {
+        let points = spread.iter();
+        points.map(|row| (row.k as f64, value(row.power.mean, row.power.deviation()))).collect()
+    };
+    let band = |side: f64| -> Option<Vec<f64>> {
+        Some(spread.iter().map(|row| row.power.mean + side * row.power.deviation()).collect())
+    };
+    let integrated = |value: fn((f64, f64)) -> f64| {
+        sizes.iter().map(|&k| (k as f64, value(exact.in_window(k as f64)))).collect()
+    };
+    let first = Table {
+        name: "fig2c".into(),
+        title: "Figure 2(c): the closed-form power of a user with g_k in (0.9, 1.1), Rayleigh"
+            .into(),
+        note: format!(
+            "The deviation falls from {:.3} at K = 2 to {:.4} at K = 30 and {:.4} at K = 100, as the paper \
+             says (“approaches zero when K ≥ 30”), but so does the mean: relative to it, the spread is still \
+             {:.0} % at K = 30 and {:.0} % at K = 100, so that P_k is far from a function of g_k and K alone \
+             ({POWER_REALIZATIONS} realizations for each K, P_max = 1; “integrated” is an exact formula).",
+            of(2, |_, deviation| deviation),
+            of(30, |_, deviation| deviation),
+            of(100, |_, deviation| deviation),
+            of(30, |mean, deviation| 100.0 * deviation / mean),
+            of(100, |mean, deviation| 100.0 * deviation / mean),
+        ),
+        columns: strings([
+            "K",
+            "users in the window",
+            "mean P_k",
+            "integrated",
+            "deviation",
+            "integrated",
+            "deviation / mean",
+            "K·P_k",
+        ]),
+        rows,
+        chart: Some(Chart {
+            title: "Power of a user with g_k in (0.9, 1.1): mean, band of ± one deviation".into(),
+            x_label: "users K".into(),
+            y_label: "P_k / P_max".into(),
+            log_x: false,
+            log_y: true,
+            series: vec![
+                Series {
+                    lower: band(-1.0),
+                    upper: band(1.0),
+                    ..Series::solid("mean", curve(|mean, _| mean))
+                },
+                Series::solid("standard deviation", curve(|_, deviation| deviation)),
+                Series::dashed("mean, integrated", integrated(|exact| exact.0)),
+                Series::dashed("standard deviation, integrated", integrated(|exact| exact.1)),
+            ],
+        }),
+    };
+    let relative = relative_spread(&exact, curve(|mean, deviation| deviation / mean), &spread);
+    Ok(vec![first, relative])
+}
+
+/// The same power relative to its mean, and far beyond K = 100.
+fn relative_spread(
+    exact: &ExactPower,
+    simulated: Vec<(f64, f64)>,
+    spread: &[PowerSpread],
+) -> Table {
+    let large = LARGE_SIZES.map(|k| (k, exact.in_window(k)));
+    let rows = large.iter().map(|&(k, (mean, deviation))| {
+        vec![
+            if k < 1e5 { format!("{k}") } else { format!("{k:e}") },
+            format!("{:.4}", k * mean),
+            format!("{:.3}", k * mean * k.ln()),
+            format!("{:.4}", deviation / mean),
+            format!("{:.3}", deviation / mean * k.ln().sqrt()),
+        ]
+    });
+    let at = |size: f64| {
+        let found = large.iter().find(|(k, _)| (k / size - 1.0).abs() < 1e-9);
+        found.map_or((0.0, 0.0), |&(k, (mean, deviation))| (k * mean, 100.0 * deviation / mean))
+    };
+    let curve = |value: fn(f64, (f64, f64)) -> f64| {
+        let sizes = (0..=70).map(|index| 2.0 * 10f64.powf(f64::from(index) / 10.0));
+        sizes.map(|k| (k, value(k, exact.in_window(k)))).collect()
+    };
+    let scaled = spread.iter().map(|row| (row.k as f64, row.k as f64 * row.power.mean)).collect();
+    Table {
+        name: "fig2c-relative".into(),
+        title: "Figure 2(c), continued: there is no f_3 under Rayleigh fading".into(),
+        note: format!(
+            "E(1/g) is infinite for Rayleigh fading, so that the paper's f_3 = P_max/(K·g_k·E(1/g)) is 0 \
+             there and P_k does not scale as 1/K: K·P_k falls like 1/ln K, from {:.3} at K = 10 to {:.3} at \
+             100 and {:.3} at a million, and the relative spread like 1/√ln K, from {:.0} % to {:.0} % and \
+             {:.0} %; that it vanishes is true only for K no cell will have.",
+            at(10.0).0,
+            at(100.0).0,
+            at(1e6).0,
+            at(10.0).1,
+            at(100.0).1,
+            at(1e6).1,
+        ),
+        columns: strings([
+            "K",
+            "K·P_k",
+            "K·P_k·ln K",
+            "deviation / mean",
+            "deviation / mean · √ln K",
+        ]),
+        rows: rows.collect(),
+        chart: Some(Chart {
+            title: "Scaled power and relative spread, far beyond K = 100".into(),
+            x_label: "users K".into(),
+            y_label: "ratio".into(),
+            log_x: true,
+            log_y: false,
+            series: vec![
+                Series::solid("K·P_k / P_max, simulated", scaled),
+                Series::solid("deviation / mean, simulated", simulated),
+                Series::dashed("K·P_k / P_max, integrated", curve(|k, exact| k * exact.0)),
+                Series::dashed("deviation / mean, integrated", curve(|_, e| e.1 / e.0)),
+            ],
+        }),
+    }
 }

@@ -1,20 +1,54 @@
-//! The paper's tables and figures: what it trained, what it printed or says, and the same measured
-//! here.
+//! The paper's tables, figures and propositions, and studies of our own, as functions that return data.
+//!
+//! [`STUDIES`] has them by name; each trains and measures what it takes in a [`Lab`], which keeps results, and
+//! returns tables with charts. How they look is for whoever shows them.
+//!
+//! ```no_run
+//! use anyk::framework::Silent;
+//! use anyk::study::{Lab, Study, StudySettings};
+//! let mut lab = Lab::new(&StudySettings::default(), &Silent)?;
+//! let study = Study::named("table3").ok_or("no such study")?;
+//! for table in (study.run)(&mut lab)? {
+//!     println!("{}: {} rows", table.title, table.rows.len());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod any_gnn;
+mod any_ranges;
 mod asymptotic;
+mod cache;
+mod calibration;
+mod closed_forms;
 mod decoupling;
+mod diagnose;
 mod entry;
+mod fading;
 mod figures;
 mod full_power;
+mod interference;
+mod lab;
+mod paper_figures;
+mod power_control;
 mod power_spread;
+mod propositions;
+mod registry;
 mod size_laws;
+mod tables;
+mod timing;
 
 pub use asymptotic::{AsymptoticForm, asymptotic_forms, largest_size};
 pub use decoupling::{Decoupling, EquivariantPolicy, decoupling};
-pub use entry::{Entry, EntryResult, Measure, TEST_SEED, TEST_SIZES};
-pub use figures::{
+pub use entry::{Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
+pub use full_power::{FullPower, GainBin, full_power};
+pub use lab::{Lab, StudySettings};
+pub use paper_figures::{
     PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow, paper_entries,
 };
-pub use full_power::{FullPower, GainBin, full_power};
 pub use power_spread::{ExactPower, PowerSpread, WINDOW, power_spread};
+pub use registry::{STUDIES, Study};
 pub use size_laws::{Family, SizeLaw, SizeLawPoint, size_law};
+pub use timing::{
+    median_seconds, policy_us, random_cell, short_any_policy, short_sampled_policy, solve_us,
+    untrained_p_gnn,
+};

@@ -129,6 +129,11 @@ impl Algorithm1 {
         })
     }
 
+    /// The settings.
+    pub fn settings(&self) -> &TrainSettings {
+        &self.settings
+    }
+
     /// How it is minimised.
     pub fn plan(&self) -> Plan {
         let recipe = &self.settings.recipe;
@@ -146,26 +151,25 @@ impl Algorithm1 {
         self.unit_hz
     }
 
-    /// The first step, with one fading state for each user: all that goes in and comes out.
-    pub fn record_step(&mut self) -> StepRecord {
+    /// A first step from given parameters, with one fading state for each user: all that goes in and comes out.
+    pub fn record_step(&mut self, before: &[f32]) -> StepRecord {
         self.shuffle(0);
         let (set, picks) = self.order[0].clone();
         let count = self.engine.parameter_count();
         let rows = |values: &[f32]| values.chunks(count).map(<[f32]>::to_vec).collect();
         let plan = self.plan();
-        let before = self.start(0);
-        let mut after = before.clone();
+        let mut after = before.to_vec();
         let mut gradient = vec![0.0; before.len()];
         let set = &self.sets[set as usize];
         let rate = plan.rate.at(0, plan.steps);
-        let loss = self.engine.gradient(&before, set, &picks, 1, &mut gradient);
+        let loss = self.engine.gradient(before, set, &picks, 1, &mut gradient);
         let (beta1, beta2) = plan.update.betas();
         Adam::new(before.len(), (beta1, beta2)).descend(&mut after, &gradient, rate);
         StepRecord {
             beta1,
             beta2,
             rate,
-            parameters: rows(&before),
+            parameters: rows(before),
             gradient: rows(&gradient),
             parameters_after: rows(&after),
             loss,

@@ -46,6 +46,10 @@ impl SampledSettings {
     }
 }
 
+/// Standard errors added to a bandwidth that was learned from samples unless said otherwise: at one received
+/// power 9,999 of 10,000 draws of the samples are then on the safe side.
+pub const DEVIATIONS: f64 = 3.719;
+
 /// Received powers of a step, and samples of fading in each of the two mini-batches.
 const POINTS: usize = 32;
 const DRAWS: usize = 64;

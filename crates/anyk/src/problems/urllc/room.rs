@@ -16,8 +16,8 @@ use crate::network::{Aggregator, SplitRule};
 use crate::problems::urllc::desk::{problem_of, solve_cell};
 use crate::problems::urllc::reports::{AnyReport, LearnedReport};
 use crate::problems::urllc::{
-    Allocation, AnyPolicy, AnySettings, LearnedPolicy, Recipe, SampledSettings, TrainRanges,
-    TrainSettings, Urllc, UrllcSolver, law_for, measure_law, train_any_policy,
+    Allocation, AnyPolicy, AnySettings, DEVIATIONS, LearnedPolicy, Recipe, SampledSettings,
+    TrainRanges, TrainSettings, Urllc, UrllcSolver, law_for, measure_law, train_any_policy,
     train_sampled_policy, train_urllc,
 };
 
@@ -27,10 +27,6 @@ pub struct UrllcRoom;
 
 /// Problem (P1).
 pub static URLLC: UrllcRoom = UrllcRoom;
-
-/// Standard errors added to a bandwidth that was learned from samples, unless said otherwise: at one received
-/// power 9,999 of 10,000 draws of the samples are then on the safe side.
-pub const DEVIATIONS: f64 = 3.719;
 
 const STATEMENT: &str = "\
   min  Σ_k B_k     s.t.   C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,     Σ_k P_k ≤ P_max

@@ -41,7 +41,18 @@ pub fn train_urllc(
     let mut objective = Algorithm1::new(system, settings, law)?;
     let plan = objective.plan();
     let parameters = session.train("training", &plan, &mut objective)?;
-    let parameters: Vec<f64> = parameters.into_iter().map(f64::from).collect();
+    finish(system, &objective, &parameters, (pretraining, law))
+}
+
+/// Makes a policy of parameters, measured on the validation set.
+pub fn finish(
+    system: &System,
+    objective: &Algorithm1,
+    parameters: &[f32],
+    (pretraining, law): (&PretrainSettings, Option<&BandwidthLaw>),
+) -> Result<LearnedPolicy, TrainError> {
+    let settings = objective.settings();
+    let parameters: Vec<f64> = parameters.iter().copied().map(f64::from).collect();
     let count = parameters.len() / 3;
     let make = |metrics: ModelMetrics| {
         let record = ModelRecord {

@@ -1,14 +1,8 @@
 //! Figures 2(a) and 2(b): how often WMMSE gives a link full power.
 
-use anyk::exchange::write_atomically;
-use anyk::math::Exponent;
-use anyk::study::{FullPower, GainBin, full_power};
-
-use super::tables::{series, strings};
-use super::{Lab, cached};
-use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::report::{Chart, Series, Table};
+use super::{FullPower, GainBin, Lab, full_power};
+use crate::framework::{Chart, Error, Series, Table, strings};
+use crate::math::Exponent;
 
 /// The paper's sizes.
 const SIZES: [usize; 10] = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
@@ -17,35 +11,34 @@ const SEED: u64 = 1;
 /// Realizations for each size: the paper's, and those of a quick reproduction.
 const REALIZATIONS: [u64; 2] = [100_000, 2_000];
 
-impl Lab {
+impl Lab<'_> {
     /// Realizations of each size for the figures on WMMSE.
     fn networks(&self) -> u64 {
         REALIZATIONS[usize::from(!self.full)]
     }
 
     /// WMMSE at every size; each is kept when it is done.
-    fn full_power(&self) -> Result<Vec<FullPower>, Failure> {
+    fn full_power(&self) -> Result<Vec<FullPower>, Error> {
         let realizations = self.networks();
-        let progress = Progress::new("WMMSE, networks", realizations * SIZES.len() as u64);
-        let measure = |&k: &usize| -> Result<FullPower, Failure> {
-            let file =
-                self.cache_file(&(env!("CARGO_PKG_VERSION"), "full power", k, realizations, SEED))?;
-            if let Some(measured) = cached(&file) {
-                progress.skip(realizations);
-                return Ok(measured);
+        let measure = |&k: &usize| -> Result<FullPower, Error> {
+            let key = (k, realizations, SEED);
+            if let Some(known) = self.cache.find("full power", &key)? {
+                self.observer.done(realizations);
+                return Ok(known);
             }
-            let measured =
-                full_power(k, realizations, SEED, || progress.step()).map_err(Failure::input)?;
-            write_atomically(&file, &serde_json::to_vec(&measured)?)?;
+            self.go_on()?;
+            let measured = full_power(k, realizations, SEED, || self.observer.done(1))
+                .map_err(Error::other)?;
+            self.cache.keep("full power", &key, &measured)?;
             Ok(measured)
         };
-        let measured = SIZES.iter().map(measure).collect();
-        progress.finish();
-        measured
+        self.watched("WMMSE, networks", realizations * SIZES.len() as u64, || {
+            SIZES.iter().map(measure).collect()
+        })
     }
 }
 
-pub(super) fn fig2a(lab: &Lab) -> Result<Table, Failure> {
+pub(crate) fn fig2a(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let measured = lab.full_power()?;
     let bins = measured.first().map_or(0, |first| first.bins.len());
     let rows = (0..bins).map(|bin| {
@@ -62,7 +55,7 @@ pub(super) fn fig2a(lab: &Lab) -> Result<Table, Failure> {
     let curves: Vec<Series> = measured
         .iter()
         .filter(|row| shown.contains(&row.k))
-        .map(|row| series(format!("K = {}", row.k), curve(row), false))
+        .map(|row| Series::solid(format!("K = {}", row.k), curve(row)))
         .collect();
     let at = |k: usize, gain: f64| {
         let row = measured.iter().find(|row| row.k == k);
@@ -71,7 +64,7 @@ pub(super) fn fig2a(lab: &Lab) -> Result<Table, Failure> {
     };
     let mut columns = strings(["g_kk ± 0.1"]);
     columns.extend(SIZES.map(|k| format!("K = {k}")));
-    Ok(Table {
+    Ok(vec![Table {
         name: "fig2a".into(),
         title: "Figure 2(a): probability of full power under WMMSE, by the own gain".into(),
         note: format!(
@@ -98,10 +91,10 @@ pub(super) fn fig2a(lab: &Lab) -> Result<Table, Failure> {
             log_y: false,
             series: curves,
         }),
-    })
+    }])
 }
 
-pub(super) fn fig2b(lab: &Lab) -> Result<Table, Failure> {
+pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let measured = lab.full_power()?;
     let rows = measured.iter().map(|row| {
         vec![
@@ -124,7 +117,7 @@ pub(super) fn fig2b(lab: &Lab) -> Result<Table, Failure> {
         Some(measured.iter().map(|r| r.full.mean + side * r.full.standard_error()).collect())
     };
     let fitted = points.iter().map(|&(k, _)| (k, at(50) * (k / 50.0).powf(rate.value))).collect();
-    Ok(Table {
+    Ok(vec![Table {
         name: "fig2b".into(),
         title: "Figure 2(b): probability of full power under WMMSE, on average".into(),
         note: format!(
@@ -163,10 +156,10 @@ pub(super) fn fig2b(lab: &Lab) -> Result<Table, Failure> {
                 Series {
                     lower: bound(-2.0),
                     upper: bound(2.0),
-                    ..series("WMMSE, ± 2 standard errors".into(), points.clone(), false)
+                    ..Series::solid("WMMSE, ± 2 standard errors", points.clone())
                 },
-                series(format!("∝ K^({:.2}), fitted", rate.value), fitted, true),
+                Series::dashed(format!("∝ K^({:.2}), fitted", rate.value), fitted),
             ],
         }),
-    })
+    }])
 }

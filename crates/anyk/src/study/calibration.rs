@@ -1,19 +1,13 @@
 //! Calibrated margins over many repetitions: how often the promise is broken, and what it costs.
 
-use anyk::channel::FadingLaw;
-use anyk::framework::PretrainLoss;
-use anyk::framework::{Guarantee, GuaranteeError};
-use anyk::problems::urllc::CellPolicy;
-use anyk::problems::urllc::{Judged, TestSet, required_factors, true_bandwidth};
-use anyk::qos::BandwidthTable;
-use anyk::study::{Entry, TEST_SEED};
-
-use super::Lab;
-use super::fading;
-use super::tables::series;
-use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::report::{Chart, Table};
+use super::fading::policy_of_draw;
+use super::{Entry, Lab, TEST_SEED};
+use crate::channel::FadingLaw;
+use crate::framework::{
+    Chart, Error, Guarantee, GuaranteeError, PretrainLoss, Quietly, Series, Table,
+};
+use crate::problems::urllc::{CellPolicy, Judged, TestSet, required_factors, true_bandwidth};
+use crate::qos::BandwidthTable;
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// What is promised.
@@ -34,7 +28,7 @@ const FIRST_SEED: u64 = 9_000_000;
 /// Cells of each size for the bandwidth.
 const TEST_CELLS: u64 = 20;
 
-pub(super) fn tables(lab: &mut Lab) -> Result<Vec<Table>, Failure> {
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let test = TestSet::draw(&lab.system, &SIZES, TEST_CELLS, TEST_SEED)?;
     let judge = true_bandwidth(&lab.system, &FadingLaw::Rayleigh)?;
     let mut tables = Vec::new();
@@ -43,8 +37,8 @@ pub(super) fn tables(lab: &mut Lab) -> Result<Vec<Table>, Failure> {
     for (epsilon, sizes) in cases {
         let entry = Entry::p_gnn(10, 2000, epsilon);
         lab.prepare_law(&entry)?;
-        let law = lab.laws.get(&epsilon.to_bits());
-        let (policy, _) = entry.train(&lab.system, 0, (&lab.pretraining, law), || ())?;
+        let law = (&lab.pretraining, lab.law(&entry));
+        let (policy, _) = entry.train(&lab.system, 0, law, &Quietly(lab.observer))?;
         let case = Case {
             name: format!("calibration-{epsilon:e}-{}", sizes.len()),
             subject: format!("P-GNN trained at K = 10 with ε_D = {epsilon:e}"),
@@ -53,7 +47,7 @@ pub(super) fn tables(lab: &mut Lab) -> Result<Vec<Table>, Failure> {
         tables.push(table(lab, &case, &policy, (&test, &judge))?);
     }
     let (law, way) = (FadingLaw::Rayleigh, PretrainLoss::Supervised);
-    let policy = fading::policy_of_draw(lab, &law, SAMPLES, way, 0)?;
+    let policy = policy_of_draw(lab, &law, SAMPLES, way, 0)?;
     for sizes in [&[10][..], &[1, 10, 200]] {
         let case = Case {
             name: format!("calibration-sampled-{}", sizes.len()),
@@ -82,43 +76,44 @@ fn missed(pool: &[f64], margin: f64) -> f64 {
 }
 
 fn table<P: CellPolicy + Sync>(
-    lab: &Lab,
+    lab: &Lab<'_>,
     case: &Case<'_>,
     policy: &P,
     (test, judge): (&TestSet, &BandwidthTable),
-) -> Result<Table, Failure> {
+) -> Result<Table, Error> {
     let Case { name, subject, sizes: own } = case;
     let repetitions: u64 = if lab.full { 1000 } else { 200 };
     let factors = |size: usize, cells: usize, seed: u64, judged: Judged| {
-        required_factors(policy, judge, size, cells, seed, judged).map_err(Failure::input)
+        required_factors(policy, judge, size, cells, seed, judged).map_err(Error::other)
     };
     // The fewest cells that show anything.
     let cells = match Guarantee::missed_allowed(1, BETA, DELTA, own.len()) {
         Err(GuaranteeError::TooFew { least, .. }) => least,
         _ => 1,
     };
-    let allowed =
-        Guarantee::missed_allowed(cells, BETA, DELTA, own.len()).map_err(Failure::input)?;
-    let progress = Progress::new("calibration, repetitions", repetitions);
-    let mut margins = Vec::new();
-    for repetition in 0..repetitions {
+    let allowed = Guarantee::missed_allowed(cells, BETA, DELTA, own.len())?;
+    let margin = |repetition: u64| -> Result<f64, Error> {
+        lab.go_on()?;
         let mut margin = 0.0f64;
         for &size in *own {
             let drawn = factors(size, cells, FIRST_SEED + repetition, Judged::First)?;
             let least = Guarantee::order_statistic(drawn, allowed);
             margin = margin.max(least.unwrap_or(f64::INFINITY));
         }
-        margins.push(margin);
-        progress.step();
-    }
-    progress.finish();
+        lab.observer.done(1);
+        Ok(margin)
+    };
+    let margins = lab.watched("calibration, repetitions", repetitions, || {
+        (0..repetitions).map(margin).collect::<Result<Vec<f64>, Error>>()
+    })?;
     let count = margins.len().max(1) as f64;
     let mean = margins.iter().sum::<f64>() / count;
-    let before = test.evaluate(policy).map_err(Failure::input)?;
+    let before = test.evaluate(policy)?;
     let (mut rows, mut curve) = (Vec::new(), Vec::new());
     // Margins that break the promise at any of the sizes that it is for: as they are, and if at least 1.
     let mut broken_at_own = [vec![false; margins.len()], vec![false; margins.len()]];
     for (row, &size) in before.iter().zip(&SIZES) {
+        lab.go_on()?;
         let calibrated = own.contains(&size);
         let users = if calibrated { OWN_POOL.max(OWN_CELLS * size) } else { POOL };
         let mut pool = factors(size, users.div_ceil(size), POOL_SEED, Judged::All)?;
@@ -183,12 +178,8 @@ fn table<P: CellPolicy + Sync>(
             log_x: true,
             log_y: false,
             series: vec![
-                series("missed".into(), curve, false),
-                series(
-                    "promised".into(),
-                    SIZES.map(|size| (size as f64, 100.0 * BETA)).to_vec(),
-                    true,
-                ),
+                Series::solid("missed", curve),
+                Series::dashed("promised", SIZES.map(|size| (size as f64, 100.0 * BETA)).to_vec()),
             ],
         }),
     })

@@ -1,31 +1,25 @@
 //! any-gnn beside the paper's methods, equal power and the solver, on the same cells: no table of the paper,
 //! but what its size laws lead to when the output layer is that of the KKT conditions.
 
-use std::hint::black_box;
 use std::time::Instant;
 
-use anyk::channel::FadingLaw;
-use anyk::exchange::write_atomically;
-use anyk::framework::{Method, PretrainLoss};
-use anyk::math::second_worst;
-use anyk::network::SplitRule;
-use anyk::problems::urllc::AnyPolicy;
-use anyk::problems::urllc::Urllc;
-use anyk::problems::urllc::{AnySettings, TrainRanges, Trainer};
-use anyk::problems::urllc::{SizeResult, TestSet, finish, train_any_policy};
-use anyk::problems::urllc::{Solution, UrllcSolver};
-use anyk::study::{Entry, EntryResult, Measure, TEST_SEED, paper_entries};
 use serde::Serialize;
 
-use super::tables::{series, strings};
-use super::{Lab, TEST_SAMPLES, cached, fading};
-use crate::commands::bench::{
-    any_policy, learned, median_seconds, policy_us, random_cell, sampled_policy,
+use super::fading::policy_of_draw;
+use super::{
+    Entry, EntryResult, Lab, Measure, TEST_SAMPLES, TEST_SEED, paper_entries, policy_us,
+    random_cell, short_any_policy, short_sampled_policy, solve_us, untrained_p_gnn,
 };
-use crate::commands::train::any_gnn::DEVIATIONS;
-use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::report::{Chart, Table};
+use crate::channel::FadingLaw;
+use crate::framework::{
+    Chart, Error, Method, Objective, PretrainLoss, Quietly, Series, Session, Table, strings,
+};
+use crate::math::second_worst;
+use crate::network::SplitRule;
+use crate::problems::urllc::{
+    Algorithm1, AnyPolicy, AnySettings, DEVIATIONS, EqualPower, SizeResult, TestSet, TrainRanges,
+    Urllc, finish, train_any_policy,
+};
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// Size at which allocations are timed.
@@ -35,6 +29,10 @@ const TARGET_PERCENT: f64 = 0.2;
 
 /// Gains in the paper's 2,000 training samples, of ten users each.
 const SAMPLES: usize = 20_000;
+
+/// any-gnn with either of its output layers.
+const ANY: [(&str, SplitRule); 2] =
+    [("any-gnn, kkt", SplitRule::Kkt), ("any-gnn, softmax", SplitRule::Softmax)];
 
 fn sampled_label() -> String {
     format!("any-gnn, {SAMPLES} samples of fading")
@@ -49,55 +47,67 @@ struct Row {
     train_seconds: Option<f64>,
 }
 
-pub(super) fn tables(lab: &mut Lab) -> Result<Vec<Table>, Failure> {
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let test = TestSet::draw(&lab.system, &SIZES, TEST_SAMPLES, TEST_SEED)?;
-    let equal = test.evaluate_equal_power().map_err(Failure::input)?;
+    let equal = test.evaluate(&EqualPower::default())?;
     let optimum: Vec<f64> = equal.iter().map(|size| size.optimum_mhz).collect();
-    let progress = Progress::new("allocations timed", 20);
-    let cell = random_cell(&lab.system, TIMED)?;
     let mut rows = Vec::new();
-    for (label, output) in
-        [("any-gnn, kkt", SplitRule::Kkt), ("any-gnn, softmax", SplitRule::Softmax)]
-    {
+    for (label, output) in ANY {
         let runs = any_runs(lab, &test, &(label, output), |run| {
             let settings = AnySettings::preset(TrainRanges::Paper, output, 100 + run);
-            Ok(train_any_policy(&lab.system, &settings, || ())?)
+            let quietly = Quietly(lab.observer);
+            Ok(train_any_policy(&lab.system, &settings, &mut Session::new(&quietly))?)
         })?;
-        let mut row = Row::new(label, &runs);
-        row.us = Some(policy_us(&any_policy(&lab.system, output)?, &cell, &progress)?);
-        rows.push(row);
+        rows.push(Row::new(label, &runs));
     }
     let label = sampled_label();
     let runs = any_runs(lab, &test, &(&label, DEVIATIONS), |run| {
         let way = PretrainLoss::Supervised;
-        let policy = fading::policy_of_draw(lab, &FadingLaw::Rayleigh, SAMPLES, way, 100 + run)?;
-        policy.with_deviations(DEVIATIONS).map_err(Failure::input)
+        let policy = policy_of_draw(lab, &FadingLaw::Rayleigh, SAMPLES, way, 100 + run)?;
+        Ok(policy.with_deviations(DEVIATIONS)?)
     })?;
-    let mut row = Row::new(&label, &runs);
-    let (us, _) = policy_us(&sampled_policy(&lab.system)?, &cell, &progress)?;
-    // There is no law to certify it by.
-    row.us = Some((us, f64::NAN));
-    rows.push(row);
-    for entry in paper_entries(lab.full) {
+    rows.push(Row::new(&label, &runs));
+    let entries = paper_entries(lab.full);
+    for entry in &entries {
         let EntryResult { runs, .. } = if entry.settings.method == Method::Fnn {
             // Table VI has all sizes that it is for, but K = 20: not worth minutes of training.
-            lab.results(&entry, false)?
+            lab.results(entry)?
         } else {
-            lab.results_on(&entry, &test, &("any-gnn", SIZES))?
+            lab.results_on(entry, &test, "any-gnn")?
         };
-        let mut row = Row::new(&entry.label, &runs);
-        row.us = Some(paper_us(lab, &entry, &cell, &progress)?);
-        rows.push(row);
+        rows.push(Row::new(&entry.label, &runs));
     }
+    let solve_us = lab.watched("policies timed", 8, || timed(lab, &entries, &mut rows))?;
     rows.push(Row {
         label: "equal power, exact b".into(),
         figures: equal.iter().map(|row| (row.k, row.availability, row.gap_percent)).collect(),
         us: None,
         train_seconds: None,
     });
-    let solve_us = solve_us(&cell, &progress);
-    progress.finish();
     Ok(vec![comparison(lab, &optimum, &rows), times(&rows, solve_us)])
+}
+
+/// Fills in how long an allocation takes, row by row, and returns the time of an exact solve.
+fn timed(lab: &Lab<'_>, entries: &[Entry], rows: &mut [Row]) -> Result<f64, Error> {
+    let cell = random_cell(&lab.system, TIMED)?;
+    let mut times = Vec::new();
+    for (_, output) in ANY {
+        times.push(policy_us(&short_any_policy(&lab.system, output)?, &cell)?);
+        lab.observer.done(1);
+    }
+    let (us, _) = policy_us(&short_sampled_policy(&lab.system)?, &cell)?;
+    // There is no law to certify it by.
+    times.push((us, f64::NAN));
+    lab.observer.done(1);
+    for entry in entries {
+        lab.go_on()?;
+        times.push(paper_us(lab, entry, &cell)?);
+        lab.observer.done(1);
+    }
+    rows.iter_mut().zip(times).for_each(|(row, us)| row.us = Some(us));
+    let solve_us = solve_us(&cell);
+    lab.observer.done(1);
+    Ok(solve_us)
 }
 
 impl Row {
@@ -130,62 +140,43 @@ impl Row {
 
 /// Trainings of any-gnn, measured, one after the other: each has one core.
 fn any_runs(
-    lab: &Lab,
+    lab: &Lab<'_>,
     test: &TestSet,
     key: &impl Serialize,
-    train: impl Fn(u64) -> Result<AnyPolicy, Failure>,
-) -> Result<Vec<Measure>, Failure> {
-    let progress = Progress::new("any-gnn, trainings", lab.runs);
-    let runs = (0..lab.runs).map(|run| {
-        let file = lab.cache_file(&(env!("CARGO_PKG_VERSION"), "any-gnn", key, run))?;
-        let measure = match cached(&file) {
-            Some(known) => known,
-            None => {
-                let started = Instant::now();
-                let policy = train(run)?;
-                let train_seconds = started.elapsed().as_secs_f64();
-                let sizes = test.evaluate(&policy).map_err(Failure::input)?;
-                let measure = Measure { train_seconds, sizes };
-                write_atomically(&file, &serde_json::to_vec(&measure)?)?;
-                measure
-            }
-        };
-        progress.step();
+    train: impl Fn(u64) -> Result<AnyPolicy, Error>,
+) -> Result<Vec<Measure>, Error> {
+    let measure = |run: u64| {
+        lab.go_on()?;
+        let measure = lab.cache.get_or("any-gnn", &(key, run), || {
+            let started = Instant::now();
+            let policy = train(run)?;
+            let train_seconds = started.elapsed().as_secs_f64();
+            Ok(Measure { train_seconds, sizes: test.evaluate(&policy)? })
+        })?;
+        lab.observer.done(1);
         Ok(measure)
-    });
-    let runs = runs.collect();
-    progress.finish();
-    runs
+    };
+    let runs = lab.runs();
+    lab.watched("any-gnn, trainings", runs, || (0..runs).map(measure).collect())
 }
 
 /// Microseconds of an allocation by one of the paper's methods. What it has learned does not change how long
 /// it takes.
-fn paper_us(
-    lab: &Lab,
-    entry: &Entry,
-    cell: &Urllc,
-    progress: &Progress,
-) -> Result<(f64, f64), Failure> {
+fn paper_us(lab: &Lab<'_>, entry: &Entry, cell: &Urllc) -> Result<(f64, f64), Error> {
     let mut settings = entry.settings.clone();
     (settings.samples, settings.train_k) = (20, vec![TIMED]);
-    let law = lab.laws.values().next();
-    let law = law.filter(|_| settings.method == Method::PGnn);
+    let law = lab.law(entry);
     if law.is_none() && settings.method == Method::PGnn {
         // All its trainings were in the cache: any outer function of the shape does.
-        return policy_us(&learned(&lab.system)?.1, cell, progress);
+        return policy_us(&untrained_p_gnn(&lab.system)?.1, cell);
     }
-    let trainer = Trainer::new(&lab.system, &settings, law)?;
-    let policy = finish(&lab.system, &trainer, &lab.pretraining, law)?;
-    policy_us(&policy, cell, progress)
+    let mut objective = Algorithm1::new(&lab.system, &settings, law)?;
+    let start = objective.start(0);
+    let policy = finish(&lab.system, &objective, &start, (&lab.pretraining, law))?;
+    policy_us(&policy, cell)
 }
 
-fn solve_us(cell: &Urllc, progress: &Progress) -> f64 {
-    let (mut solver, mut solution) = (UrllcSolver::default(), Solution::default());
-    let solve = || solver.solve_into(black_box(cell), &mut solution);
-    1e6 * median_seconds(progress, solve)
-}
-
-fn comparison(lab: &Lab, optimum: &[f64], rows: &[Row]) -> Table {
+fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
     let mut cells = vec![vec!["exact optimum (MHz)".to_owned()]];
     cells[0].extend(optimum.iter().map(|mhz| format!("{mhz:.4}")));
     let mut curves = Vec::new();
@@ -202,7 +193,7 @@ fn comparison(lab: &Lab, optimum: &[f64], rows: &[Row]) -> Table {
         cells.push(line);
         let points = row.figures.iter().filter(|figure| figure.2 > 1e-6);
         let points = points.map(|&(k, _, gap)| (k as f64, gap)).collect();
-        curves.push(series(row.label.clone(), points, false));
+        curves.push(Series::solid(row.label.clone(), points));
     }
     let (availability, gap) = rows.first().map_or((f64::NAN, f64::NAN), Row::worst);
     let reached = if availability >= 1.0 && gap <= TARGET_PERCENT { "reached" } else { "missed" };

@@ -1,15 +1,10 @@
 //! Remark 1 on every built-in policy: the verdicts beside what the paper and our other measurements lead
 //! one to expect, and the losses predicted from K ≤ 20 beside those measured at K = 200.
 
-use anyk::diagnosis::{Answer, BuiltIn, Prediction, SMALL_PERCENT, SizeLaw};
-use anyk::network::Output;
-
 use super::Lab;
-use super::tables::strings;
-use crate::commands::diagnose::{Finding, USERS, tables};
-use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::report::Table;
+use crate::diagnosis::{Answer, Finding, Prediction, SMALL_PERCENT, SizeLaw, built_in_named};
+use crate::framework::{BuiltIn, Error, Table, strings};
+use crate::network::Output;
 
 /// Size `K_0` of the training.
 const TRAIN_K: usize = 20;
@@ -22,7 +17,7 @@ const SEEDS: [u64; 3] = [5, 6, 7];
 const MORE_SEEDS: [u64; 5] = [9011, 9012, 9013, 9014, 9015];
 
 /// What is expected of a policy: in words, and as a test.
-fn expected(policy: BuiltIn) -> (&'static str, fn(&Finding) -> bool) {
+fn expected(policy: &BuiltIn) -> (&'static str, fn(&Finding) -> bool) {
     fn output(finding: &Finding) -> Option<Output> {
         finding.recommendation.pair().map(|pair| pair.output)
     }
@@ -39,19 +34,30 @@ fn expected(policy: BuiltIn) -> (&'static str, fn(&Finding) -> bool) {
             && finding.recommendation.policy_exponent > 0.0
             && output(finding) == Some(Output::Pretrained)
     }
-    match policy {
-        BuiltIn::QosPower | BuiltIn::ToyOne | BuiltIn::LinkScheduling => {
+    match policy.name {
+        "qos-power" | "toy-one" | "link-scheduling" => {
             ("invariant, any size-invariant output", invariant)
         }
-        BuiltIn::EqualBandwidthPower | BuiltIn::UrllcPower => ("1/K, softmax", normalised),
-        BuiltIn::EqualBandwidthBandwidth | BuiltIn::UrllcBandwidth | BuiltIn::ToyTwo => {
-            ("grows with K, pre-trained activation", grows)
-        }
-        BuiltIn::Interference => {
+        "equal-bandwidth-power" | "urllc-power" => ("1/K, softmax", normalised),
+        "interference" => {
             ("not invariant", |finding| finding.diagnosis.invariance.answer == Answer::No)
         }
+        _ => ("grows with K, pre-trained activation", grows),
     }
 }
+
+/// The policies of the paper.
+const POLICIES: [&str; 9] = [
+    "qos-power",
+    "equal-bandwidth-power",
+    "equal-bandwidth-bandwidth",
+    "urllc-power",
+    "urllc-bandwidth",
+    "interference",
+    "link-scheduling",
+    "toy-one",
+    "toy-two",
+];
 
 /// Whether what is measured lies in the range of the prediction; losses that are too small count as one.
 fn in_range(prediction: &Prediction) -> bool {
@@ -60,54 +66,61 @@ fn in_range(prediction: &Prediction) -> bool {
     (low..=high.max(SMALL_PERCENT)).contains(&measured)
 }
 
-pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let more: &[u64] = if lab.full { &MORE_SEEDS } else { &[] };
     let seeds: Vec<u64> = SEEDS.iter().chain(more).copied().collect();
-    let progress = Progress::new("diagnoses", (seeds.len() * BuiltIn::ALL.len()) as u64);
+    let diagnose = |policy: &&BuiltIn| -> Result<Vec<Finding>, Error> {
+        let finding = |&seed: &u64| {
+            lab.go_on()?;
+            let finding = Finding::built_in(&lab.system, policy, TRAIN_K, seed);
+            lab.observer.done(1);
+            finding.map_err(Error::other)
+        };
+        seeds.iter().map(finding).collect()
+    };
+    let policies: Vec<&BuiltIn> = POLICIES.iter().filter_map(|name| built_in_named(name)).collect();
+    let parts = (seeds.len() * policies.len()) as u64;
+    let findings = lab.watched("diagnoses", parts, || {
+        policies.iter().map(diagnose).collect::<Result<Vec<_>, Error>>()
+    })?;
     let (mut verdicts, mut losses) = (Vec::new(), Vec::new());
     let (mut agree, mut good, mut covered) = (0, 0, 0);
-    for policy in BuiltIn::ALL {
-        let found = seeds.iter().map(|&seed| {
-            let finding = Finding::built_in(&lab.system, policy, TRAIN_K, seed);
-            progress.step();
-            finding
-        });
-        let found: Vec<Finding> = found.collect::<Result<_, _>>()?;
+    for (policy, found) in policies.iter().zip(findings) {
         let Some(first) = found.first() else { continue };
         let (words, holds) = expected(policy);
         let held = found.iter().filter(|finding| holds(finding)).count();
         agree += held;
         verdicts.push(vec![
-            policy.label().to_owned(),
-            tables::answer(first.diagnosis.order.equivariant).to_owned(),
-            tables::answer(first.diagnosis.invariance.answer).to_owned(),
+            policy.label.to_owned(),
+            first.diagnosis.order.equivariant.text().to_owned(),
+            first.diagnosis.invariance.answer.text().to_owned(),
             format!("{:+.1}", first.diagnosis.invariance.largest_percent()),
             first.diagnosis.law_text(),
-            tables::pair(&first.recommendation),
+            first.recommendation.pair_text(),
             words.to_owned(),
             format!("{held} of {}", found.len()),
         ]);
-        for (index, mut row) in tables::predictions(first).rows.into_iter().enumerate() {
+        for (index, mut row) in first.prediction_table().rows.into_iter().enumerate() {
             let all = || found.iter().filter_map(|finding| finding.predictions.get(index));
             good += all().filter(|one| (FACTOR.recip()..=FACTOR).contains(&one.ratio)).count();
             covered += all().filter(|one| in_range(one)).count();
             let text: Vec<String> = all().map(|one| format!("{:.2}", one.ratio)).collect();
             row.pop();
-            row.insert(0, policy.label().to_owned());
+            row.insert(0, policy.label.to_owned());
             row.push(text.join(", "));
             losses.push(row);
         }
     }
-    progress.finish();
     let (verdict_count, loss_count) = (verdicts.len() * seeds.len(), losses.len() * seeds.len());
     Ok(vec![
         Table {
             name: "diagnose".into(),
             title: "Remark 1: size laws of policies, and the networks that follow them".into(),
             note: format!(
-                "{agree} of {verdict_count} verdicts are as expected; {USERS} users of each size up to 200, \
+                "{agree} of {verdict_count} verdicts are as expected; {} users of each size up to 200, \
                  seeds {seeds:?}, of which the first is shown. That dense interference is not invariant is what \
-                 we measure (fig2b), not what the paper says."
+                 we measure (fig2b), not what the paper says.",
+                Finding::USERS,
             ),
             columns: strings([
                 "policy",

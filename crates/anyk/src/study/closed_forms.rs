@@ -1,21 +1,15 @@
 //! Policies with closed forms (paper, sections III-A and IV-A), learned at K = 10: no table of the paper,
 //! but its first examples of what generalizes and what does not.
 
-use anyk::exchange::write_atomically;
-use anyk::framework::Method;
-use anyk::math::worst_but;
-use anyk::network::{Aggregator, Output};
-use anyk::problems::closed_forms::{ClosedForm, ClosedFormSettings};
-use anyk::problems::closed_forms::{ClosedFormResult, evaluate_closed_form, train_closed_form};
-use anyk::study::TEST_SEED;
 use rayon::prelude::*;
 
-use super::tables::series;
-use super::{Lab, TEST_SAMPLES, cached};
-use crate::args::ReproduceArgs;
-use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::report::{Chart, Table};
+use super::{Lab, TEST_SAMPLES, TEST_SEED};
+use crate::framework::{Chart, Error, Method, Quietly, Series, Session, Table};
+use crate::math::worst_but;
+use crate::network::{Aggregator, Output};
+use crate::problems::closed_forms::{
+    ClosedForm, ClosedFormResult, ClosedFormSettings, evaluate_closed_form, train_closed_form,
+};
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// The rates of (P5) and (P6); at the second, the budget serves nearly all cells of a thousand users.
@@ -69,16 +63,18 @@ fn figure(result: &ClosedFormResult, shown: Shown) -> (f64, Option<f64>) {
     }
 }
 
-pub(super) fn table(lab: &Lab, args: &ReproduceArgs) -> Result<Table, Failure> {
-    let runs = args.trainings.unwrap_or(if args.full { SECOND_WORST_FROM } else { 3 });
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let runs = lab.trainings_or(SECOND_WORST_FROM, 3);
     let rows = rows();
-    let progress = Progress::new("closed forms, trainings", runs * rows.len() as u64);
+    let parts = runs * rows.len() as u64;
+    let results = lab.watched("closed forms, trainings", parts, || {
+        rows.iter().map(|row| measure(lab, &row.settings, runs)).collect::<Result<Vec<_>, Error>>()
+    })?;
     let skipped = usize::from(runs >= SECOND_WORST_FROM);
     let (mut cells, mut curves, mut worst) = (vec![], vec![], vec![]);
     // The same in every training: the test cells do not depend on it.
     let mut infeasible = 0;
-    for row in &rows {
-        let measured = measure(lab, &row.settings, runs, &progress)?;
+    for (row, measured) in rows.iter().zip(results) {
         if let Some(run) = measured.first() {
             infeasible = run.iter().filter_map(|result| result.infeasible).sum();
         }
@@ -104,13 +100,12 @@ pub(super) fn table(lab: &Lab, args: &ReproduceArgs) -> Result<Table, Failure> {
         cells.push(line);
         // At K = 1 the share of the one user is 1, whatever was learned.
         let points = SIZES.iter().zip(&shown).map(|(&k, figure)| (k as f64, figure.0));
-        curves.push(series(row.label.to_owned(), points.filter(|p| p.1 > 1e-9).collect(), false));
+        curves.push(Series::solid(row.label, points.filter(|p| p.1 > 1e-9).collect()));
         worst.push(shown.iter().map(|figure| figure.0).fold(0.0, f64::max));
     }
-    progress.finish();
     let mut columns = vec!["distance to the closed form (%)".to_owned()];
     columns.extend(SIZES.map(|k| format!("K = {k}")));
-    Ok(Table {
+    Ok(vec![Table {
         name: "closed-forms".into(),
         title: "Policies with closed forms, learned at K = 10".into(),
         note: note(&worst, runs, infeasible),
@@ -124,7 +119,7 @@ pub(super) fn table(lab: &Lab, args: &ReproduceArgs) -> Result<Table, Failure> {
             log_y: true,
             series: curves,
         }),
-    })
+    }])
 }
 
 /// What is seen, in the order of the rows.
@@ -163,26 +158,24 @@ fn note(worst: &[f64], runs: u64, infeasible: usize) -> String {
 
 /// All trainings with these settings, measured at every size.
 fn measure(
-    lab: &Lab,
+    lab: &Lab<'_>,
     settings: &ClosedFormSettings,
     runs: u64,
-    progress: &Progress,
-) -> Result<Vec<Vec<ClosedFormResult>>, Failure> {
+) -> Result<Vec<Vec<ClosedFormResult>>, Error> {
     (0..runs)
         .into_par_iter()
         .map(|run| {
+            lab.go_on()?;
             let settings = ClosedFormSettings { seed: 100 + run, ..settings.clone() };
-            let file = lab.cache_file(&(env!("CARGO_PKG_VERSION"), "closed form", &settings))?;
-            let result = match cached(&file) {
-                Some(known) => known,
-                None => {
-                    let policy = train_closed_form(&lab.system, &settings, || ())?;
-                    let result = evaluate_closed_form(&policy, &SIZES, TEST_SAMPLES, TEST_SEED)?;
-                    write_atomically(&file, &serde_json::to_vec(&result)?)?;
-                    result
-                }
-            };
-            progress.step();
+            let result = lab.cache.get_or("closed form", &settings, || {
+                let policy = train_closed_form(
+                    &lab.system,
+                    &settings,
+                    &mut Session::new(&Quietly(lab.observer)),
+                )?;
+                Ok(evaluate_closed_form(&policy, &SIZES, TEST_SAMPLES, TEST_SEED)?)
+            })?;
+            lab.observer.done(1);
             Ok(result)
         })
         .collect()

@@ -1,30 +1,17 @@
 //! Power control and link scheduling, learned at one size (paper, section III-B): networks with each
 //! aggregator and output, beside WMMSE, FPLinQ, greedy and the best schedule.
 
-use std::fs;
-
-use anyk::channel::D2dField;
-use anyk::exchange::write_atomically;
-use anyk::math::worst_but;
-use anyk::network::{Aggregator, EdgeGnn};
-use anyk::problems::interference::Scenario;
-use anyk::problems::interference::WmmseSettings;
-use anyk::problems::interference::power_to_bytes;
-use anyk::problems::interference::{
-    PASSES, PowerSizeResult, binary_gap, finish_power, power_over_sizes,
-};
-use anyk::problems::interference::{PowerLoss, PowerTrainSettings, PowerTrainer};
-use anyk::problems::interference::{PowerOutput, PowerPolicy};
-use anyk::problems::urllc::Model;
-use anyk::study::TEST_SEED;
 use rayon::prelude::*;
 
-use super::tables::{series, strings};
-use super::{Lab, cached};
-use crate::args::ReproduceArgs;
-use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::report::{Chart, Table};
+use super::{Lab, TEST_SEED};
+use crate::channel::D2dField;
+use crate::framework::{Chart, Counted, Error, Model, Quietly, Series, Session, Table, strings};
+use crate::math::worst_but;
+use crate::network::{Aggregator, EdgeGnn};
+use crate::problems::interference::{
+    PASSES, PowerLoss, PowerOutput, PowerPolicy, PowerSizeResult, PowerTrainSettings, Scenario,
+    WmmseSettings, binary_gap, power_over_sizes, train_power,
+};
 
 /// Trainings from which the second worst is shown instead of the worst.
 const SECOND_WORST_FROM: u64 = 5;
@@ -125,12 +112,12 @@ fn d2d() -> Plan {
     }
 }
 
-pub(super) fn tables(lab: &Lab, args: &ReproduceArgs) -> Result<Vec<Table>, Failure> {
-    let runs = args.trainings.unwrap_or(if args.full { SECOND_WORST_FROM } else { 1 });
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let runs = lab.trainings_or(SECOND_WORST_FROM, 1);
     Ok(vec![table(lab, &dense(), runs)?, table(lab, &d2d(), runs)?, binary(lab)?])
 }
 
-fn table(lab: &Lab, plan: &Plan, runs: u64) -> Result<Table, Failure> {
+fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
     let policies = train(lab, plan, runs)?;
     let results = measure(lab, plan, &policies)?;
     let skipped = usize::from(runs >= SECOND_WORST_FROM);
@@ -156,7 +143,7 @@ fn table(lab: &Lab, plan: &Plan, runs: u64) -> Result<Table, Failure> {
         rows.push(line);
         let points =
             results.iter().zip(&figures).map(|(result, &figure)| (result.k as f64, figure));
-        curves.push(series(plan_row.label.clone(), points.collect(), false));
+        curves.push(Series::solid(plan_row.label.clone(), points.collect()));
     }
     for (label, figure) in baselines {
         let mut line = vec![label.to_owned()];
@@ -242,7 +229,7 @@ fn note(
 
 /// All trainings of all rows: row by row, and run by run. A network that several rows share is trained
 /// once; finished ones are kept.
-fn train(lab: &Lab, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Failure> {
+fn train(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Error> {
     let mut wanted: Vec<PowerTrainSettings> = Vec::new();
     for row in &plan.rows {
         for run in 0..runs {
@@ -252,30 +239,20 @@ fn train(lab: &Lab, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Failure>
             }
         }
     }
-    let progress = Progress::new("power control, trainings", wanted.len() as u64);
-    let trained: Vec<PowerPolicy> = wanted
-        .par_iter()
-        .map(|settings| {
-            let key = (env!("CARGO_PKG_VERSION"), "power control", settings);
-            let file = lab.cache_file(&key)?.with_extension("safetensors");
-            let known = fs::read(&file).ok().and_then(|bytes| Model::from_bytes(&bytes).ok());
-            let policy = match known {
-                Some(Model::Power(policy)) => *policy,
-                _ => {
-                    let mut trainer = PowerTrainer::new(settings)?;
-                    trainer.advance(u64::MAX)?;
-                    let policy =
-                        finish_power(&trainer, PowerOutput::Sigmoid).map_err(Failure::input)?;
-                    let bytes = power_to_bytes(&policy).map_err(Failure::input)?;
-                    write_atomically(&file, &bytes)?;
-                    policy
-                }
-            };
-            progress.step();
-            Ok(policy)
-        })
-        .collect::<Result<_, Failure>>()?;
-    progress.finish();
+    let trained = lab.watched("power control, trainings", wanted.len() as u64, || {
+        let train = |settings| -> Result<PowerPolicy, Error> {
+            lab.go_on()?;
+            let (record, parameters) = lab.cache.get_or("power control", settings, || {
+                let quietly = Quietly(lab.observer);
+                let mut session = Session::new(&quietly);
+                let policy = train_power(settings, PowerOutput::Sigmoid, &mut session)?;
+                Ok((policy.record().clone(), policy.parameters().to_vec()))
+            })?;
+            lab.observer.done(1);
+            Ok(PowerPolicy::new(record, parameters)?)
+        };
+        wanted.par_iter().map(train).collect::<Result<Vec<_>, Error>>()
+    })?;
     let mut policies = Vec::new();
     for row in &plan.rows {
         for run in 0..runs {
@@ -289,40 +266,37 @@ fn train(lab: &Lab, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Failure>
 
 /// All policies at each size; each size is kept when it is done.
 fn measure(
-    lab: &Lab,
+    lab: &Lab<'_>,
     plan: &Plan,
     policies: &[PowerPolicy],
-) -> Result<Vec<PowerSizeResult>, Failure> {
+) -> Result<Vec<PowerSizeResult>, Error> {
     let counts: Vec<(usize, u64)> =
         plan.sizes.iter().map(|&(size, counts)| (size, counts[usize::from(!lab.full)])).collect();
     let all = counts.iter().map(|count| count.1).sum();
-    let progress = Progress::new("power control, networks", all);
-    let records: Vec<_> = policies.iter().map(PowerPolicy::record).collect();
-    let results = counts
-        .iter()
-        .map(|&(size, samples)| {
-            let key = (env!("CARGO_PKG_VERSION"), &records, size, samples, TEST_SEED);
-            let file = lab.cache_file(&key)?;
-            if let Some(known) = cached(&file) {
-                progress.skip(samples);
-                return Ok(known);
-            }
-            let sizes = &[size];
-            let step = || progress.step();
-            let result =
-                power_over_sizes(&plan.scenario, policies, sizes, samples, TEST_SEED, step)?;
-            let result = result.into_iter().next();
-            let result = result.ok_or_else(|| Failure::input("no size was measured"))?;
-            write_atomically(&file, &serde_json::to_vec(&result)?)?;
-            Ok(result)
-        })
-        .collect();
-    progress.finish();
-    results
+    let records: Vec<_> = policies.iter().map(Model::record).collect();
+    let measure = |&(size, samples): &(usize, u64)| -> Result<Vec<PowerSizeResult>, Error> {
+        const WORK: &str = "power control, sizes";
+        let key = (&records, size, samples, TEST_SEED);
+        if let Some(known) = lab.cache.find(WORK, &key)? {
+            lab.observer.done(samples);
+            return Ok(known);
+        }
+        lab.go_on()?;
+        let counted = Counted(lab.observer);
+        let made =
+            power_over_sizes(&plan.scenario, policies, &[size], samples, TEST_SEED, &counted)
+                .map_err(Error::other)?;
+        lab.cache.keep(WORK, &key, &made)?;
+        Ok(made)
+    };
+    let results = lab.watched("power control, networks", all, || {
+        counts.iter().map(measure).collect::<Result<Vec<_>, Error>>()
+    })?;
+    Ok(results.into_iter().flatten().collect())
 }
 
 /// How often, and by how much, a point of WMMSE that is no schedule beats the best schedule.
-fn binary(lab: &Lab) -> Result<Table, Failure> {
+fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
     let samples = if lab.full { 10_000 } else { 500 };
     let mut rows = Vec::new();
     let mut gaps = Vec::new();
@@ -330,7 +304,9 @@ fn binary(lab: &Lab) -> Result<Table, Failure> {
     for scenario in [Scenario::Dense, Scenario::D2d(D2dField::default())] {
         for (label, random_starts) in starts {
             let settings = WmmseSettings { random_starts, ..WmmseSettings::default() };
-            let gap = binary_gap(&scenario, BINARY_SIZE, samples, TEST_SEED, settings)?;
+            lab.go_on()?;
+            let gap = binary_gap(&scenario, BINARY_SIZE, samples, TEST_SEED, settings)
+                .map_err(Error::other)?;
             let mut row = strings([scenario.name(), label]);
             row.extend([
                 format!("{:.4}", gap.share_binary_powers),

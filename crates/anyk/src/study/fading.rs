@@ -1,22 +1,16 @@
 //! Fading of unknown law: any-gnn learned from samples, judged under the true law.
 
-use anyk::channel::{FadingLaw, FadingSamples};
-use anyk::framework::PretrainLoss;
-use anyk::network::SplitRule;
-use anyk::problems::urllc::AnyPolicy;
-use anyk::problems::urllc::{AnySettings, SampledSettings, TrainRanges};
-use anyk::problems::urllc::{
-    SizeResult, TestSet, bandwidth_errors, draw_fading, train_sampled_policy, true_bandwidth,
-};
-use anyk::qos::BandwidthTable;
-use anyk::study::TEST_SEED;
 use rayon::prelude::*;
 
-use super::Lab;
-use crate::commands::train::any_gnn::DEVIATIONS;
-use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::report::Table;
+use super::{Lab, TEST_SEED};
+use crate::channel::{FadingLaw, FadingSamples};
+use crate::framework::{Error, PretrainLoss, Quietly, Session, Table};
+use crate::network::SplitRule;
+use crate::problems::urllc::{
+    AnyPolicy, AnySettings, DEVIATIONS, SampledSettings, SizeResult, TestSet, TrainRanges,
+    bandwidth_errors, draw_fading, train_sampled_policy, true_bandwidth,
+};
+use crate::qos::BandwidthTable;
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// The fewest, 2,000 gains, and the gains of the paper's 2,000 training samples, of ten users each.
@@ -42,7 +36,7 @@ fn name(way: PretrainLoss) -> &'static str {
 }
 
 /// Draws of the samples: many for the way that is the default, and fast.
-fn draws(lab: &Lab, way: PretrainLoss) -> u64 {
+fn draws(lab: &Lab<'_>, way: PretrainLoss) -> u64 {
     match (lab.full, way) {
         (false, _) => 4,
         (true, PretrainLoss::Supervised) => 40,
@@ -65,11 +59,24 @@ struct Run {
     policy: AnyPolicy,
 }
 
-pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let each: u64 = WAYS.iter().map(|&way| draws(lab, way)).sum();
     let count = (FadingLaw::SHOWN.len() * COUNTS.len()) as u64 * each;
-    let progress = Progress::new("fading, trainings", count);
-    let (mut errors, mut trade_off, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
+    let rows = lab.watched("fading, trainings", count, || rows(lab))?;
+    Ok(shown(rows))
+}
+
+/// Rows of the three tables.
+#[derive(Default)]
+struct Rows {
+    errors: Vec<Vec<String>>,
+    trade_off: Vec<Vec<String>>,
+    sizes: Vec<Vec<String>>,
+}
+
+/// Learns from every law, number of samples and way, and measures.
+fn rows(lab: &Lab<'_>) -> Result<Rows, Error> {
+    let mut rows = Rows::default();
     for law in FadingLaw::SHOWN {
         let rule = lab.system.fading_rule(&law);
         let test = TestSet::draw_under(&lab.system, Some(&rule), &SIZES, TEST_CELLS, TEST_SEED)?;
@@ -79,28 +86,33 @@ pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
                 let runs = (0..draws(lab, way))
                     .into_par_iter()
                     .map(|draw| {
+                        lab.go_on()?;
                         let run = learn(lab, &truth, samples, way, draw)?;
-                        progress.step();
+                        lab.observer.done(1);
                         Ok(run)
                     })
-                    .collect::<Result<Vec<Run>, Failure>>()?;
+                    .collect::<Result<Vec<Run>, Error>>()?;
                 let head = [truth.law.to_string(), samples.to_string(), name(way).to_owned()];
                 let row = |cells: Vec<String>| head.iter().cloned().chain(cells).collect();
-                errors.push(row(error_cells(&runs)));
+                rows.errors.push(row(error_cells(&runs)));
                 if SHOWN.contains(&samples) {
-                    trade_off.push(row(trade_off_cells(&truth, &runs)?));
-                    sizes.push(row(size_cells(&runs)));
+                    rows.trade_off.push(row(trade_off_cells(&truth, &runs)?));
+                    rows.sizes.push(row(size_cells(&runs)));
                 }
             }
         }
     }
-    progress.finish();
+    Ok(rows)
+}
+
+/// The tables of these rows.
+fn shown(rows: Rows) -> Vec<Table> {
     let columns = |more: Vec<String>| {
         let head = ["law", "samples", "b̂"].map(str::to_owned);
         head.into_iter().chain(more).collect::<Vec<String>>()
     };
     let text = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    Ok(vec![
+    vec![
         Table {
             name: "fading".into(),
             title: "any-gnn from samples of fading, judged under the true law".into(),
@@ -124,7 +136,7 @@ pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
                 "over (%), widened",
                 "draws with a miss",
             ])),
-            rows: errors,
+            rows: rows.errors,
             chart: None,
         },
         Table {
@@ -135,7 +147,7 @@ pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
                    samples that is short is short for many of them."
                 .into(),
             columns: columns(TRADE_OFF.iter().map(|deviations| format!("{deviations} σ")).collect()),
-            rows: trade_off,
+            rows: rows.trade_off,
             chart: None,
         },
         Table {
@@ -143,48 +155,50 @@ pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
             title: format!("Unknown fading, {DEVIATIONS} standard errors added: by size"),
             note: "Availability, and total bandwidth over the exact optimum in percent.".into(),
             columns: columns(SIZES.map(|k| format!("K = {k}")).to_vec()),
-            rows: sizes,
+            rows: rows.sizes,
             chart: None,
         },
-    ])
+    ]
 }
 
 /// The policy of one draw of the samples, with `b̂` as it is.
-pub(super) fn policy_of_draw(
-    lab: &Lab,
+pub(crate) fn policy_of_draw(
+    lab: &Lab<'_>,
     law: &FadingLaw,
     samples: usize,
     way: PretrainLoss,
     draw: u64,
-) -> Result<AnyPolicy, Failure> {
+) -> Result<AnyPolicy, Error> {
     let seed = FIRST_SEED + draw;
     // The same samples for each way to learn from them.
     let gains = draw_fading(&lab.system, law, samples, seed ^ samples as u64);
-    let gains = FadingSamples::new(gains).map_err(Failure::input)?;
+    let gains = FadingSamples::new(gains).map_err(Error::other)?;
     let learning = SampledSettings::new(way, seed);
     let settings = AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, seed);
-    Ok(train_sampled_policy(&lab.system, &gains, &learning, &settings, 0.0, || ())?)
+    let quietly = Quietly(lab.observer);
+    let mut session = Session::new(&quietly);
+    Ok(train_sampled_policy(&lab.system, &gains, &learning, &settings, 0.0, &mut session)?)
 }
 
 fn learn(
-    lab: &Lab,
+    lab: &Lab<'_>,
     truth: &Truth,
     samples: usize,
     way: PretrainLoss,
     draw: u64,
-) -> Result<Run, Failure> {
+) -> Result<Run, Error> {
     let policy = policy_of_draw(lab, &truth.law, samples, way, draw)?;
     let errors = policy
         .bandwidth()
         .map_or_else(Vec::new, |learned| bandwidth_errors(learned, &truth.table, &RECEIVED_W));
-    let plain = truth.test.evaluate(&policy).map_err(Failure::input)?;
+    let plain = truth.test.evaluate(&policy)?;
     let widened = widened(truth, &policy, DEVIATIONS)?;
     Ok(Run { errors, plain, widened, policy })
 }
 
-fn widened(truth: &Truth, policy: &AnyPolicy, deviations: f64) -> Result<Vec<SizeResult>, Failure> {
-    let wide = policy.with_deviations(deviations).map_err(Failure::input)?;
-    truth.test.evaluate(&wide).map_err(Failure::input)
+fn widened(truth: &Truth, policy: &AnyPolicy, deviations: f64) -> Result<Vec<SizeResult>, Error> {
+    let wide = policy.with_deviations(deviations)?;
+    Ok(truth.test.evaluate(&wide)?)
 }
 
 /// Mean over runs of a figure at each size.
@@ -231,14 +245,14 @@ fn error_cells(runs: &[Run]) -> Vec<String> {
     ]
 }
 
-fn trade_off_cells(truth: &Truth, runs: &[Run]) -> Result<Vec<String>, Failure> {
+fn trade_off_cells(truth: &Truth, runs: &[Run]) -> Result<Vec<String>, Error> {
     TRADE_OFF
         .iter()
         .map(|&deviations| {
             let results = runs
                 .par_iter()
                 .map(|run| widened(truth, &run.policy, deviations))
-                .collect::<Result<Vec<_>, Failure>>()?;
+                .collect::<Result<Vec<_>, Error>>()?;
             let results: Vec<&[SizeResult]> = results.iter().map(Vec::as_slice).collect();
             let (availability, gap) = worst(&results);
             Ok(format!("{availability:.4} ({gap:+.2})"))

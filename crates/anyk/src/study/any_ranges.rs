@@ -1,20 +1,15 @@
 //! One any-gnn over budgets, antennas, loss targets, roads and service classes: trained over ranges, beside
 //! the one that was trained in the paper's cell alone.
 
-use anyk::Config;
-use anyk::math::second_worst;
-use anyk::network::SplitRule;
-use anyk::problems::urllc::AnyPolicy;
-use anyk::problems::urllc::{AnySettings, TrainRanges, wide_services};
-use anyk::problems::urllc::{TestSet, train_any_policy};
-use anyk::qos::ServiceClass;
-use anyk::study::TEST_SEED;
-
-use super::tables::strings;
-use super::{Lab, TEST_SAMPLES};
-use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::report::Table;
+use super::{Lab, TEST_SAMPLES, TEST_SEED};
+use crate::Config;
+use crate::framework::{Error, Quietly, Session, Table, strings};
+use crate::math::second_worst;
+use crate::network::SplitRule;
+use crate::problems::urllc::{
+    AnyPolicy, AnySettings, TestSet, TrainRanges, train_any_policy, wide_services,
+};
+use crate::qos::ServiceClass;
 
 const SIZES: [usize; 2] = [10, 200];
 /// Service classes of the mixed cells, and the seed of their draw: not a training's.
@@ -58,23 +53,33 @@ fn conditions() -> Vec<Condition> {
     list
 }
 
-pub(super) fn table(lab: &Lab) -> Result<Table, Failure> {
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let conditions = conditions();
-    let progress =
-        Progress::new("any-gnn over ranges, parts", 2 * lab.runs + conditions.len() as u64);
-    let train = |ranges: TrainRanges| -> Result<Vec<AnyPolicy>, Failure> {
-        (0..lab.runs)
+    let parts = 2 * lab.runs() + conditions.len() as u64;
+    lab.watched("any-gnn over ranges, parts", parts, || table(lab, &conditions))
+        .map(|table| vec![table])
+}
+
+fn table(lab: &Lab<'_>, conditions: &[Condition]) -> Result<Table, Error> {
+    let train = |ranges: TrainRanges| -> Result<Vec<AnyPolicy>, Error> {
+        (0..lab.runs())
             .map(|run| {
+                lab.go_on()?;
                 let settings = AnySettings::preset(ranges, SplitRule::Kkt, 100 + run);
-                let policy = train_any_policy(&lab.system, &settings, || ())?;
-                progress.step();
+                let policy = train_any_policy(
+                    &lab.system,
+                    &settings,
+                    &mut Session::new(&Quietly(lab.observer)),
+                )?;
+                lab.observer.done(1);
                 Ok(policy)
             })
             .collect()
     };
     let (narrow, wide) = (train(TrainRanges::Paper)?, train(TrainRanges::Wide)?);
     let (mut rows, mut worst) = (Vec::new(), [(1.0f64, 0.0f64); 2]);
-    for Condition { label, config, services } in &conditions {
+    for Condition { label, config, services } in conditions {
+        lab.go_on()?;
         let system = config.validate()?;
         let set = TestSet::draw_mixed(&system, services, &SIZES, TEST_SAMPLES, TEST_SEED)?;
         let mut line = vec![label.clone()];
@@ -82,8 +87,8 @@ pub(super) fn table(lab: &Lab) -> Result<Table, Failure> {
         for (policies, worst) in [&narrow, &wide].into_iter().zip(&mut worst) {
             let results = policies
                 .iter()
-                .map(|policy| set.evaluate(policy).map_err(Failure::input))
-                .collect::<Result<Vec<_>, Failure>>()?;
+                .map(|policy| set.evaluate(policy))
+                .collect::<Result<Vec<_>, _>>()?;
             for (size, &served) in set.served().iter().enumerate() {
                 if served == 0 {
                     line.push("–".to_owned());
@@ -98,9 +103,8 @@ pub(super) fn table(lab: &Lab) -> Result<Table, Failure> {
             }
         }
         rows.push(line);
-        progress.step();
+        lab.observer.done(1);
     }
-    progress.finish();
     let availability = worst[0].0.min(worst[1].0);
     Ok(Table {
         name: "any-ranges".into(),

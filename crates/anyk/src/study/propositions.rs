@@ -1,19 +1,13 @@
 //! Propositions 1 to 4 and the asymptotic forms of (P6), measured.
 
-use anyk::System;
-use anyk::math::Exponent;
-use anyk::math::Input;
-use anyk::network::{Activation, Aggregator};
-use anyk::study::{
-    AsymptoticForm, EquivariantPolicy, ExactPower, Family, SizeLaw, SizeLawPoint, asymptotic_forms,
-    decoupling, largest_size, size_law,
+use super::{
+    AsymptoticForm, EquivariantPolicy, ExactPower, Family, Lab, SizeLaw, SizeLawPoint,
+    asymptotic_forms, decoupling, largest_size, size_law,
 };
-
-use super::Lab;
-use super::tables::{series, strings};
-use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::report::{Chart, Table};
+use crate::System;
+use crate::framework::{Chart, Error, ProblemError, Series, Table, strings};
+use crate::math::{Exponent, Input};
+use crate::network::{Activation, Aggregator};
 
 /// Seed of networks and draws.
 const SEED: u64 = 1;
@@ -69,14 +63,16 @@ const FAMILIES: [(Family, [&str; 2]); 7] = {
     ]
 };
 
-pub(super) fn tables(lab: &Lab) -> Result<Vec<Table>, Failure> {
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let (networks, draws) = COUNTS[usize::from(!lab.full)];
-    let progress = Progress::new("random networks", networks * FAMILIES.len() as u64);
-    let laws: Vec<SizeLaw> = FAMILIES
-        .iter()
-        .map(|(family, _)| size_law(*family, &SIZES, (networks, draws), SEED, || progress.step()))
-        .collect();
-    progress.finish();
+    let measure = |(family, _): &(Family, [&str; 2])| {
+        lab.go_on()?;
+        Ok(size_law(*family, &SIZES, (networks, draws), SEED, || lab.observer.done(1)))
+    };
+    let laws: Vec<SizeLaw> =
+        lab.watched("random networks", networks * FAMILIES.len() as u64, || {
+            FAMILIES.iter().map(measure).collect::<Result<_, Error>>()
+        })?;
     let made = format!("medians of {networks} random networks, {draws} draws of the others");
     Ok(vec![
         policies(),
@@ -117,7 +113,7 @@ fn policies() -> Table {
         let points = row.points.iter();
         let relative =
             points.map(|(k, output)| (*k as f64, output.deviation() / output.mean.abs()));
-        series(row.policy.label(), relative.collect(), false)
+        Series::solid(row.policy.label(), relative.collect())
     });
     let mut columns = strings(["policy"]);
     columns.extend(POLICY_SIZES.map(|k| format!("K = {k}")));
@@ -170,7 +166,7 @@ fn law_table(
     });
     let curves = laws.iter().map(|law| {
         let points = law.points.iter().map(|point| (point.k as f64, value(point)));
-        series(family_label(&law.family), points.collect(), false)
+        Series::solid(family_label(&law.family), points.collect())
     });
     let mut columns = strings(["network"]);
     columns.extend(SIZES.map(|k| format!("K = {k}")));
@@ -234,10 +230,11 @@ const FORM_SIZES: [usize; 9] = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 const FORM_REALIZATIONS: u64 = 1_000;
 
 /// `f_3` and `f_4` of (P6) for users on the road.
-fn bandwidth_form(system: &System) -> Result<Table, Failure> {
+fn bandwidth_form(system: &System) -> Result<Table, Error> {
     let draws = (FORM_REALIZATIONS, SEED);
-    let forms = asymptotic_forms(system, RATE_BPS, &FORM_SIZES, draws).map_err(Failure::input)?;
-    let most = largest_size(system, RATE_BPS).map_err(Failure::input)?;
+    let forms =
+        asymptotic_forms(system, RATE_BPS, &FORM_SIZES, draws).map_err(ProblemError::from)?;
+    let most = largest_size(system, RATE_BPS).map_err(ProblemError::from)?;
     let ratio = |form: &AsymptoticForm| {
         form.asymptotic_hz.map(|asymptotic_hz| form.bandwidth_hz.mean / asymptotic_hz)
     };
@@ -289,8 +286,8 @@ fn bandwidth_form(system: &System) -> Result<Table, Failure> {
             log_x: true,
             log_y: false,
             series: vec![
-                series("P_k/f_3".into(), curve(&|form| Some(form.power_ratio.mean)), false),
-                series("B*/f_4".into(), curve(&ratio), false),
+                Series::solid("P_k/f_3", curve(&|form| Some(form.power_ratio.mean))),
+                Series::solid("B*/f_4", curve(&ratio)),
             ],
         }),
     })
@@ -342,9 +339,9 @@ fn power_form() -> Table {
             log_x: true,
             log_y: false,
             series: vec![
-                series("g ~ Gamma(8, 1)".into(), eight.map(|(k, y)| (k, y / 7.0)).to_vec(), false),
-                series("g ~ Gamma(2, 1)".into(), two.to_vec(), false),
-                series("Rayleigh: no f_3".into(), one.to_vec(), false),
+                Series::solid("g ~ Gamma(8, 1)", eight.map(|(k, y)| (k, y / 7.0)).to_vec()),
+                Series::solid("g ~ Gamma(2, 1)", two.to_vec()),
+                Series::solid("Rayleigh: no f_3", one.to_vec()),
             ],
         }),
     }

@@ -1,0 +1,99 @@
+//! `anyk diagnose`: the size law of a policy, and the networks that follow it.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyk::diagnosis::{DiagnosisError, Finding, Samples, Subject, built_in_named};
+use anyk::exchange::read_samples;
+use anyk::framework::{CellOptions, Error, OptionError, Quantity};
+use clap::ArgMatches;
+
+use super::{parsed, small};
+use crate::arguments::given;
+use crate::cli::DiagnoseArgs;
+use crate::failure::Failure;
+use crate::{files, output, report};
+
+pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let args: DiagnoseArgs = parsed(matches);
+    if let Some(dir) = &args.out {
+        files::claim_folder(dir)?;
+    }
+    let sizes = if args.k.is_empty() { Finding::SIZES.to_vec() } else { args.k.clone() };
+    let users = args.users.and_then(|users| usize::try_from(users).ok()).unwrap_or(Finding::USERS);
+    let drawn = |subject: &Subject| -> Result<(Finding, Samples), DiagnosisError> {
+        let samples = subject.sample(&sizes, users, args.seed)?;
+        Ok((Finding::of_subject(subject, &samples, args.train_k, args.seed)?, samples))
+    };
+    // Options of the cell are for policies that are built in.
+    let refuse_cell =
+        |what: &str| given(matches, &CellOptions::ALL.specs()).refuse_others(&[], what);
+    let (mut finding, samples) = if let Some(path) = &args.model {
+        refuse_cell("a model: its file holds the cell")?;
+        let quantity = match args.quantity.as_deref() {
+            Some("bandwidth") => Quantity::Bandwidth,
+            _ => Quantity::Power,
+        };
+        let named = |error: DiagnosisError| Error::other(error).in_file(files::name(path));
+        drawn(&Subject::model(files::model(path)?, quantity).map_err(named)?)?
+    } else if let Some(policy) = args.policy.as_deref().and_then(built_in_named) {
+        drawn(&Subject::built_in(&small::system(matches)?, policy)?)?
+    } else if let Some(path) = &args.rows {
+        refuse_cell("samples")?;
+        let name = files::name(path);
+        let rows = read_samples(&files::read(path)?, name)?;
+        let samples =
+            Samples::from_rows(&rows).map_err(|error| Error::other(error).in_file(name))?;
+        (Finding::of_samples(name, &samples, args.train_k, args.seed), samples)
+    } else {
+        let expected = "a policy, a MODEL or --samples".to_owned();
+        return Err(OptionError::Missing { name: "policy".to_owned(), expected }.into());
+    };
+    if !args.no_check {
+        finding.check(&samples, args.seed)?;
+    }
+    let mut out = output::stdout();
+    if args.json {
+        output::json(&mut out, &finding)?;
+    } else {
+        write!(out, "{}", text(&finding, !args.no_check))?;
+    }
+    if let Some(dir) = &args.out {
+        let cannot = |error: std::io::Error| Failure::write(dir, error);
+        let made = finding.tables();
+        for table in &made {
+            report::write_table(dir, table).map_err(cannot)?;
+        }
+        let subtitle = format!("anyk {} diagnose", env!("CARGO_PKG_VERSION"));
+        report::write_report(dir, &finding.diagnosis.label, &subtitle, &made).map_err(cannot)?;
+        if !args.json {
+            writeln!(out, "\nwritten to {}", dir.join("report.html").display())?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The verdict, as lines that a person reads.
+fn text(finding: &Finding, check: bool) -> String {
+    let Finding { diagnosis, recommendation, predictions } = finding;
+    let mut lines = vec![
+        format!("policy            {}", diagnosis.label),
+        format!("samples           {}", diagnosis.samples_text()),
+        format!("equivariant       {}", diagnosis.order.text()),
+        format!("function of x, K  {}", diagnosis.decoupling_text()),
+        format!("size-invariant    {}", diagnosis.invariance_text()),
+        format!("size law          {}", diagnosis.law_text()),
+        format!("recommended       {}", recommendation.pair_text()),
+        format!("                  {}", recommendation.reason),
+        String::new(),
+    ];
+    lines.push(output::report_table(&finding.networks_table()));
+    lines.push(String::new());
+    if !predictions.is_empty() {
+        lines.push(output::report_table(&finding.prediction_table()));
+    } else if check {
+        lines.push("no prediction: it takes whole instances with positive outputs".to_owned());
+    }
+    lines.join("\n") + "\n"
+}

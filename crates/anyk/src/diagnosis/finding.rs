@@ -1,0 +1,69 @@
+//! All that is found about one policy: the diagnosis, the networks that follow it, and what they will miss.
+
+use serde::Serialize;
+
+use super::{Diagnosis, DiagnosisError, Prediction, Recommendation, Samples, Subject, predict};
+use crate::config::System;
+use crate::framework::BuiltIn;
+
+/// All that is found about one policy.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    /// What the policy is.
+    pub diagnosis: Diagnosis,
+    /// The networks beside it, and the one to take.
+    pub recommendation: Recommendation,
+    /// What networks trained at a small size will miss at the largest, and what they do miss; empty until
+    /// [`Finding::check`].
+    pub predictions: Vec<Prediction>,
+}
+
+impl Finding {
+    /// Users drawn of each size unless said otherwise.
+    pub const USERS: usize = 20_000;
+    /// Sizes drawn unless said otherwise.
+    pub const SIZES: [usize; 8] = [2, 3, 5, 10, 20, 50, 100, 200];
+
+    /// Of a policy that can be called, from samples of it; `train_k` is `K_0`.
+    pub fn of_subject(
+        subject: &Subject,
+        samples: &Samples,
+        train_k: usize,
+        seed: u64,
+    ) -> Result<Self, DiagnosisError> {
+        let diagnosis = Diagnosis::of_subject(subject, samples, seed)?;
+        Ok(Self::of(diagnosis, samples, train_k, seed))
+    }
+
+    /// Of samples alone.
+    pub fn of_samples(label: &str, samples: &Samples, train_k: usize, seed: u64) -> Self {
+        Self::of(Diagnosis::of_samples(label.to_owned(), samples), samples, train_k, seed)
+    }
+
+    /// Of a built-in policy, drawn as unless said otherwise and checked.
+    pub fn built_in(
+        system: &System,
+        policy: &BuiltIn,
+        train_k: usize,
+        seed: u64,
+    ) -> Result<Self, DiagnosisError> {
+        let subject = Subject::built_in(system, policy)?;
+        let samples = subject.sample(&Self::SIZES, Self::USERS, seed)?;
+        let mut finding = Self::of_subject(&subject, &samples, train_k, seed)?;
+        finding.check(&samples, seed)?;
+        Ok(finding)
+    }
+
+    fn of(diagnosis: Diagnosis, samples: &Samples, train_k: usize, seed: u64) -> Self {
+        let recommendation = Recommendation::of(&diagnosis, samples, train_k, seed);
+        Self { diagnosis, recommendation, predictions: Vec::new() }
+    }
+
+    /// Trains networks at the small size of the recommendation, predicts what they miss at its large one, and
+    /// measures it.
+    pub fn check(&mut self, samples: &Samples, seed: u64) -> Result<(), DiagnosisError> {
+        let sizes = (self.recommendation.from_k, self.recommendation.to_k);
+        self.predictions = predict(samples, sizes, seed)?;
+        Ok(())
+    }
+}

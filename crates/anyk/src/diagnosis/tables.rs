@@ -1,0 +1,254 @@
+//! What a finding shows: tables with charts, and lines of text.
+
+use super::{Answer, Candidate, Curve, Diagnosis, Finding, Recommendation, STILL};
+use crate::framework::{Chart, Series, Table};
+use crate::network::{Aggregator, Output};
+
+impl Finding {
+    /// All tables of the policy.
+    pub fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.policy_table(), self.networks_table()];
+        if !self.predictions.is_empty() {
+            tables.push(self.prediction_table());
+        }
+        tables
+    }
+
+    /// `f(x, K)` with its confidence.
+    fn policy_table(&self) -> Table {
+        let diagnosis = &self.diagnosis;
+        let curves = &diagnosis.estimate.curves;
+        let mut columns = vec!["K".to_owned()];
+        columns.extend(curves.iter().flat_map(|curve| {
+            let x = format!("{:.4}", curve.x);
+            [format!("f({x}, K)"), format!("low at {x}"), format!("high at {x}")]
+        }));
+        let row = |&k: &usize| {
+            let mut row = vec![k.to_string()];
+            for curve in curves {
+                match curve.at(k) {
+                    Some(point) => row.extend(
+                        [point.value, point.low, point.high].map(|value| format!("{value:.5e}")),
+                    ),
+                    None => row.extend(vec![String::new(); 3]),
+                }
+            }
+            row
+        };
+        let series = curves.iter().map(|curve| {
+            let points = curve.points.iter().map(|point| (point.k as f64, point.value)).collect();
+            Series {
+                lower: Some(curve.points.iter().map(|point| point.low).collect()),
+                upper: Some(curve.points.iter().map(|point| point.high).collect()),
+                ..Series::solid(curve_label(curve), points)
+            }
+        });
+        let points = || curves.iter().flat_map(|curve| &curve.points);
+        Table {
+            name: "policy".into(),
+            title: "What a user of given input gets, over the number of users".into(),
+            note: format!(
+                "Permutation-equivariant: {}. A function of x and K: {}. Size-invariant: {}. Size law: {}. \
+                 Recommended: {}; {}. Intervals of 95 %, over instances.",
+                diagnosis.order.text(),
+                diagnosis.decoupling_text(),
+                diagnosis.invariance_text(),
+                diagnosis.law_text(),
+                self.recommendation.pair_text(),
+                self.recommendation.reason,
+            ),
+            columns,
+            rows: diagnosis.sizes.iter().map(row).collect(),
+            chart: Some(Chart {
+                title: diagnosis.label.clone(),
+                x_label: "users K".into(),
+                y_label: "f(x, K)".into(),
+                log_x: true,
+                log_y: points().all(|point| point.value > 0.0),
+                series: series.collect(),
+            }),
+        }
+    }
+
+    /// The law of every network beside the policy's.
+    pub fn networks_table(&self) -> Table {
+        let Self { diagnosis, recommendation, .. } = self;
+        let (from, to) = (recommendation.from_k, recommendation.to_k);
+        let rows = recommendation.candidates.iter().enumerate().map(|(index, candidate)| {
+            let word = match (recommendation.chosen == Some(index), candidate.aligned) {
+                (true, _) => "recommended",
+                (false, true) => "follows",
+                (false, false) => "no",
+            };
+            vec![
+                candidate.label(),
+                format!("{:+.2}", candidate.exponent),
+                format!("{:.2}", candidate.mismatch),
+                word.to_owned(),
+            ]
+        });
+        let middle = diagnosis.estimate.curves.get(diagnosis.estimate.curves.len() / 2);
+        let mut series = Vec::new();
+        if let Some((curve, start)) = middle.and_then(|curve| Some((curve, curve.at(from)?.value)))
+        {
+            let points = curve.points.iter().filter(|point| point.k >= from);
+            let points = points.map(|point| (point.k as f64, point.value / start));
+            let label = format!("the policy, x = {:.3}", curve.x);
+            series.push(Series::solid(label, points.collect()));
+        }
+        // Both normalisations, and all aggregators under them, lie on one line; a pre-trained activation
+        // lies on the policy's own.
+        let drawn = recommendation.candidates.iter().filter(|candidate| match candidate.output {
+            Output::Elementwise(_) => true,
+            Output::Softmax => candidate.aggregator == Aggregator::Mean,
+            Output::SumNormalisation | Output::Pretrained => false,
+        });
+        series.extend(drawn.map(|candidate| {
+            let end = (to as f64 / from as f64).powf(candidate.exponent);
+            let end = end.clamp(1e-4, 1e4);
+            Series::dashed(candidate.label(), vec![(from as f64, 1.0), (to as f64, end)])
+        }));
+        Table {
+            name: "networks".into(),
+            title: "The size laws of networks beside the policy's".into(),
+            note: format!(
+                "Exponents of K from {from} to {to} users, of random networks on inputs like the policy's; that \
+                 of the policy is {:+.2}. A kind of network follows the policy if no network of it is off by \
+                 more than 0.1; a pre-trained activation has the policy's law from its outer function, and a \
+                 normalisation that of every policy whose outputs have one sum.",
+                recommendation.policy_exponent
+            ),
+            columns: ["network", "exponent", "furthest from the policy", "follows it"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: rows.collect(),
+            chart: Some(Chart {
+                title: format!("Change since K = {from}, median over random networks"),
+                x_label: "users K".into(),
+                y_label: format!("output over that at K = {from}"),
+                log_x: true,
+                log_y: true,
+                series,
+            }),
+        }
+    }
+
+    /// Predicted and measured losses.
+    pub fn prediction_table(&self) -> Table {
+        let first = self.predictions.first();
+        let (train_k, test_k) = first.map_or((0, 0), |first| (first.train_k, first.test_k));
+        let rows = self.predictions.iter().map(|prediction| {
+            vec![
+                prediction.label.to_owned(),
+                percent(prediction.drift_percent),
+                percent(prediction.train_loss_percent),
+                percent(prediction.predicted_percent),
+                format!(
+                    "{} to {}",
+                    percent(prediction.low_percent),
+                    percent(prediction.high_percent)
+                ),
+                percent(prediction.measured_percent),
+                format!("{:.2}", prediction.ratio),
+            ]
+        });
+        Table {
+            name: "prediction".into(),
+            title: format!("Loss at K = {test_k} of networks trained at K = {train_k}"),
+            note: format!(
+                "A loss is the factor by which outputs are off, max(ŷ/y, y/ŷ), in the geometric mean over users, \
+                 less 1, percent. Predicted from samples of at most {train_k} users: what the size laws cost by \
+                 K = {test_k} (drift), and what the trained network misses at K = {train_k}, of which what other \
+                 users do fades. The range is for a law of the policy that is off by two deviations, and two \
+                 standard errors over cells. Losses under 1 % count as 1 % in the ratio."
+            ),
+            columns: vec![
+                "mean aggregator and".to_owned(),
+                "drift (%)".to_owned(),
+                format!("loss at {train_k} (%)"),
+                format!("predicted at {test_k} (%)"),
+                "range (%)".to_owned(),
+                "measured (%)".to_owned(),
+                "ratio".to_owned(),
+            ],
+            rows: rows.collect(),
+            chart: None,
+        }
+    }
+}
+
+impl Diagnosis {
+    /// How much was seen.
+    pub fn samples_text(&self) -> String {
+        let least = self.samples.iter().min().copied().unwrap_or(0);
+        let list: Vec<String> = self.sizes.iter().map(ToString::to_string).collect();
+        let instances = if self.clustered {
+            ""
+        } else {
+            "; no instances: users that depend on each other make the intervals too narrow"
+        };
+        format!("K = {}; at least {least} of each size{instances}", list.join(", "))
+    }
+
+    /// Whether the output becomes a function of the own input and K.
+    pub fn decoupling_text(&self) -> String {
+        let spread = 100.0 * self.estimate.last_spread;
+        let yes = match self.decouples {
+            true if spread > 10.0 => "slowly",
+            true => "yes",
+            false => "no",
+        };
+        let k = self.sizes.last().copied().unwrap_or(0);
+        // Under this the spread is what the width of a window and rounding leave.
+        let exponent = self.estimate.spread_exponent.filter(|_| spread > 0.1);
+        let rate = exponent.map_or(String::new(), |exponent| {
+            format!(", going as K^({:+.2} ± {:.2})", exponent.value, exponent.half_width)
+        });
+        format!("{yes}: spread {spread:.1} % for a given x at K = {k}{rate}")
+    }
+
+    /// Whether `f(x, K)` still changes.
+    pub fn invariance_text(&self) -> String {
+        let found = &self.invariance;
+        format!(
+            "{}: f changes by up to {:+.1} % when K doubles ({} to {}; {:.0} % is none)",
+            found.answer.text(),
+            found.largest_percent(),
+            found.from_k,
+            found.to_k,
+            100.0 * STILL,
+        )
+    }
+}
+
+impl Answer {
+    /// In a word.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+impl Recommendation {
+    /// The recommended pair, in words.
+    pub fn pair_text(&self) -> String {
+        self.pair().map_or_else(|| "none".to_owned(), Candidate::label)
+    }
+}
+
+/// The name of a curve.
+fn curve_label(curve: &Curve) -> String {
+    format!("x = {:.3} ({:.0} % quantile)", curve.x, 100.0 * curve.quantile)
+}
+
+/// A loss in percent.
+fn percent(value: f64) -> String {
+    match value {
+        value if value >= 100.0 => format!("{value:.0}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}

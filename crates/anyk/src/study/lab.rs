@@ -1,0 +1,171 @@
+//! Where the studies are done: the cell, the test sets, what is trained for several of them, and what is kept.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::cache::Cache;
+use super::{Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
+use crate::config::{Config, System};
+use crate::framework::{Counted, Error, Method, Observer, PretrainSettings, Session};
+use crate::network::BandwidthLaw;
+use crate::problems::urllc::{TestSet, law_for};
+
+/// Seed of the cells that settings are chosen on: not the test set's.
+pub(crate) const SELECTION_SEED: u64 = 8;
+
+/// How much is trained and measured, and where it is kept.
+#[derive(Debug, Clone, Default)]
+pub struct StudySettings {
+    /// Trainings for each entry of a table; each study has a number of its own unless it is said.
+    pub trainings: Option<u64>,
+    /// The paper's numbers of trainings, samples and realizations, instead of those that take minutes.
+    pub full: bool,
+    /// Folder in which results are kept, so that an interrupted study continues where it stopped.
+    pub cache: Option<PathBuf>,
+}
+
+/// Trains and measures for the studies, and remembers what was done.
+pub struct Lab<'a> {
+    /// The paper's cell.
+    pub(crate) system: System,
+    /// How outer functions are pre-trained.
+    pub(crate) pretraining: PretrainSettings,
+    /// Whether the paper's numbers of samples and realizations are taken.
+    pub(crate) full: bool,
+    /// What was measured before.
+    pub(crate) cache: Cache,
+    /// Who watches.
+    pub(crate) observer: &'a dyn Observer,
+    trainings: Option<u64>,
+    laws: HashMap<u64, BandwidthLaw>,
+    test: Arc<TestSet>,
+    selection: Arc<TestSet>,
+}
+
+impl<'a> Lab<'a> {
+    /// A lab with its test sets; an error if the cache's folder cannot be made.
+    pub fn new(settings: &StudySettings, observer: &'a dyn Observer) -> Result<Self, Error> {
+        let system = Config::default().validate()?;
+        let cache = Cache::new(settings.cache.clone())?;
+        let draw = |seed| TestSet::draw(&system, &TEST_SIZES, TEST_SAMPLES, seed).map(Arc::new);
+        let (test, selection) = (draw(TEST_SEED)?, draw(SELECTION_SEED)?);
+        Ok(Self {
+            system,
+            pretraining: PretrainSettings::default(),
+            full: settings.full,
+            cache,
+            observer,
+            trainings: settings.trainings,
+            laws: HashMap::new(),
+            test,
+            selection,
+        })
+    }
+
+    /// How the studies were done, in a line.
+    pub fn about(&self) -> String {
+        format!(
+            "{} trainings for each entry, the {} · test set: {TEST_SAMPLES} cells of each size, seed {TEST_SEED}",
+            self.runs(),
+            self.rule(),
+        )
+    }
+
+    /// Trainings of each entry of the paper's tables.
+    pub(crate) fn runs(&self) -> u64 {
+        self.trainings_or(10, 3)
+    }
+
+    /// Trainings as said, or else so many: in full, and quickly.
+    pub(crate) fn trainings_or(&self, full: u64, quick: u64) -> u64 {
+        self.trainings.unwrap_or(if self.full { full } else { quick })
+    }
+
+    /// What is shown of several trainings.
+    pub(crate) fn rule(&self) -> &'static str {
+        if self.runs() >= 10 { "second worst of ten trainings" } else { "worst of the trainings" }
+    }
+
+    /// Tells the observer of work of so many parts, does it, and tells that it has ended, however it did.
+    pub(crate) fn watched<T>(&self, what: &str, parts: u64, work: impl FnOnce() -> T) -> T {
+        self.observer.begin(what, parts);
+        let done = work();
+        self.observer.end();
+        done
+    }
+
+    /// An error where the observer wants to stop: asked between works, all of which are kept.
+    pub(crate) fn go_on(&self) -> Result<(), Error> {
+        if self.observer.stop() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Pre-trains the outer function that an entry needs: once for each `ε_D`, shared by all trainings.
+    pub(crate) fn prepare_law(&mut self, entry: &Entry) -> Result<(), Error> {
+        let key = entry.settings.epsilon_d.to_bits();
+        if entry.settings.method != Method::PGnn || self.laws.contains_key(&key) {
+            return Ok(());
+        }
+        self.go_on()?;
+        let settings = entry.settings_of_run(0);
+        let mut session = Session::new(self.observer);
+        if let Some(law) = law_for(&self.system, &settings, &self.pretraining, &mut session)? {
+            self.laws.insert(key, law);
+        }
+        Ok(())
+    }
+
+    /// The outer function of an entry, if it has one and it is prepared.
+    pub(crate) fn law(&self, entry: &Entry) -> Option<&BandwidthLaw> {
+        let law = self.laws.get(&entry.settings.epsilon_d.to_bits());
+        law.filter(|_| entry.settings.method == Method::PGnn)
+    }
+
+    /// All trainings of an entry on the test set.
+    pub(crate) fn results(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
+        let test = Arc::clone(&self.test);
+        self.results_on(entry, &test, "test set")
+    }
+
+    /// All trainings of an entry on the cells for choosing.
+    pub(crate) fn results_to_choose(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
+        let selection = Arc::clone(&self.selection);
+        self.results_on(entry, &selection, "selection")
+    }
+
+    /// All trainings of an entry on other cells, which a name tells apart.
+    pub(crate) fn results_on(
+        &mut self,
+        entry: &Entry,
+        test: &TestSet,
+        cells: &str,
+    ) -> Result<EntryResult, Error> {
+        const WORK: &str = "training of an entry";
+        let pretraining = self.pretraining.clone();
+        let key = |run: u64| (&pretraining, entry.settings_of_run(run), cells);
+        let mut runs = (0..self.runs())
+            .map(|run| self.cache.find(WORK, &key(run)))
+            .collect::<Result<Vec<Option<Measure>>, Error>>()?;
+        let missing: Vec<u64> =
+            (0..).zip(&runs).filter(|(_, run)| run.is_none()).map(|(run, _)| run).collect();
+        if !missing.is_empty() {
+            self.prepare_law(entry)?;
+            let law = (&self.pretraining, self.law(entry));
+            let measure = |&run: &u64| {
+                let observer = Counted(self.observer);
+                let measure = entry.measure(&self.system, run, law, test, &observer)?;
+                self.cache.keep(WORK, &key(run), &measure)?;
+                Ok(measure)
+            };
+            let parts = missing.len() as u64 * entry.settings.steps();
+            let measured: Vec<Measure> = self.watched("training, steps", parts, || {
+                missing.par_iter().map(measure).collect::<Result<_, Error>>()
+            })?;
+            let empty = runs.iter_mut().filter(|run| run.is_none());
+            empty.zip(measured).for_each(|(run, measure)| *run = Some(measure));
+        }
+        Ok(EntryResult { entry: entry.clone(), runs: runs.into_iter().flatten().collect() })
+    }
+}

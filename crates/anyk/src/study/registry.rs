@@ -1,0 +1,107 @@
+//! The studies by their names.
+
+use super::{
+    Lab, any_gnn, any_ranges, calibration, closed_forms, diagnose, fading, figures, interference,
+    power_control, propositions, tables,
+};
+use crate::framework::{Error, Table};
+
+/// A table or figure of the paper, or a study of our own.
+#[derive(Debug, Clone, Copy)]
+pub struct Study {
+    /// What it is called: the paper's number, or its subject.
+    pub name: &'static str,
+    /// What it shows, in a few words.
+    pub about: &'static str,
+    /// Whether it belongs to a reproduction of the paper; the others are done by their names alone.
+    pub by_default: bool,
+    /// Trains and measures what it takes.
+    pub run: fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>,
+}
+
+impl Study {
+    /// The study of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        STUDIES.iter().find(|study| study.name == name)
+    }
+}
+
+/// All studies: the paper's, in its order, then our own.
+pub static STUDIES: [Study; 18] = {
+    type Run = fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>;
+    const fn paper(name: &'static str, about: &'static str, run: Run) -> Study {
+        Study { name, about, by_default: true, run }
+    }
+    const fn own(name: &'static str, about: &'static str, run: Run) -> Study {
+        Study { name, about, by_default: false, run }
+    }
+    [
+        paper("table1", "Data sets", tables::table1),
+        paper("table2", "Hyper-parameters", tables::table2),
+        paper("table3", "P-GNN for different ε_D", tables::table3),
+        paper("table4", "Small training sizes", tables::table4),
+        paper("table5", "Samples and training time", tables::table5),
+        paper("table6", "The methods compared", tables::table6),
+        paper(
+            "closed-forms",
+            "Policies with closed forms (sections III-A and IV-A)",
+            closed_forms::tables,
+        ),
+        paper("fig1", "Two toy policies over K", figures::fig1),
+        paper(
+            "fig2a",
+            "Probability of full power under WMMSE, by the own gain",
+            interference::fig2a,
+        ),
+        paper("fig2b", "The same on average", interference::fig2b),
+        paper("fig2c", "Mean and spread of the closed-form power", figures::fig2c),
+        paper(
+            "propositions",
+            "Propositions 1 to 4 on policies and random networks, and the asymptotic forms",
+            propositions::tables,
+        ),
+        paper(
+            "power-control",
+            "Power control and link scheduling, learned at one size (section III-B)",
+            power_control::tables,
+        ),
+        own(
+            "any-gnn",
+            "any-gnn beside the paper's methods and the solver, with times",
+            any_gnn::tables,
+        ),
+        own(
+            "any-ranges",
+            "One any-gnn over budgets, antennas, loss targets, roads and mixed classes",
+            any_ranges::tables,
+        ),
+        own(
+            "diagnose",
+            "Remark 1: the size law of every policy, and what it predicts (`anyk diagnose`)",
+            diagnose::tables,
+        ),
+        own(
+            "calibration",
+            "Calibrated margins: how often the promise is broken, and what it costs",
+            calibration::tables,
+        ),
+        own("fading", "Fading of unknown law, learned from samples", fading::tables),
+    ]
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_no_two_are_alike() {
+        for (index, study) in STUDIES.iter().enumerate() {
+            let found = Study::named(study.name).map(|found| found.about);
+            assert_eq!(found, Some(study.about));
+            assert!(STUDIES[..index].iter().all(|other| other.name != study.name));
+        }
+        assert!(Study::named("table7").is_none());
+        // The paper's come first.
+        assert!(STUDIES.is_sorted_by_key(|study| !study.by_default));
+    }
+}
