@@ -128,7 +128,7 @@ fn columns(rows: i32) -> Vec<Column<'static>> {
     ]
 }
 
-/// The same as CSV, and what it reads as.
+/// The rows that the same samples have as CSV.
 fn rows_by_csv(rows: i32) -> Vec<SampleRow> {
     let mut text = String::from("k,x,y,instance\n");
     for row in 0..rows {
@@ -207,7 +207,7 @@ fn every_type_reads_as_csv() {
             assert_eq!(read_samples(&parquet(&columns, 10, plain()), "f").unwrap(), expected);
         }
     }
-    // Without a sign, what would be negative is large.
+    // Bytes that are negative with a sign are large without.
     let unsigned = |values, meaning| {
         let double = |value| Values::Double(vec![value]);
         let columns = [("k", double(1.0), None), ("x", values, meaning), ("y", double(1.0), None)];
@@ -284,7 +284,7 @@ fn any_damage_is_an_error_or_an_answer() {
                 damaged[at] ^= flip;
                 match read_samples(&damaged, "f") {
                     Ok(rows) => assert_eq!(rows.len(), 40, "{name}"),
-                    // All checks stand before the guard against panics.
+                    // Our checks find it, not the guard against panics.
                     Err(error) => assert!(!error.message.contains("gave up"), "{name} {at}"),
                 }
             }
@@ -446,12 +446,12 @@ fn hostile_files_are_refused_in_bounds() {
     refused(&hostile(&|file| file.schema.clone_from(&negative)), "the column x is missing");
     let last = vec![group("schema", 3), leaf("x"), leaf("y"), group("k", i32::MAX)];
     refused(&hostile(&|file| file.schema.clone_from(&last)), "the column k is nested");
-    // An empty page before the others is none of the end.
+    // An empty page before the others is not the end.
     let mut file = Hostile::new();
     file.pages = [data_page(0, 0, 0), file.pages].concat();
     file.chunk_bytes = file.pages.len() as i64;
     assert_eq!(read_samples(&file.bytes(), "f").unwrap(), rows);
-    // Pages that would.
+    // Pages that would take all memory.
     let of = |header: Vec<u8>, data: &[u8], codec| Hostile::of_page(header, data, codec).bytes();
     // Snappy, gzip, zstd.
     for codec in [1, 2, 6] {
@@ -468,7 +468,7 @@ fn hostile_files_are_refused_in_bounds() {
     let details = Thrift::default().int(1, i32::MAX).int(2, 0).end();
     let dictionary = Thrift::default().int(1, 2).int(2, 8).int(3, 8).field(7, 12, &details).end();
     refused(&of(dictionary, &[0; 8], 0), "a dictionary of 2147483647 numbers has 8 bytes");
-    // Footers that would.
+    // Footers that would take all stack or memory, or that are not whole.
     let file = Hostile::new();
     let schema = Thrift::default().int(1, 1).list(2, 12, &file.schema).long(3, 2);
     let lists = schema.field(4, 9, &[&[0xfc], &varint(u64::MAX)[..]].concat());

@@ -15,8 +15,8 @@ const FORMAT: &str =
 /// Reads gain matrices: row = receiver, column = transmitter, power gains.
 ///
 /// NumPy's `.npy`, one K×K matrix or N of them (N×K×K), float32 or float64; or JSON: a matrix
-/// `[[…],…]`, a list of matrices, or objects `{"gains": …}` with either, one after the other. Which of
-/// the two it is follows from the first bytes. Instances, rows and columns are counted from 0.
+/// `[[…],…]`, a list of matrices, or objects `{"gains": …}` with either, one after the other. Whether it
+/// is NumPy or JSON follows from the first bytes. Instances, rows and columns are counted from 0.
 ///
 /// `file` is only used in messages.
 ///
@@ -51,7 +51,7 @@ pub fn read_gains(bytes: &[u8], file: &str) -> Result<Vec<GainMatrix>, InputErro
 
 /// Gain matrices of one size as a NumPy array, N×K×K, float64.
 ///
-/// An error if there is none, or if their sizes differ.
+/// An error if there is no matrix, or if their sizes differ.
 pub fn gains_to_npy(gains: &[GainMatrix]) -> io::Result<Vec<u8>> {
     let refuse = |error: GainError| io::Error::new(io::ErrorKind::InvalidInput, error);
     let size = gains.first().map(GainMatrix::size).ok_or_else(|| refuse(GainError::Empty))?;
@@ -91,7 +91,7 @@ fn matrices(array: &Array, file: &str) -> Result<Vec<GainMatrix>, InputError> {
     let matrix = |instance: usize| {
         let gains = match order {
             Order::C => values[instance * size * size..][..size * size].to_vec(),
-            // The first axis runs fastest.
+            // The first index changes fastest.
             Order::Fortran => (0..size * size)
                 .map(|at| values[instance + instances * (at / size + size * (at % size))])
                 .collect(),

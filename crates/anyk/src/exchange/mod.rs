@@ -1,6 +1,6 @@
 //! The files that go in and out: users as JSON or CSV, gains of interference networks as NumPy arrays
-//! or JSON, samples of a policy as CSV, NumPy arrays or Parquet, answers as JSON, models and checkpoints as
-//! safetensors.
+//! or JSON, samples of the fading as NumPy arrays, samples of a policy as CSV, NumPy archives or (with the
+//! feature `parquet`) Parquet, models and checkpoints as safetensors.
 //!
 //! Input may be damaged or hostile: everything is checked here, and an error names the file, the
 //! user or line, the field, the value and what is accepted.
@@ -16,7 +16,6 @@ mod npy;
 mod parquet_file;
 mod samples;
 mod samples_npz;
-
 mod users;
 
 pub use container::Tensor;
@@ -25,4 +24,4 @@ pub use file::{MOST_BYTES, read_bounded, read_file, write_atomically};
 pub use gains::{gains_to_npy, read_gains};
 pub use input_error::InputError;
 pub use samples::{SampleRow, read_samples};
-pub use users::{DISTANCE_EXPECTED, GAIN_EXPECTED, UserRecord, read_users};
+pub use users::{UserRecord, read_users};

@@ -33,7 +33,7 @@ pub struct SampleRow {
     pub x: f64,
     /// Output `y_k`.
     pub y: f64,
-    /// Which rows belong together, if it is known.
+    /// Rows with the same number belong together; `None` if the file does not say.
     pub instance: Option<u64>,
 }
 
@@ -170,7 +170,7 @@ fn positions<'a>(
     }
 }
 
-/// Columns of a file as numbers, not checked yet.
+/// The columns of an archive or Parquet, not checked yet.
 struct Columns {
     k: Vec<f64>,
     x: Vec<f64>,
@@ -206,7 +206,7 @@ fn from_parquet(_: &[u8]) -> Result<Columns, ColumnsError> {
 }
 
 impl Columns {
-    /// Checked rows; an error names the first value that is wrong.
+    /// Checks the rows; an error names the first wrong value.
     fn rows(self) -> Result<Vec<SampleRow>, ColumnsError> {
         let Self { k, x, y, instance } = self;
         let lengths = [Some(&x), Some(&y), instance.as_ref()];

@@ -23,9 +23,9 @@ pub struct UserRecord {
 }
 
 /// What `distance_m` accepts, in words.
-pub const DISTANCE_EXPECTED: &str = "a number of metres from 1 to 100000";
+const DISTANCE_EXPECTED: &str = "a number of metres from 1 to 100000";
 /// What `gain_db` accepts, in words.
-pub const GAIN_EXPECTED: &str = "a negative number of dB (10·log10 of the gain), down to -300";
+const GAIN_EXPECTED: &str = "a negative number of dB (10·log10 of the gain), down to -300";
 
 const COLUMNS: [&str; 6] =
     ["id", "distance_m", "gain_db", "epsilon", "packet_bits", "arrival_rate"];
@@ -65,7 +65,7 @@ pub fn read_users(
     }
 }
 
-/// The values of one user as they stand in the file, and where that is.
+/// The values of one user as the file has them, and where.
 struct Fields<'a> {
     /// `line 3` or `user 2`.
     place: &'a str,
@@ -87,7 +87,7 @@ struct JsonCell<'a> {
     users: Vec<JsonUser<'a>>,
 }
 
-/// Raw values, so that a message can show what stands in the file (`1e400`, not `inf`).
+/// Raw values, so that a message can show what the file says (`1e400`, not `inf`).
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JsonUser<'a> {
@@ -136,7 +136,7 @@ impl Reader<'_> {
         Ok(cells)
     }
 
-    /// An id is a string; a whole number is taken as its digits.
+    /// An id is a string; a whole number is accepted too, as its digits.
     fn json_id(&self, place: &str, raw: Option<&RawValue>) -> Result<Option<String>, InputError> {
         let Some(raw) = raw.map(RawValue::get) else {
             return Ok(None);
@@ -287,7 +287,7 @@ impl Reader<'_> {
     }
 }
 
-/// The users of one cell, ids unique.
+/// The users of one cell, with unique ids.
 struct Cell<'a, 'b> {
     reader: &'a Reader<'b>,
     records: Vec<UserRecord>,

@@ -56,7 +56,7 @@ mod tests {
         let (this_thread, counter) = (thread::current().id(), Arc::clone(&reported));
         let before = take_hook();
         set_hook(Box::new(move |panic| {
-            // Other tests may fail meanwhile, and want to be heard.
+            // Panics of other tests are reported as before.
             if thread::current().id() == this_thread {
                 counter.fetch_add(1, Ordering::Relaxed);
             } else {
