@@ -9,7 +9,13 @@ pub mod urllc;
 use crate::framework::{LoadedModel, ModelError, ModelFile, Room};
 
 /// Every problem that there is.
-pub static ROOMS: [&dyn Room; 2] = [&interference::INTERFERENCE, &interference::LINK_SCHEDULING];
+pub static ROOMS: [&dyn Room; 5] = [
+    &urllc::URLLC,
+    &closed_forms::QOS_POWER,
+    &closed_forms::EQUAL_BANDWIDTH,
+    &interference::INTERFERENCE,
+    &interference::LINK_SCHEDULING,
+];
 
 /// The room of a name.
 pub fn room(name: &str) -> Option<&'static dyn Room> {
