@@ -41,15 +41,30 @@ impl Failure {
 
     /// Says what went wrong and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
-        let (code, message) = match self {
-            Self::Input(message) => (2, message),
-            Self::Machine(message) => (1, message),
-            Self::Infeasible(message) => (INFEASIBLE, message),
-            Self::Interrupted(message) => (INTERRUPTED, message),
-            Self::PipeClosed => return ExitCode::SUCCESS,
-        };
-        tell(format_args!("error: {message}"));
-        ExitCode::from(code)
+        if let Some(message) = self.message() {
+            tell(format_args!("error: {message}"));
+        }
+        ExitCode::from(self.code())
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::Input(_) => 2,
+            Self::Machine(_) => 1,
+            Self::Infeasible(_) => INFEASIBLE,
+            Self::Interrupted(_) => INTERRUPTED,
+            Self::PipeClosed => 0,
+        }
+    }
+
+    fn message(&self) -> Option<&str> {
+        match self {
+            Self::Input(message)
+            | Self::Machine(message)
+            | Self::Infeasible(message)
+            | Self::Interrupted(message) => Some(message),
+            Self::PipeClosed => None,
+        }
     }
 }
 
@@ -148,7 +163,8 @@ mod tests {
         ];
         for (error, code) in cases {
             let text = error.to_string();
-            assert_eq!(Failure::from(error).report(), ExitCode::from(code), "{text}");
+            let failure = Failure::from(error);
+            assert_eq!((failure.code(), failure.message()), (code, Some(text.as_str())));
         }
     }
 }
