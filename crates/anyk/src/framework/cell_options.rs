@@ -116,9 +116,9 @@ impl CellOptions {
         specs.into_iter().map(|spec| spec.of(GROUP)).collect()
     }
 
-    /// The same for a model, whose own cell is the default.
-    pub fn specs_over_model(self) -> Vec<OptionSpec> {
-        self.specs().into_iter().map(|spec| spec.or("the model's")).collect()
+    /// The same for a model, whose own cell is the default; `group` says so.
+    pub fn specs_over_model(self, group: &'static str) -> Vec<OptionSpec> {
+        self.specs().into_iter().map(|spec| spec.or("").of(group)).collect()
     }
 
     /// The cell that options describe: the file, or the defaults, overridden by what was given.

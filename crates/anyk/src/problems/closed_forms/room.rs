@@ -30,19 +30,25 @@ pub static QOS_POWER: ClosedFormRoom = ClosedFormRoom { shared: false };
 pub static EQUAL_BANDWIDTH: ClosedFormRoom = ClosedFormRoom { shared: true };
 
 const QOS_POWER_STATEMENT: &str = "\
-  min  Σ_k P_k     s.t.   B·log2(1 + g_k P_k/(N_0 B)) ≥ s_0  for each user k           (P5)
+  min   Σ_k P_k                                                       (P5)
    P
+  s.t.  B·log2(1 + g_k P_k/(N_0 B)) ≥ s_0  for each user k
 
-Users as for urllc: JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60.0}]} or CSV id,distance_m. The gains are taken
-as they stand in the file, one antenna and no fading on top; all users get the same rate, and there is no
-power budget.";
+All users get the same rate s_0, and there is no power budget.";
 
 const EQUAL_BANDWIDTH_STATEMENT: &str = "\
-  min  B     s.t.   B·log2(1 + g_k P_k/(N_0 B)) ≥ s_0  for each user k,     Σ_k P_k ≤ P_max     (P6)
+  min   B                                                             (P6)
   P,B
+  s.t.  B·log2(1 + g_k P_k/(N_0 B)) ≥ s_0  for each user k,  Σ_k P_k ≤ P_max
 
-Users as for urllc: JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60.0}]} or CSV id,distance_m. The gains are taken
-as they stand in the file, one antenna and no fading on top; all users get the same rate.";
+All users get the same rate s_0.";
+
+const INPUT: &str = "\
+The input are users, as for urllc: JSON, or CSV with a header.
+
+  {\"users\":[{\"id\":\"a\",\"distance_m\":60.0},{\"id\":\"b\",\"gain_db\":-110.5}]}
+
+The gains are taken as they stand in the file, one antenna and no fading on top.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Trainable(Method);
@@ -115,6 +121,10 @@ impl Room for ClosedFormRoom {
 
     fn statement(&self) -> &'static str {
         if self.shared { EQUAL_BANDWIDTH_STATEMENT } else { QOS_POWER_STATEMENT }
+    }
+
+    fn input(&self) -> &'static str {
+        INPUT
     }
 
     fn examples(&self, verb: Verb) -> &'static [&'static str] {
