@@ -80,8 +80,7 @@ pub(crate) struct SolveArgs {
 /// Flags of `train`.
 #[derive(Debug, Args)]
 pub(crate) struct TrainArgs {
-    /// File to write the model to; `train` keeps an unfinished training beside it, and the same command continues
-    /// there
+    /// File to write the model to
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// Overwrite a file that this program did not write
@@ -110,7 +109,7 @@ fn fading() -> Command {
         &["sample fading --law rician:k=3 --count 2000 --format npy --out samples.npy"],
         "",
     )
-    .on(with_options(command, &CellOptions::ALL.specs()))
+    .on(command)
 }
 
 /// Flags of `sample fading`.
@@ -125,8 +124,14 @@ pub(crate) struct FadingArgs {
     /// Seed of the random numbers
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Format of the output: one JSON object, or a NumPy array
-    #[arg(long, value_name = "NAME", default_value = "json", value_parser = ["json", "npy"])]
+    /// Antennas N_t at the base station; g has the mean N_t
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u32).range(1..=1024))]
+    pub(crate) antennas: u32,
+    /// Format of the output
+    #[arg(long, value_name = "NAME", default_value = "json", value_parser = PossibleValuesParser::new([
+        PossibleValue::new("json").help("One JSON object"),
+        PossibleValue::new("npy").help("A NumPy array with one axis, float64"),
+    ]))]
     pub(crate) format: String,
     #[command(flatten)]
     pub(crate) sample: SampleArgs,
@@ -299,7 +304,10 @@ pub(crate) struct DiagnoseArgs {
     )]
     pub(crate) rows: Option<String>,
     /// Which output of a model [default: power]
-    #[arg(long, value_name = "NAME", value_parser = ["power", "bandwidth"], conflicts_with = "policy")]
+    #[arg(long, value_name = "NAME", conflicts_with = "policy", value_parser = PossibleValuesParser::new([
+        PossibleValue::new("power").help("Powers"),
+        PossibleValue::new("bandwidth").help("Bandwidths, of a model that has them"),
+    ]))]
     pub(crate) quantity: Option<String>,
     /// Sizes, separated by commas [default: 2,3,5,10,20,50,100,200]
     #[arg(long, value_name = "K,…", value_delimiter = ',', value_parser = size)]

@@ -6,6 +6,11 @@ use clap::Command;
 
 use crate::failure::EXIT_CODES;
 
+/// What there is to know about a training that is stopped.
+const CONTINUES: &str = "\
+Every two seconds the state is saved beside the model. Interrupted or killed, the same command continues there and \
+ends with the same model.";
+
 /// The help page of a command.
 pub(crate) struct Page {
     about: String,
@@ -48,10 +53,10 @@ impl Page {
 
     /// The page of a problem's subcommand.
     pub(crate) fn of_room(room: &dyn Room, verb: Verb) -> Self {
-        let details = if verb == Verb::Solve {
-            format!("{}\n\n{}", room.statement(), room.input())
-        } else {
-            room.statement().to_owned()
+        let details = match verb {
+            Verb::Solve => format!("{}\n\n{}", room.statement(), room.input()),
+            Verb::Train => format!("{}\n\n{CONTINUES}", room.statement()),
+            _ => room.statement().to_owned(),
         };
         Self::new(room.about(), room.examples(verb), &details)
     }

@@ -4,9 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyk::Config;
 use anyk::exchange::{fading_samples_to_npy, write_atomically};
-use anyk::framework::{CellOptions, Checkpoint, Error, OptionError, Options, Room, Verb, Workshop};
+use anyk::framework::{Checkpoint, Error, OptionError, Options, Room, Verb, Workshop};
 use anyk::math::realization_rng;
 use anyk::problems::{read_model, room};
 use clap::ArgMatches;
@@ -107,13 +106,9 @@ fn sample_fading(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         gains: Vec<f64>,
     }
     let args: FadingArgs = parsed(matches);
-    let options = given(matches, &CellOptions::ALL.specs());
-    let system = CellOptions::ALL
-        .system(&options, &Config::default())
-        .map_err(|error| options.blame(error))?;
     let mut rng = realization_rng(args.seed, 1, 0);
-    let antennas = system.config().cell.antennas;
-    let gains: Vec<f64> = (0..args.count).map(|_| args.law.sample(antennas, &mut rng)).collect();
+    let draw = |_| args.law.sample(args.antennas, &mut rng);
+    let gains: Vec<f64> = (0..args.count).map(draw).collect();
     let array = args.format == "npy";
     write_samples(&args.sample, array, |out| {
         if array {

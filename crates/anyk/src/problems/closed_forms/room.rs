@@ -29,15 +29,15 @@ pub static QOS_POWER: ClosedFormRoom = ClosedFormRoom { shared: false };
 /// (P6).
 pub static EQUAL_BANDWIDTH: ClosedFormRoom = ClosedFormRoom { shared: true };
 
-const QOS_POWER_STATEMENT: &str = "\
-  min   Σ_k P_k                                                       (P5)
+const QOS_POWER_STATEMENT: &str =
+    "  min   Σ_k P_k                                                       (P5)
    P
   s.t.  B·log2(1 + g_k P_k/(N_0 B)) ≥ s_0  for each user k
 
 All users get the same rate s_0, and there is no power budget.";
 
-const EQUAL_BANDWIDTH_STATEMENT: &str = "\
-  min   B                                                             (P6)
+const EQUAL_BANDWIDTH_STATEMENT: &str =
+    "  min   B                                                             (P6)
   P,B
   s.t.  B·log2(1 + g_k P_k/(N_0 B)) ≥ s_0  for each user k,  Σ_k P_k ≤ P_max
 
@@ -72,7 +72,7 @@ impl Choice for Normalisation {
 
 impl ClosedFormRoom {
     fn cell(&self) -> CellOptions {
-        CellOptions { power: self.shared, service: false }
+        CellOptions { radio: true, power: self.shared, service: false }
     }
 
     fn rates(&self) -> Vec<OptionSpec> {
@@ -132,9 +132,9 @@ impl Room for ClosedFormRoom {
             (Verb::Solve, false) => &["solve qos-power --rate-bps 2e6 --input users.json"],
             (Verb::Solve, true) => &["solve equal-bandwidth --rate-bps 2e6 --input users.json"],
             (Verb::Train, false) => &["train qos-power --train-k 10 --out power.safetensors"],
-            (Verb::Train, true) => &[
-                "train equal-bandwidth --output sum-normalisation --rate-bps 1e5 --out equal.safetensors",
-            ],
+            (Verb::Train, true) => {
+                &["train equal-bandwidth --rate-bps 1e5 --out equal.safetensors"]
+            }
             (Verb::Sample, false) => &["sample qos-power --k 10 --seed 1 > users.json"],
             (Verb::Sample, true) => &["sample equal-bandwidth --k 10 --seed 1 > users.json"],
             _ => &["sample urllc --k 50 | anyk allocate power.safetensors --input -"],
@@ -144,7 +144,11 @@ impl Room for ClosedFormRoom {
     fn options(&self, verb: Verb) -> Vec<OptionSpec> {
         let mut options = match verb {
             Verb::Solve => self.rates(),
-            Verb::Sample => sample_options(),
+            Verb::Sample => {
+                let mut options = sample_options();
+                options.extend(CellOptions::ROAD.specs());
+                return options;
+            }
             Verb::Train => {
                 let mut options = self.rates();
                 if self.shared {
@@ -202,7 +206,7 @@ impl Room for ClosedFormRoom {
     }
 
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
-        sample_users(options, &self.cell().system(options, &Config::default())?, out)
+        sample_users(options, &CellOptions::ROAD.system(options, &Config::default())?, out)
     }
 
     fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {

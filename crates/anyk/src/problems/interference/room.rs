@@ -38,13 +38,11 @@ pub static INTERFERENCE: LinkRoom = LinkRoom { scheduling: false };
 /// Links on or off.
 pub static LINK_SCHEDULING: LinkRoom = LinkRoom { scheduling: true };
 
-const POWER_STATEMENT: &str = "\
-  max   Σ_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
+const POWER_STATEMENT: &str = "  max   Σ_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
    P
   s.t.  0 ≤ P_k ≤ P_max  for each link k";
 
-const SCHEDULE_STATEMENT: &str = "\
-  max   Σ_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
+const SCHEDULE_STATEMENT: &str = "  max   Σ_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
    P
   s.t.  P_k is 0 or P_max  for each link k";
 

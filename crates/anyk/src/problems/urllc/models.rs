@@ -37,7 +37,7 @@ pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<Optio
         options.push(OptionSpec::new(
             "fading",
             OptionValue::Text("LAW|FILE"),
-            "Fading to judge a model by that was learned from samples: a law (rician:k=3, see `anyk sample \
+            "Fading to judge by, for a model that was learned from samples: a law (rician:k=3, see `anyk sample \
              fading`) or a NumPy array of samples held out",
         ).of("Models for urllc"));
     }

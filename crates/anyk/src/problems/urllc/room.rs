@@ -29,8 +29,7 @@ pub struct UrllcRoom;
 /// Problem (P1).
 pub static URLLC: UrllcRoom = UrllcRoom;
 
-const STATEMENT: &str = "\
-  min   Σ_k B_k                                                       (P1)
+const STATEMENT: &str = "  min   Σ_k B_k                                                       (P1)
   P,B
   s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k P_k ≤ P_max
 
@@ -323,8 +322,8 @@ impl Room for UrllcRoom {
             ],
             Verb::Train => &[
                 "train urllc --method any-gnn --seed 1 --out any.safetensors",
-                "train urllc --method p-gnn --train-k 10 --samples 2000 --epsilon-d 6e-6 --out model.safetensors",
-                "train urllc --method any-gnn --fading samples.npy --pretraining unsupervised --out sampled.safetensors",
+                "train urllc --method p-gnn --train-k 10 --epsilon-d 6e-6 --out model.safetensors",
+                "train urllc --method any-gnn --fading samples.npy --out sampled.safetensors",
             ],
             _ => &["sample urllc --k 50 | anyk allocate any.safetensors --certify --input -"],
         }
@@ -335,7 +334,7 @@ impl Room for UrllcRoom {
             Verb::Solve => CellOptions::ALL.specs(),
             Verb::Sample => {
                 let mut options = sample_options();
-                options.extend(CellOptions::ALL.specs());
+                options.extend(CellOptions::ROAD.specs());
                 options
             }
             Verb::Train => training_options(),
@@ -355,8 +354,7 @@ impl Room for UrllcRoom {
     }
 
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
-        let system = CellOptions::ALL.system(options, &Config::default())?;
-        sample_users(options, &system, out)
+        sample_users(options, &CellOptions::ROAD.system(options, &Config::default())?, out)
     }
 
     fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
