@@ -1,22 +1,23 @@
 //! From the options that a room describes to flags and help pages, and back.
 
-use anyk::framework::{OptionSpec, OptionValue, Options, Room, Verb};
+use anyk::framework::{OptionSpec, OptionValue, Options, Verb};
 use anyk::problems::ROOMS;
 use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 /// The flag of an option.
-fn argument(spec: &OptionSpec, heading: &str) -> Arg {
+fn argument(spec: &OptionSpec) -> Arg {
     let mut help = spec.help.to_owned();
     if !spec.default.is_empty() {
         help.push_str(&format!(" [default: {}]", spec.default));
     }
-    let argument = Arg::new(spec.name).long(spec.name).help(help).help_heading(heading.to_owned());
+    let heading = (!spec.group.is_empty()).then_some(spec.group);
+    let argument = Arg::new(spec.name).long(spec.name).help(help).help_heading(heading);
     match &spec.value {
         OptionValue::Switch => argument.action(ArgAction::SetTrue),
         OptionValue::Number(unit) => argument.value_name(*unit).allow_negative_numbers(true),
         OptionValue::Whole(what) => argument.value_name(*what).allow_negative_numbers(true),
-        OptionValue::Sizes => argument.value_name("K,…"),
+        OptionValue::Sizes => argument.value_name("K,…").allow_negative_numbers(true),
         OptionValue::File => argument.value_name("FILE"),
         OptionValue::Text(what) => argument.value_name(*what),
         OptionValue::Choice(names) => {
@@ -27,13 +28,9 @@ fn argument(spec: &OptionSpec, heading: &str) -> Arg {
     }
 }
 
-/// Adds the flags of options, each in its group or under `own`.
-pub(crate) fn with_options(mut command: Command, specs: &[OptionSpec], own: &str) -> Command {
-    for spec in specs {
-        let heading = if spec.group.is_empty() { own } else { spec.group };
-        command = command.arg(argument(spec, heading));
-    }
-    command
+/// Adds the flags of options, each in its group.
+pub(crate) fn with_options(command: Command, specs: &[OptionSpec]) -> Command {
+    command.args(specs.iter().map(argument))
 }
 
 /// What was given of some options.
@@ -55,19 +52,10 @@ pub(crate) fn given(matches: &ArgMatches, specs: &[OptionSpec]) -> Options {
 /// describes it.
 pub(crate) fn model_options(verb: Verb) -> Vec<OptionSpec> {
     let mut all: Vec<OptionSpec> = Vec::new();
-    for room in ROOMS {
-        for spec in room.options(verb) {
-            if !all.iter().any(|known| known.name == spec.name) {
-                let group = if spec.group.is_empty() { room.name() } else { spec.group };
-                all.push(spec.of(group));
-            }
+    for spec in ROOMS.iter().flat_map(|room| room.options(verb)) {
+        if !all.iter().any(|known| known.name == spec.name) {
+            all.push(spec);
         }
     }
     all
-}
-
-/// The examples of a room, for a help page.
-pub(crate) fn examples(room: &dyn Room, verb: Verb) -> String {
-    let lines = room.examples(verb).iter().map(|line| format!("\n  anyk {line}"));
-    format!("Examples:{}", lines.collect::<String>())
 }

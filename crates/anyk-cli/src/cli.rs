@@ -5,118 +5,65 @@ use std::path::PathBuf;
 
 use anyk::channel::FadingLaw;
 use anyk::diagnosis;
-use anyk::framework::{CellOptions, Room, Verb};
+use anyk::framework::{CellOptions, Verb};
 use anyk::problems::ROOMS;
 use anyk::study::STUDIES;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgGroup, Args, Command, value_parser};
 use clap_complete::Shell;
 
-use crate::arguments::{examples, model_options, with_options};
-use crate::failure::EXIT_CODES;
+use crate::arguments::{model_options, with_options};
+use crate::help::Page;
 
 /// The whole command line.
 pub(crate) fn command() -> Command {
-    Command::new("anyk")
+    let sample =
+        by_room(Verb::Sample, "sample", "Draw random instances of a problem, as input for `solve`");
+    let command = Command::new("anyk")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Power and bandwidth for the users of a wireless cell, at any number of users")
-        .long_about(
-            "Power and bandwidth for the users of a wireless cell, at any number of users.\n\n\
-             AnyK finds the powers and bandwidths that meet every user's latency and reliability target with \
-             the least total bandwidth, and proves that no less would do; it learns policies at one number of \
-             users that serve any other.",
-        )
         .max_term_width(100)
         .arg_required_else_help(true)
         .subcommand_required(true)
-        .after_help(format!(
-            "Examples:\n  anyk sample urllc --k 10 --seed 1 | anyk solve urllc --input -\n  \
-             anyk train urllc --method any-gnn --out any.safetensors\n  \
-             anyk evaluate any.safetensors --k 1,10,100,1000\n\n{EXIT_CODES}"
-        ))
-        .subcommand(by_room(
-            Verb::Solve,
-            Command::new("solve").about("Find the best allocation of a problem's instances"),
-        ))
-        .subcommand(by_room(
-            Verb::Train,
-            Command::new("train")
-                .about("Train a policy at one number of users, for use at any other"),
-        ))
-        .subcommand(of_model(
-            Verb::Evaluate,
-            EvaluateArgs::augment_args(Command::new("evaluate")),
-        ))
-        .subcommand(of_model(
-            Verb::Allocate,
-            AllocateArgs::augment_args(Command::new("allocate")),
-        ))
-        .subcommand(of_model(
-            Verb::Calibrate,
-            CalibrateArgs::augment_args(Command::new("calibrate")),
-        ))
-        .subcommand(with_options(
-            DiagnoseArgs::augment_args(Command::new("diagnose")),
-            &CellOptions::ALL.specs(),
-            "Cell",
-        ))
-        .subcommand(ReproduceArgs::augment_args(Command::new("reproduce")))
-        .subcommand(
+        .subcommands([
+            by_room(Verb::Solve, "solve", "Find the best allocation of a problem's instances"),
             by_room(
-                Verb::Sample,
-                Command::new("sample").about("Draw random instances of a problem, as input for `solve`"),
-            )
-            .subcommand(with_options(
-                FadingArgs::augment_args(Command::new("fading")),
-                &CellOptions::ALL.specs(),
-                "Cell",
-            )),
-        )
-        .subcommand(with_options(
-            SweepArgs::augment_args(Command::new("sweep")),
-            &CellOptions::ALL.specs(),
-            "Cell",
-        ))
-        .subcommand(BenchArgs::augment_args(Command::new("bench")))
-        .subcommand(with_options(
-            Command::new("config")
-                .about("Print the cell's parameters as TOML, to edit and use with --config")
-                .after_help(
-                    "Example:\n  anyk config --max-power-dbm 40 > cell.toml && anyk solve urllc --config \
-                     cell.toml --input users.json",
-                ),
-            &CellOptions::ALL.specs(),
-            "Cell",
-        ))
-        .subcommand(CompletionsArgs::augment_args(Command::new("completions")))
+                Verb::Train,
+                "train",
+                "Train a policy at one number of users, for use at any other",
+            ),
+            evaluate(),
+            allocate(),
+            calibrate(),
+            diagnose(),
+            sample.subcommand(fading()),
+            sweep(),
+            reproduce(),
+            config(),
+            bench(),
+            completions(),
+        ]);
+    Page::of_program().on(command)
 }
 
 /// A command with a subcommand for each room, which has the room's own options and no others.
-fn by_room(verb: Verb, command: Command) -> Command {
+fn by_room(verb: Verb, name: &'static str, about: &str) -> Command {
     let rooms = ROOMS.map(|room| {
-        let subcommand = Command::new(room.name())
-            .about(room.about())
-            .long_about(format!("{}\n\n{}", room.about(), room.statement()))
-            .before_long_help(examples(room, verb))
-            .after_help(examples(room, verb))
-            .after_long_help("");
+        let subcommand = Command::new(room.name());
         let subcommand = match verb {
             Verb::Solve => SolveArgs::augment_args(subcommand),
             Verb::Train => TrainArgs::augment_args(subcommand),
             _ => SampleArgs::augment_args(subcommand),
         };
-        with_options(subcommand, &room.options(verb), &heading(room))
+        Page::of_room(room, verb).on(with_options(subcommand, &room.options(verb)))
     });
-    command.subcommand_required(true).arg_required_else_help(true).subcommands(rooms)
-}
-
-fn heading(room: &dyn Room) -> String {
-    format!("Options of {}", room.name())
-}
-
-/// A command on a model, whose file says which options have a meaning.
-fn of_model(verb: Verb, command: Command) -> Command {
-    with_options(command, &model_options(verb), "Options")
+    let command = Command::new(name)
+        .subcommands(rooms)
+        .subcommand_help_heading("Problems")
+        .subcommand_value_name("PROBLEM")
+        .disable_help_subcommand(true)
+        .subcommand_required(true)
+        .arg_required_else_help(true);
+    Page::of_verb(verb, about).on(command)
 }
 
 /// Flags of `solve`.
@@ -126,21 +73,21 @@ pub(crate) struct SolveArgs {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) input: String,
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, display_order = 901)]
     pub(crate) json: bool,
 }
 
 /// Flags of `train`.
 #[derive(Debug, Args)]
 pub(crate) struct TrainArgs {
-    /// File to write the model to; an unfinished training is kept beside it, and the same command continues it
+    /// File to write the model to
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// Overwrite a file that this program did not write
-    #[arg(long)]
+    #[arg(long, display_order = 900)]
     pub(crate) force: bool,
     /// Print one JSON object instead of sentences
-    #[arg(long)]
+    #[arg(long, display_order = 901)]
     pub(crate) json: bool,
 }
 
@@ -148,20 +95,27 @@ pub(crate) struct TrainArgs {
 #[derive(Debug, Args)]
 pub(crate) struct SampleArgs {
     /// File to write to, instead of standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", display_order = 899)]
     pub(crate) out: Option<PathBuf>,
     /// Overwrite a file that this program did not write
-    #[arg(long, requires = "out")]
+    #[arg(long, requires = "out", display_order = 900)]
     pub(crate) force: bool,
 }
 
-/// Small-scale gains g of a law of fading
+fn fading() -> Command {
+    let command = FadingArgs::augment_args(Command::new("fading"));
+    Page::new(
+        "Small-scale gains g of a law of fading, as samples for `train urllc --fading`",
+        &["sample fading --law rician:k=3 --count 2000 --format npy --out samples.npy"],
+        "",
+    )
+    .on(command)
+}
+
+/// Flags of `sample fading`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  anyk sample fading --law rician:k=3 --count 2000 --format npy --out samples.npy")]
 pub(crate) struct FadingArgs {
-    /// Law: rayleigh, nakagami:m=2, rician:k=3, shadowed:sigma_db=4, mixture:share=0.1,loss_db=10
+    /// Law: rayleigh, nakagami:m=2, rician:k=3, shadowed:sigma_db=4 or mixture:share=0.1,loss_db=10
     #[arg(long, value_name = "LAW")]
     pub(crate) law: FadingLaw,
     /// Number of gains
@@ -170,17 +124,23 @@ pub(crate) struct FadingArgs {
     /// Seed of the random numbers
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Format of the output: one JSON object, or a NumPy array
-    #[arg(long, value_name = "NAME", default_value = "json", value_parser = ["json", "npy"])]
+    /// Antennas N_t at the base station; g has the mean N_t
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u32).range(1..=1024))]
+    pub(crate) antennas: u32,
+    /// Format of the output
+    #[arg(long, value_name = "NAME", default_value = "json", value_parser = PossibleValuesParser::new([
+        PossibleValue::new("json").help("One JSON object"),
+        PossibleValue::new("npy").help("A NumPy array with one axis, float64"),
+    ]))]
     pub(crate) format: String,
     #[command(flatten)]
     pub(crate) sample: SampleArgs,
 }
 
-/// Random cells to measure on.
+/// Random instances to measure on.
 #[derive(Debug, Args)]
 pub(crate) struct CellsArgs {
-    /// Sizes, separated by commas
+    /// Numbers of users, or of links, separated by commas
     #[arg(
         long,
         value_name = "K,…",
@@ -189,7 +149,7 @@ pub(crate) struct CellsArgs {
         value_parser = size
     )]
     pub(crate) k: Vec<usize>,
-    /// Random instances for each size
+    /// Random instances for each of them
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = value_parser!(u64).range(1..=1_000_000))]
     pub(crate) samples: u64,
     /// Seed of the random numbers
@@ -200,63 +160,83 @@ pub(crate) struct CellsArgs {
     pub(crate) json: bool,
 }
 
-/// Measure a model at many numbers of users, beside the exact optimum
-///
-/// For a model of power and bandwidth: the availability, that is the share of users whose QoS is met by
-/// quadrature over fading, and the bandwidth, both means over random cells that the model was not trained on. For
-/// the problems with closed forms: the distance to the closed form. For interference networks: the sum rate
-/// beside WMMSE, FPLinQ, greedy and the best schedule. Which options have a meaning follows from the model.
+fn evaluate() -> Command {
+    let command = EvaluateArgs::augment_args(Command::new("evaluate"));
+    Page::new(
+        "Measure a model at many numbers of users, beside the exact optimum",
+        &[
+            "evaluate model.safetensors --k 1,2,5,10,50,100,200 --samples 100 --seed 7",
+            "evaluate any.safetensors --k 1000 --max-power-dbm 46",
+        ],
+        "Means over random instances that the model was not trained on:\n\n  \
+         urllc            the share of users whose QoS is met, by quadrature over fading, and the bandwidth\n  \
+         closed forms     how far powers and bandwidth are from the closed form\n  \
+         interference     the sum rate, beside WMMSE, FPLinQ, greedy and the best schedule\n\n\
+         The model's file says which problem it is for. Options that have no meaning for it are refused.",
+    )
+    .on(with_options(command, &model_options(Verb::Evaluate)))
+}
+
+/// Flags of `evaluate`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  anyk evaluate model.safetensors --k 1,2,5,10,50,100,200 --samples 100 --seed 7
-  anyk evaluate any.safetensors --k 1000 --max-power-dbm 46")]
 pub(crate) struct EvaluateArgs {
-    /// The model
+    /// File of the model, written by `train` or `calibrate`
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
     #[command(flatten)]
     pub(crate) cells: CellsArgs,
 }
 
-/// Allocate with a model, in the form of `solve`
-///
-/// Input and output are those of `anyk solve` for the model's problem, so that the two can be compared. The cell
-/// is the model's; for any-gnn, options may change it.
-///
-/// With --certify, bandwidths are raised to what each user's power needs, and no further; each user's QoS
-/// is then checked by quadrature over fading, and a budget that cannot serve everyone is refused as
-/// `solve` does.
+fn allocate() -> Command {
+    let command = AllocateArgs::augment_args(Command::new("allocate"));
+    Page::new(
+        "Allocate with a model, in the form of `solve`",
+        &[
+            "sample urllc --k 50 | anyk allocate model.safetensors --input -",
+            "sample urllc --k 50 | anyk allocate any.safetensors --certify --input -",
+            "sample interference --scenario d2d --k 50 | anyk allocate links.safetensors --input -",
+        ],
+        "Input and output are those of `anyk solve` for the model's problem, so that the two can be compared. The \
+         cell is the model's; for any-gnn, options may change it.\n\n\
+         With --certify, bandwidths are raised to what each user's power needs, and no further; each user's QoS \
+         is then checked by quadrature over fading, and a budget that cannot serve everyone is refused as \
+         `solve` does.",
+    )
+    .on(with_options(command, &model_options(Verb::Allocate)))
+}
+
+/// Flags of `allocate`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  anyk sample urllc --k 50 | anyk allocate model.safetensors --input -
-  anyk sample urllc --k 50 | anyk allocate any.safetensors --certify --max-power-dbm 40 --input -
-  anyk sample interference --scenario d2d --k 50 | anyk allocate links.safetensors --input -")]
 pub(crate) struct AllocateArgs {
-    /// The model
+    /// File of the model, written by `train` or `calibrate`
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
 }
 
-/// Give a model the smallest margin that carries a guarantee
-///
-/// Draws independent cells that no training has seen, judges one user of each by quadrature, and chooses the
-/// smallest factor on the bandwidths such that, with confidence 1 − δ over that draw, at most a share β of
-/// users miss their QoS: an exact binomial bound (docs/guarantees.md has the proof). It holds at the sizes
-/// named here. `allocate` and `evaluate` apply and report it.
-///
-/// A model that was learned from samples of fading is judged under the fading named with --fading.
+fn calibrate() -> Command {
+    let command = CalibrateArgs::augment_args(Command::new("calibrate"));
+    Page::new(
+        "Give a model the smallest margin that carries a guarantee",
+        &[
+            "calibrate model.safetensors --k 10 --out calibrated.safetensors",
+            "calibrate model.safetensors --k 1,10,100 --cells 10000 --delta 0.01 --out better.safetensors",
+            "calibrate sampled.safetensors --fading rician:k=3 --shrink --out calibrated.safetensors",
+        ],
+        "Draws independent cells that no training has seen, judges one user of each by quadrature, and chooses \
+         the smallest factor on the bandwidths such that, with confidence 1 − δ over that draw, at most a share β \
+         of users miss their QoS: an exact binomial bound (docs/guarantees.md has the proof). It holds at the \
+         sizes named here. `allocate` and `evaluate` apply and report it.\n\n\
+         A model that was learned from samples of fading is judged under the fading named with --fading.",
+    )
+    .on(with_options(command, &model_options(Verb::Calibrate)))
+}
+
+/// Flags of `calibrate`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  anyk calibrate model.safetensors --k 10 --out calibrated.safetensors
-  anyk calibrate model.safetensors --k 1,10,100 --cells 10000 --delta 0.01 --out calibrated.safetensors
-  anyk calibrate sampled.safetensors --fading rician:k=3 --k 1000 --shrink --out calibrated.safetensors")]
 pub(crate) struct CalibrateArgs {
-    /// The model
+    /// File of the model, of p-gnn, m-gnn, fnn or any-gnn for urllc
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
     /// Sizes at which the guarantee is to hold, separated by commas
@@ -265,10 +245,10 @@ pub(crate) struct CalibrateArgs {
     /// Independent cells of each size; one user of each is judged
     #[arg(long, value_name = "N", default_value_t = 2995, value_parser = value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) cells: u64,
-    /// Share of users that may miss their QoS
+    /// Share β of users that may miss their QoS
     #[arg(long, value_name = "SHARE", default_value_t = 1e-3, allow_negative_numbers = true)]
     pub(crate) beta: f64,
-    /// Probability, over the draw of the cells, that more users than that miss it
+    /// Probability δ, over the draw of the cells, that more users than that miss it
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.05, allow_negative_numbers = true)]
     pub(crate) delta: f64,
     /// Let the factor be below 1 where the model gives more than the guarantee needs
@@ -281,34 +261,36 @@ pub(crate) struct CalibrateArgs {
     pub(crate) train: TrainArgs,
 }
 
-/// Find the size law of a policy, and the network that follows it
-///
-/// Remark 1 of the paper: a network generalizes to the size of a permutation-equivariant policy if its size law
-/// aligns with that of the policy. Estimates f(x, K), what a user of input x gets among K, tests whether
-/// the policy is permutation-equivariant and asymptotically size-invariant, fits its size law, measures the law of every
-/// aggregator with every output on random networks, and recommends the pair that matches. Then predicts
-/// from sizes up to --train-k what networks trained there will miss at the largest size, with a range, and
-/// measures it: the factor by which outputs are off, in the geometric mean over users, less 1.
-///
-/// The policy is one of the paper's, a model, or a file of samples: CSV with the columns
-///
-///   k,x,y,instance
-///
-/// or a NumPy archive (.npz) of such arrays, or Parquet of such columns, one row for each user: the number of
-/// users, input, output, and (if known) which rows belong together.
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-#[command(group(ArgGroup::new("subject").required(true).args(["model", "policy", "rows"])))]
-#[command(after_help = "\
-Examples:
-  anyk diagnose --policy urllc-bandwidth --out out/diagnose
-  anyk diagnose model.safetensors --quantity bandwidth
-  anyk diagnose --samples samples.csv --json
-  anyk diagnose --samples samples.parquet
+fn diagnose() -> Command {
+    let command = DiagnoseArgs::augment_args(Command::new("diagnose"));
+    Page::new(
+        "Find the size law of a policy, and the network that follows it",
+        &[
+            "diagnose --policy urllc-bandwidth --out out/diagnose",
+            "diagnose model.safetensors --quantity bandwidth",
+            "diagnose --samples samples.csv --json",
+        ],
+        "Remark 1 of the paper: a network generalizes to the size of a permutation-equivariant policy if its size \
+         law aligns with that of the policy. Estimates f(x, K), what a user of input x gets among K, tests whether \
+         the policy is permutation-equivariant and asymptotically size-invariant, fits its size law, measures the \
+         law of every aggregator with every output on random networks, and recommends the pair that matches. Then \
+         predicts from sizes up to --train-k what networks trained there will miss at the largest size, with a \
+         range, and measures it: the factor by which outputs are off, in the geometric mean over users, less \
+         1.\n\n\
+         The policy is one of the paper's (--policy), a model, or a file of samples: CSV with the columns\n\n  \
+         k,x,y,instance\n\n\
+         or a NumPy archive (.npz) of such arrays, or Parquet of such columns, one row for each user: the number \
+         of users, input, output, and (if known) which rows belong together.\n\n\
+         The exit code is 0 whatever is found, and 2 for bad input.",
+    )
+    .on(with_options(command, &CellOptions::ALL.specs()))
+}
 
-The exit code is 0 whatever is found, and 2 for bad input.")]
+/// Flags of `diagnose`.
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("subject").required(true).args(["model", "policy", "rows"])))]
 pub(crate) struct DiagnoseArgs {
-    /// A model of any kind
+    /// File of a model of any kind
     #[arg(value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// A policy of the paper, with random users or links
@@ -322,7 +304,10 @@ pub(crate) struct DiagnoseArgs {
     )]
     pub(crate) rows: Option<String>,
     /// Which output of a model [default: power]
-    #[arg(long, value_name = "NAME", value_parser = ["power", "bandwidth"], conflicts_with = "policy")]
+    #[arg(long, value_name = "NAME", conflicts_with = "policy", value_parser = PossibleValuesParser::new([
+        PossibleValue::new("power").help("Powers"),
+        PossibleValue::new("bandwidth").help("Bandwidths, of a model that has them"),
+    ]))]
     pub(crate) quantity: Option<String>,
     /// Sizes, separated by commas [default: 2,3,5,10,20,50,100,200]
     #[arg(long, value_name = "K,…", value_delimiter = ',', value_parser = size)]
@@ -354,19 +339,26 @@ fn policies() -> PossibleValuesParser {
     PossibleValuesParser::new(diagnosis::built_in().map(shown))
 }
 
-/// Reproduce the paper's tables, figures and propositions, beside what it says itself
-///
-/// Trains and measures what each one needs, prints it beside what the paper says, and writes CSV,
-/// Markdown, plots (SVG) and one self-contained report.html. Interrupted, it continues where it stopped; what
-/// another version of the program has measured is measured again.
+fn reproduce() -> Command {
+    let command = ReproduceArgs::augment_args(Command::new("reproduce"));
+    Page::new(
+        "Reproduce the paper's tables, figures and propositions, beside what it says itself",
+        &[
+            "reproduce",
+            "reproduce table3 table6 --out tables",
+            "reproduce closed-forms --trainings 1",
+            "reproduce fig1 fig2c propositions",
+            "reproduce --full --out full",
+        ],
+        "Trains and measures what each one needs, prints it beside what the paper says, and writes CSV, Markdown, \
+         plots (SVG) and one self-contained report.html. Interrupted, it continues where it stopped; what another \
+         version of the program has measured is measured again.",
+    )
+    .on(command)
+}
+
+/// Flags of `reproduce`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  anyk reproduce
-  anyk reproduce table3 table6 --out tables
-  anyk reproduce closed-forms --trainings 1
-  anyk reproduce fig1 fig2c propositions
-  anyk reproduce --full --out full")]
 pub(crate) struct ReproduceArgs {
     /// Tables and figures, by the paper's numbers or their subject; all that the paper shows without a name
     #[arg(value_name = "NAME", value_parser = studies())]
@@ -391,27 +383,49 @@ fn studies() -> PossibleValuesParser {
     PossibleValuesParser::new(STUDIES.iter().map(shown))
 }
 
-/// Mean exact optimum of urllc over random cells of many sizes
-///
-/// Solves random cells of each size exactly, beside equal power with exact bandwidths on the same
-/// cells: what any other policy is to be measured against.
+fn sweep() -> Command {
+    let command = SweepArgs::augment_args(Command::new("sweep"));
+    Page::new(
+        "Mean exact optimum of urllc over random cells of many sizes",
+        &["sweep --k 1,2,5,10,50,100,200 --samples 1000 --seed 7"],
+        "Solves random cells of each size exactly, beside equal power with exact bandwidths on the same cells: \
+         what any other policy is to be measured against.",
+    )
+    .on(with_options(command, &CellOptions::ALL.specs()))
+}
+
+/// Flags of `sweep`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  anyk sweep --k 1,2,5,10,50,100,200 --samples 1000 --seed 7")]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) cells: CellsArgs,
 }
 
-/// Measure the speed of this program on this machine
-///
-/// Single-threaded; each figure is the median over repeated runs. `cargo xtask compare` runs what one
-/// would write in Python beside it.
+fn config() -> Command {
+    Page::new(
+        "Print the cell's parameters as TOML, to edit and use with --config",
+        &[
+            "config --max-power-dbm 40 > cell.toml",
+            "solve urllc --config cell.toml --input users.json",
+        ],
+        "",
+    )
+    .on(with_options(Command::new("config"), &CellOptions::ALL.specs()))
+}
+
+fn bench() -> Command {
+    let command = BenchArgs::augment_args(Command::new("bench"));
+    Page::new(
+        "Measure the speed of this program on this machine",
+        &["bench --json"],
+        "On one thread unless said; each figure is the median over repeated runs. `cargo xtask compare` runs what \
+         one would write in Python beside it.",
+    )
+    .on(command)
+}
+
+/// Flags of `bench`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  anyk bench --json")]
 pub(crate) struct BenchArgs {
     /// Instead, write a training step and an allocation, inputs and outputs, to a JSON file
     #[arg(long, value_name = "FILE")]
@@ -421,11 +435,14 @@ pub(crate) struct BenchArgs {
     pub(crate) json: bool,
 }
 
-/// Print a completion script for a shell
+fn completions() -> Command {
+    let command = CompletionsArgs::augment_args(Command::new("completions"));
+    let example = "completions bash > ~/.local/share/bash-completion/completions/anyk";
+    Page::new("Print a completion script for a shell", &[example], "").on(command)
+}
+
+/// Flags of `completions`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  anyk completions bash > ~/.local/share/bash-completion/completions/anyk")]
 pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]

@@ -13,8 +13,12 @@ use crate::output;
 
 /// The exit codes, for the help page.
 pub(crate) const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 the machine failed (a full disk, a folder that cannot be written); 2 bad input or \
-usage; 3 infeasible: the budget cannot serve every user; 130 interrupted.";
+Exit codes:
+    0  done
+    1  the machine failed: a full disk, a folder that cannot be written
+    2  bad input or usage
+    3  infeasible: the power budget cannot serve every user
+  130  interrupted";
 
 /// Exit code of an answer in which not everyone is served.
 pub(crate) const INFEASIBLE: u8 = 3;

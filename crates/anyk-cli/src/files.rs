@@ -1,7 +1,7 @@
 //! Files in and out: read within bounds, and checked before any work is put into what will be written.
 
-use std::fs::{self, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyk::exchange::{read_bounded, read_file};
@@ -40,24 +40,30 @@ pub(crate) enum Kind {
     Model,
     /// A NumPy array.
     Array,
-    /// JSON, or CSV of users.
+    /// Users as JSON or CSV, or networks or gains as JSON.
     Text,
 }
 
+/// As much of a file as tells what it is.
+const HEAD_BYTES: u64 = 256;
+
 impl Kind {
+    /// Whether a file is one that this program wrote, or empty.
     fn is_ours(self, path: &Path) -> bool {
-        let Ok(bytes) = read_file(path) else { return false };
-        match self {
+        let mut head = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+        let holds = |part: &[u8]| head.windows(part.len()).any(|window| window == part);
+        let starts = |parts: &[&[u8]]| parts.iter().any(|part| head.starts_with(part));
+        let ours = match self {
             // The header's one metadata key stands near the start.
-            Self::Model => {
-                let head = &bytes[..bytes.len().min(256)];
-                bytes.is_empty() || head.windows(6).any(|window| window == b"\"anyk\"")
-            }
-            Self::Array => bytes.is_empty() || bytes.starts_with(b"\x93NUMPY"),
+            Self::Model => holds(b"\"anyk\""),
+            // NumPy itself writes a shape without the last blank: what it wrote may be somebody's measurement.
+            Self::Array => starts(&[b"\x93NUMPY"]) && holds(b", ), }"),
             Self::Text => {
-                bytes.is_empty() || bytes.starts_with(b"{\"") || bytes.starts_with(b"id,distance_m")
+                starts(&[b"{\"users\":[", b"{\"gains\":[", b"{\"fading\":", b"id,distance_m\n"])
             }
-        }
+        };
+        read.is_ok() && (head.is_empty() || ours)
     }
 }
 
@@ -73,7 +79,7 @@ pub(crate) fn claim(path: &Path, kind: Kind, force: bool) -> Result<(), Failure>
         }
         Ok(_) if !force && !kind.is_ours(path) => {
             return Err(refuse(
-                "a new file, or one that this program wrote: what is there is neither; --force overwrites it",
+                "a new file, or one that this program wrote: it is neither; --force overwrites it",
             ));
         }
         _ => (),

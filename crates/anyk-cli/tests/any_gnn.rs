@@ -24,7 +24,7 @@ fn json(args: &[&str], stdin: &str) -> (i32, Value) {
 fn trained(flags: &[&str]) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("model.safetensors").to_str().unwrap().to_owned();
-    let outcome = run(&[&["train", "--out", &model], flags].concat(), "");
+    let outcome = run(&[&["train", "urllc", "--out", &model], flags].concat(), "");
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     (folder, model)
 }
@@ -72,7 +72,7 @@ fn too_small_a_budget_is_refused_as_solve_does() {
     let (_folder, model) = trained(&["--method", "any-gnn", "--samples", "50"]);
     let budget = ["--max-power-dbm", "9", "--input", "-", "--json"];
     let (code, denied) = json(&[&["allocate", &model], &budget[..]].concat(), FIVE);
-    let (exact, solved) = json(&[&["solve"], &budget[..]].concat(), FIVE);
+    let (exact, solved) = json(&[&["solve", "urllc"], &budget[..]].concat(), FIVE);
     assert_eq!((code, exact), (3, 3));
     assert_eq!(denied, solved);
     assert!(number(&denied["admissible_count"]) >= 1.0);
@@ -102,37 +102,64 @@ fn certifies_what_other_networks_say() {
         }
     }
     // A load that nobody could serve.
-    let crowd = run(&["sample", "--k", "12000"], "").stdout;
+    let crowd = run(&["sample", "urllc", "--k", "12000"], "").stdout;
     let refused = run(&[&allocate[..], &["--certify"]].concat(), crowd);
     assert_eq!(refused.code, 3);
     // Its cell is its own.
     let moved = run(&[&allocate[..], &["--antennas", "4"]].concat(), FIVE);
     assert_eq!(moved.code, 2);
-    assert!(moved.stderr.contains("--antennas"), "{}", moved.stderr);
+    let why = "a model for urllc (m-gnn); leave it out";
+    for word in ["--antennas has no meaning for", "model.safetensors", why] {
+        assert!(moved.stderr.contains(word), "{}", moved.stderr);
+    }
 }
 
 #[test]
 fn flags_without_a_meaning_are_refused() {
-    let out = ["--out", "never.safetensors"];
-    for (flags, word) in [
-        (&["--method", "any-gnn", "--epsilon-d", "5e-6"][..], "--epsilon-d"),
-        (&["--method", "any-gnn", "--preset", "paper"], "--preset"),
-        (&["--method", "any-gnn", "--aggregator", "sum"], "--aggregator"),
-        (&["--method", "any-gnn", "--output", "ranked"], "--output"),
-        (&["--method", "any-gnn", "--rate-bps", "1e5"], "--rate-bps"),
-        (&["--method", "p-gnn", "--train-ranges", "wide"], "--train-ranges"),
-        (&["--problem", "qos-power", "--method", "any-gnn"], "any-gnn"),
-        (&["--method", "any-gnn", "--samples", "0"], "samples"),
-    ] {
-        let outcome = run(&[&["train"], flags, &out[..]].concat(), "");
-        assert_eq!(outcome.code, 2, "{flags:?}");
-        assert!(outcome.stderr.contains(word), "{}", outcome.stderr);
-    }
     let folder = tempfile::tempdir().unwrap();
-    let model = folder.path().join("closed.safetensors").to_str().unwrap().to_owned();
-    let args = ["train", "--problem", "qos-power", "--samples", "20", "--out", &model];
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let never = path("never.safetensors");
+    let any = "has no meaning for any-gnn; leave it out";
+    for (flags, words) in [
+        (&["urllc", "--method", "any-gnn", "--epsilon-d", "5e-6"][..], ["--epsilon-d", any]),
+        (&["urllc", "--method", "any-gnn", "--preset", "paper"], ["--preset", any]),
+        (&["urllc", "--method", "any-gnn", "--aggregator", "sum"], ["--aggregator", any]),
+        (
+            &["urllc", "--method", "any-gnn", "--output", "ranked"],
+            ["invalid value 'ranked' for '--output", "kkt, softmax"],
+        ),
+        (
+            &["urllc", "--method", "any-gnn", "--rate-bps", "1e5"],
+            ["unexpected argument '--rate-bps'", "Usage"],
+        ),
+        (
+            &["urllc", "--method", "p-gnn", "--train-ranges", "wide"],
+            ["--train-ranges", "has no meaning for p-gnn"],
+        ),
+        (&["qos-power", "--method", "any-gnn"], ["unexpected argument '--method'", "Usage"]),
+        (
+            &["equal-bandwidth", "--method", "any-gnn"],
+            ["invalid value 'any-gnn' for '--method", "p-gnn, m-gnn"],
+        ),
+        (
+            &["urllc", "--method", "any-gnn", "--samples", "0"],
+            ["--samples is 0", "expected a whole number from 1"],
+        ),
+    ] {
+        let outcome = run(&[&["train"], flags, &["--out", &never]].concat(), "");
+        assert_eq!(outcome.code, 2, "{flags:?}");
+        for word in words {
+            assert!(outcome.stderr.contains(word), "{word:?} not in {}", outcome.stderr);
+        }
+        assert!(!std::fs::exists(&never).unwrap());
+    }
+    let model = path("closed.safetensors");
+    let args = ["train", "qos-power", "--samples", "20", "--out", &model];
     assert_eq!(run(&args, "").code, 0);
     let outcome = run(&["allocate", &model, "--input", "-", "--certify"], FIVE);
     assert_eq!(outcome.code, 2);
-    assert!(outcome.stderr.contains("--certify"), "{}", outcome.stderr);
+    let why = "a model for qos-power (m-gnn); leave it out";
+    for word in ["--certify has no meaning for", "closed.safetensors", why] {
+        assert!(outcome.stderr.contains(word), "{}", outcome.stderr);
+    }
 }

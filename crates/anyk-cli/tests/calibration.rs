@@ -15,7 +15,11 @@ fn a_model_is_calibrated_applied_and_reported() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (model, calibrated) = (path("model.safetensors"), path("calibrated.safetensors"));
     let trained = run(
-        &["train", "--method", "m-gnn", "--samples", "100", "--epsilon-d", "1e-5", "--out", &model],
+        &[
+            &["train", "urllc", "--method", "m-gnn", "--samples", "100"][..],
+            &["--epsilon-d", "1e-5", "--out", &model],
+        ]
+        .concat(),
         "",
     );
     assert_eq!(trained.code, 0, "{}", trained.stderr);
@@ -23,10 +27,18 @@ fn a_model_is_calibrated_applied_and_reported() {
     // Too few cells: the message says how many are needed.
     let few = run(&["calibrate", &model, "--cells", "2994", "--out", &calibrated], "");
     assert_eq!(few.code, 2);
-    assert!(few.stderr.contains("expected at least 2995"), "{}", few.stderr);
-    for flags in [["--beta", "0"], ["--delta", "NaN"], ["--beta", "-1"], ["--k", "0"]] {
+    let words = "--cells is 2994, expected at least 2995";
+    assert!(few.stderr.contains(words), "{}", few.stderr);
+    for (flags, words) in [
+        (["--beta", "0"], "--beta is 0, expected a number from 1e-6 to 0.5"),
+        (["--delta", "NaN"], "--delta is NaN, expected a number from 1e-6 to 0.5"),
+        (["--beta", "-1"], "--beta is -1, expected a number from 1e-6 to 0.5"),
+        (["--k", "0"], "invalid value '0' for '--k"),
+    ] {
         let args = [&["calibrate", &model, "--out", &calibrated], &flags[..]].concat();
-        assert_eq!(run(&args, "").code, 2, "{flags:?}");
+        let refused = run(&args, "");
+        assert_eq!(refused.code, 2, "{flags:?}");
+        assert!(refused.stderr.contains(words), "{}", refused.stderr);
     }
     assert!(!fs::exists(&calibrated).unwrap());
 
@@ -55,7 +67,7 @@ fn a_model_is_calibrated_applied_and_reported() {
     let price = bandwidth(&after) / bandwidth(&before) / guarantee["margin"].as_f64().unwrap();
     assert!((price - 1.0).abs() < 1e-9, "{price}");
     assert!(after["sizes"][0]["availability"].as_f64().unwrap() >= 0.97);
-    let users = run(&["sample", "--k", "10"], "").stdout;
+    let users = run(&["sample", "urllc", "--k", "10"], "").stdout;
     let allocated = run(&["allocate", &calibrated, "--input", "-", "--json"], users.clone());
     let answer: Value = serde_json::from_str(&allocated.stdout).unwrap();
     assert_eq!(&answer["guarantee"], guarantee);

@@ -11,7 +11,7 @@ mod common;
 use common::{anyk, run};
 
 fn solve_json(input: &str, flags: &[&str]) -> Value {
-    let args = [&["solve", "--input", "-", "--json"], flags].concat();
+    let args = [&["solve", "urllc", "--input", "-", "--json"], flags].concat();
     let outcome = run(&args, input);
     serde_json::from_str(&outcome.stdout).unwrap_or_else(|_| panic!("{}", outcome.stderr))
 }
@@ -79,31 +79,31 @@ fn service_classes_config_and_flags() {
 
 #[test]
 fn sample_feeds_solve() {
-    let sampled = run(&["sample", "--k", "10", "--count", "5", "--seed", "1"], "");
+    let sampled = run(&["sample", "urllc", "--k", "10", "--count", "5", "--seed", "1"], "");
     assert_eq!(sampled.code, 0);
     assert_eq!(sampled.stdout.lines().count(), 5);
     let cell: Value = serde_json::from_str(sampled.stdout.lines().next().unwrap()).unwrap();
     assert_eq!(cell["users"].as_array().unwrap().len(), 10);
-    let solved = run(&["solve", "--input", "-", "--json"], sampled.stdout.clone());
+    let solved = run(&["solve", "urllc", "--input", "-", "--json"], sampled.stdout.clone());
     assert_eq!((solved.code, solved.stdout.lines().count()), (0, 5));
     assert_eq!(
-        run(&["sample", "--k", "10", "--count", "5", "--seed", "1"], "").stdout,
+        run(&["sample", "urllc", "--k", "10", "--count", "5", "--seed", "1"], "").stdout,
         sampled.stdout
     );
     assert_ne!(
-        run(&["sample", "--k", "10", "--count", "5", "--seed", "2"], "").stdout,
+        run(&["sample", "urllc", "--k", "10", "--count", "5", "--seed", "2"], "").stdout,
         sampled.stdout
     );
     // The first cells do not depend on how many are drawn.
-    let fewer = run(&["sample", "--k", "10", "--count", "2", "--seed", "1"], "").stdout;
+    let fewer = run(&["sample", "urllc", "--k", "10", "--count", "2", "--seed", "1"], "").stdout;
     assert!(sampled.stdout.starts_with(&fewer));
-    let csv = run(&["sample", "--k", "3", "--format", "csv"], "").stdout;
-    assert_eq!(run(&["solve", "--input", "-"], csv).code, 0);
+    let csv = run(&["sample", "urllc", "--k", "3", "--format", "csv"], "").stdout;
+    assert_eq!(run(&["solve", "urllc", "--input", "-"], csv).code, 0);
 }
 
 #[test]
 fn infeasible_is_exit_code_3_with_numbers() {
-    let outcome = run(&["solve", "--input", "-", "--json", "--max-power-dbm", "10"], FIVE);
+    let outcome = run(&["solve", "urllc", "--input", "-", "--json", "--max-power-dbm", "10"], FIVE);
     assert_eq!(outcome.code, 3);
     let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(answer["status"], "infeasible");
@@ -115,11 +115,11 @@ fn infeasible_is_exit_code_3_with_numbers() {
     let admissible = &answer["admissible"];
     assert_eq!(admissible["status"], "optimal");
     assert_eq!(admissible["users"].as_array().unwrap().len(), 4);
-    let table = run(&["solve", "--input", "-", "--max-power-dbm", "10"], FIVE);
+    let table = run(&["solve", "urllc", "--input", "-", "--max-power-dbm", "10"], FIVE);
     assert_eq!(table.code, 3);
     assert!(table.stdout.contains("4 of 5 users can be served; drop 1: edge"), "{}", table.stdout);
     // Nobody can be served.
-    let nobody = run(&["solve", "--input", "-", "--json", "--max-power-dbm", "-40"], FIVE);
+    let nobody = run(&["solve", "urllc", "--input", "-", "--json", "--max-power-dbm", "-40"], FIVE);
     assert_eq!(nobody.code, 3);
     assert!(nobody.stdout.contains("\"admissible\":null"));
 }
@@ -186,7 +186,9 @@ fn bad_input_is_exit_code_2_with_a_message_that_helps() {
     ];
     for (input, words) in table {
         let shown = String::from_utf8_lossy(&input).chars().take(80).collect::<String>();
-        for format in [&["solve", "--input", "-"][..], &["solve", "--input", "-", "--json"]] {
+        for format in
+            [&["solve", "urllc", "--input", "-"][..], &["solve", "urllc", "--input", "-", "--json"]]
+        {
             let outcome = run(format, input.clone());
             assert_eq!(outcome.code, 2, "{shown}: {}", outcome.stderr);
             assert!(outcome.stdout.is_empty(), "{shown}");
@@ -216,55 +218,46 @@ fn bad_usage_names_the_file_or_the_flag() {
     let broken = write("broken.toml", "[cell\n");
     let users = write("users.json", r#"{"users":[{"id":"a","distance_m":-1}]}"#);
     let path = |path: &PathBuf| path.to_str().unwrap().to_owned();
+    let solve = |flags: &[&str]| -> Vec<String> {
+        let args = [&["solve", "urllc"], flags].concat();
+        args.into_iter().map(str::to_owned).collect()
+    };
+    let on_stdin = |flags: &[&str]| solve(&[&["--input", "-"], flags].concat());
+    let words = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
     let table: Vec<(Vec<String>, Vec<&str>)> = vec![
+        (solve(&["--input", "/no/such/file"]), vec!["/no/such/file", "cannot read"]),
+        (solve(&["--input", &path(&folder.path().to_owned())]), vec!["cannot read"]),
+        (solve(&["--input", &path(&users)]), vec!["users.json: user 1", "distance_m is -1"]),
+        (solve(&[]), vec!["--input"]),
+        (on_stdin(&["--config", &path(&typo)]), vec!["typo.toml", "antenas", "antennas"]),
+        (on_stdin(&["--config", &path(&range)]), vec!["range.toml", "service.epsilon is 2", "0.1"]),
+        // What is wrong in a file stays the file's, whatever flags say.
         (
-            vec!["solve".into(), "--input".into(), "/no/such/file".into()],
-            vec!["/no/such/file", "cannot read"],
-        ),
-        (
-            vec!["solve".into(), "--input".into(), path(&folder.path().to_owned())],
-            vec!["cannot read"],
-        ),
-        (
-            vec!["solve".into(), "--input".into(), path(&users)],
-            vec!["users.json: user 1", "distance_m is -1"],
-        ),
-        (vec!["solve".into()], vec!["--input"]),
-        (
-            vec!["solve".into(), "--input".into(), "-".into(), "--config".into(), path(&typo)],
-            vec!["typo.toml", "antenas", "antennas"],
-        ),
-        (
-            vec!["solve".into(), "--input".into(), "-".into(), "--config".into(), path(&range)],
+            on_stdin(&["--config", &path(&range), "--epsilon", "2"]),
             vec!["range.toml", "service.epsilon is 2", "0.1"],
         ),
+        (on_stdin(&["--config", &path(&broken)]), vec!["broken.toml"]),
+        (on_stdin(&["--epsilon", "nan"]), vec!["--epsilon is nan, expected a number"]),
         (
-            vec!["solve".into(), "--input".into(), "-".into(), "--config".into(), path(&broken)],
-            vec!["broken.toml"],
+            on_stdin(&["--epsilon", "0.5"]),
+            vec!["--epsilon is 0.5, expected a probability from 1e-15 to 0.1"],
         ),
         (
-            vec!["solve".into(), "--input".into(), "-".into(), "--epsilon".into(), "nan".into()],
-            vec!["service.epsilon is NaN"],
+            on_stdin(&["--path-loss-slope-db", "-1"]),
+            vec!["--path-loss-slope-db is -1, expected a loss in dB per decade from 10 to 60"],
         ),
         (
-            vec!["solve".into(), "--input".into(), "-".into(), "--antennas".into(), "0".into()],
-            vec!["cell.antennas is 0", "1 to 1024"],
+            on_stdin(&["--antennas", "0"]),
+            vec!["--antennas is 0, expected a whole number from 1 to 1024"],
         ),
-        (vec!["sample".into(), "--k".into(), "0".into()], vec!["--k", "1 to 10000000"]),
-        (
-            vec![
-                "sample".into(),
-                "--k".into(),
-                "2".into(),
-                "--count".into(),
-                "2".into(),
-                "--format".into(),
-                "csv".into(),
-            ],
-            vec!["--count", "one cell"],
-        ),
-        (vec!["sweep".into(), "--k".into(), "1,x".into()], vec!["x", "whole number"]),
-        (vec!["nonsense".into()], vec!["nonsense"]),
+        (words("sample urllc --k 0"), vec!["--k is 0, expected a whole number", "1 to 10000000"]),
+        (words("sample urllc"), vec!["--k is missing, expected a number of users"]),
+        (words("sample urllc --k 2 --count 2 --format csv"), vec!["--count", "one cell"]),
+        (words("sweep --k 1,x"), vec!["x", "whole number"]),
+        (words("nonsense"), vec!["nonsense"]),
+        (words("solve nonsense --input -"), vec!["nonsense"]),
+        (words("solve --input -"), vec!["--input"]),
+        (words("train --out never.safetensors"), vec!["--out"]),
     ];
     for (args, words) in table {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -282,12 +275,12 @@ fn very_large_files() {
     let folder = tempfile::tempdir().unwrap();
     let garbage = folder.path().join("garbage.json");
     fs::write(&garbage, vec![b'{'; 100_000_000]).unwrap();
-    assert_eq!(run(&["solve", "--input", garbage.to_str().unwrap()], "").code, 2);
+    assert_eq!(run(&["solve", "urllc", "--input", garbage.to_str().unwrap()], "").code, 2);
     let many = folder.path().join("many.csv");
     // 300,000 users, more than the paper's power can serve: infeasible, quickly.
     let rows: String = (0..300_000).map(|i| format!("user-{i:>06},{}\n", 50 + i % 200)).collect();
     fs::write(&many, format!("id,distance_m\n{rows}")).unwrap();
-    let outcome = run(&["solve", "--input", many.to_str().unwrap(), "--json"], "");
+    let outcome = run(&["solve", "urllc", "--input", many.to_str().unwrap(), "--json"], "");
     assert_eq!(outcome.code, 3);
     let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert!(answer["admissible_count"].as_u64().unwrap() > 1000);
@@ -298,7 +291,7 @@ fn a_reader_that_leaves_is_no_error() {
     use std::process::{Command, Stdio};
     let binary = assert_cmd::cargo::cargo_bin("anyk");
     let mut child = Command::new(binary)
-        .args(["sample", "--k", "1000", "--count", "1000"])
+        .args(["sample", "urllc", "--k", "1000", "--count", "1000"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -317,6 +310,8 @@ fn help_has_an_example_everywhere() {
         "train",
         "evaluate",
         "allocate",
+        "calibrate",
+        "diagnose",
         "reproduce",
         "sample",
         "sweep",
@@ -375,7 +370,8 @@ fn train_evaluate_allocate() {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("model.safetensors");
     let model = model.to_str().unwrap();
-    let trained = run(&["train", "--samples", "500", "--seed", "1", "--out", model, "--json"], "");
+    let trained =
+        run(&["train", "urllc", "--samples", "500", "--seed", "1", "--out", model, "--json"], "");
     assert_eq!(trained.code, 0, "{}", trained.stderr);
     let report: Value = serde_json::from_str(&trained.stdout).unwrap();
     assert!(report["availability"].as_f64().unwrap() > 0.99, "{report}");
@@ -416,13 +412,17 @@ fn models_that_are_none() {
     }
     assert!(run(&["evaluate", "/no/such/model"], "").stderr.contains("cannot read"));
     for (flag, value, words) in [
-        ("--epsilon-d", "0.5", "epsilon is 0.5"),
-        ("--samples", "0", "samples is 0"),
-        ("--train-k", "20000", "sizes from 1 to 10000"),
+        ("--epsilon-d", "0.5", "--epsilon-d is 0.5, expected a probability from 1e-15 to 0.1"),
+        ("--samples", "0", "--samples is 0, expected a whole number from 1"),
+        ("--train-k", "20000", "--train-k is 20000, expected sizes from 1 to 10000"),
+        ("--train-k", "0,10", "--train-k is 0,10, expected whole numbers of users from 1"),
     ] {
-        let outcome = run(&["train", "--method", "m-gnn", "--out", path, flag, value], "");
+        let out = folder.path().join("never.safetensors");
+        let args = ["train", "urllc", "--method", "m-gnn", "--out", out.to_str().unwrap()];
+        let outcome = run(&[&args[..], &[flag, value]].concat(), "");
         assert_eq!(outcome.code, 2, "{flag}");
         assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+        assert!(!out.exists());
     }
 }
 
@@ -436,8 +436,8 @@ fn training_survives_sigkill() {
     let train = |out: &str| {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("anyk"));
         // A million steps: some seconds, and a checkpoint every two.
-        command
-            .args(["train", "--method", "m-gnn", "--preset", "paper", "--seed", "5", "--out", out]);
+        command.args(["train", "urllc", "--method", "m-gnn", "--preset", "paper", "--seed", "5"]);
+        command.args(["--out", out]);
         command.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::piped());
         command
     };

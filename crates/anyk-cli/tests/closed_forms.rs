@@ -29,8 +29,8 @@ fn number(value: &Value) -> f64 {
 }
 
 const FIVE: &str = include_str!("../../../examples/five-users.json");
-const POWER: &[&str] = &["solve", "--problem", "qos-power", "--input", "-"];
-const EQUAL: &[&str] = &["solve", "--problem", "equal-bandwidth", "--input", "-"];
+const POWER: &[&str] = &["solve", "qos-power", "--input", "-"];
+const EQUAL: &[&str] = &["solve", "equal-bandwidth", "--input", "-"];
 
 #[test]
 fn solves_both_problems() {
@@ -71,40 +71,68 @@ fn infeasible_is_exit_code_3_with_numbers() {
 #[test]
 fn bad_usage_is_exit_code_2_with_a_message_that_helps() {
     let own = r#"{"users":[{"id":"a","distance_m":60,"epsilon":1e-7}]}"#;
-    let train = |problem: &'static str| {
-        vec!["train", "--problem", problem, "--out", "/no/such/folder/model"]
+    let folder = tempfile::tempdir().unwrap();
+    let never = folder.path().join("never.safetensors");
+    let out = never.to_str().unwrap();
+    let train = |problem: &'static str, flags: &[&'static str]| {
+        [&["train", problem, "--out", out], flags].concat()
     };
     let table: Vec<(Vec<&str>, &str, &[&str])> = vec![
         (POWER.to_vec(), own, &["user \"a\"", "service class of its own"]),
         (EQUAL.to_vec(), own, &["user \"a\"", "service class of its own"]),
-        ([POWER, &["--rate-bps", "0"]].concat(), FIVE, &["rate_bps is 0", "1 to 1e12"]),
-        ([EQUAL, &["--rate-bps", "nan"]].concat(), FIVE, &["rate_bps is NaN"]),
-        ([EQUAL, &["--rate-bps", "-1"]].concat(), FIVE, &["rate_bps is -1"]),
-        ([POWER, &["--bandwidth-hz", "1"]].concat(), FIVE, &["bandwidth_hz is 1", "from 2000"]),
+        ([POWER, &["--rate-bps", "0"]].concat(), FIVE, &["error: --rate-bps is 0", "1 to 1e12"]),
+        ([EQUAL, &["--rate-bps", "nan"]].concat(), FIVE, &["--rate-bps is nan", "a number"]),
+        ([EQUAL, &["--rate-bps", "-1"]].concat(), FIVE, &["error: --rate-bps is -1", "1 to 1e12"]),
+        (
+            [POWER, &["--bandwidth-hz", "1"]].concat(),
+            FIVE,
+            &["error: --bandwidth-hz is 1", "from 2000"],
+        ),
+        // Flags of other problems are none of these.
         (
             [EQUAL, &["--bandwidth-hz", "1e6"]].concat(),
             FIVE,
-            &["--bandwidth-hz", "equal-bandwidth"],
+            &["unexpected argument '--bandwidth-hz'", "anyk solve equal-bandwidth"],
         ),
-        ([POWER, &["--max-power-dbm", "3"]].concat(), FIVE, &["--max-power-dbm", "qos-power"]),
-        ([POWER, &["--epsilon", "1e-5"]].concat(), FIVE, &["--epsilon", "has no meaning"]),
-        ([EQUAL, &["--antennas", "2"]].concat(), FIVE, &["--antennas", "has no meaning"]),
-        (vec!["solve", "--input", "-", "--rate-bps", "1e6"], FIVE, &["--rate-bps", "urllc"]),
-        ([&train("urllc")[..], &["--output", "softmax"]].concat(), "", &["--output", "urllc"]),
-        ([&train("urllc")[..], &["--bandwidth-hz", "1"]].concat(), "", &["--bandwidth-hz"]),
-        ([&train("qos-power")[..], &["--epsilon-d", "1e-6"]].concat(), "", &["--epsilon-d"]),
-        ([&train("qos-power")[..], &["--preset", "fast"]].concat(), "", &["--preset"]),
-        ([&train("qos-power")[..], &["--output", "softmax"]].concat(), "", &["--output"]),
-        ([&train("qos-power")[..], &["--method", "p-gnn"]].concat(), "", &["method", "m-gnn"]),
         (
-            [&train("equal-bandwidth")[..], &["--pretraining", "supervised"]].concat(),
-            "",
-            &["--pre"],
+            [POWER, &["--max-power-dbm", "3"]].concat(),
+            FIVE,
+            &["unexpected argument '--max-power-dbm'", "anyk solve qos-power"],
         ),
-        ([&train("equal-bandwidth")[..], &["--method", "fnn"]].concat(), "", &["p-gnn or m-gnn"]),
-        ([&train("equal-bandwidth")[..], &["--rate-bps", "1e13"]].concat(), "", &["rate_bps is"]),
-        ([&train("equal-bandwidth")[..], &["--train-k", "20000"]].concat(), "", &["1 to 10000"]),
-        ([&train("qos-power")[..], &["--samples", "0"]].concat(), "", &["samples is 0"]),
+        ([POWER, &["--epsilon", "1e-5"]].concat(), FIVE, &["unexpected argument '--epsilon'"]),
+        ([EQUAL, &["--antennas", "2"]].concat(), FIVE, &["unexpected argument '--antennas'"]),
+        (
+            vec!["solve", "urllc", "--input", "-", "--rate-bps", "1e6"],
+            FIVE,
+            &["unexpected argument '--rate-bps'", "anyk solve urllc"],
+        ),
+        (train("urllc", &["--output", "softmax"]), "", &["--output", "p-gnn"]),
+        (train("urllc", &["--bandwidth-hz", "1"]), "", &["unexpected argument '--bandwidth-hz'"]),
+        (
+            train("qos-power", &["--epsilon-d", "1e-6"]),
+            "",
+            &["unexpected argument '--epsilon-d'", "anyk train qos-power"],
+        ),
+        (train("qos-power", &["--preset", "fast"]), "", &["unexpected argument '--preset'"]),
+        (train("qos-power", &["--output", "softmax"]), "", &["unexpected argument '--output'"]),
+        (train("qos-power", &["--method", "p-gnn"]), "", &["unexpected argument '--method'"]),
+        (
+            train("equal-bandwidth", &["--pretraining", "supervised"]),
+            "",
+            &["unexpected argument '--pretraining'"],
+        ),
+        (
+            train("equal-bandwidth", &["--method", "fnn"]),
+            "",
+            &["invalid value 'fnn' for '--method", "p-gnn, m-gnn"],
+        ),
+        (
+            train("equal-bandwidth", &["--rate-bps", "1e13"]),
+            "",
+            &["--rate-bps is 1e13", "1 to 1e12"],
+        ),
+        (train("equal-bandwidth", &["--train-k", "20000"]), "", &["--train-k", "1 to 10000"]),
+        (train("qos-power", &["--samples", "0"]), "", &["--samples is 0", "from 1 to"]),
     ];
     for (args, input, words) in table {
         let (code, stdout, stderr) = run(&args, input);
@@ -114,6 +142,7 @@ fn bad_usage_is_exit_code_2_with_a_message_that_helps() {
             assert!(stderr.contains(word), "{args:?}: {word:?} not in {stderr}");
         }
     }
+    assert!(!never.exists());
 }
 
 /// Train, evaluate, allocate: the files of one fit the next.
@@ -122,9 +151,9 @@ fn train_evaluate_allocate() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (power, equal) = (path("power.safetensors"), path("equal.safetensors"));
-    let report = json(&["train", "--problem", "qos-power", "--out", &power, "--json"], "");
+    let report = json(&["train", "qos-power", "--out", &power, "--json"], "");
     assert!(number(&report["power_error_percent"]) < 0.5, "{report}");
-    let train = ["train", "--problem", "equal-bandwidth", "--samples", "500", "--out", &equal];
+    let train = ["train", "equal-bandwidth", "--samples", "500", "--out", &equal];
     let (code, stdout, stderr) = run(&[&train[..], &["--rate-bps", "1e5"]].concat(), "");
     assert!(code == 0 && stdout.contains("validation: powers off by"), "{stderr}");
     for (model, key) in [(&power, "power_error_percent"), (&equal, "total_variation_percent")] {

@@ -144,7 +144,7 @@ fn a_model_is_diagnosed() {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("power.safetensors");
     let path = model.to_str().unwrap();
-    run(&["train", "--problem", "qos-power", "--samples", "50", "--out", path], "");
+    run(&["train", "qos-power", "--samples", "50", "--out", path], "");
     let quick = ["--users", "1000", "--no-check", "--k", "2,5,10,20,40"];
     let answer = run(&[&["diagnose", path], &quick[..]].concat(), "");
     assert!(answer.stdout.contains("size law          constant"), "{}", answer.stdout);

@@ -16,12 +16,13 @@ fn from_samples_to_an_allocation() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (samples, held_out, model) = (path("s.npy"), path("held-out.npy"), path("m.safetensors"));
     for (file, seed) in [(&samples, "1"), (&held_out, "2")] {
-        let law = ["sample", "--fading", "rician:k=3", "--count", "2000", "--format", "npy"];
+        let law = ["sample", "fading", "--law", "rician:k=3", "--count", "2000", "--format", "npy"];
         let drawn = run(&[&law[..], &["--seed", seed, "--out", file]].concat(), "");
         assert_eq!(drawn.code, 0, "{}", drawn.stderr);
     }
     for pretraining in ["supervised", "unsupervised"] {
-        let method = ["train", "--method", "any-gnn", "--fading", &samples, "--out", &model];
+        let method =
+            ["train", "urllc", "--method", "any-gnn", "--fading", &samples, "--out", &model];
         let args = [&method[..], &["--pretraining", pretraining]].concat();
         let trained = run(&[&args[..], &["--json"]].concat(), "");
         assert_eq!(trained.code, 0, "{}", trained.stderr);
@@ -42,8 +43,9 @@ fn from_samples_to_an_allocation() {
     // The model does not know the law: what judges it must be named, and may be samples.
     let unknown = run(&["evaluate", &model], "");
     assert_eq!(unknown.code, 2);
-    assert!(unknown.stderr.contains("--fading"), "{}", unknown.stderr);
-    let users = run(&["sample", "--k", "5"], "").stdout;
+    let words = "--fading is missing, expected a law of fading, or samples held out";
+    assert!(unknown.stderr.contains(words), "{}", unknown.stderr);
+    let users = run(&["sample", "urllc", "--k", "5"], "").stdout;
     let allocate = ["allocate", &model, "--input", "-"];
     let json = |flags: &[&str], users: &str| -> Value {
         let outcome = run(&[&allocate[..], &["--json"], flags].concat(), users);
@@ -63,13 +65,20 @@ fn from_samples_to_an_allocation() {
     assert!(text.stdout.contains("whose law is not known"), "{}", text.stdout);
     // A law certifies, samples do not, and nothing does not.
     assert_eq!(json(&["--certify", "--fading", "rician:k=3"], &users)["certified"], true);
-    for flags in [&["--certify"][..], &["--certify", "--fading", &held_out]] {
+    let given = format!("--fading is {held_out}, expected");
+    for (flags, words) in [
+        (&["--certify"][..], "--fading is missing, expected"),
+        (&["--certify", "--fading", &held_out], given.as_str()),
+    ] {
         let refused = run(&[&allocate[..], flags].concat(), users.clone());
         assert_eq!(refused.code, 2);
-        assert!(refused.stderr.contains("--certify"), "{}", refused.stderr);
+        for word in [words, "a law of fading with --certify"] {
+            assert!(refused.stderr.contains(word), "{}", refused.stderr);
+        }
     }
     // Too little power: refused, with an answer for those who can be served.
-    let denied = json(&["--max-power-dbm", "10"], &run(&["sample", "--k", "40"], "").stdout);
+    let denied =
+        json(&["--max-power-dbm", "10"], &run(&["sample", "urllc", "--k", "40"], "").stdout);
     assert_eq!(denied["status"], "infeasible");
     let count = denied["admissible_count"].as_u64().unwrap();
     assert!((1..40).contains(&count), "{denied}");
@@ -121,28 +130,52 @@ fn hostile_samples_and_flags_are_refused() {
     ];
     for (bytes, message) in cases {
         fs::write(&file, bytes).unwrap();
-        let refused = run(&["train", "--fading", &file, "--out", &model], "");
+        let refused = run(&["train", "urllc", "--fading", &file, "--out", &model], "");
         assert_eq!(refused.code, 2, "{message}");
         assert!(refused.stderr.contains(message), "{message}: {}", refused.stderr);
     }
     // A matrix of gains has two axes.
-    let dense = ["sample", "--scenario", "dense", "--k", "30", "--format", "npy", "--out", &file];
+    let dense =
+        ["sample", "interference", "--k", "30", "--format", "npy", "--out", &file, "--force"];
     assert_eq!(run(&dense, "").code, 0);
-    let refused = run(&["train", "--fading", &file, "--out", &model], "");
+    let refused = run(&["train", "urllc", "--fading", &file, "--out", &model], "");
     assert!(refused.stderr.contains("expected one axis"), "{}", refused.stderr);
     assert!(!fs::exists(&model).unwrap());
-    for args in [
-        &["sample", "--fading", "rice:k=3"][..],
-        &["sample", "--fading", "rician:k=3", "--k", "10"],
-        &["sample", "--fading", "rician:k=3", "--format", "csv"],
-        &["sample"],
-        &["sample", "--k", "3", "--out", "users.json"],
-        &["train", "--fading", &file, "--method", "p-gnn", "--out", &model],
-        &["train", "--fading", &file, "--deviations", "-1", "--out", &model],
-        &["train", "--problem", "qos-power", "--fading", &file, "--out", &model],
-        &["train", "--fading", &file, "--train-ranges", "wide", "--out", &model],
-        &["train", "--deviations", "3", "--out", &model],
+    let train = |flags: &[&'static str]| -> Vec<String> {
+        let args = [&["train", "urllc", "--out", &model], flags].concat();
+        args.into_iter().map(str::to_owned).collect()
+    };
+    let fading = |flags: &[&'static str]| {
+        [train(&["--fading"]), vec![file.clone()], {
+            flags.iter().map(|&flag| flag.to_owned()).collect()
+        }]
+        .concat()
+    };
+    let words = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
+    for (args, word) in [
+        (words("sample fading --law rice:k=3"), "rician"),
+        (words("sample fading --law rician:k=3 --k 10"), "unexpected argument '--k'"),
+        (words("sample fading --law rician:k=3 --epsilon 1e-5"), "unexpected argument '--epsilon'"),
+        (words("sample fading --law rician:k=3 --format csv"), "json, npy"),
+        (words("sample fading"), "--law"),
+        (words("sample"), "Problems"),
+        (fading(&["--method", "p-gnn"]), "--fading has no meaning for p-gnn"),
+        (fading(&["--deviations", "-1"]), "--deviations is -1, expected a number from 0 to 100"),
+        (fading(&["--train-ranges", "wide"]), "--train-ranges is wide, expected paper"),
+        (train(&["--deviations", "3"]), "--deviations has no meaning for p-gnn"),
+        (
+            words("train qos-power --fading samples.npy --out never.safetensors"),
+            "unexpected argument '--fading'",
+        ),
     ] {
-        assert_eq!(run(args, "").code, 2, "{args:?}");
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let refused = run(&args, "");
+        assert_eq!(refused.code, 2, "{args:?}");
+        assert!(refused.stderr.contains(word), "{args:?}: {}", refused.stderr);
     }
+    // Users may go to a file as well as to standard output.
+    let users = path("users.json");
+    assert_eq!(run(&["sample", "urllc", "--k", "3", "--out", &users], "").code, 0);
+    let printed = run(&["sample", "urllc", "--k", "3"], "").stdout;
+    assert_eq!(fs::read_to_string(&users).unwrap(), printed);
 }

@@ -10,8 +10,8 @@ mod common;
 use common::{anyk, run};
 
 const FOUR: &str = include_str!("../../../examples/four-links.json");
-const SOLVE: [&str; 5] = ["solve", "--problem", "interference", "--input", "-"];
-const SCHEDULE: [&str; 5] = ["solve", "--problem", "link-scheduling", "--input", "-"];
+const SOLVE: [&str; 4] = ["solve", "interference", "--input", "-"];
+const SCHEDULE: [&str; 4] = ["solve", "link-scheduling", "--input", "-"];
 
 fn solve_json(command: &[&str], flags: &[&str], input: impl Into<Vec<u8>>) -> Value {
     let outcome = run(&[command, flags, &["--json"]].concat(), input);
@@ -44,7 +44,9 @@ fn every_method_answers_with_all_fields() {
         if method == "wmmse" {
             let outcome = run(&[&SCHEDULE[..], &flags].concat(), FOUR);
             assert_eq!(outcome.code, 2);
-            assert!(outcome.stderr.contains("fplinq, greedy or exact"), "{}", outcome.stderr);
+            for word in ["invalid value 'wmmse' for '--method", "fplinq, greedy, exact"] {
+                assert!(outcome.stderr.contains(word), "{}", outcome.stderr);
+            }
         } else {
             assert_eq!(solve_json(&SCHEDULE, &flags, FOUR), answer);
         }
@@ -57,7 +59,7 @@ fn every_method_answers_with_all_fields() {
 
 #[test]
 fn wmmse_stops_starts_again_and_is_traced() {
-    let network = run(&["sample", "--scenario", "dense", "--k", "12", "--seed", "5"], "").stdout;
+    let network = run(&["sample", "interference", "--k", "12", "--seed", "5"], "").stdout;
     let solve = |flags: &[&str]| solve_json(&SOLVE, flags, network.clone())["instances"][0].clone();
     let usual = solve(&[]);
     let traced = solve(&["--trace", "--iterations", "7"]);
@@ -79,14 +81,15 @@ fn samples_in_both_formats_are_the_same_networks() {
     let file = folder.path().join("gains.npy");
     let file = file.to_str().unwrap();
     for scenario in ["dense", "d2d"] {
-        let sample = ["sample", "--scenario", scenario, "--k", "6", "--count", "3", "--seed", "2"];
+        let draw = ["--scenario", scenario, "--k", "6", "--count", "3", "--seed", "2"];
+        let sample = [&["sample", "interference"][..], &draw].concat();
         assert_eq!(run(&[&sample[..], &["--format", "npy", "--out", file]].concat(), "").code, 0);
         let json = run(&sample, "");
         assert_eq!((json.code, json.stdout.lines().count()), (0, 3));
         let answer = solve_json(&SOLVE, &[], json.stdout);
         assert_eq!(answer["instances"].as_array().unwrap().len(), 3);
         assert_eq!(solve_json(&SOLVE, &[], fs::read(file).unwrap()), answer);
-        let piped = anyk().args(sample).args(["--format", "npy"]).output().unwrap().stdout;
+        let piped = anyk().args(&sample).args(["--format", "npy"]).output().unwrap().stdout;
         assert_eq!(piped, fs::read(file).unwrap());
         let table = run(&SOLVE, piped).stdout;
         assert_eq!(table.lines().count(), 4, "{table}");
@@ -110,7 +113,7 @@ fn one_link_and_silence() {
 
 #[test]
 fn threads_do_not_change_the_answer() {
-    let sample = ["sample", "--scenario", "dense", "--k", "9", "--count", "40"];
+    let sample = ["sample", "interference", "--scenario", "dense", "--k", "9", "--count", "40"];
     let networks = run(&sample, "").stdout;
     for flags in [&["--random-starts", "3"][..], &["--method", "exact"]] {
         let solve = |threads: &str| {
@@ -166,46 +169,63 @@ fn bad_gains_are_exit_code_2_with_a_message_that_helps() {
 
 #[test]
 fn stray_flags_are_refused_by_name() {
-    let table: [(&[&str], &str); 14] = [
-        (&["--problem", "interference", "--antennas", "4"], "--antennas"),
-        (&["--problem", "link-scheduling", "--max-power-dbm", "40"], "--max-power-dbm"),
-        (&["--problem", "interference", "--config", "cell.toml"], "--config"),
-        (&["--method", "exact"], "--method"),
-        (&["--p-max", "2"], "--p-max"),
-        (&["--trace"], "--trace"),
-        (&["--iterations", "5"], "--iterations"),
-        (&["--problem", "interference", "--method", "greedy", "--trace"], "--trace"),
-        (&["--problem", "link-scheduling", "--random-starts", "2"], "--random-starts"),
-        (&["--problem", "interference", "--method", "exact", "--iterations", "5"], "--iterations"),
-        (&["--problem", "interference", "--seed", "5"], "--random-starts"),
-        (&["--problem", "interference", "--p-max", "-1"], "--p-max"),
-        (&["--problem", "interference", "--noise", "0"], "--noise"),
-        (&["--problem", "interference", "--tolerance", "nan"], "--tolerance"),
+    let unexpected = "unexpected argument";
+    let table: [(&[&str], [&str; 2]); 16] = [
+        (&["interference", "--antennas", "4"], [unexpected, "'--antennas'"]),
+        (&["link-scheduling", "--max-power-dbm", "40"], [unexpected, "'--max-power-dbm'"]),
+        (&["interference", "--config", "cell.toml"], [unexpected, "'--config'"]),
+        (&["urllc", "--method", "exact"], [unexpected, "'--method'"]),
+        (&["urllc", "--p-max", "2"], [unexpected, "'--p-max'"]),
+        (&["urllc", "--trace"], [unexpected, "'--trace'"]),
+        (&["urllc", "--iterations", "5"], [unexpected, "'--iterations'"]),
+        (
+            &["interference", "--method", "greedy", "--trace"],
+            ["--trace has no meaning for", "other than wmmse"],
+        ),
+        (&["link-scheduling", "--random-starts", "2"], [unexpected, "'--random-starts'"]),
+        (&["link-scheduling", "--tolerance", "1e-3"], [unexpected, "'--tolerance'"]),
+        (
+            &["interference", "--method", "exact", "--iterations", "5"],
+            ["--iterations has no meaning for", "other than wmmse and fplinq"],
+        ),
+        (&["interference", "--seed", "5"], ["--seed has no meaning for", "--random-starts"]),
+        (&["interference", "--p-max", "-1"], ["--p-max is -1", "expected a positive number"]),
+        (&["interference", "--noise", "0"], ["--noise is 0", "expected a positive number"]),
+        (
+            &["interference", "--tolerance", "nan"],
+            ["--tolerance is nan", "expected a positive number"],
+        ),
+        (&["interference", "--iterations", "0"], ["--iterations is 0", "from 1 to 1000000"]),
     ];
-    for (flags, word) in table {
-        let outcome = run(&[&["solve", "--input", "-"], flags].concat(), FOUR);
+    for (flags, words) in table {
+        let outcome = run(&[&["solve"], flags, &["--input", "-"]].concat(), FOUR);
         assert_eq!(outcome.code, 2, "{flags:?}");
-        assert!(outcome.stderr.contains(word), "{flags:?}: {}", outcome.stderr);
+        for word in words {
+            assert!(outcome.stderr.contains(word), "{flags:?}: {}", outcome.stderr);
+        }
     }
-    let many = run(&["sample", "--scenario", "dense", "--k", "21"], "").stdout;
+    let many = run(&["sample", "interference", "--k", "21"], "").stdout;
     let outcome = run(&[&SOLVE[..], &["--method", "exact"]].concat(), many);
     assert_eq!(outcome.code, 2);
     assert!(outcome.stderr.contains("at most 20 links"), "{}", outcome.stderr);
-    let table: [(&[&str], &str); 6] = [
-        (&["--scenario", "dense", "--antennas", "4"], "--antennas"),
-        (&["--scenario", "dense", "--format", "csv"], "--format csv"),
-        (&["--format", "npy"], "--format npy"),
-        (&["--out", "x.npy"], "--scenario"),
-        (&["--scenario", "dense", "--count", "1000000", "--k", "100"], "--count"),
+    let table: [(&[&str], i32, &str); 7] = [
+        (&["interference", "--antennas", "4"], 2, "unexpected argument '--antennas'"),
+        (&["interference", "--format", "csv"], 2, "invalid value 'csv' for '--format"),
+        (&["urllc", "--format", "npy"], 2, "invalid value 'npy' for '--format"),
+        (&["urllc", "--scenario", "dense"], 2, "unexpected argument '--scenario'"),
+        (&["urllc", "--max-power-dbm", "40"], 2, "unexpected argument '--max-power-dbm'"),
+        (&["interference", "--count", "1000000", "--k", "100"], 2, "--count is 1000000, expected"),
+        // The machine's part, not the caller's input.
         (
-            &["--scenario", "dense", "--format", "npy", "--out", "/no/such/folder/x.npy"],
-            "cannot write",
+            &["interference", "--format", "npy", "--out", "/no/such/folder/x.npy"],
+            1,
+            "/no/such/folder/x.npy: cannot write",
         ),
     ];
-    for (flags, word) in table {
+    for (flags, code, word) in table {
         let k: &[&str] = if flags.contains(&"--k") { &[] } else { &["--k", "2"] };
         let outcome = run(&[&["sample"], flags, k].concat(), "");
-        assert_eq!(outcome.code, 2, "{flags:?}");
+        assert_eq!(outcome.code, code, "{flags:?}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(word), "{flags:?}: {}", outcome.stderr);
     }
 }

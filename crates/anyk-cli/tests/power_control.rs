@@ -22,12 +22,13 @@ fn train_evaluate_allocate() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (ranked, priced) = (path("ranked.safetensors"), path("priced.safetensors"));
-    let train = ["train", "--json", "--samples", "500", "--steps", "600", "--problem"];
-    let report = json(&[&train[..], &["link-scheduling", "--out", &ranked]].concat(), "");
+    let quick = ["--json", "--samples", "500", "--steps", "600", "--out"];
+    let train = ["train", "link-scheduling"];
+    let report = json(&[&train[..], &quick, &[&ranked]].concat(), "");
     assert_eq!(report["training"]["train_k"], 10);
     assert_eq!(report["output"]["ranked"]["passes"], 5);
-    let flags = ["interference", "--scenario", "d2d", "--train-k", "20", "--out", &priced];
-    let report = json(&[&train[..], &flags].concat(), "");
+    let train = ["train", "interference", "--scenario", "d2d", "--train-k", "20"];
+    let report = json(&[&train[..], &quick, &[&priced]].concat(), "");
     assert_eq!(report["output"]["priced"]["steps"], 1);
     assert!(report["sum_rate_percent"].as_f64().unwrap() > 90.0, "{report}");
 
@@ -43,7 +44,9 @@ fn train_evaluate_allocate() {
     assert!(table.code == 0 && table.stdout.contains("of WMMSE (%)"), "{}", table.stderr);
 
     // The same form as `solve`, for several networks, on any number of cores.
-    let networks = run(&["sample", "--scenario", "d2d", "--k", "7", "--count", "3"], "").stdout;
+    let networks =
+        run(&["sample", "interference", "--scenario", "d2d", "--k", "7", "--count", "3"], "")
+            .stdout;
     let answer = json(&["allocate", &priced, "--input", "-", "--json"], networks.clone());
     let instances = answer["instances"].as_array().unwrap();
     assert_eq!(instances.len(), 3);
@@ -56,7 +59,7 @@ fn train_evaluate_allocate() {
     let one = anyk().env("RAYON_NUM_THREADS", "1").args(allocate).write_stdin(networks).output();
     assert_eq!(serde_json::from_slice::<Value>(&one.unwrap().stdout).unwrap(), answer);
     let flags = ["allocate", &ranked, "--input", "-", "--p-max", "10", "--json"];
-    let best = ["solve", "--problem", "link-scheduling", "--method", "exact", "--input", "-"];
+    let best = ["solve", "link-scheduling", "--method", "exact", "--input", "-"];
     let best = json(&[&best[..], &["--p-max", "10", "--json"]].concat(), FOUR);
     let rate = |answer: &Value| answer["instances"][0]["sum_rate_bits"].as_f64().unwrap();
     let learned = json(&flags, FOUR);
@@ -74,7 +77,7 @@ fn an_interrupted_training_ends_with_the_same_bytes() {
     let train = |name: &str| {
         let out = folder.path().join(name);
         let mut command = anyk();
-        command.args(["train", "--problem", "interference", "--scenario", "d2d"]);
+        command.args(["train", "interference", "--scenario", "d2d"]);
         command.args(["--samples", "100", "--steps", "9000", "--train-k", "30", "--out"]);
         command.arg(&out);
         (command, out)
@@ -84,7 +87,7 @@ fn an_interrupted_training_ends_with_the_same_bytes() {
     let (_, second) = train("stopped.safetensors");
     let checkpoint = folder.path().join("stopped.safetensors.checkpoint");
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_anyk"))
-        .args(["train", "--problem", "interference", "--scenario", "d2d", "--samples", "100"])
+        .args(["train", "interference", "--scenario", "d2d", "--samples", "100"])
         .args(["--steps", "9000", "--train-k", "30", "--out"])
         .arg(&second)
         .stderr(std::process::Stdio::null())
@@ -107,19 +110,35 @@ fn an_interrupted_training_ends_with_the_same_bytes() {
 
 #[test]
 fn flags_that_mean_nothing_are_refused() {
-    for (args, word) in [
-        (&["--problem", "interference", "--epsilon-d", "1e-6"][..], "--epsilon-d"),
-        (&["--problem", "interference", "--max-power-dbm", "40"], "--max-power-dbm"),
-        (&["--problem", "interference", "--output", "softmax"], "ranked"),
-        (&["--problem", "interference", "--train-k", "5,10"], "one size"),
-        (&["--problem", "interference", "--hidden", "7"], "8, 16 or 32"),
-        (&["--problem", "link-scheduling", "--output", "sigmoid"], "no schedule"),
-        (&["--problem", "urllc", "--scenario", "d2d"], "--scenario"),
-        (&["--problem", "qos-power", "--rounds", "2"], "--rounds"),
-        (&["--problem", "equal-bandwidth", "--output", "ranked"], "sum-normalisation"),
+    let folder = tempfile::tempdir().unwrap();
+    let never = folder.path().join("never.safetensors");
+    for (args, words) in [
+        (&["interference", "--epsilon-d", "1e-6"][..], ["unexpected argument", "'--epsilon-d'"]),
+        (&["interference", "--max-power-dbm", "40"], ["unexpected argument", "'--max-power-dbm'"]),
+        (
+            &["interference", "--output", "softmax"],
+            ["invalid value 'softmax' for '--output", "sigmoid, classifier, ranked, priced"],
+        ),
+        (&["interference", "--train-k", "5,10"], ["--train-k is 5,10", "expected one size"]),
+        (&["interference", "--train-k", "2000"], ["--train-k is 2000", "1 to 1000 links"]),
+        (&["interference", "--hidden", "7"], ["--hidden is 7", "8, 16 or 32"]),
+        (&["interference", "--rounds", "0"], ["--rounds is 0", "1 to 16"]),
+        (
+            &["link-scheduling", "--output", "sigmoid"],
+            ["invalid value 'sigmoid' for '--output", "classifier, ranked"],
+        ),
+        (&["urllc", "--scenario", "d2d"], ["unexpected argument", "'--scenario'"]),
+        (&["qos-power", "--rounds", "2"], ["unexpected argument", "'--rounds'"]),
+        (
+            &["equal-bandwidth", "--output", "ranked"],
+            ["invalid value 'ranked' for '--output", "softmax, sum-normalisation"],
+        ),
     ] {
-        let outcome = run(&[&["train", "--out", "never.safetensors"], args].concat(), "");
+        let outcome = run(&[&["train"], args, &["--out", never.to_str().unwrap()]].concat(), "");
         assert_eq!(outcome.code, 2, "{args:?}");
-        assert!(outcome.stderr.contains(word), "{args:?}: {}", outcome.stderr);
+        for word in words {
+            assert!(outcome.stderr.contains(word), "{args:?}: {}", outcome.stderr);
+        }
+        assert!(!never.exists());
     }
 }

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyk::framework::{
-    CalibrationSettings, Error, Guarantee, LoadedModel, ModelError, Options, Show, Text, Trials,
-    Verb,
+    CalibrationSettings, Error, Guarantee, GuaranteeError, LoadedModel, ModelError, OptionError,
+    Options, Show, Text, Trials, Verb,
 };
 use clap::ArgMatches;
 use serde::Serialize;
@@ -26,7 +26,7 @@ fn opened(
 ) -> Result<(Box<dyn LoadedModel>, Options), Failure> {
     let model = files::model(path)?;
     let options = given(matches, &model_options(verb));
-    let what = format!("{}, which is {}", files::name(path), model.describe());
+    let what = format!("{}, {}", files::name(path), model.describe());
     options.refuse_others(&model.options(verb), &what)?;
     Ok((model, options))
 }
@@ -45,8 +45,9 @@ pub(super) fn evaluate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let CellsArgs { k, samples, seed, json } = args.cells;
     let trials = Trials { sizes: k, samples, seed };
     let watcher = Watcher::default();
-    let report =
-        model.evaluate(&options, &trials, &watcher).map_err(named(files::name(&args.model)))?;
+    let report = model
+        .evaluate(&options, &trials, &watcher)
+        .map_err(|error| named(files::name(&args.model))(options.blame(error)))?;
     output::answer(report, json)
 }
 
@@ -54,8 +55,26 @@ pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: AllocateArgs = parsed(matches);
     let (model, options) = opened(&args.model, matches, Verb::Allocate)?;
     let bytes = files::read(&args.solve.input)?;
-    let answers = model.allocate(&options, files::input(&bytes, &args.solve.input))?;
+    let answers = model.allocate(&options, files::input(&bytes, &args.solve.input));
+    let answers = answers.map_err(|error| options.blame(error))?;
     output::answers(&answers, args.solve.json)
+}
+
+/// What is wrong with a flag of `calibrate`, rather than with the model.
+fn told_by_flag(error: &Error) -> Option<OptionError> {
+    match error {
+        Error::Guarantee(GuaranteeError::Range { name, value }) => {
+            Some(OptionError::value(name, value, "a number from 1e-6 to 0.5"))
+        }
+        Error::Guarantee(GuaranteeError::TooFew { cells, beta, delta, least }) => {
+            let expected = format!(
+                "at least {least}: fewer cannot show that at most a share {beta} of users miss their QoS, at a \
+                 confidence of 1 − {delta}"
+            );
+            Some(OptionError::value("cells", cells, expected))
+        }
+        _ => None,
+    }
 }
 
 #[derive(Serialize)]
@@ -88,7 +107,10 @@ pub(super) fn calibrate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
                        fnn or any-gnn";
         return Err(Error::from(ModelError::Content(message.to_owned())).in_file(path).into());
     };
-    let (model, guarantee) = calibrated.map_err(named(path))?;
+    let (model, guarantee) = calibrated.map_err(|error| match told_by_flag(&error) {
+        Some(error) => error.into(),
+        None => named(path)(error),
+    })?;
     save(&args.train.out, &model.file_bytes()?)?;
     let report = Report { model: args.train.out.display().to_string(), guarantee };
     output::answer(Box::new(report), args.train.json)

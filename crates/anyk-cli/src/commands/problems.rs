@@ -4,9 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyk::Config;
 use anyk::exchange::{fading_samples_to_npy, write_atomically};
-use anyk::framework::{CellOptions, Checkpoint, Error, OptionError, Options, Room, Verb, Workshop};
+use anyk::framework::{Checkpoint, Error, OptionError, Options, Room, Verb, Workshop};
 use anyk::math::realization_rng;
 use anyk::problems::{read_model, room};
 use clap::ArgMatches;
@@ -34,7 +33,8 @@ pub(super) fn solve(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     };
     let args: SolveArgs = parsed(matches);
     let bytes = files::read(&args.input)?;
-    let answers = room.solve(&options, files::input(&bytes, &args.input))?;
+    let answers = room.solve(&options, files::input(&bytes, &args.input));
+    let answers = answers.map_err(|error| options.blame(error))?;
     output::answers(&answers, args.json)
 }
 
@@ -46,7 +46,7 @@ pub(super) fn train(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     files::claim(&args.out, Kind::Model, args.force)?;
     let watcher = Watcher::interruptible();
     let workshop = Workshop { observer: &watcher, out: Some(args.out.clone()) };
-    let trained = room.train(&options, &workshop)?;
+    let trained = room.train(&options, &workshop).map_err(|error| options.blame(error))?;
     save(&args.out, &trained.model.file_bytes()?)?;
     Checkpoint::remove_beside(&args.out);
     output::answer(trained.report, args.json)
@@ -67,7 +67,9 @@ pub(super) fn sample(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     };
     let args: SampleArgs = parsed(matches);
     let array = options.text("format") == Some("npy");
-    write_samples(&args, array, |out| Ok(room.sample(&options, out)?))
+    write_samples(&args, array, |out| {
+        Ok(room.sample(&options, out).map_err(|error| options.blame(error))?)
+    })
 }
 
 /// Writes to the file that was named, whole or not at all, or to standard output.
@@ -104,11 +106,9 @@ fn sample_fading(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         gains: Vec<f64>,
     }
     let args: FadingArgs = parsed(matches);
-    let options = given(matches, &CellOptions::ALL.specs());
-    let system = CellOptions::ALL.system(&options, &Config::default())?;
     let mut rng = realization_rng(args.seed, 1, 0);
-    let antennas = system.config().cell.antennas;
-    let gains: Vec<f64> = (0..args.count).map(|_| args.law.sample(antennas, &mut rng)).collect();
+    let draw = |_| args.law.sample(args.antennas, &mut rng);
+    let gains: Vec<f64> = (0..args.count).map(draw).collect();
     let array = args.format == "npy";
     write_samples(&args.sample, array, |out| {
         if array {

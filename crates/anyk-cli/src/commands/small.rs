@@ -21,7 +21,8 @@ use crate::progress::Watcher;
 /// The cell that the flags of a command describe.
 pub(super) fn system(matches: &ArgMatches) -> Result<System, Failure> {
     let options = given(matches, &CellOptions::ALL.specs());
-    Ok(CellOptions::ALL.system(&options, &Config::default())?)
+    let system = CellOptions::ALL.system(&options, &Config::default());
+    Ok(system.map_err(|error| options.blame(error))?)
 }
 
 #[derive(Serialize)]

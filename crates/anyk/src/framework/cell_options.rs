@@ -24,15 +24,19 @@ type Field = (&'static str, &'static str, &'static str, &'static str, fn(&mut Co
 const MAX_POWER: Field =
     ("max-power-dbm", "DBM", "Power budget P_max", "43", |config| &mut config.cell.max_power_dbm);
 
-/// What every problem of users of a cell knows.
-const PLACE: [Field; 5] = [
-    ("noise-density-dbm-hz", "DBM/HZ", "Noise density N_0", "-173", |config| {
-        &mut config.cell.noise_density_dbm_hz
-    }),
+/// Where users are.
+const ROAD: [Field; 2] = [
     ("min-distance-m", "M", "Distance of the base station from the road", "50", |config| {
         &mut config.road.min_distance_m
     }),
     ("cell-radius-m", "M", "Radius of the cell", "250", |config| &mut config.road.cell_radius_m),
+];
+
+/// What every problem of users of a cell knows.
+const RADIO: [Field; 3] = [
+    ("noise-density-dbm-hz", "DBM/HZ", "Noise density N_0", "-173", |config| {
+        &mut config.cell.noise_density_dbm_hz
+    }),
     ("path-loss-intercept-db", "DB", "Path loss at one metre", "35.3", |config| {
         &mut config.path_loss.intercept_db
     }),
@@ -68,6 +72,8 @@ const SERVICE: [Field; 6] = [
 /// Which parameters of a cell a problem has a use for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellOptions {
+    /// Noise and path loss.
+    pub radio: bool,
     /// The power budget.
     pub power: bool,
     /// Antennas, frame and service classes.
@@ -76,12 +82,15 @@ pub struct CellOptions {
 
 impl CellOptions {
     /// All parameters.
-    pub const ALL: Self = Self { power: true, service: true };
+    pub const ALL: Self = Self { radio: true, power: true, service: true };
+    /// The road alone: where users are.
+    pub const ROAD: Self = Self { radio: false, power: false, service: false };
 
     fn fields(self) -> impl Iterator<Item = &'static Field> {
         let power = self.power.then_some(&MAX_POWER);
+        let radio: &[Field] = if self.radio { &RADIO } else { &[] };
         let service: &[Field] = if self.service { &SERVICE } else { &[] };
-        power.into_iter().chain(&PLACE).chain(service)
+        power.into_iter().chain(&ROAD).chain(radio).chain(service)
     }
 
     /// The options.
@@ -116,9 +125,9 @@ impl CellOptions {
         specs.into_iter().map(|spec| spec.of(GROUP)).collect()
     }
 
-    /// The same for a model, whose own cell is the default.
-    pub fn specs_over_model(self) -> Vec<OptionSpec> {
-        self.specs().into_iter().map(|spec| spec.or("the model's")).collect()
+    /// The same for a model, whose own cell is the default; `group` says so.
+    pub fn specs_over_model(self, group: &'static str) -> Vec<OptionSpec> {
+        self.specs().into_iter().map(|spec| spec.or("").of(group)).collect()
     }
 
     /// The cell that options describe: the file, or the defaults, overridden by what was given.

@@ -42,7 +42,7 @@ impl Choice for UserFormat {
 /// The options of random users, for all problems of users of a cell.
 pub(crate) fn sample_options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new("k", OptionValue::Whole("K"), "Users in each cell"),
+        OptionSpec::new("k", OptionValue::Whole("K"), "Users in each cell; required"),
         OptionSpec::new("count", OptionValue::Whole("N"), "Number of cells").or("1"),
         OptionSpec::new("seed", OptionValue::Whole("SEED"), "Seed of the random numbers").or("0"),
         OptionSpec::choice::<UserFormat>("format", "Format of the output").or("json"),

@@ -125,7 +125,7 @@ pub enum OptionError {
         expected: String,
     },
     /// An option that means nothing here.
-    #[error("--{name}: has no meaning for {what}; leave it out")]
+    #[error("--{name} has no meaning for {what}; leave it out")]
     Stray {
         /// The option, without dashes.
         name: String,

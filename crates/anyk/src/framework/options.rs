@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::framework::OptionError;
+use crate::config::ConfigError;
+use crate::framework::{Error, OptionError, ProblemError, TrainError};
 use crate::network::Aggregator;
 
 /// What the value of an option is.
@@ -52,6 +53,15 @@ impl OptionSpec {
     pub fn choice<T: Choice>(name: &'static str, help: &'static str) -> Self {
         let names = T::ALL.iter().map(|(name, help, _)| (*name, *help)).collect();
         Self::new(name, OptionValue::Choice(names), help)
+    }
+
+    /// The same without some of its choices.
+    #[must_use]
+    pub fn without(mut self, names: &[&str]) -> Self {
+        if let OptionValue::Choice(choices) = &mut self.value {
+            choices.retain(|(name, _)| !names.contains(name));
+        }
+        self
     }
 
     /// The same with a default.
@@ -162,6 +172,43 @@ impl Options {
         })
     }
 
+    /// An error about a value that an option gave, told by the option's name: callers know their options, not the
+    /// fields that the values end up in. Other errors stay as they are.
+    #[must_use]
+    pub fn blame(&self, error: Error) -> Error {
+        self.at_fault(&error).map_or(error, Error::from)
+    }
+
+    fn at_fault(&self, error: &Error) -> Option<OptionError> {
+        let (field, value, expected) = match error {
+            // What is wrong in a file of parameters is the file's own.
+            Error::In { source, .. } if !matches!(**source, Error::Config(_)) => {
+                return self.at_fault(source);
+            }
+            Error::Config(ConfigError::Range { field, value, expected }) => {
+                (field.as_str(), Some(*value), expected.as_str())
+            }
+            Error::Problem(ProblemError::Value(found))
+            | Error::Train(TrainError::Problem(ProblemError::Value(found))) => {
+                (found.field, Some(found.value), found.expected.as_str())
+            }
+            Error::Service(found) | Error::Train(TrainError::Service(found)) => {
+                (found.field, Some(found.value), found.expected)
+            }
+            Error::Train(TrainError::Setting { field, expected, .. }) => (*field, None, *expected),
+            _ => return None,
+        };
+        let field = field.replace(['.', '_'], "-");
+        // `service.epsilon` is --epsilon, and `path_loss.slope_db` is --path-loss-slope-db.
+        let is_of = |name: &str| {
+            field.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
+        };
+        let given = self.0.iter().filter(|(name, _)| is_of(name));
+        let (name, text) = given.max_by_key(|(name, _)| name.len())?;
+        let same = |value: f64| text.trim().parse().is_ok_and(|x: f64| x.total_cmp(&value).is_eq());
+        value.is_none_or(same).then(|| OptionError::value(name, text, expected))
+    }
+
     fn parsed<T>(
         &self,
         name: &str,
@@ -203,6 +250,36 @@ mod tests {
         assert_eq!(error, "--steps is 1e3, expected a whole number from 1 to 10");
         let known = [OptionSpec::new("k", OptionValue::Sizes, "")];
         let error = options.refuse_others(&known, "a model of it").unwrap_err().to_string();
-        assert_eq!(error, "--rate: has no meaning for a model of it; leave it out");
+        assert_eq!(error, "--rate has no meaning for a model of it; leave it out");
+    }
+
+    #[test]
+    fn an_error_is_told_by_the_option_that_gave_the_value() {
+        let mut options = Options::default();
+        options.set("epsilon", "0.5");
+        options.set("train-k", "20000");
+        let range = |value| ConfigError::Range {
+            field: "service.epsilon".into(),
+            value,
+            expected: "less".into(),
+        };
+        let told = |error: Error| options.blame(error).to_string();
+        assert_eq!(told(range(0.5).into()), "--epsilon is 0.5, expected less");
+        // Of another value, or in a file, it is not the option's.
+        assert_eq!(told(range(0.7).into()), "service.epsilon is 0.7, expected less");
+        let in_file = Error::from(range(0.5)).in_file("cell.toml");
+        assert_eq!(told(in_file), "cell.toml: service.epsilon is 0.5, expected less");
+        let setting =
+            TrainError::Setting { field: "train_k", value: "[20000]".into(), expected: "fewer" };
+        assert_eq!(told(setting.into()), "--train-k is 20000, expected fewer");
+        let setting = TrainError::Setting { field: "rate", value: "0".into(), expected: "more" };
+        assert_eq!(told(setting.into()), "rate is 0, expected more");
+    }
+
+    #[test]
+    fn choices_can_be_left_out() {
+        let spec = OptionSpec::choice::<Aggregator>("aggregator", "").without(&["max"]);
+        let OptionValue::Choice(left) = spec.value else { unreachable!() };
+        assert_eq!(left.iter().map(|choice| choice.0).collect::<Vec<_>>(), ["mean", "sum"]);
     }
 }

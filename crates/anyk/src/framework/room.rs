@@ -75,8 +75,11 @@ pub trait Room: Send + Sync {
     /// What is allocated, and for what, in a line.
     fn about(&self) -> &'static str;
 
-    /// The problem as a formula and what its input looks like, for a help page.
+    /// The problem as a formula, for a help page. Paragraphs are lines: whoever prints them wraps them.
     fn statement(&self) -> &'static str;
+
+    /// What its input looks like, for a help page.
+    fn input(&self) -> &'static str;
 
     /// Command lines that show how it is used, without the program's name.
     fn examples(&self, verb: Verb) -> &'static [&'static str];

@@ -279,7 +279,7 @@ impl Show for Evaluation {
 
 impl LoadedModel for ClosedFormPolicy {
     fn describe(&self) -> String {
-        format!("a {} of {}", self.method(), self.problem())
+        format!("a model for {} ({})", self.problem(), self.method())
     }
 
     fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {

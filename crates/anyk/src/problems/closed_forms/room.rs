@@ -29,20 +29,26 @@ pub static QOS_POWER: ClosedFormRoom = ClosedFormRoom { shared: false };
 /// (P6).
 pub static EQUAL_BANDWIDTH: ClosedFormRoom = ClosedFormRoom { shared: true };
 
-const QOS_POWER_STATEMENT: &str = "\
-  min  Σ_k P_k     s.t.   B·log2(1 + g_k P_k/(N_0 B)) ≥ s_0  for each user k           (P5)
+const QOS_POWER_STATEMENT: &str =
+    "  min   Σ_k P_k                                                       (P5)
    P
+  s.t.  B·log2(1 + g_k P_k/(N_0 B)) ≥ s_0  for each user k
 
-Users as for urllc: JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60.0}]} or CSV id,distance_m. The gains are taken
-as they stand in the file, one antenna and no fading on top; all users get the same rate, and there is no
-power budget.";
+All users get the same rate s_0, and there is no power budget.";
 
-const EQUAL_BANDWIDTH_STATEMENT: &str = "\
-  min  B     s.t.   B·log2(1 + g_k P_k/(N_0 B)) ≥ s_0  for each user k,     Σ_k P_k ≤ P_max     (P6)
+const EQUAL_BANDWIDTH_STATEMENT: &str =
+    "  min   B                                                             (P6)
   P,B
+  s.t.  B·log2(1 + g_k P_k/(N_0 B)) ≥ s_0  for each user k,  Σ_k P_k ≤ P_max
 
-Users as for urllc: JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60.0}]} or CSV id,distance_m. The gains are taken
-as they stand in the file, one antenna and no fading on top; all users get the same rate.";
+All users get the same rate s_0.";
+
+const INPUT: &str = "\
+The input are users, as for urllc: JSON, or CSV with a header.
+
+  {\"users\":[{\"id\":\"a\",\"distance_m\":60.0},{\"id\":\"b\",\"gain_db\":-110.5}]}
+
+The gains are taken as they stand in the file, one antenna and no fading on top.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Trainable(Method);
@@ -66,7 +72,7 @@ impl Choice for Normalisation {
 
 impl ClosedFormRoom {
     fn cell(&self) -> CellOptions {
-        CellOptions { power: self.shared, service: false }
+        CellOptions { radio: true, power: self.shared, service: false }
     }
 
     fn rates(&self) -> Vec<OptionSpec> {
@@ -117,14 +123,18 @@ impl Room for ClosedFormRoom {
         if self.shared { EQUAL_BANDWIDTH_STATEMENT } else { QOS_POWER_STATEMENT }
     }
 
+    fn input(&self) -> &'static str {
+        INPUT
+    }
+
     fn examples(&self, verb: Verb) -> &'static [&'static str] {
         match (verb, self.shared) {
             (Verb::Solve, false) => &["solve qos-power --rate-bps 2e6 --input users.json"],
             (Verb::Solve, true) => &["solve equal-bandwidth --rate-bps 2e6 --input users.json"],
             (Verb::Train, false) => &["train qos-power --train-k 10 --out power.safetensors"],
-            (Verb::Train, true) => &[
-                "train equal-bandwidth --output sum-normalisation --rate-bps 1e5 --out equal.safetensors",
-            ],
+            (Verb::Train, true) => {
+                &["train equal-bandwidth --rate-bps 1e5 --out equal.safetensors"]
+            }
             (Verb::Sample, false) => &["sample qos-power --k 10 --seed 1 > users.json"],
             (Verb::Sample, true) => &["sample equal-bandwidth --k 10 --seed 1 > users.json"],
             _ => &["sample urllc --k 50 | anyk allocate power.safetensors --input -"],
@@ -134,7 +144,11 @@ impl Room for ClosedFormRoom {
     fn options(&self, verb: Verb) -> Vec<OptionSpec> {
         let mut options = match verb {
             Verb::Solve => self.rates(),
-            Verb::Sample => sample_options(),
+            Verb::Sample => {
+                let mut options = sample_options();
+                options.extend(CellOptions::ROAD.specs());
+                return options;
+            }
             Verb::Train => {
                 let mut options = self.rates();
                 if self.shared {
@@ -192,7 +206,7 @@ impl Room for ClosedFormRoom {
     }
 
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
-        sample_users(options, &self.cell().system(options, &Config::default())?, out)
+        sample_users(options, &CellOptions::ROAD.system(options, &Config::default())?, out)
     }
 
     fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {

@@ -38,16 +38,21 @@ pub static INTERFERENCE: LinkRoom = LinkRoom { scheduling: false };
 /// Links on or off.
 pub static LINK_SCHEDULING: LinkRoom = LinkRoom { scheduling: true };
 
-const STATEMENT: &str = "\
-  max  Σ_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))     s.t.   0 ≤ P_k ≤ P_max
-   P                                                  (link-scheduling: P_k is 0 or P_max)
+const POWER_STATEMENT: &str = "  max   Σ_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
+   P
+  s.t.  0 ≤ P_k ≤ P_max  for each link k";
 
-The input are power gains between K links, row = receiver k, column = transmitter j: a NumPy array (.npy,
+const SCHEDULE_STATEMENT: &str = "  max   Σ_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
+   P
+  s.t.  P_k is 0 or P_max  for each link k";
+
+const INPUT: &str = "\
+The input are power gains between K links, row = receiver k, column = transmitter j: a NumPy array (.npy, \
 float32 or float64, K×K or N×K×K), or JSON
 
   [[1,0.1],[0.2,0.9]]
 
-or a list of such matrices, or objects {\"gains\":[[…]]} one after the other. Links and networks are counted
+or a list of such matrices, or objects {\"gains\":[[…]]} one after the other. Links and networks are counted \
 from 0. Networks are solved on all cores.";
 
 impl Choice for Scenario {
@@ -238,7 +243,11 @@ impl Room for LinkRoom {
     }
 
     fn statement(&self) -> &'static str {
-        STATEMENT
+        if self.scheduling { SCHEDULE_STATEMENT } else { POWER_STATEMENT }
+    }
+
+    fn input(&self) -> &'static str {
+        INPUT
     }
 
     fn examples(&self, verb: Verb) -> &'static [&'static str] {
@@ -270,14 +279,31 @@ impl Room for LinkRoom {
 
     fn options(&self, verb: Verb) -> Vec<OptionSpec> {
         let scenario = OptionSpec::choice::<Scenario>("scenario", "Where the gains come from");
+        let output =
+            OptionSpec::choice::<PowerOutput>("output", "What makes powers of the outputs");
         match verb {
             Verb::Solve => {
                 let method = OptionSpec::choice::<LinkMethod>("method", "Solver");
-                let method = method.or(if self.scheduling { "fplinq" } else { "wmmse" });
+                // The powers of WMMSE are no schedule.
+                let method = if self.scheduling {
+                    method.without(&["wmmse"]).or("fplinq")
+                } else {
+                    method.or("wmmse")
+                };
                 let whole = |name, help| OptionSpec::new(name, OptionValue::Whole("N"), help);
                 let mut options = vec![method];
                 options.extend(scales());
-                options.push(whole("iterations", "Iterations of wmmse and fplinq").or("100"));
+                options.push(
+                    whole(
+                        "iterations",
+                        if self.scheduling {
+                            "Iterations of fplinq"
+                        } else {
+                            "Iterations of wmmse and fplinq"
+                        },
+                    )
+                    .or("100"),
+                );
                 if !self.scheduling {
                     options.extend([
                         OptionSpec::new(
@@ -306,7 +332,7 @@ impl Room for LinkRoom {
             }
             Verb::Sample => vec![
                 scenario.or("dense"),
-                OptionSpec::new("k", OptionValue::Whole("K"), "Links in each network"),
+                OptionSpec::new("k", OptionValue::Whole("K"), "Links in each network; required"),
                 OptionSpec::new("count", OptionValue::Whole("N"), "Number of networks").or("1"),
                 OptionSpec::new("seed", OptionValue::Whole("SEED"), "Seed of the random numbers")
                     .or("0"),
@@ -325,9 +351,11 @@ impl Room for LinkRoom {
                 OptionSpec::choice::<Aggregator>("aggregator", "How links see each other")
                     .or("mean for dense, sum for d2d"),
                 OptionSpec::choice::<PowerLoss>("labels", "Labels to learn, or none").or("none"),
-                OptionSpec::choice::<PowerOutput>("output", "What makes powers of the outputs").or(
-                    if self.scheduling { "ranked" } else { "ranked for dense, priced for d2d" },
-                ),
+                if self.scheduling {
+                    output.without(&["sigmoid", "priced"]).or("ranked")
+                } else {
+                    output.or("ranked for dense, priced for d2d")
+                },
                 OptionSpec::new(
                     "hidden",
                     OptionValue::Whole("N"),
@@ -344,7 +372,9 @@ impl Room for LinkRoom {
                 )
                 .or("1"),
             ],
-            Verb::Allocate => scales().to_vec(),
+            Verb::Allocate => {
+                scales().map(|spec| spec.of("Models for interference networks")).to_vec()
+            }
             Verb::Evaluate | Verb::Calibrate => Vec::new(),
         }
     }
@@ -559,10 +589,7 @@ impl Show for Evaluation {
 
 impl LoadedModel for PowerPolicy {
     fn describe(&self) -> String {
-        format!(
-            "a network for interference networks with the output {}",
-            self.record().output.name()
-        )
+        format!("a model for interference networks (output {})", self.record().output.name())
     }
 
     fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {

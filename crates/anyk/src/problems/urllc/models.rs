@@ -13,29 +13,36 @@ use crate::problems::urllc::desk::{AnyDesk, LearnedDesk, judge};
 use crate::problems::urllc::reports::Evaluation;
 use crate::problems::urllc::room::source;
 use crate::problems::urllc::{
-    Allocation, AnyPolicy, CellPolicy, Judge, LearnedPolicy, TestSet, Urllc, calibrate,
+    Allocation, AnyPolicy, CalibrationError, CellPolicy, Judge, LearnedPolicy, TestSet, Urllc,
+    calibrate,
 };
+
+/// The heading of options that put a model into another cell.
+const OTHER_CELL: &str = "Another cell than the model's own, for models of any-gnn";
 
 /// Options of a verb for models: of those whose cell may be another, and of those learned from samples.
 pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<OptionSpec> {
     let mut options = Vec::new();
     if verb == Verb::Allocate {
-        options.push(OptionSpec::new(
-            "certify",
-            OptionValue::Switch,
-            "Raise bandwidths to what is certified, and report the certificate of each user",
-        ));
+        options.push(
+            OptionSpec::new(
+                "certify",
+                OptionValue::Switch,
+                "Raise bandwidths to what is certified, and report the certificate of each user",
+            )
+            .of("Models for urllc"),
+        );
     }
     if sampled {
         options.push(OptionSpec::new(
             "fading",
             OptionValue::Text("LAW|FILE"),
-            "Fading to judge a model by that was learned from samples: a law (rician:k=3, see `anyk sample \
+            "Fading to judge by, for a model that was learned from samples: a law (rician:k=3, see `anyk sample \
              fading`) or a NumPy array of samples held out",
-        ));
+        ).of("Models for urllc"));
     }
     if other_cells && verb != Verb::Calibrate {
-        options.extend(CellOptions::ALL.specs_over_model());
+        options.extend(CellOptions::ALL.specs_over_model(OTHER_CELL));
     }
     options
 }
@@ -74,7 +81,7 @@ fn diagnosed(
 
 impl LoadedModel for LearnedPolicy {
     fn describe(&self) -> String {
-        format!("a {} of urllc", self.method())
+        format!("a model for urllc ({})", self.method())
     }
 
     fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
@@ -117,7 +124,10 @@ fn calibrated<P: CellPolicy + LoadedModel + 'static>(
     judge: Option<&Judge>,
     settings: &CalibrationSettings,
 ) -> Result<(Box<dyn LoadedModel>, Guarantee), Error> {
-    let policy = calibrate(policy, judge, settings).map_err(Error::other)?;
+    let policy = calibrate(policy, judge, settings).map_err(|error| match error {
+        CalibrationError::Guarantee(error) => error.into(),
+        error => Error::other(error),
+    })?;
     let guarantee = policy.guarantee().cloned().ok_or(Error::Interrupted)?;
     Ok((Box::new(policy), guarantee))
 }
@@ -139,7 +149,7 @@ impl AnyPolicy {
 impl LoadedModel for AnyPolicy {
     fn describe(&self) -> String {
         let samples = if self.knows_fading() { "" } else { ", learned from samples of fading" };
-        format!("an any-gnn of urllc{samples}")
+        format!("a model for urllc (any-gnn{samples})")
     }
 
     fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
@@ -166,12 +176,17 @@ impl LoadedModel for AnyPolicy {
         let judge = judge(options, &system)?;
         let certify = options.has("certify");
         // Samples certify nothing.
-        let law = options.text("fading").is_some_and(|text| text.parse::<FadingLaw>().is_ok());
-        if certify && !self.knows_fading() && !law {
-            let expected =
-                "a law of fading: the model was learned from samples, which certify nothing";
-            let (name, expected) = ("fading".to_owned(), expected.to_owned());
-            return Err(OptionError::Missing { name, expected }.into());
+        if certify && !self.knows_fading() {
+            let expected = "a law of fading with --certify: the model was learned from samples, which certify \
+                            nothing";
+            match options.text("fading") {
+                Some(text) if text.parse::<FadingLaw>().is_ok() => (),
+                Some(text) => return Err(OptionError::value("fading", text, expected).into()),
+                None => {
+                    let (name, expected) = ("fading".to_owned(), expected.to_owned());
+                    return Err(OptionError::Missing { name, expected }.into());
+                }
+            }
         }
         let mut desk = AnyDesk::new(self, &system, judge, certify);
         answer_cells(input, &system, |records| desk.answer(records))

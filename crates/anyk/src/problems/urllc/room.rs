@@ -20,6 +20,7 @@ use crate::problems::urllc::{
     TrainRanges, TrainSettings, Urllc, UrllcSolver, law_for, measure_law, train_any_policy,
     train_sampled_policy, train_urllc,
 };
+use crate::qos::ServiceClass;
 
 /// Problem (P1).
 #[derive(Debug)]
@@ -28,10 +29,14 @@ pub struct UrllcRoom;
 /// Problem (P1).
 pub static URLLC: UrllcRoom = UrllcRoom;
 
-const STATEMENT: &str = "\
-  min  Σ_k B_k     s.t.   C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,     Σ_k P_k ≤ P_max
+const STATEMENT: &str = "  min   Σ_k B_k                                                       (P1)
   P,B
+  s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k P_k ≤ P_max
 
+P_k and B_k are the power and bandwidth of user k and α_k is its channel gain; the effective capacity C^E of the \
+link must reach the effective bandwidth S^E of the traffic, which holds the loss and delay target.";
+
+const INPUT: &str = "\
 The input are users, as JSON or CSV, told apart by the first character:
 
   {\"users\":[{\"id\":\"a\",\"distance_m\":60.0},{\"id\":\"b\",\"gain_db\":-110.5}]}
@@ -40,7 +45,7 @@ The input are users, as JSON or CSV, told apart by the first character:
   a,60
   b,90
 
-Each user has `distance_m` or `gain_db` (10·log10 of the large-scale gain), and may have `epsilon`,
+Each user has `distance_m` or `gain_db` (10·log10 of the large-scale gain), and may have `epsilon`, \
 `packet_bits` and `arrival_rate` of its own. A JSON file may hold several cells, one object after the other.";
 
 /// What can be trained.
@@ -184,13 +189,17 @@ fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, 
     if method == Method::Fnn {
         options.refuse(&["aggregator"], method.name())?;
     }
+    let epsilon_d = options.number("epsilon-d")?.unwrap_or(6e-6);
+    ServiceClass { epsilon: epsilon_d, ..ServiceClass::default() }
+        .validate()
+        .map_err(|error| OptionError::value("epsilon-d", epsilon_d, error.expected))?;
     let (train_k, samples) = training_cells(options)?;
     let largest = train_k.iter().copied().max().unwrap_or(1);
     let settings = TrainSettings {
         method,
         train_k,
         samples,
-        epsilon_d: options.number("epsilon-d")?.unwrap_or(6e-6),
+        epsilon_d,
         aggregator: options.choice("aggregator")?.unwrap_or(Aggregator::Mean),
         hidden: if method == Method::Fnn { vec![300] } else { vec![4] },
         recipe: match (options.choice("preset")?.unwrap_or(Preset::Fast), method) {
@@ -295,6 +304,10 @@ impl Room for UrllcRoom {
         STATEMENT
     }
 
+    fn input(&self) -> &'static str {
+        INPUT
+    }
+
     fn examples(&self, verb: Verb) -> &'static [&'static str] {
         match verb {
             Verb::Solve => &[
@@ -309,8 +322,8 @@ impl Room for UrllcRoom {
             ],
             Verb::Train => &[
                 "train urllc --method any-gnn --seed 1 --out any.safetensors",
-                "train urllc --method p-gnn --train-k 10 --samples 2000 --epsilon-d 6e-6 --out model.safetensors",
-                "train urllc --method any-gnn --fading samples.npy --pretraining unsupervised --out sampled.safetensors",
+                "train urllc --method p-gnn --train-k 10 --epsilon-d 6e-6 --out model.safetensors",
+                "train urllc --method any-gnn --fading samples.npy --out sampled.safetensors",
             ],
             _ => &["sample urllc --k 50 | anyk allocate any.safetensors --certify --input -"],
         }
@@ -321,7 +334,7 @@ impl Room for UrllcRoom {
             Verb::Solve => CellOptions::ALL.specs(),
             Verb::Sample => {
                 let mut options = sample_options();
-                options.extend(CellOptions::ALL.specs());
+                options.extend(CellOptions::ROAD.specs());
                 options
             }
             Verb::Train => training_options(),
@@ -341,8 +354,7 @@ impl Room for UrllcRoom {
     }
 
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
-        let system = CellOptions::ALL.system(options, &Config::default())?;
-        sample_users(options, &system, out)
+        sample_users(options, &CellOptions::ROAD.system(options, &Config::default())?, out)
     }
 
     fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
