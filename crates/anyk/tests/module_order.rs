@@ -25,7 +25,7 @@ const ORDER: [&str; 12] = [
 /// What every module may use.
 const FOR_ALL: [&str; 2] = ["units", "tolerance"];
 /// The order of the problems; their registry stands after all of them.
-const ROOMS: [&str; 3] = ["urllc", "closed_forms", "interference"];
+const ROOMS: [&str; 4] = ["urllc", "urllc_power", "closed_forms", "interference"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {

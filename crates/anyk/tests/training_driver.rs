@@ -166,6 +166,7 @@ every_training! {
     any_gnn: "urllc any-gnn",
     any_gnn_from_samples_with_labels: "urllc any-gnn, from samples with labels",
     any_gnn_from_samples_without_labels: "urllc any-gnn, from samples without labels",
+    any_gnn_in_a_band: "urllc-power any-gnn",
     qos_power: "qos-power",
     equal_bandwidth: "equal-bandwidth p-gnn",
     interference: "interference",
@@ -398,6 +399,7 @@ fn a_training_whose_every_start_diverges_is_given_up() {
     let mut objective = Diverging::new((u32::MAX, 70), How::Loss(f64::NAN));
     let found = Session::new(&watcher).train("toy", &PLAN, &mut objective).unwrap_err();
     assert_eq!(found, TrainError::Diverged { stage: "toy".into(), attempts: 3, step: 70 });
+    assert_eq!(watcher.seen().ends, 1);
     let told = watcher.seen().told;
     assert_eq!(told.len(), 2);
     assert!(told[1].ends_with("starting over from initialization 3"), "{told:?}");

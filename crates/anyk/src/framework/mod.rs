@@ -33,6 +33,7 @@ mod train;
 
 pub use adam::Adam;
 pub use answer::{Answer, CellAnswer, Denied, Show, Text, TextPart};
+pub(crate) use answer::{dropped_line, names};
 pub use cell_options::CellOptions;
 pub(crate) use cells::{answer_cells, sample_options, sample_users, training_cells};
 pub use checkpoint::Checkpoint;

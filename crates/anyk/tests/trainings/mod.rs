@@ -16,6 +16,7 @@ use anyk::problems::urllc::{AnySettings, Recipe, SampledSettings, TrainRanges, T
 use anyk::problems::urllc::{
     draw_fading, law_for, train_any_policy, train_sampled_policy, train_urllc,
 };
+use anyk::problems::urllc_power::{AnyBandSettings, train_any_band};
 use anyk::{Config, System};
 
 /// One training: the bytes of its model.
@@ -36,7 +37,7 @@ impl Training {
 }
 
 /// All of them.
-pub(crate) static ALL: [Training; 11] = [
+pub(crate) static ALL: [Training; 12] = [
     Training {
         name: "urllc p-gnn",
         stages: &["pre-training", "training"],
@@ -95,6 +96,21 @@ pub(crate) static ALL: [Training; 11] = [
         name: "urllc any-gnn, from samples without labels",
         stages: &["bandwidth", "training"],
         run: |session| sampled(PretrainLoss::Unsupervised, session),
+    },
+    Training {
+        name: "urllc-power any-gnn",
+        stages: &["training"],
+        run: |session| {
+            let settings = AnyBandSettings {
+                train_k: vec![3],
+                samples: 30,
+                network: PriceResponse { hidden: 3 },
+                batch: 7,
+                steps: STEPS,
+                ..AnyBandSettings::preset(1)
+            };
+            Ok(train_any_band(&SYSTEM, &settings, session)?.to_bytes()?)
+        },
     },
     Training {
         name: "qos-power",
