@@ -156,7 +156,7 @@ impl OptionError {
     }
 }
 
-/// Whose part it is to mend an [`Error`].
+/// Whose part it is to mend an [`Error`](enum@Error).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The caller's: bad input or usage.

@@ -54,8 +54,8 @@ pub(crate) use problem::{check_gain, checked_gains};
 pub(crate) use report::strings;
 pub use report::{Chart, Series, Table};
 pub use room::{
-    BuiltIn, CalibrationSettings, Input, LoadedModel, Quantity, Room, Trained, Trials, Verb,
-    Workshop,
+    BuiltIn, Calibrated, CalibrationSettings, Input, LoadedModel, Quantity, Room, Trained, Trials,
+    Verb, Workshop,
 };
 pub use schedule::{Schedule, Update};
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};

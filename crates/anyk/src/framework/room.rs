@@ -157,6 +157,9 @@ pub enum Quantity {
     Bandwidth,
 }
 
+/// A model with a guarantee, and what it promises.
+pub type Calibrated = (Box<dyn LoadedModel>, Guarantee);
+
 /// A model of any room.
 pub trait LoadedModel: Send + Sync {
     /// What it is, in some words: "an any-gnn of urllc".
@@ -184,7 +187,7 @@ pub trait LoadedModel: Send + Sync {
         &self,
         _options: &Options,
         _settings: &CalibrationSettings,
-    ) -> Option<Result<(Box<dyn LoadedModel>, Guarantee), Error>> {
+    ) -> Option<Result<Calibrated, Error>> {
         None
     }
 

@@ -28,17 +28,24 @@ pub struct UrllcPowerRoom;
 /// The least power in a band.
 pub static URLLC_POWER: UrllcPowerRoom = UrllcPowerRoom;
 
-const STATEMENT: &str = "\
-  min  Σ_k P_k     s.t.   C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,     Σ_k B_k ≤ B_max
+const STATEMENT: &str = "  min   Σ_k P_k
   P,B
+  s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k B_k ≤ B_max
 
-The mirror of urllc: the band is given, and power is what is scarce. With --max-power-dbm as well, the answer
-says whether everyone fits, and which is the largest set that does if not.
+The mirror of urllc: the band is given, and power is what is scarce. With --max-power-dbm as well, the answer says \
+whether everyone fits, and which is the largest set that does if not.";
 
-Users as for urllc: JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60.0}]} or CSV id,distance_m.";
+const INPUT: &str = "\
+The input are users as for urllc:
+
+  {\"users\":[{\"id\":\"a\",\"distance_m\":60.0},{\"id\":\"b\",\"gain_db\":-110.5}]}
+
+or CSV with the columns id,distance_m.";
 
 /// Options of the cell; the power budget is the room's own, since there may be none.
-const CELL: CellOptions = CellOptions { power: false, service: true };
+const CELL: CellOptions = CellOptions { radio: true, power: false, service: true };
+/// The group of the cell's options where a model has a cell of its own.
+const OTHER_CELL: &str = "Another cell than that of the model";
 
 fn budgets() -> [OptionSpec; 2] {
     [
@@ -87,6 +94,10 @@ impl Room for UrllcPowerRoom {
 
     fn statement(&self) -> &'static str {
         STATEMENT
+    }
+
+    fn input(&self) -> &'static str {
+        INPUT
     }
 
     fn examples(&self, verb: Verb) -> &'static [&'static str] {
@@ -146,7 +157,7 @@ impl Room for UrllcPowerRoom {
             Verb::Calibrate => return Vec::new(),
         }
         let cell = match verb {
-            Verb::Evaluate | Verb::Allocate => CELL.specs_over_model(),
+            Verb::Evaluate | Verb::Allocate => CELL.specs_over_model(OTHER_CELL),
             _ => CELL.specs(),
         };
         options.extend(cell);
