@@ -157,6 +157,7 @@ impl Room for UrllcPowerRoom {
             Verb::Calibrate => return Vec::new(),
         }
         let cell = match verb {
+            Verb::Sample => CellOptions::ROAD.specs(),
             Verb::Evaluate | Verb::Allocate => CELL.specs_over_model(OTHER_CELL),
             _ => CELL.specs(),
         };
@@ -174,7 +175,8 @@ impl Room for UrllcPowerRoom {
     }
 
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
-        sample_users(options, &CELL.system(options, &Config::default())?, out)
+        let system = CellOptions::ROAD.system(options, &Config::default())?;
+        sample_users(options, &system, out)
     }
 
     fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
