@@ -206,9 +206,11 @@ fn is_set_aside(training: &Training, fingerprint: &str, model: &Path, whole: &[u
     assert!(!file.exists());
     assert_eq!(fs::read(&unused).unwrap(), before);
     let mut session = Session::with_checkpoint(&watcher, checkpoint);
-    assert_eq!((training.run)(&mut session).unwrap() == whole, true);
+    assert!((training.run)(&mut session).unwrap() == whole);
     assert_eq!(session.resumed_at_step(), 0);
-    let [told] = &watcher.seen().told[..] else { panic!("{:?}", watcher.seen().told) };
+    let seen = watcher.seen();
+    assert_eq!(seen.told.len(), 1, "{:?}", seen.told);
+    let told = &seen.told[0];
     assert!(told.starts_with(&format!("{}: not used: ", file.display())), "{told}");
     assert!(told.ends_with(&format!("(kept as {})", unused.display())), "{told}");
     told.clone()
@@ -242,7 +244,7 @@ fn the_checkpoint_of_another_training_is_not_used() {
     // The same one is.
     save();
     let mut session = Session::with_checkpoint(&Silent, Checkpoint::beside(&model, &usual));
-    assert_eq!((training.run)(&mut session).unwrap() == whole, true);
+    assert!((training.run)(&mut session).unwrap() == whole);
     assert_eq!(session.resumed_at_step(), 128);
     // And its file is for whoever has the model now to remove.
     assert!(beside(&model, ".checkpoint").exists());
