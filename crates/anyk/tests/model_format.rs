@@ -331,12 +331,14 @@ fn a_damaged_byte_is_found() {
         };
         (0..bytes.len()).into_par_iter().for_each(|at| {
             let was = bytes[at];
-            for bit in 0..8 {
-                damage(at, was ^ (1 << bit));
+            damage(at, was ^ (1 << (at % 8)));
+            damage(at, !was);
+            if at < header {
+                (0..8).for_each(|bit| damage(at, was ^ (1 << bit)));
+                // What means something there.
+                let signs = b"\0 \"\\{}[],:09nae\xff".iter().filter(|&&sign| sign != was);
+                signs.for_each(|&sign| damage(at, sign));
             }
-            // What means something in a header.
-            let signs = if at < header { &b"\0 \"\\{}[],:09nae\xff"[..] } else { b"" };
-            signs.iter().filter(|&&sign| sign != was).for_each(|&sign| damage(at, sign));
         });
     }
 }
