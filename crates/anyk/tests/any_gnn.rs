@@ -235,7 +235,8 @@ fn trainings_are_reproducible_and_models_round_trip() {
     assert_ne!(train(&short(SplitRule::Kkt, 2)).to_bytes().unwrap(), bytes);
     // By its problem, and by its kind.
     let loaded = read_model(&bytes).unwrap();
-    assert_eq!(loaded.describe(), "an any-gnn of urllc");
+    let said = loaded.describe();
+    assert!(said.contains("urllc") && said.contains("any-gnn"), "{said}");
     assert_eq!(loaded.file_bytes().unwrap(), bytes);
     let read = AnyPolicy::from_bytes(&bytes).unwrap();
     assert_eq!(read.record(), POLICY.record());
