@@ -123,8 +123,8 @@ def median_us(call, seconds):
 
 
 def main():
-    cell = subprocess.run([ANYK, "sample", "--k", str(K), "--seed", "1"], capture_output=True, check=True).stdout
-    ours = json.loads(subprocess.run([ANYK, "solve", "--input", "-", "--json"], input=cell, capture_output=True, check=True).stdout)
+    cell = subprocess.run([ANYK, "sample", "urllc", "--k", str(K), "--seed", "1"], capture_output=True, check=True).stdout
+    ours = json.loads(subprocess.run([ANYK, "solve", "urllc", "--input", "-", "--json"], input=cell, capture_output=True, check=True).stdout)
     distances = np.array([user["distance_m"] for user in json.loads(cell)["users"]])
     gains = 10 ** (-(35.3 + 37.6 * np.log10(distances)) / 10)
     figures = json.loads(subprocess.run([ANYK, "bench", "--json"], capture_output=True, check=True).stdout)

@@ -52,9 +52,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "gains.npy")
         sample = ["--scenario", "dense", "--k", str(K), "--count", str(N), "--seed", "1"]
-        subprocess.run([ANYK, "sample", *sample, "--format", "npy", "--out", path], check=True)
-        solve = ["--problem", "interference", "--iterations", str(ITERATIONS), "--input", path, "--json"]
-        answer = json.loads(subprocess.run([ANYK, "solve", *solve], capture_output=True, check=True).stdout)
+        subprocess.run([ANYK, "sample", "interference", *sample, "--format", "npy", "--out", path], check=True)
+        solve = ["--iterations", str(ITERATIONS), "--input", path, "--json"]
+        answer = json.loads(subprocess.run([ANYK, "solve", "interference", *solve], capture_output=True, check=True).stdout)
         gains = np.load(path)
     figures = json.loads(subprocess.run([ANYK, "bench", "--json"], capture_output=True, check=True).stdout)
 

@@ -9,7 +9,7 @@ use anyk::framework::{CellOptions, Verb};
 use anyk::problems::ROOMS;
 use anyk::study::STUDIES;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{ArgGroup, Args, Command, value_parser};
+use clap::{ArgGroup, Args, Command};
 use clap_complete::Shell;
 
 use crate::arguments::{model_options, with_options};
@@ -119,14 +119,14 @@ pub(crate) struct FadingArgs {
     #[arg(long, value_name = "LAW")]
     pub(crate) law: FadingLaw,
     /// Number of gains
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u64).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 10_000_000))]
     pub(crate) count: u64,
     /// Seed of the random numbers
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
     /// Antennas N_t at the base station; g has the mean N_t
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u32).range(1..=1024))]
-    pub(crate) antennas: u32,
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole(1, 1024))]
+    pub(crate) antennas: u64,
     /// Format of the output
     #[arg(long, value_name = "NAME", default_value = "json", value_parser = PossibleValuesParser::new([
         PossibleValue::new("json").help("One JSON object"),
@@ -150,7 +150,7 @@ pub(crate) struct CellsArgs {
     )]
     pub(crate) k: Vec<usize>,
     /// Random instances for each of them
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole(1, 1_000_000))]
     pub(crate) samples: u64,
     /// Seed of the random numbers
     #[arg(long, default_value_t = 7)]
@@ -243,7 +243,7 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "10", value_parser = size)]
     pub(crate) k: Vec<usize>,
     /// Independent cells of each size; one user of each is judged
-    #[arg(long, value_name = "N", default_value_t = 2995, value_parser = value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 2995, value_parser = whole(1, 1_000_000_000))]
     pub(crate) cells: u64,
     /// Share β of users that may miss their QoS
     #[arg(long, value_name = "SHARE", default_value_t = 1e-3, allow_negative_numbers = true)]
@@ -313,7 +313,7 @@ pub(crate) struct DiagnoseArgs {
     #[arg(long, value_name = "K,…", value_delimiter = ',', value_parser = size)]
     pub(crate) k: Vec<usize>,
     /// Users drawn of each size, in whole cells [default: 20000]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(100..=10_000_000))]
+    #[arg(long, value_name = "N", value_parser = whole(100, 10_000_000))]
     pub(crate) users: Option<u64>,
     /// Size K_0 of the training; the law of networks is measured from it on
     #[arg(long, value_name = "K", default_value_t = 20, value_parser = size)]
@@ -368,7 +368,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long)]
     pub(crate) full: bool,
     /// Trainings for each entry [default: 3, or 10 with --full (closed-forms: 5)]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=100))]
+    #[arg(long, value_name = "N", value_parser = whole(1, 100))]
     pub(crate) trainings: Option<u64>,
     /// Folder for the results
     #[arg(long, value_name = "DIR", default_value = "out/reproduce")]
@@ -449,28 +449,68 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }
 
-/// What is wrong with a number of users.
+/// What is wrong with a whole number.
 #[derive(Debug)]
-struct NotASize;
+struct NotWhole {
+    what: &'static str,
+    least: u64,
+    most: u64,
+}
 
-impl std::fmt::Display for NotASize {
+impl std::fmt::Display for NotWhole {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let most = anyk::framework::MOST_USERS;
-        write!(formatter, "expected a whole number of users from 1 to {most}")
+        let Self { what, least, most } = self;
+        write!(formatter, "expected a whole number{what} from {least} to {most}")
     }
 }
 
-impl std::error::Error for NotASize {}
+impl std::error::Error for NotWhole {}
 
-fn size(text: &str) -> Result<usize, NotASize> {
-    let size = text.trim().parse().ok();
-    size.filter(|size| (1..=anyk::framework::MOST_USERS).contains(size)).ok_or(NotASize)
+/// A whole number within bounds.
+fn whole(least: u64, most: u64) -> impl Fn(&str) -> Result<u64, NotWhole> + Clone {
+    move |text| {
+        let number = text.trim().parse().ok().filter(|number| (least..=most).contains(number));
+        number.ok_or(NotWhole { what: "", least, most })
+    }
+}
+
+/// A number of users.
+fn size(text: &str) -> Result<usize, NotWhole> {
+    let most = anyk::framework::MOST_USERS;
+    let size = text.trim().parse().ok().filter(|size| (1..=most).contains(size));
+    size.ok_or(NotWhole { what: " of users", least: 1, most: most as u64 })
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Command;
+
     #[test]
     fn the_command_line_is_sound() {
         super::command().debug_assert();
+    }
+
+    /// The examples of a command's help and of those below it.
+    fn examples(command: &mut Command, all: &mut Vec<String>) {
+        let page = command.render_long_help().to_string();
+        let lines = page.lines().filter_map(|line| line.strip_prefix("  anyk "));
+        all.extend(lines.map(str::to_owned));
+        for subcommand in command.get_subcommands_mut() {
+            examples(subcommand, all);
+        }
+    }
+
+    #[test]
+    fn every_example_is_understood() {
+        let mut all = Vec::new();
+        examples(&mut super::command(), &mut all);
+        assert!(all.len() > 40, "{all:?}");
+        for part in all.iter().flat_map(|line| line.split(" | ")) {
+            let words = part.split(" > ").next().unwrap_or_default().split(' ');
+            let words = words.skip_while(|word| *word == "anyk");
+            let parsed = super::command()
+                .try_get_matches_from([&["anyk"], &*words.collect::<Vec<_>>()].concat());
+            assert!(parsed.is_ok(), "{part}: {parsed:?}");
+        }
     }
 }

@@ -1,10 +1,65 @@
-//! The console examples in the documentation run, and print what it says.
+//! The console examples in the documentation run, and print what it says; every other command in it is understood.
 
 #![allow(clippy::unwrap_used)]
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
+mod common;
+
+/// The project's root, from where a reader runs what is written.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
 #[test]
 fn documented_commands() {
-    // As a reader would: from the project's root.
-    std::env::set_current_dir("../..").unwrap();
+    std::env::set_current_dir(root()).unwrap();
     trycmd::TestCases::new().case("README.md").case("docs/how-to.md");
+}
+
+fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            documents(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+}
+
+/// Commands in a text: lines of code blocks, and code within lines.
+fn commands(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| line.trim_start().trim_start_matches("$ "));
+    let blocks = lines.filter(|line| line.starts_with("anyk ")).map(str::to_owned);
+    // A span of code may be broken over two lines.
+    let text = text.replace('\n', " ");
+    let spans = text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    blocks.chain(spans.into_iter().filter(|span| span.starts_with("anyk "))).collect()
+}
+
+/// With --help at its end a command does nothing, but what stands before it is looked at.
+#[test]
+fn every_command_is_understood() {
+    let mut files = vec![root().join("README.md"), root().join("bench/README.md")];
+    documents(&root().join("docs"), &mut files);
+    let mut count = 0;
+    for file in files {
+        for command in commands(&fs::read_to_string(&file).unwrap()) {
+            let command = command.split(" # ").next().unwrap();
+            for part in command.split(" | ") {
+                let part = part.split([';', '>', '&']).next().unwrap();
+                let words: Vec<&str> = part.split_whitespace().skip(1).collect();
+                // What stands for any of several names.
+                if words.iter().any(|word| ["PROBLEM", "NAME", "…"].contains(word)) {
+                    continue;
+                }
+                let outcome = common::run(&[&words[..], &["--help"]].concat(), "");
+                assert_eq!(outcome.code, 0, "{}: {part}: {}", file.display(), outcome.stderr);
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 60, "{count} commands");
 }

@@ -1,6 +1,8 @@
 //! URLLC in a fixed band: the optimum by its proof, by the mirror problem and by brute force; admission under two
 //! budgets; and the learned policy at any size.
 
+#![allow(clippy::unwrap_used)]
+
 use anyk::framework::{Allocate, Model, Policy, Problem, Session, Silent, Status};
 use anyk::math::realization_rng;
 use anyk::problems::urllc::{Allocation, Urllc, UrllcSolver};

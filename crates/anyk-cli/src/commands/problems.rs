@@ -107,7 +107,8 @@ fn sample_fading(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     let args: FadingArgs = parsed(matches);
     let mut rng = realization_rng(args.seed, 1, 0);
-    let draw = |_| args.law.sample(args.antennas, &mut rng);
+    let antennas = u32::try_from(args.antennas).unwrap_or(u32::MAX);
+    let draw = |_| args.law.sample(antennas, &mut rng);
     let gains: Vec<f64> = (0..args.count).map(draw).collect();
     let array = args.format == "npy";
     write_samples(&args.sample, array, |out| {

@@ -207,6 +207,9 @@ pub enum Error {
         /// What is accepted.
         expected: String,
     },
+    /// A problem without networks.
+    #[error("{0} has no networks, and so nothing to train")]
+    NothingToTrain(&'static str),
     /// An error of a single room or study.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),

@@ -27,6 +27,7 @@ mod problem;
 mod report;
 mod room;
 mod schedule;
+mod settings;
 mod source;
 pub(crate) mod supervised;
 mod train;
@@ -58,5 +59,6 @@ pub use room::{
     Verb, Workshop,
 };
 pub use schedule::{Schedule, Update};
+pub(crate) use settings::check_price_response;
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};

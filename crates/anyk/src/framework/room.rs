@@ -93,11 +93,15 @@ pub trait Room: Send + Sync {
     /// Draws random instances and writes them in the form that `solve` reads.
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error>;
 
-    /// Trains a policy.
-    fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error>;
+    /// Trains a policy; a room without networks has nothing to train.
+    fn train(&self, _options: &Options, _workshop: &Workshop<'_>) -> Result<Trained, Error> {
+        Err(Error::NothingToTrain(self.name()))
+    }
 
-    /// Reads a model of this room.
-    fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError>;
+    /// Reads a model of this room; a room without networks has none.
+    fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
+        Err(ModelError::UnknownProblem(file.problem().to_owned()))
+    }
 
     /// Its optimal or classical policies, for a diagnosis.
     fn policies(&self) -> &'static [BuiltIn] {

@@ -1,0 +1,253 @@
+//! Every exit code, through the real binary: 0 done, 1 the machine failed, 2 bad input or usage, 3 infeasible, 130
+//! interrupted.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+
+mod common;
+use common::run;
+
+const FIVE: &str = include_str!("../../../examples/five-users.json");
+
+/// A small model, for whatever needs one.
+fn small_model(folder: &Path) -> String {
+    let model = folder.join("small.safetensors").to_str().unwrap().to_owned();
+    let args = ["train", "urllc", "--method", "m-gnn", "--samples", "20", "--out", &model];
+    let trained = run(&args, "");
+    assert_eq!(trained.code, 0, "{}", trained.stderr);
+    model
+}
+
+#[test]
+fn done_is_0() {
+    for args in [&["--help"][..], &["--version"], &["solve", "urllc", "--help"], &["config"]] {
+        assert_eq!(run(args, "").code, 0, "{args:?}");
+    }
+    assert_eq!(run(&["solve", "urllc", "--input", "-"], FIVE).code, 0);
+}
+
+/// A file that cannot be written is the machine's part: not of the caller's input, and told apart from it.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_cannot_be_written_is_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = small_model(folder.path());
+    let below = format!("{model}/below-a-file");
+    for out in ["/proc/x", "/no/such/folder/x", below.as_str()] {
+        for args in [
+            &["train", "urllc", "--out", out][..],
+            &["train", "interference", "--out", out],
+            &["calibrate", &model, "--out", out],
+            &["sample", "urllc", "--k", "3", "--out", out],
+            &["sample", "interference", "--k", "3", "--format", "npy", "--out", out],
+            &["sample", "fading", "--law", "rayleigh", "--out", out],
+            &["reproduce", "table1", "--out", &format!("{below}/folder")],
+            &["diagnose", "--policy", "qos-power", "--out", &format!("{below}/folder")],
+        ] {
+            let outcome = run(args, "");
+            assert_eq!(outcome.code, 1, "{args:?}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains(": cannot write: "), "{}", outcome.stderr);
+            assert!(outcome.stdout.is_empty(), "{args:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_standard_output_is_1() {
+    let folder = tempfile::tempdir().unwrap();
+    small_model(folder.path());
+    fs::write(folder.path().join("five.json"), FIVE).unwrap();
+    let cell = "--input five.json";
+    for line in [
+        format!("solve urllc {cell}"),
+        format!("solve qos-power {cell} --json"),
+        format!("allocate small.safetensors {cell}"),
+        "evaluate small.safetensors --k 2 --samples 2 --json".to_owned(),
+        "train urllc --method m-gnn --samples 20 --out other.safetensors".to_owned(),
+        "sample urllc --k 3".to_owned(),
+        "sample urllc --k 3 --count 1000".to_owned(),
+        "sample interference --k 3 --format npy".to_owned(),
+        "sample fading --law rayleigh".to_owned(),
+        "sweep --k 1 --samples 1".to_owned(),
+        "config".to_owned(),
+        "completions bash".to_owned(),
+        "diagnose --policy toy-one --users 1000 --no-check".to_owned(),
+    ] {
+        let outcome = common::shell(&format!("$ANYK {line} > /dev/full"), folder.path());
+        assert_eq!(outcome.code, 1, "{line}: {}", outcome.stderr);
+        let message = "error: standard output: cannot write: No space left on device";
+        // A slow machine shows progress before it.
+        let last = outcome.stderr.lines().last().unwrap();
+        assert!(last.starts_with(message), "{line}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.matches("error: ").count(), 1, "{line}: {}", outcome.stderr);
+    }
+    // What was asked for is there all the same.
+    assert!(folder.path().join("other.safetensors").exists());
+}
+
+/// A disk that fills up while a file is written: the old file stays, and nothing is left beside it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_1_and_leaves_the_old_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = || {
+        let entries = fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let users = folder.path().join("users.json");
+    assert_eq!(common::shell("$ANYK sample urllc --k 2 --out users.json", folder.path()).code, 0);
+    let before = (fs::read(&users).unwrap(), names());
+    // Files of at most one block; the signal is ignored, so that the write fails.
+    for command in [
+        "sample urllc --k 1000 --out users.json",
+        "train urllc --method m-gnn --samples 20 --out model.safetensors",
+    ] {
+        let line = format!("trap '' XFSZ; ulimit -f 1; exec $ANYK {command}");
+        let outcome = common::shell(&line, folder.path());
+        assert_eq!(outcome.code, 1, "{command}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(": cannot write: "), "{}", outcome.stderr);
+        assert_eq!((fs::read(&users).unwrap(), names()), before, "{command}");
+    }
+}
+
+#[test]
+fn bad_input_and_usage_are_2() {
+    let table: [(&[&str], &str, &str); 12] = [
+        (&[], "", "Usage"),
+        (&["solve"], "", "Usage"),
+        (&["train"], "", "Usage"),
+        (&["nonsense"], "", "unrecognized subcommand 'nonsense'"),
+        (&["solve", "nonsense"], "", "unrecognized subcommand 'nonsense'"),
+        (&["solve", "urllc"], "", "--input"),
+        (&["solve", "urllc", "--input", "-", "--nonsense"], "", "'--nonsense'"),
+        // The old command line is not understood by halves.
+        (&["solve", "--problem", "urllc", "--input", "-"], FIVE, "'--problem'"),
+        (&["solve", "urllc", "--input", "-"], "{", "line 1"),
+        (&["solve", "urllc", "--input", "-", "--antennas", "x"], FIVE, "--antennas is x"),
+        (&["evaluate", "/no/such/model"], "", "cannot read"),
+        (&["train", "urllc"], "", "--out"),
+    ];
+    for (args, input, word) in table {
+        let outcome = run(args, input);
+        assert_eq!(outcome.code, 2, "{args:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(word), "{args:?}: {}", outcome.stderr);
+        assert!(outcome.stdout.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn infeasible_is_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let never = folder.path().join("never.safetensors");
+    let never = never.to_str().unwrap();
+    for problem in ["urllc", "equal-bandwidth"] {
+        let args = ["solve", problem, "--input", "-", "--max-power-dbm", "5"];
+        let outcome = run(&args, FIVE);
+        assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+        assert!(outcome.stdout.starts_with("infeasible: "), "{}", outcome.stdout);
+        assert!(outcome.stderr.is_empty(), "{}", outcome.stderr);
+    }
+    // One cell of two is enough.
+    let far = r#"{"users":[{"id":"far","distance_m":90000}]}"#;
+    let outcome = run(&["solve", "urllc", "--input", "-"], format!("{FIVE}{far}"));
+    assert_eq!(outcome.code, 3);
+    assert!(outcome.stdout.contains("optimal: ") && outcome.stdout.contains("infeasible: "));
+    // A budget that serves nobody leaves nothing to train on.
+    for method in ["p-gnn", "m-gnn", "fnn", "any-gnn"] {
+        let args = ["train", "urllc", "--method", method, "--max-power-dbm", "-30"];
+        let outcome = run(&[&args[..], &["--samples", "20", "--out", never]].concat(), "");
+        assert_eq!(outcome.code, 3, "{method}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("cannot serve"), "{method}: {}", outcome.stderr);
+        assert!(!fs::exists(never).unwrap());
+    }
+}
+
+/// Interrupted is 130. The message says how a training continues, and so it does: stopped again and again, in each
+/// of its stages, it ends with the bytes of one that was not.
+#[test]
+#[cfg(target_os = "linux")]
+fn interrupted_is_130_and_the_same_command_continues() {
+    use std::process::{Command, Output, Stdio};
+    use std::time::Duration;
+
+    let folder = tempfile::tempdir().unwrap();
+    let start = |flags: &[&str], out: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_anyk"));
+        command.arg("train").args(flags).args(["--out", out]).current_dir(folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    // Signals that the program has handlers for, as the system counts them: 2 is SIGINT.
+    let listens = |id: u32| {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+            .is_some_and(|mask| mask & 0b10 != 0)
+    };
+    let interrupted = |flags: &[&str], out: &str, after: Duration| -> Output {
+        let mut child = start(flags, out);
+        while !listens(child.id()) && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(after);
+        let id = child.id().to_string();
+        // It may be done by now: then there is nobody to tell.
+        Command::new("kill").args(["-INT", &id]).stderr(Stdio::null()).status().unwrap();
+        child.wait_with_output().unwrap()
+    };
+    for (name, flags) in [
+        ("m-gnn", &["urllc", "--method", "m-gnn", "--samples", "200"][..]),
+        ("any-gnn", &["urllc", "--method", "any-gnn"]),
+        ("equal", &["equal-bandwidth", "--samples", "500"]),
+        ("links", &["interference", "--samples", "200", "--steps", "4000"]),
+    ] {
+        let path = |name: &str| folder.path().join(name);
+        let (whole, stopped) = (format!("{name}-whole"), format!("{name}-stopped"));
+        assert!(start(flags, &whole).wait().unwrap().success(), "{name}");
+        let mut delay = Duration::from_millis(20);
+        let mut times = 0;
+        loop {
+            let output = interrupted(flags, &stopped, delay);
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(message.contains("continuing at step"), times > 0, "{name}: {message}");
+            if output.status.success() {
+                break;
+            }
+            assert_eq!(output.status.code(), Some(130), "{name}: {message}");
+            let last = message.lines().last().unwrap();
+            assert!(last.starts_with("error: interrupted at step "), "{name}: {message}");
+            assert!(last.ends_with("; the same command continues there"), "{name}: {message}");
+            assert!(output.stdout.is_empty() && !path(&stopped).exists(), "{name}");
+            assert!(path(&format!("{stopped}.checkpoint")).exists(), "{name}");
+            times += 1;
+            delay *= 2;
+        }
+        assert!(times > 0, "{name} ended before it could be interrupted");
+        assert_eq!(fs::read(path(&stopped)).unwrap(), fs::read(path(&whole)).unwrap(), "{name}");
+        assert!(!path(&format!("{stopped}.checkpoint")).exists(), "{name}");
+    }
+}
+
+/// Nobody has to listen.
+#[test]
+#[cfg(unix)]
+fn closed_standard_streams_do_not_break_a_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let train = "$ANYK train urllc --method m-gnn --samples 50 --out";
+    for (name, ending) in [("open", ""), ("error", "2>&-"), ("all", "0<&- >&- 2>&-")] {
+        let outcome = common::shell(&format!("{train} {name} {ending}"), folder.path());
+        assert_eq!(outcome.code, 0, "{name}: {}", outcome.stderr);
+    }
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert!(read("open") == read("error") && read("open") == read("all"));
+    // A closed standard error does not swallow the exit code.
+    assert_eq!(common::shell("$ANYK solve urllc --input none 2>&-", folder.path()).code, 2);
+    // Nor does one that is full.
+    #[cfg(target_os = "linux")]
+    assert_eq!(common::shell(&format!("{train} full 2>/dev/full"), folder.path()).code, 0);
+}

@@ -1,0 +1,249 @@
+//! Help pages, as somebody new reads them.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::run;
+
+const PROBLEMS: [&str; 5] =
+    ["urllc", "qos-power", "equal-bandwidth", "interference", "link-scheduling"];
+
+/// Every page there is, as words.
+fn pages() -> Vec<Vec<&'static str>> {
+    let commands = [
+        "solve",
+        "train",
+        "sample",
+        "evaluate",
+        "allocate",
+        "calibrate",
+        "diagnose",
+        "sweep",
+        "reproduce",
+        "config",
+        "bench",
+        "completions",
+    ];
+    let by_problem = ["solve", "train", "sample"]
+        .into_iter()
+        .flat_map(|verb| PROBLEMS.into_iter().map(move |problem| vec![verb, problem]));
+    let commands = commands.into_iter().map(|command| vec![command]);
+    [vec![], vec!["sample", "fading"]].into_iter().chain(commands).chain(by_problem).collect()
+}
+
+fn page(command: &[&str], flag: &str) -> String {
+    let outcome = run(&[command, &[flag]].concat(), "");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{command:?}");
+    outcome.stdout
+}
+
+#[test]
+fn pages_begin_with_a_line_and_examples_and_end_without_blanks() {
+    for command in pages() {
+        let (short, long) = (page(&command, "-h"), page(&command, "--help"));
+        let lines: Vec<&str> = long.lines().collect();
+        assert!(!lines[0].is_empty() && !lines[0].contains("Flags of"), "{command:?}: {long}");
+        assert_eq!((lines[1], lines[2]), ("", "Examples:"), "{command:?}: {long}");
+        assert_eq!(short.lines().next(), Some(lines[0]), "{command:?}");
+        let examples: Vec<&str> =
+            lines[3..].iter().copied().take_while(|line| !line.is_empty()).collect();
+        assert!(!examples.is_empty(), "{command:?}: {long}");
+        for example in &examples {
+            // One that is wrapped would begin with something else.
+            assert!(example.starts_with("  anyk "), "{command:?}: {example}");
+        }
+        let name = format!("anyk {}", command.join(" "));
+        assert!(examples.iter().any(|line| line.contains(name.trim())), "{command:?}: {long}");
+        for text in [&short, &long] {
+            assert_eq!(text.matches("Examples:").count(), 1, "{command:?}: {text}");
+            for example in &examples {
+                let count = text.lines().filter(|line| line == example).count();
+                assert_eq!(count, 1, "{command:?}: {example}");
+            }
+            assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{command:?}: {text}");
+            assert!(!text.contains("\n\n\n"), "{command:?}: {text}");
+            for line in text.lines() {
+                assert!(line.chars().count() <= 100, "{command:?}: {line}");
+            }
+        }
+    }
+    // Without anything to do, the program says what it can do.
+    for command in [&[][..], &["solve"], &["train"], &["sample"]] {
+        let outcome = run(command, "");
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+        assert_eq!(outcome.stderr, page(command, "-h"));
+    }
+}
+
+/// The flags of a page.
+fn flags(command: &[&str]) -> Vec<String> {
+    let page = page(command, "--help");
+    let words = page.lines().filter_map(|line| {
+        let line = line.trim_start();
+        line.starts_with('-').then(|| line.split([' ', ',']).find(|word| word.starts_with("--")))?
+    });
+    words.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_problem_has_its_own_flags_and_no_others() {
+    let radio = ["--min-distance-m", "--noise-density-dbm-hz", "--config"];
+    let service = ["--epsilon", "--antennas", "--packet-bits", "--quadrature"];
+    let links = ["--p-max", "--noise"];
+    #[allow(clippy::type_complexity)]
+    let table: [(&[&str], Vec<&[&str]>, Vec<&[&str]>); 16] = [
+        (
+            &["solve", "urllc"],
+            vec![&radio, &service, &["--max-power-dbm"]],
+            vec![&links, &["--rate-bps", "--method", "--scenario", "--seed", "--out"]],
+        ),
+        (
+            &["solve", "qos-power"],
+            vec![&radio, &["--rate-bps", "--bandwidth-hz"]],
+            vec![&links, &service, &["--max-power-dbm", "--method"]],
+        ),
+        (
+            &["solve", "equal-bandwidth"],
+            vec![&radio, &["--rate-bps", "--max-power-dbm"]],
+            vec![&links, &service, &["--bandwidth-hz", "--method"]],
+        ),
+        (
+            &["solve", "interference"],
+            vec![&links, &["--method", "--tolerance", "--random-starts", "--trace", "--seed"]],
+            vec![&radio, &service, &["--max-power-dbm", "--rate-bps", "--scenario"]],
+        ),
+        (
+            &["solve", "link-scheduling"],
+            vec![&links, &["--method", "--iterations"]],
+            vec![&radio, &service, &["--tolerance", "--random-starts", "--trace", "--seed"]],
+        ),
+        (
+            &["train", "urllc"],
+            vec![&radio, &service, &["--method", "--epsilon-d", "--fading", "--preset"]],
+            vec![&links, &["--scenario", "--rate-bps", "--labels", "--hidden", "--input"]],
+        ),
+        (
+            &["train", "qos-power"],
+            vec![&radio, &["--rate-bps", "--bandwidth-hz", "--aggregator"]],
+            vec![&links, &service, &["--method", "--output", "--preset", "--max-power-dbm"]],
+        ),
+        (
+            &["train", "equal-bandwidth"],
+            vec![&radio, &["--rate-bps", "--method", "--output", "--max-power-dbm"]],
+            vec![&links, &service, &["--bandwidth-hz", "--epsilon-d", "--fading"]],
+        ),
+        (
+            &["train", "interference"],
+            vec![&["--scenario", "--labels", "--hidden", "--rounds", "--output", "--steps"]],
+            vec![&links, &radio, &service, &["--max-power-dbm", "--method", "--epsilon-d"]],
+        ),
+        (
+            &["train", "link-scheduling"],
+            vec![&["--scenario", "--labels", "--hidden", "--rounds", "--output", "--steps"]],
+            vec![&links, &radio, &service, &["--max-power-dbm", "--method", "--epsilon-d"]],
+        ),
+        (
+            &["sample", "urllc"],
+            vec![&["--k", "--count", "--seed", "--format", "--min-distance-m", "--out"]],
+            vec![&links, &service, &["--scenario", "--max-power-dbm", "--law"]],
+        ),
+        (
+            &["sample", "interference"],
+            vec![&["--scenario", "--k", "--count", "--seed", "--format", "--out"]],
+            vec![&links, &radio, &service, &["--max-power-dbm", "--law"]],
+        ),
+        (
+            &["sample", "fading"],
+            vec![&["--law", "--count", "--seed", "--format", "--antennas", "--out"]],
+            vec![&links, &radio, &["--k", "--scenario", "--max-power-dbm", "--epsilon"]],
+        ),
+        (
+            &["evaluate"],
+            vec![&radio, &service, &["--k", "--samples", "--fading"]],
+            vec![&["--certify", "--rate-bps", "--out", "--p-max"]],
+        ),
+        (
+            &["allocate"],
+            vec![&radio, &service, &links, &["--certify", "--fading", "--input"]],
+            vec![&["--rate-bps", "--out", "--k"]],
+        ),
+        (
+            &["calibrate"],
+            vec![&["--k", "--cells", "--beta", "--delta", "--fading", "--out", "--force"]],
+            vec![&radio, &service, &links, &["--certify"]],
+        ),
+    ];
+    for (command, own, others) in table {
+        let flags = flags(command);
+        for flag in own.concat() {
+            assert!(flags.iter().any(|known| known == flag), "{command:?} has no {flag}");
+        }
+        for flag in others.concat() {
+            assert!(!flags.iter().any(|known| known == flag), "{command:?} has {flag}");
+            let refused = run(&[command, &[flag]].concat(), "");
+            let word = format!("unexpected argument '{flag}' found");
+            assert_eq!(refused.code, 2, "{command:?} {flag}");
+            assert!(refused.stderr.contains(&word), "{command:?}: {}", refused.stderr);
+        }
+        let mut once = flags.clone();
+        once.sort();
+        once.dedup();
+        assert_eq!(once.len(), flags.len(), "{command:?}: {flags:?}");
+    }
+}
+
+/// A model's file says what it is for; flags of other kinds are refused by name, with the model's.
+#[test]
+fn flags_of_another_kind_of_model_are_refused_with_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let train = |name: &str, flags: &[&str]| {
+        let out = folder.path().join(name).to_str().unwrap().to_owned();
+        let outcome = run(&[&["train"], flags, &["--samples", "20", "--out", &out]].concat(), "");
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        out
+    };
+    let paper = train("paper.safetensors", &["urllc", "--method", "m-gnn"]);
+    let any = train("any.safetensors", &["urllc", "--method", "any-gnn"]);
+    let power = train("power.safetensors", &["qos-power"]);
+    let links = train("links.safetensors", &["interference", "--steps", "100"]);
+    let of_paper = "paper.safetensors, a model for urllc (m-gnn)";
+    let of_any = "any.safetensors, a model for urllc (any-gnn)";
+    let of_power = "power.safetensors, a model for qos-power (m-gnn)";
+    let of_links = "links.safetensors, a model for interference networks (output ranked)";
+    let table: [(&str, &str, &[&str], &str); 12] = [
+        ("evaluate", &paper, &["--max-power-dbm", "40"], of_paper),
+        ("evaluate", &paper, &["--config", "cell.toml"], of_paper),
+        ("evaluate", &paper, &["--fading", "rayleigh"], of_paper),
+        ("evaluate", &any, &["--fading", "rayleigh"], of_any),
+        ("evaluate", &power, &["--antennas", "4"], of_power),
+        ("evaluate", &links, &["--epsilon", "1e-5"], of_links),
+        ("allocate", &paper, &["--p-max", "2"], of_paper),
+        ("allocate", &any, &["--noise", "2"], of_any),
+        ("allocate", &power, &["--certify"], of_power),
+        ("allocate", &power, &["--max-power-dbm", "40"], of_power),
+        ("allocate", &links, &["--certify"], of_links),
+        ("allocate", &links, &["--quadrature", "gauss-laguerre"], of_links),
+    ];
+    for (verb, model, flags, name) in table {
+        let input: &[&str] = if verb == "allocate" { &["--input", "-"] } else { &[] };
+        let refused = run(&[&[verb, model], input, flags].concat(), "");
+        assert_eq!(refused.code, 2, "{verb} {flags:?}");
+        let end = format!("{name}; leave it out\n");
+        assert!(refused.stderr.ends_with(&end), "{verb} {flags:?}: {}", refused.stderr);
+        let start = format!("error: {} has no meaning for ", flags[0]);
+        assert!(refused.stderr.starts_with(&start), "{verb} {flags:?}: {}", refused.stderr);
+    }
+    let cells = run(&["diagnose", &paper, "--epsilon", "1e-6"], "");
+    assert_eq!(cells.code, 2);
+    assert!(cells.stderr.contains("--epsilon has no meaning for a model"), "{}", cells.stderr);
+    // There is nothing to calibrate in a model without a loss target.
+    for (model, name) in [(&power, "power.safetensors"), (&links, "links.safetensors")] {
+        let out = folder.path().join("never").to_str().unwrap().to_owned();
+        let refused = run(&["calibrate", model, "--out", &out], "");
+        assert_eq!(refused.code, 2);
+        for word in [name, "nothing to calibrate"] {
+            assert!(refused.stderr.contains(word), "{}", refused.stderr);
+        }
+        assert!(!std::fs::exists(&out).unwrap());
+    }
+}

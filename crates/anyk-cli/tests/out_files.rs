@@ -1,0 +1,163 @@
+//! What `--out` may be: checked before any work, and nobody's file is overwritten unasked.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+mod common;
+use common::run;
+
+/// A training that takes minutes.
+const LONG: [&str; 6] = ["train", "urllc", "--method", "fnn", "--preset", "paper"];
+
+/// The shortest of some runs: machines of tests are busy with other things.
+fn quickest(mut once: impl FnMut()) -> Duration {
+    let times = (0..5).map(|_| {
+        let started = Instant::now();
+        once();
+        started.elapsed()
+    });
+    times.min().unwrap()
+}
+
+#[test]
+#[cfg(unix)]
+fn a_target_that_cannot_be_is_told_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (fifo, foreign) = (path("fifo"), path("foreign.txt"));
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    fs::write(&foreign, "a letter\n").unwrap();
+    let below = format!("{foreign}/model.safetensors");
+    let neither = "expected a new file, or one that this program wrote: it is neither; --force";
+    for (out, code, words) in [
+        (foreign.as_str(), 2, neither),
+        (&below, 1, "cannot write"),
+        ("/no/such/folder/model", 1, "cannot write"),
+        (&fifo, 2, "expected a plain file, not a device or a pipe"),
+        ("/dev/null", 2, "expected a plain file, not a device or a pipe"),
+        (folder.path().to_str().unwrap(), 2, "expected a file, not a folder"),
+        ("/", 2, "expected a file, not a folder"),
+        ("", 2, "--out"),
+    ] {
+        let args = [&LONG[..], &["--out", out]].concat();
+        let elapsed = quickest(|| {
+            let outcome = run(&args, "");
+            assert_eq!(outcome.code, code, "{out}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains(words), "{out}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains(out), "{out}: {}", outcome.stderr);
+            assert_eq!(outcome.stdout, "");
+        });
+        assert!(elapsed < Duration::from_secs(1), "{out}: {elapsed:?}");
+        // So does a calibration, and it needs no model for that.
+        let calibration = run(&["calibrate", "/no/such/model", "--out", out], "");
+        assert_eq!(calibration.code, code, "{out}: {}", calibration.stderr);
+        assert!(calibration.stderr.contains(words), "{out}: {}", calibration.stderr);
+        // A hundred million users would take long as well.
+        let sample = ["sample", "urllc", "--k", "10000000", "--count", "10", "--out", out];
+        let drawn = run(&sample, "");
+        assert_eq!(drawn.code, code, "{out}: {}", drawn.stderr);
+        assert!(drawn.stderr.contains(words), "{out}: {}", drawn.stderr);
+        // No device, FIFO or folder is made a file by force.
+        if out != foreign {
+            let forced = run(&[&args[..], &["--force"]].concat(), "");
+            assert_eq!(forced.code, code, "{out}: {}", forced.stderr);
+        }
+    }
+    assert_eq!(fs::read_to_string(&foreign).unwrap(), "a letter\n");
+    // Nothing is left behind by looking.
+    let mut left: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["fifo", "foreign.txt"]);
+}
+
+/// Trains a small model, and returns the exit code.
+fn train(out: &str, flags: &[&str]) -> i32 {
+    let args = ["train", "urllc", "--method", "m-gnn", "--samples", "20", "--out", out];
+    run(&[&args[..], flags].concat(), "").code
+}
+
+#[test]
+fn a_model_replaces_ours_and_others_by_force_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let read = |name: &str| fs::read(name).unwrap();
+    let (model, other, empty) = (path("model"), path("other.safetensors"), path("empty"));
+    assert_eq!(train(&model, &[]), 0);
+    let first = read(&model);
+    assert_eq!(train(&model, &["--seed", "2"]), 0);
+    assert_ne!(read(&model), first);
+    assert_eq!(train(&model, &[]), 0);
+    assert_eq!(read(&model), first);
+    // A model of another problem is ours too, and so is an empty file.
+    assert_eq!(run(&["train", "qos-power", "--samples", "20", "--out", &model], "").code, 0);
+    fs::write(&empty, "").unwrap();
+    assert_eq!(train(&empty, &[]), 0);
+    assert_eq!(read(&empty), first);
+    // Somebody else's weights, in the same format; a letter; bytes.
+    let foreign = b"\x20\0\0\0\0\0\0\0{\"__metadata__\":{\"format\":\"pt\"}}";
+    for content in [&foreign[..], b"a letter to anyk\n", b"{\"a\":1}", &[0xff; 1000]] {
+        fs::write(&other, content).unwrap();
+        assert_eq!(train(&other, &[]), 2);
+        assert_eq!(read(&other), content);
+        let calibrate = ["calibrate", &empty, "--cells", "300", "--beta", "0.01", "--out", &other];
+        assert_eq!(run(&calibrate, "").code, 2);
+        assert_eq!(read(&other), content);
+        assert_eq!(train(&other, &["--force"]), 0);
+        assert_eq!(read(&other), first);
+        fs::write(&other, content).unwrap();
+        let forced = run(&[&calibrate[..], &["--force"]].concat(), "");
+        assert_eq!(forced.code, 0, "{}", forced.stderr);
+        assert_ne!(read(&other), content);
+    }
+    // A model may be calibrated in its place.
+    let calibrate = ["calibrate", &empty, "--cells", "300", "--beta", "0.01", "--out", &empty];
+    assert_eq!(run(&calibrate, "").code, 0);
+    assert_ne!(read(&empty), first);
+}
+
+/// The bytes that NumPy itself writes for an array of three numbers.
+fn numpy_array() -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY\x01\0\x76\0".to_vec();
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }";
+    bytes.extend(format!("{header:<117}\n").bytes());
+    bytes.extend([0; 24]);
+    bytes
+}
+
+#[test]
+fn samples_replace_ours_and_others_by_force_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").to_str().unwrap().to_owned();
+    let array = numpy_array();
+    let users = ["sample", "urllc", "--k", "3"];
+    let table: [(&[&str], &[u8]); 6] = [
+        (&users, br#"{"name":"somebody's"}"#),
+        (&[&users[..], &["--format", "csv"]].concat(), b"id,name\n1,somebody\n"),
+        (&["sample", "interference", "--k", "3"], b"[[1]]"),
+        (&["sample", "link-scheduling", "--k", "3", "--format", "npy"], &array),
+        (&["sample", "fading", "--law", "rayleigh", "--count", "3"], b"{}"),
+        (&["sample", "fading", "--law", "rayleigh", "--count", "3", "--format", "npy"], &array),
+    ];
+    for (command, foreign) in table {
+        let _ = fs::remove_file(&out);
+        let written = [command, &["--out", &out]].concat();
+        let other = [&written[..], &["--seed", "5"]].concat();
+        assert_eq!(run(&written, "").code, 0, "{command:?}");
+        let first = fs::read(&out).unwrap();
+        assert_eq!(run(&other, "").code, 0, "{command:?}");
+        assert_ne!(fs::read(&out).unwrap(), first, "{command:?}");
+        fs::write(&out, foreign).unwrap();
+        let refused = run(&written, "");
+        assert_eq!(refused.code, 2, "{command:?}");
+        assert!(refused.stderr.contains("--force overwrites it"), "{}", refused.stderr);
+        assert_eq!(fs::read(&out).unwrap(), foreign, "{command:?}");
+        assert_eq!(run(&[&written[..], &["--force"]].concat(), "").code, 0, "{command:?}");
+        assert_eq!(fs::read(&out).unwrap(), first, "{command:?}");
+    }
+    // Without a file there is nothing to force.
+    let stray = run(&[&users[..], &["--force"]].concat(), "");
+    assert!(stray.code == 2 && stray.stderr.contains("--out"), "{}", stray.stderr);
+}

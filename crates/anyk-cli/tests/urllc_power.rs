@@ -1,0 +1,84 @@
+//! The least power in a fixed band, through the real binary.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::run;
+use serde_json::Value;
+
+const FIVE: &str = include_str!("../../../examples/five-users.json");
+const MIXED: &str = include_str!("../../../examples/mixed.csv");
+
+fn json(args: &[&str], stdin: &str) -> (i32, Value) {
+    let outcome = run(args, stdin);
+    let value = serde_json::from_str(&outcome.stdout);
+    (outcome.code, value.unwrap_or_else(|_| panic!("{}", outcome.stderr)))
+}
+
+#[test]
+fn trains_evaluates_and_allocates() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("band.safetensors").to_str().unwrap().to_owned();
+    let outcome = run(&["train", "urllc-power", "--seed", "4", "--out", &model], "");
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    for band in [["--user-bandwidth-hz", "2e5"], ["--max-bandwidth-hz", "30e6"]] {
+        let args = ["evaluate", &model, "--k", "1,10,100", "--samples", "5", "--json"];
+        let (_, evaluation) = json(&[&args, &band[..]].concat(), "");
+        for size in evaluation["sizes"].as_array().unwrap() {
+            assert!(size["availability"].as_f64() >= Some(1.0), "{size}");
+            assert!(size["band_kept"].as_f64() >= Some(1.0), "{size}");
+            assert!(size["gap_percent"].as_f64() < Some(0.1), "{size}");
+            assert!(size["gap_percent"].as_f64() > Some(-1e-6), "{size}");
+        }
+    }
+    let band = ["--max-bandwidth-hz", "1e6", "--input", "-", "--json"];
+    let (code, learned) = json(&[&["allocate", &model], &band[..]].concat(), FIVE);
+    assert_eq!((code, learned["status"].as_str()), (0, Some("learned")));
+    let (_, exact) = json(&[&["solve", "urllc-power"], &band[..]].concat(), FIVE);
+    assert_eq!(exact["status"].as_str(), Some("optimal"));
+    let power_w = |answer: &Value| answer["total_power_w"].as_f64().unwrap();
+    assert!((power_w(&learned) / power_w(&exact) - 1.0).abs() < 1e-3);
+    // Too little power for everyone: the answer of `solve`, and its exit code.
+    let tight = [&["allocate", &model], &band[..], &["--max-power-dbm", "15"]].concat();
+    let (code, denied) = json(&tight, FIVE);
+    assert_eq!((code, denied["status"].as_str()), (3, Some("infeasible")));
+    // What it does not know is refused by name.
+    let outcome = run(&["evaluate", &model, "--fading", "rayleigh"], "");
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("--fading") && outcome.stderr.contains("urllc-power"));
+}
+
+#[test]
+fn two_budgets_and_mixed_classes() {
+    let band = ["solve", "urllc-power", "--max-bandwidth-hz", "6e5", "--input", "-", "--json"];
+    let (code, free) = json(&band, MIXED);
+    assert_eq!(code, 0);
+    let power_w = free["total_power_w"].as_f64().unwrap();
+    let dbm = |power_w: f64| (10.0 * power_w.log10() + 30.0).to_string();
+    let (enough, little) = (dbm(1.001 * power_w), dbm(0.5 * power_w));
+    let (code, fits) = json(&[&band[..], &["--max-power-dbm", &enough]].concat(), MIXED);
+    assert_eq!((code, fits["status"].as_str()), (0, Some("optimal")));
+    let (code, denied) = json(&[&band[..], &["--max-power-dbm", &little]].concat(), MIXED);
+    assert_eq!(code, 3);
+    let count = |field: &str| denied[field].as_u64().unwrap();
+    assert!(count("admissible_count") < 4);
+    assert!(count("admissible_count") <= count("admissible_at_most"));
+    assert!((denied["required_power_w"].as_f64().unwrap() / power_w - 1.0).abs() < 1e-9);
+    assert_eq!(denied["admissible"]["status"].as_str(), Some("optimal"));
+}
+
+#[test]
+fn bad_budgets_are_named() {
+    for (flags, says) in [
+        (&[][..], "--max-bandwidth-hz is missing"),
+        (&["--max-bandwidth-hz", "-5"], "--max-bandwidth-hz is -5, expected a positive number"),
+        (&["--max-bandwidth-hz", "1e99"], "max_bandwidth_hz"),
+        (&["--max-bandwidth-hz", "1e6", "--max-power-dbm", "1000"], "--max-power-dbm is 1000"),
+        (&["--max-bandwidth-hz", "1e6", "--rate-bps", "1"], "--rate-bps"),
+    ] {
+        let outcome = run(&[&["solve", "urllc-power", "--input", "-"], flags].concat(), FIVE);
+        assert_eq!(outcome.code, 2, "{flags:?}");
+        assert!(outcome.stderr.contains(says), "{flags:?}: {}", outcome.stderr);
+    }
+}
