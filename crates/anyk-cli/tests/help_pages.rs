@@ -90,6 +90,7 @@ fn a_problem_has_its_own_flags_and_no_others() {
     let radio = ["--min-distance-m", "--noise-density-dbm-hz", "--config"];
     let service = ["--epsilon", "--antennas", "--packet-bits", "--quadrature"];
     let links = ["--p-max", "--noise"];
+    #[allow(clippy::type_complexity)]
     let table: [(&[&str], Vec<&[&str]>, Vec<&[&str]>); 16] = [
         (
             &["solve", "urllc"],

@@ -6,8 +6,8 @@ use std::hint::black_box;
 
 use anyk::Config;
 use anyk::channel::sample_distances_m;
-use anyk::framework::{Method, PretrainSettings};
-use anyk::problems::urllc::Trainer;
+use anyk::framework::{Method, PretrainSettings, State};
+use anyk::problems::urllc::Algorithm1;
 use anyk::problems::urllc::equal_power;
 use anyk::problems::urllc::finish;
 use anyk::problems::urllc::{Allocation, Urllc};
@@ -40,11 +40,15 @@ fn hot(criterion: &mut Criterion) {
     });
     let mut settings = Entry::p_gnn(10, 2000, 5e-6).settings;
     settings.method = Method::MGnn;
-    let mut trainer = Trainer::new(&system, &settings, None).unwrap();
+    let mut objective = Algorithm1::new(&system, &settings, None).unwrap();
+    let plan = objective.plan();
+    let mut state = State::start(&mut objective, &plan, 0);
+    let mut gradient = vec![0.0; state.parameters.len()];
     criterion.bench_function("training step, batch 10, K = 10, 16 fading states", |bencher| {
-        bencher.iter(|| trainer.step());
+        bencher.iter(|| state.advance(&mut objective, &plan, &mut gradient));
     });
-    let policy = finish(&system, &trainer, &PretrainSettings::default(), None).unwrap();
+    let pretraining = PretrainSettings::default();
+    let policy = finish(&system, &objective, &state.parameters, (&pretraining, None)).unwrap();
     let mut sized = policy.at_size(200).unwrap();
     let gains: Vec<f64> = sample_distances_m(&system.road(), 1, 200, 0)
         .into_iter()

@@ -1,28 +1,19 @@
 //! Resource allocation for wireless networks, exact and learned, at any number of users.
 //!
-//! # The problem
-//!
-//! A base station serves `K` users. User `k` has large-scale gain `α_k`, gets power `P_k` and
-//! bandwidth `B_k`, and must lose at most a share `ε` of its packets, those that come late included.
-//! Bandwidth is what is scarce:
+//! [`problems`] has a room for each problem: its statement and an independent judge of any answer, its exact or
+//! classical solvers, and networks that are trained at one number of users and answer for any. The first is
+//! URLLC: `K` users with gains `α_k` get powers `P_k` and bandwidths `B_k`, each loses at most a share `ε` of its
+//! packets, late ones included, and bandwidth is scarce (`docs/notation.md` has all symbols):
 //!
 //! ```text
 //! min  Σ_k B_k     s.t.   C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,     Σ_k P_k ≤ P_max
 //! P,B
 //! ```
 //!
-//! `C^E` is the effective capacity of the fading link at finite blocklength, `S^E` the effective
-//! bandwidth of the arrivals. See `docs/notation.md` for all symbols.
-//!
-//! The paper's other problems stand beside it: two with closed forms, [`problem::QosPower`] (P5) and
-//! [`problem::EqualBandwidth`] (P6), and [`problem::Interference`], in which links share a band and powers
-//! are controlled, or links scheduled, for the largest sum rate.
-//!
-//! # In ten lines
-//!
 //! ```
 //! use anyk::Config;
-//! use anyk::problems::urllc::{Status, Urllc, UrllcSolver};
+//! use anyk::framework::Status;
+//! use anyk::problems::urllc::{Urllc, UrllcSolver};
 //!
 //! let system = Config::default().validate()?;                  // the paper's cell
 //! let gains = [60.0, 90.0, 120.0].map(|distance_m| system.path_loss().gain(distance_m));
@@ -35,26 +26,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The pipeline
+//! Each module uses only those above it (a test reads the sources and says so), and a problem only problems
+//! before it in [`problems::ROOMS`].
 //!
-//! The modules are the way the data flows; each uses only those before it.
-//!
-//! | module | from | to |
-//! | --- | --- | --- |
-//! | [`units`] | dBm, dB | W, ratios |
-//! | [`channel`] | places on a road or a field | gains, fading |
-//! | [`problem`] | gains, service classes | objective, constraints, the judge of any answer |
-//! | [`solver`] | a problem | its exact optimum, with a certificate |
-//! | [`network`] | features of K users | outputs, at any K; gradients |
-//! | [`training`] | samples at one K | parameters |
-//! | [`policy`] | the gains of any K users | an allocation, without searching for the optimum |
-//! | [`evaluation`] | many random cells | availability, bandwidth, the gap to the optimum |
-//! | [`paper`] | the paper's settings | its tables and figures, measured |
-//! | [`exchange`] | files | users, models, checkpoints; and answers, as JSON |
-//! | [`diagnosis`] | a policy, or samples of one | its size law, and the networks that follow it |
-//!
-//! [`Config`] holds every parameter and is checked once, into a [`System`]; all tolerances are in
-//! [`tolerance`].
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`math`] | roots, tables of functions, statistics, random streams, vector code: no wireless |
+//! | [`units`], [`tolerance`] | dB and W; every tolerance there is. All may use them |
+//! | [`channel`] | places on a road or a field become gains; laws and samples of fading |
+//! | [`qos`] | what a service class needs: the least bandwidth `b(u)` at a received power, certified |
+//! | [`Config`], [`System`] | every parameter of a cell, and the same once checked |
+//! | [`exchange`] | files in and out: users, gains, samples, and the container of models |
+//! | [`network`] | layers, aggregators, outputs: any K, forward and backward, no problem |
+//! | [`framework`] | what every problem shares: judge, training driver, model file, measurement, options |
+//! | [`problems`] | the problems, a room each, and the registry of them |
+//! | [`diagnosis`] | the size law of anyone's policy, and the networks that follow it |
+//! | [`study`] | the paper's tables and figures and our own, as functions that return data |
 
 pub mod channel;
 mod config;

@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyk::Config;
 use anyk::channel::{D2dField, sample_distances_m};
-use anyk::framework::{Method, PretrainSettings};
+use anyk::framework::{Method, Objective, PretrainSettings, Session, Silent, State};
 use anyk::network::SplitRule;
 use anyk::problems::interference::PowerOutput;
 use anyk::problems::interference::Wmmse;
 use anyk::problems::interference::finish_power;
-use anyk::problems::interference::{PowerTrainSettings, PowerTrainer};
+use anyk::problems::interference::{PowerObjective, PowerTrainSettings};
 use anyk::problems::interference::{Scenario, SparseInterference};
+use anyk::problems::urllc::{Algorithm1, AnySettings, TrainRanges};
 use anyk::problems::urllc::{Allocation, Urllc};
-use anyk::problems::urllc::{AnySettings, TrainRanges, Trainer};
 use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::problems::urllc::{finish, train_any_policy};
 use anyk::study::Entry;
@@ -65,17 +65,23 @@ fn hot_paths_allocate_nothing() {
 
     let mut settings = Entry::p_gnn(10, 200, 5e-6).settings;
     settings.method = Method::MGnn;
-    let mut trainer = Trainer::new(&system, &settings, None).unwrap();
+    let mut objective = Algorithm1::new(&system, &settings, None).unwrap();
+    let plan = objective.plan();
+    let mut state = State::start(&mut objective, &plan, 0);
+    let mut gradient = vec![0.0; state.parameters.len()];
     // The first step of an epoch draws its order; 20 steps are one epoch.
-    trainer.step();
+    state.advance(&mut objective, &plan, &mut gradient);
     let steps = calls_during(|| {
         for _ in 0..19 {
-            trainer.step();
+            state.advance(&mut objective, &plan, &mut gradient);
         }
     });
+    assert_eq!(state.step, 20);
     assert_eq!(steps, 0, "training steps");
 
-    let policy = finish(&system, &trainer, &PretrainSettings::default(), None).unwrap();
+    let policy =
+        finish(&system, &objective, &state.parameters, (&PretrainSettings::default(), None))
+            .unwrap();
     let mut sized = policy.at_size(200).unwrap();
     let mut allocation = Allocation::default();
     sized.allocate(&gains, &mut allocation);
@@ -83,11 +89,11 @@ fn hot_paths_allocate_nothing() {
 
     let mut settings = AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 1);
     (settings.samples, settings.steps) = (20, 20);
-    let policy = train_any_policy(&system, &settings, || ()).unwrap();
-    let mut allocator = policy.allocator(system.fading().antennas);
-    allocator.allocate(&problem, &mut allocation).unwrap();
+    let policy = train_any_policy(&system, &settings, &mut Session::new(&Silent)).unwrap();
+    let mut allocator = policy.allocator();
+    allocator.serve(&problem, &mut allocation).unwrap();
     let certified = calls_during(|| {
-        allocator.allocate(&problem, &mut allocation).unwrap();
+        allocator.serve(&problem, &mut allocation).unwrap();
         assert!(allocator.certifier().certify(&problem, &mut allocation).is_complete());
     });
     assert_eq!(certified, 0, "allocate and certify");
@@ -99,9 +105,10 @@ fn hot_paths_allocate_nothing() {
     wmmse.shares(&field);
     assert_eq!(calls_during(|| _ = wmmse.shares(&field).len()), 0, "WMMSE");
     let settings = PowerTrainSettings { samples: 2, ..PowerTrainSettings::preset(scenario, 1) };
-    let trainer = PowerTrainer::new(&settings).unwrap();
+    let mut objective = PowerObjective::new(&settings).unwrap();
+    let (features, parameters) = (objective.features(), objective.start(0));
     for output in [PowerOutput::Ranked { passes: 5 }, PowerOutput::Priced { steps: 1 }] {
-        let policy = finish_power(&trainer, output).unwrap();
+        let policy = finish_power(&settings, features, output, parameters.clone()).unwrap();
         let mut controller = policy.controller();
         controller.shares(&sparse);
         assert_eq!(calls_during(|| _ = controller.shares(&sparse).len()), 0, "{output:?}");

@@ -5,18 +5,16 @@
 use std::sync::LazyLock;
 
 use anyk::channel::{FadingLaw, sample_distances_m};
-use anyk::framework::ModelError;
-use anyk::framework::Status;
+use anyk::framework::{CalibrationSettings, Model, ModelError, Session, Silent, Status};
 use anyk::network::SplitRule;
+use anyk::problems::read_model;
 use anyk::problems::urllc::UrllcSolver;
 use anyk::problems::urllc::{Allocation, Urllc};
-use anyk::problems::urllc::{AnyPolicy, CellPolicy, Certifier, Refusal};
+use anyk::problems::urllc::{AnyPolicy, CellPolicy, Certifier, Unserved};
 use anyk::problems::urllc::{AnySettings, TrainRanges};
 use anyk::problems::urllc::{
-    CalibrationSettings, Judged, TestSet, calibrate, required_factors, train_any_policy,
-    true_bandwidth,
+    Judged, TestSet, calibrate, required_factors, train_any_policy, true_bandwidth,
 };
-use anyk::problems::urllc::{Model, any_from_bytes, any_to_bytes};
 use anyk::qos::BandwidthFunction;
 use anyk::qos::RequiredBandwidth;
 use anyk::qos::ServiceClass;
@@ -32,7 +30,7 @@ fn short(output: SplitRule, seed: u64) -> AnySettings {
 }
 
 fn train(settings: &AnySettings) -> AnyPolicy {
-    train_any_policy(&SYSTEM, settings, || ()).unwrap()
+    train_any_policy(&SYSTEM, settings, &mut Session::new(&Silent)).unwrap()
 }
 
 static POLICY: LazyLock<AnyPolicy> = LazyLock::new(|| train(&short(SplitRule::Kkt, 1)));
@@ -73,10 +71,10 @@ proptest! {
         let factor = if wild { 100.0 } else { 0.1 };
         let policy = with_parameters(parameters.map(|(p, n)| p + factor * n).collect()).unwrap();
         let mut allocation = Allocation::default();
-        let served = policy.allocator(8).allocate(&problem, &mut allocation);
+        let served = policy.allocator().serve(&problem, &mut allocation);
         let solution = UrllcSolver::default().solve(&problem);
         match (served, &solution.status) {
-            (Err(Refusal::Infeasible(why)), Status::Infeasible(exact)) => {
+            (Err(Unserved::Infeasible(why)), Status::Infeasible(exact)) => {
                 prop_assert_eq!(&why.dropped, &exact.dropped);
                 prop_assert_eq!(&why.admissible, &exact.admissible);
             }
@@ -104,9 +102,9 @@ proptest! {
         let permuted = Urllc::new(&SYSTEM, order.iter().map(|&index| user(index))).unwrap();
         let permuted = permuted.with_max_power_w(problem.max_power_w()).unwrap();
         let (mut straight, mut mixed) = (Allocation::default(), Allocation::default());
-        let mut allocator = POLICY.allocator(8);
-        let served = allocator.allocate(&problem, &mut straight).is_ok();
-        prop_assert_eq!(allocator.allocate(&permuted, &mut mixed).is_ok(), served);
+        let mut allocator = POLICY.allocator();
+        let served = allocator.serve(&problem, &mut straight).is_ok();
+        prop_assert_eq!(allocator.serve(&permuted, &mut mixed).is_ok(), served);
         if served {
             for (place, &index) in order.iter().enumerate() {
                 let off = mixed.power_w[place] / straight.power_w[index] - 1.0;
@@ -165,14 +163,14 @@ proptest! {
 
 #[test]
 fn from_one_user_to_a_hundred_thousand() {
-    let mut allocator = POLICY.allocator(8);
+    let mut allocator = POLICY.allocator();
     let mut allocation = Allocation::default();
     for size in [1, 2, 3, 1000, 100_000] {
         let gains = sample_distances_m(&SYSTEM.road(), 3, size, 0);
         let gains = gains.into_iter().map(|d| SYSTEM.path_loss().gain(d));
         let budget_w = SYSTEM.max_power_w() * (size as f64 / 200.0).max(1.0);
         let problem = Urllc::uniform(&SYSTEM, gains).unwrap().with_max_power_w(budget_w).unwrap();
-        allocator.allocate(&problem, &mut allocation).unwrap();
+        allocator.serve(&problem, &mut allocation).unwrap();
         let judged = problem.assess(&allocation).unwrap();
         assert!(judged.is_feasible() && judged.power_excess.abs() < 1e-12, "{size}: {judged:?}");
     }
@@ -188,7 +186,7 @@ fn extreme_gains_and_budgets() {
         (vec![1e-13], 1e7),
     ] {
         let problem = Urllc::uniform(&SYSTEM, gains).unwrap().with_max_power_w(budget_w).unwrap();
-        POLICY.allocator(8).allocate(&problem, &mut allocation).unwrap();
+        POLICY.allocator().serve(&problem, &mut allocation).unwrap();
         let judged = problem.assess(&allocation).unwrap();
         assert!(judged.is_feasible(), "{judged:?}");
     }
@@ -204,7 +202,7 @@ fn the_edge_of_feasibility_is_the_solvers() {
     for over in [-1e-3, -1e-13, 1e-13, 9e-13, 2e-12, 1e-10, 1e-6, 1e-2] {
         let problem = problem.clone().with_max_power_w(least_w * (1.0 + over)).unwrap();
         let mut allocation = Allocation::default();
-        let served = POLICY.allocator(8).allocate(&problem, &mut allocation).is_ok();
+        let served = POLICY.allocator().serve(&problem, &mut allocation).is_ok();
         let exact = !matches!(solver.solve(&problem).status, Status::Infeasible(_));
         assert_eq!(served, exact, "{over}");
         assert!(!served || problem.assess(&allocation).unwrap().is_feasible(), "{over}");
@@ -232,25 +230,29 @@ fn near_the_optimum_at_every_size() {
 #[test]
 fn trainings_are_reproducible_and_models_round_trip() {
     let settings = short(SplitRule::Kkt, 1);
-    let bytes = any_to_bytes(&POLICY).unwrap();
-    assert_eq!(any_to_bytes(&train(&settings)).unwrap(), bytes);
-    assert_ne!(any_to_bytes(&train(&short(SplitRule::Kkt, 2))).unwrap(), bytes);
-    let Ok(Model::Any(read)) = Model::from_bytes(&bytes) else { unreachable!("of its kind") };
+    let bytes = POLICY.to_bytes().unwrap();
+    assert_eq!(train(&settings).to_bytes().unwrap(), bytes);
+    assert_ne!(train(&short(SplitRule::Kkt, 2)).to_bytes().unwrap(), bytes);
+    // By its problem, and by its kind.
+    let loaded = read_model(&bytes).unwrap();
+    assert_eq!(loaded.describe(), "an any-gnn of urllc");
+    assert_eq!(loaded.file_bytes().unwrap(), bytes);
+    let read = AnyPolicy::from_bytes(&bytes).unwrap();
     assert_eq!(read.record(), POLICY.record());
     assert_eq!(read.parameters(), POLICY.parameters());
-    assert_eq!(any_to_bytes(&read).unwrap(), bytes);
+    assert_eq!(read.to_bytes().unwrap(), bytes);
 }
 
 #[test]
 fn damaged_models_are_refused() {
-    let bytes = any_to_bytes(&POLICY).unwrap();
+    let bytes = POLICY.to_bytes().unwrap();
     for length in 0..bytes.len() {
-        assert!(any_from_bytes(&bytes[..length]).is_err(), "cut at {length}");
+        assert!(AnyPolicy::from_bytes(&bytes[..length]).is_err(), "cut at {length}");
     }
     for byte in 0..bytes.len() {
         let mut damaged = bytes.clone();
         damaged[byte] ^= 1 << (byte % 8);
-        assert!(Model::from_bytes(&damaged).is_err(), "byte {byte}");
+        assert!(read_model(&damaged).is_err(), "byte {byte}");
     }
     let count = POLICY.parameters().len();
     assert!(with_parameters(vec![0.0; count - 1]).is_err());
@@ -265,17 +267,18 @@ fn damaged_models_are_refused() {
 #[test]
 fn what_was_not_trained_on_is_flagged() {
     let near = SYSTEM.path_loss().gain(100.0);
-    let cell =
-        |gain: f64, service: ServiceClass| Urllc::new(&SYSTEM, [(gain, service); 10]).unwrap();
-    let outside = |problem: &Urllc, antennas: u32| {
-        let least_w = Certifier::default().least_power_w(problem);
-        POLICY.out_of_range(problem, antennas, least_w)
+    let outside = |gain: f64, service: ServiceClass, antennas: u32| {
+        let mut config = Config::default();
+        config.cell.antennas = antennas;
+        let problem = Urllc::new(&config.validate().unwrap(), [(gain, service); 10]).unwrap();
+        let least_w = Certifier::default().least_power_w(&problem);
+        POLICY.out_of_range(&problem, least_w)
     };
     let usual = ServiceClass::default();
-    assert!(outside(&cell(near, usual), 8).is_empty());
-    let far = outside(&cell(SYSTEM.path_loss().gain(900.0), usual), 8);
+    assert!(outside(near, usual, 8).is_empty());
+    let far = outside(SYSTEM.path_loss().gain(900.0), usual, 8);
     assert!(far.iter().any(|text| text.starts_with("gain_db -14")), "{far:?}");
-    let strict = outside(&cell(near, ServiceClass { epsilon: 1e-8, ..usual }), 4);
+    let strict = outside(near, ServiceClass { epsilon: 1e-8, ..usual }, 4);
     assert_eq!(strict.len(), 2, "{strict:?}");
 }
 

@@ -4,17 +4,17 @@
 
 use anyk::Config;
 use anyk::channel::FadingLaw;
-use anyk::framework::Guarantee;
-use anyk::framework::{Method, PretrainSettings};
+use anyk::framework::{
+    CalibrationSettings, Guarantee, Method, Model, PretrainSettings, Session, Silent,
+};
 use anyk::math::realization_rng;
 use anyk::network::Aggregator;
 use anyk::problems::urllc::Recipe;
-use anyk::problems::urllc::{
-    CalibrationSettings, Judged, TestSet, calibrate, finish, required_factors, true_bandwidth,
-};
+use anyk::problems::urllc::TrainSettings;
 use anyk::problems::urllc::{CellPolicy, LearnedPolicy};
-use anyk::problems::urllc::{TrainSettings, Trainer};
-use anyk::problems::urllc::{model_from_bytes, model_to_bytes};
+use anyk::problems::urllc::{
+    Judged, TestSet, calibrate, required_factors, train_urllc, true_bandwidth,
+};
 use rand::RngExt;
 
 const REPETITIONS: usize = 4000;
@@ -74,9 +74,8 @@ fn m_gnn() -> LearnedPolicy {
         recipe: Recipe { steps: Some(3000), ..Recipe::fast(10) },
         seed: 1,
     };
-    let mut trainer = Trainer::new(&system, &settings, None).unwrap();
-    trainer.advance(u64::MAX).unwrap();
-    finish(&system, &trainer, &PretrainSettings::default(), None).unwrap()
+    let pretraining = (&PretrainSettings::default(), None);
+    train_urllc(&system, &settings, pretraining, &mut Session::new(&Silent)).unwrap()
 }
 
 #[test]
@@ -94,7 +93,7 @@ fn a_calibrated_policy_serves_its_users() {
     let guarantee = calibrated.record().guarantee.clone().unwrap();
     assert!(guarantee.margin >= 1.0 && guarantee.k == [10] && guarantee.missed == 1);
     // The file keeps it, and gives the same answers.
-    let loaded = model_from_bytes(&model_to_bytes(&calibrated).unwrap()).unwrap();
+    let loaded = LearnedPolicy::from_bytes(&calibrated.to_bytes().unwrap()).unwrap();
     assert_eq!(loaded.record(), calibrated.record());
     let set = TestSet::draw(policy.system(), &[10], 400, 99).unwrap();
     let (before, after) = (set.evaluate(&policy).unwrap(), set.evaluate(&loaded).unwrap());

@@ -6,20 +6,18 @@
 use std::sync::OnceLock;
 
 use anyk::exchange::UserRecord;
-use anyk::framework::Method;
-use anyk::framework::ModelError;
-use anyk::framework::ProblemError;
-use anyk::framework::Status;
-use anyk::framework::TrainError;
+use anyk::framework::{
+    LoadedModel, Method, Model, ModelError, ProblemError, Session, Silent, Status, TrainError,
+};
 use anyk::network::{Aggregator, Output};
 use anyk::problems::closed_forms::ClosedFormPolicy;
 use anyk::problems::closed_forms::{ClosedForm, ClosedFormSettings};
 use anyk::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, RateTarget};
-use anyk::problems::closed_forms::{RateAnswer, closed_form_from_bytes, closed_form_to_bytes};
+use anyk::problems::closed_forms::{RateAnswer, answer_equal_bandwidth};
 use anyk::problems::closed_forms::{evaluate_closed_form, train_closed_form};
 use anyk::problems::closed_forms::{required_bandwidth_hz, solve_equal_bandwidth, solve_qos_power};
-use anyk::problems::urllc::RunError;
-use anyk::problems::urllc::{Model, model_from_bytes};
+use anyk::problems::read_model;
+use anyk::problems::urllc::LearnedPolicy;
 use anyk::{Config, System};
 use proptest::prelude::*;
 
@@ -157,7 +155,7 @@ proptest! {
         prop_assert_eq!(why.admissible.len() + why.dropped.len(), gains.len());
         let weakest_kept = why.admissible.iter().fold(1.0f64, |least, &i| least.min(gains[i]));
         prop_assert!(why.dropped.iter().all(|&i| gains[i] <= weakest_kept));
-        let answer = RateAnswer::equal_bandwidth(&problem, &records(&gains)).unwrap();
+        let answer = answer_equal_bandwidth(&problem, &records(&gains)).unwrap();
         let RateAnswer::Denied(denied) = answer else {
             return Err(TestCaseError::fail("expected denied"));
         };
@@ -257,6 +255,10 @@ const POWER: ClosedForm = ClosedForm::QosPower { rate_bps: 1e6, bandwidth_hz: 1e
 /// A rate that the budget serves in cells of a thousand users.
 const BANDWIDTH: ClosedForm = ClosedForm::EqualBandwidth { rate_bps: 1e5 };
 
+fn train(settings: &ClosedFormSettings) -> Result<ClosedFormPolicy, TrainError> {
+    train_closed_form(&paper(), settings, &mut Session::new(&Silent))
+}
+
 /// Short trainings of every kind.
 fn policies() -> &'static [ClosedFormPolicy] {
     static POLICIES: OnceLock<Vec<ClosedFormPolicy>> = OnceLock::new();
@@ -273,7 +275,7 @@ fn policies() -> &'static [ClosedFormPolicy] {
             ..small(BANDWIDTH)
         };
         let settings = [small(POWER), small(BANDWIDTH), without];
-        settings.map(|settings| train_closed_form(&paper(), &settings, || ()).unwrap()).to_vec()
+        settings.map(|settings| train(&settings).unwrap()).to_vec()
     })
 }
 
@@ -296,26 +298,28 @@ fn trained_at_ten_users_it_holds_at_any() {
 #[test]
 fn models_survive_their_files_and_damage_is_refused() {
     for policy in policies() {
-        let bytes = closed_form_to_bytes(policy).unwrap();
-        let read = closed_form_from_bytes(&bytes).unwrap();
+        let bytes = policy.to_bytes().unwrap();
+        let read = ClosedFormPolicy::from_bytes(&bytes).unwrap();
         assert_eq!(read.record(), policy.record());
-        assert_eq!(closed_form_to_bytes(&read).unwrap(), bytes);
+        assert_eq!(read.to_bytes().unwrap(), bytes);
         let gains = [1e-10, 1e-12, 3e-13];
         assert_eq!(read.at_size(3).allocate(&gains), policy.at_size(3).allocate(&gains));
-        assert!(matches!(Model::from_bytes(&bytes), Ok(Model::ClosedForm(_))));
-        assert!(matches!(model_from_bytes(&bytes), Err(ModelError::Format(_))));
+        let loaded = read_model(&bytes).unwrap();
+        assert_eq!(loaded.describe(), policy.describe());
+        assert_eq!(loaded.file_bytes().unwrap(), bytes);
+        assert!(matches!(LearnedPolicy::from_bytes(&bytes), Err(ModelError::Format(_))));
     }
-    let bytes = closed_form_to_bytes(&policies()[0]).unwrap();
+    let bytes = policies()[0].to_bytes().unwrap();
     for length in 0..bytes.len() {
-        assert!(Model::from_bytes(&bytes[..length]).is_err(), "cut at {length}");
+        assert!(read_model(&bytes[..length]).is_err(), "cut at {length}");
     }
     for bit in 0..8 * bytes.len() {
         let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
-        assert!(Model::from_bytes(&damaged).is_err(), "bit {bit} of byte {}", bit / 8);
+        assert!(read_model(&damaged).is_err(), "bit {bit} of byte {}", bit / 8);
     }
     for foreign in [&b""[..], b"{}", b"PK\x03\x04", &[0xff; 64]] {
-        assert!(matches!(Model::from_bytes(foreign), Err(ModelError::Format(_))));
+        assert!(matches!(read_model(foreign), Err(ModelError::Format(_))));
     }
     // Parts that do not belong together.
     let (power, shared) = (&policies()[0], &policies()[1]);
@@ -333,7 +337,6 @@ fn models_survive_their_files_and_damage_is_refused() {
 
 #[test]
 fn training_is_deterministic_and_checked() {
-    let system = paper();
     let quick = |seed: u64| ClosedFormSettings {
         samples: 30,
         steps: 40,
@@ -342,9 +345,7 @@ fn training_is_deterministic_and_checked() {
         train_k: vec![3, 6],
         ..ClosedFormSettings::new(BANDWIDTH, seed)
     };
-    let bytes = |settings: &ClosedFormSettings| {
-        closed_form_to_bytes(&train_closed_form(&system, settings, || ()).unwrap()).unwrap()
-    };
+    let bytes = |settings: &ClosedFormSettings| train(settings).unwrap().to_bytes().unwrap();
     assert_eq!(bytes(&quick(1)), bytes(&quick(1)));
     assert_ne!(bytes(&quick(1)), bytes(&quick(2)));
     let power = ClosedFormSettings::new(POWER, 1);
@@ -365,11 +366,10 @@ fn training_is_deterministic_and_checked() {
         // No cell can be served at this rate.
         ClosedFormSettings { problem: rate(1e11), ..quick(1) },
     ] {
-        assert!(train_closed_form(&system, &settings, || ()).is_err(), "{settings:?}");
+        assert!(train(&settings).is_err(), "{settings:?}");
     }
     // A loss that leaves the numbers is an error, never a model.
     let wild = ClosedFormSettings { rate: 1e300, ..quick(1) };
-    let error = train_closed_form(&system, &wild, || ()).unwrap_err();
-    let diverged = matches!(error, RunError::Train(TrainError::Diverged { attempts: 5, .. }));
-    assert!(diverged, "{error}");
+    let error = train(&wild).unwrap_err();
+    assert!(matches!(error, TrainError::Diverged { attempts: 5, .. }), "{error}");
 }

@@ -9,19 +9,17 @@ use std::process::Command;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use anyk::channel::{D2dField, GainMatrix, sample_distances_m};
-use anyk::framework::Recipe;
+use anyk::framework::{Method, Objective, Plan, PretrainSettings, Session, Silent, State};
 use anyk::math::Cpu;
 use anyk::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph, Real, SplitRule};
 use anyk::problems::interference::{Features, Standard};
 use anyk::problems::interference::{Interference, Scenario, SparseInterference};
 use anyk::problems::interference::{
-    PowerLoss, PowerOutput, PowerTrainSettings, PowerTrainer, finish_power,
+    PowerLoss, PowerObjective, PowerOutput, PowerTrainSettings, finish_power,
 };
 use anyk::problems::interference::{SparseWmmse, Wmmse, WmmseSettings, fplinq};
+use anyk::problems::urllc::{Algorithm1, AnySettings, Recipe, TrainRanges, TrainSettings};
 use anyk::problems::urllc::{Allocation, LearnedPolicy, Urllc};
-use anyk::problems::urllc::{
-    AnySettings, Method, PretrainSettings, TrainRanges, TrainSettings, Trainer,
-};
 use anyk::problems::urllc::{finish, law_for, train_any_policy};
 use anyk::qos::ServiceClass;
 use anyk::study::Entry;
@@ -120,23 +118,46 @@ fn short_pretraining() -> PretrainSettings {
     PretrainSettings { epochs: 4, ..PretrainSettings::default() }
 }
 
-fn train(settings: &TrainSettings, each_step: &mut dyn FnMut(f32)) -> LearnedPolicy {
-    let pretraining = short_pretraining();
-    let law = law_for(&SYSTEM, settings, &pretraining, || ()).unwrap();
-    let mut trainer = Trainer::new(&SYSTEM, settings, law.as_ref()).unwrap();
-    while !trainer.is_done() {
-        each_step(trainer.step());
+/// All steps of an attempt that does not diverge; each step's loss, and the state after it.
+fn all_steps(
+    objective: &mut dyn Objective<f32>,
+    plan: &Plan,
+    each_step: &mut dyn FnMut(f64, &State<f32>),
+) -> State<f32> {
+    let mut state = State::start(objective, plan, 0);
+    let mut gradient = vec![0.0; state.parameters.len()];
+    for step in 0..plan.steps {
+        assert_eq!(state.step, step, "diverged");
+        let loss = state.advance(objective, plan, &mut gradient);
+        each_step(loss, &state);
     }
-    finish(&SYSTEM, &trainer, &pretraining, law.as_ref()).unwrap()
+    assert_eq!(state.step, plan.steps, "diverged");
+    state
+}
+
+fn train(settings: &TrainSettings, each_step: &mut dyn FnMut(f64, &State<f32>)) -> LearnedPolicy {
+    let pretraining = short_pretraining();
+    let law = law_for(&SYSTEM, settings, &pretraining, &mut Session::new(&Silent)).unwrap();
+    let mut objective = Algorithm1::new(&SYSTEM, settings, law.as_ref()).unwrap();
+    let plan = objective.plan();
+    let state = all_steps(&mut objective, &plan, each_step);
+    finish(&SYSTEM, &objective, &state.parameters, (&pretraining, law.as_ref())).unwrap()
 }
 
 #[test]
 fn urllc_training() {
     same_on_every_level("Algorithm 1", |bits| {
         for settings in urllc_trainings(300) {
-            let policy = train(&settings, &mut |loss| bits.singles(&[loss]));
-            bits.doubles(policy.power_parameters());
-            bits.doubles(policy.bandwidth_parameters());
+            train(&settings, &mut |loss, state| {
+                bits.doubles(&[loss]);
+                // The moments keep the last digits of the gradients, which a parameter rounds away.
+                let (first, second, steps) = state.adam.memory();
+                if steps % 10 == 0 {
+                    bits.singles(&state.parameters);
+                    bits.singles(first);
+                    bits.singles(second);
+                }
+            });
         }
     });
 }
@@ -152,7 +173,7 @@ fn gains(size: usize) -> [Vec<f64>; 2] {
 #[test]
 fn urllc_allocation_by_the_fused_pair() {
     let policies: Vec<LearnedPolicy> =
-        urllc_trainings(500).iter().map(|settings| train(settings, &mut |_| ())).collect();
+        urllc_trainings(500).iter().map(|settings| train(settings, &mut |_, _| ())).collect();
     same_on_every_level("the fused pair", |bits| {
         let mut allocation = Allocation::default();
         for policy in &policies {
@@ -185,12 +206,12 @@ fn any_gnn_training_and_allocation() {
         same_on_every_level(&format!("any-gnn, {rule:?}"), |bits| {
             let mut settings = AnySettings::preset(TrainRanges::Paper, rule, 1);
             (settings.samples, settings.steps) = (100, 150);
-            let policy = train_any_policy(&SYSTEM, &settings, || ()).unwrap();
+            let policy = train_any_policy(&SYSTEM, &settings, &mut Session::new(&Silent)).unwrap();
             bits.doubles(policy.parameters());
-            let mut allocator = policy.allocator(SYSTEM.fading().antennas);
+            let mut allocator = policy.allocator();
             let mut allocation = Allocation::default();
             for problem in &problems {
-                allocator.allocate(problem, &mut allocation).unwrap();
+                allocator.serve(problem, &mut allocation).unwrap();
                 bits.allocation(&allocation);
             }
         });
@@ -273,10 +294,11 @@ fn interference_training_and_every_output() {
             let mut settings = preset.with_network(network);
             (settings.samples, settings.steps, settings.loss) = (64, 60, loss);
             settings.train_k = settings.train_k.min(20);
-            let mut trainer = PowerTrainer::new(&settings).unwrap();
-            bits.doubles(&[trainer.advance(u64::MAX).unwrap()]);
-            let (first, second, _) = trainer.state().adam.memory();
-            for singles in [&trainer.state().parameters, first, second] {
+            let mut objective = PowerObjective::new(&settings).unwrap();
+            let plan = objective.plan();
+            let state = all_steps(&mut objective, &plan, &mut |loss, _| bits.doubles(&[loss]));
+            let (first, second, _) = state.adam.memory();
+            for singles in [&state.parameters, first, second] {
                 bits.singles(singles);
             }
             for output in [
@@ -285,7 +307,9 @@ fn interference_training_and_every_output() {
                 PowerOutput::Ranked { passes: 3 },
                 PowerOutput::Priced { steps: 2 },
             ] {
-                let policy = finish_power(&trainer, output).unwrap();
+                let parameters = state.parameters.clone();
+                let features = objective.features();
+                let policy = finish_power(&settings, features, output, parameters).unwrap();
                 let mut controller = policy.controller();
                 for (_, sparse) in &networks {
                     bits.doubles(controller.shares(sparse));
@@ -345,7 +369,7 @@ fn in_use_with(word: Option<&str>) -> String {
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     let said = text.split_once("in use: <").and_then(|(_, rest)| rest.split_once('>'));
-    said.unwrap_or_else(|| panic!("{text}")).0.to_owned()
+    said.unwrap().0.to_owned()
 }
 
 #[test]

@@ -2,28 +2,24 @@
 
 #![allow(clippy::unwrap_used)]
 
+use anyk::Config;
 use anyk::diagnosis::{
-    Answer, BuiltIn, Diagnosis, Estimate, Prediction, Recommendation, SampleError, Samples,
-    SizeLaw, Subject, predict,
+    Answer, Diagnosis, Estimate, Prediction, Recommendation, SampleError, Samples, SizeLaw,
+    Subject, built_in_named, predict,
 };
 use anyk::exchange::{SampleRow, read_samples};
 use anyk::math::Input;
 use anyk::network::{Aggregator, Output};
-use anyk::{Config, System};
 use rand::{RngExt, SeedableRng};
 
 const SIZES: [usize; 7] = [2, 5, 10, 20, 50, 100, 200];
 const USERS: usize = 4000;
 
-fn system() -> System {
-    Config::default().validate().unwrap()
-}
-
 fn diagnose(
     function: impl Fn(&[f64]) -> Vec<f64> + Send + Sync + 'static,
     seed: u64,
 ) -> (Diagnosis, Recommendation, Samples) {
-    let subject = Subject::function(&system(), Input::Uniform, function);
+    let subject = Subject::function(Input::Uniform, function);
     let samples = subject.sample(&SIZES, USERS, seed).unwrap();
     let diagnosis = Diagnosis::of_subject(&subject, &samples, seed).unwrap();
     let recommendation = Recommendation::of(&diagnosis, &samples, 20, seed);
@@ -105,6 +101,12 @@ fn a_softmax_is_a_normalisation_and_its_networks_generalize() {
     }
 }
 
+/// A policy that needs no training, in the paper's cell.
+fn built_in(name: &str) -> Subject {
+    let system = Config::default().validate().unwrap();
+    Subject::built_in(&system, built_in_named(name).unwrap()).unwrap()
+}
+
 /// As many users as the program draws.
 const MANY: usize = 20_000;
 
@@ -127,7 +129,7 @@ fn holds(one: &Prediction) -> bool {
 
 /// A function of the own input, the mean of the others, and K.
 fn of_others(function: fn(f64, f64, f64) -> f64) -> Subject {
-    Subject::function(&system(), Input::Uniform, move |x| {
+    Subject::function(Input::Uniform, move |x| {
         let (size, sum) = (x.len() as f64, x.iter().sum::<f64>());
         x.iter().map(|&own| function(own, (sum - own) / (size - 1.0), size)).collect()
     })
@@ -166,7 +168,7 @@ fn predictions_hold_for_laws_that_are_known() {
 #[test]
 fn a_law_that_is_not_fitted_is_within_the_range() {
     // Between the laws that are: ln(1 + K)^1.5.
-    let slow = Subject::function(&system(), Input::Uniform, |x| scaled(x, |k| k.ln_1p().powf(1.5)));
+    let slow = Subject::function(Input::Uniform, |x| scaled(x, |k| k.ln_1p().powf(1.5)));
     let invariant = &foretold(&slow, 4)[0];
     // (ln 201/ln 21)^1.5 − 1 = 129.9 % too little.
     assert!((invariant.measured_percent - 129.9).abs() < 6.0, "{invariant:?}");
@@ -176,13 +178,8 @@ fn a_law_that_is_not_fitted_is_within_the_range() {
 
 #[test]
 fn predictions_of_built_in_policies_hold() {
-    let policies = [
-        BuiltIn::EqualBandwidthPower,
-        BuiltIn::UrllcPower,
-        BuiltIn::UrllcBandwidth,
-        BuiltIn::ToyOne,
-    ];
-    let subjects = policies.map(|policy| Subject::built_in(&system(), policy).unwrap());
+    let subjects =
+        ["equal-bandwidth-power", "urllc-power", "urllc-bandwidth", "toy-one"].map(built_in);
     let all: Vec<Prediction> = (81..83)
         .flat_map(|seed| subjects.iter().flat_map(move |one| foretold(one, seed)))
         .collect();
@@ -253,24 +250,24 @@ fn noise_has_no_size_law_and_does_not_decouple() {
 
 #[test]
 fn built_in_policies_get_the_expected_verdicts() {
-    let cases: [(BuiltIn, Answer, Option<&str>); 7] = [
-        (BuiltIn::QosPower, Answer::Yes, Some("size-invariant activation")),
-        (BuiltIn::EqualBandwidthPower, Answer::No, Some("softmax")),
-        (BuiltIn::UrllcPower, Answer::No, Some("softmax")),
-        (BuiltIn::UrllcBandwidth, Answer::No, Some("pre-trained activation")),
-        (BuiltIn::Interference, Answer::No, None),
-        (BuiltIn::ToyOne, Answer::Yes, Some("size-invariant activation")),
-        (BuiltIn::ToyTwo, Answer::No, Some("pre-trained activation")),
+    let cases: [(&str, Answer, Option<&str>); 7] = [
+        ("qos-power", Answer::Yes, Some("size-invariant activation")),
+        ("equal-bandwidth-power", Answer::No, Some("softmax")),
+        ("urllc-power", Answer::No, Some("softmax")),
+        ("urllc-bandwidth", Answer::No, Some("pre-trained activation")),
+        ("interference", Answer::No, None),
+        ("toy-one", Answer::Yes, Some("size-invariant activation")),
+        ("toy-two", Answer::No, Some("pre-trained activation")),
     ];
     for (policy, invariant, expected) in cases {
-        let subject = Subject::built_in(&system(), policy).unwrap();
+        let subject = built_in(policy);
         let samples = subject.sample(&SIZES, USERS, 2).unwrap();
         let found = Diagnosis::of_subject(&subject, &samples, 2).unwrap();
-        assert_eq!(found.order.equivariant, Answer::Yes, "{policy:?}");
-        assert_eq!(found.invariance.answer, invariant, "{policy:?}: {:?}", found.invariance);
+        assert_eq!(found.order.equivariant, Answer::Yes, "{policy}");
+        assert_eq!(found.invariance.answer, invariant, "{policy}: {:?}", found.invariance);
         let recommended = Recommendation::of(&found, &samples, 20, 2);
         let label = output(&recommended).map(anyk::diagnosis::output_name);
-        assert!(expected.is_none() || label == expected, "{policy:?}: {label:?}");
+        assert!(expected.is_none() || label == expected, "{policy}: {label:?}");
     }
 }
 
@@ -279,7 +276,7 @@ fn bands_cover_the_truth() {
     // y_k = x_k·(sum of the others)/K: f(x, K) = x·(K − 1)/(2K), users of an instance dependent.
     let (mut inside, mut all) = (0u32, 0u32);
     for seed in 10..20 {
-        let subject = Subject::function(&system(), Input::Uniform, |x| {
+        let subject = Subject::function(Input::Uniform, |x| {
             let sum: f64 = x.iter().sum();
             x.iter().map(|own| own * (sum - own) / x.len() as f64).collect()
         });

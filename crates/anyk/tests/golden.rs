@@ -4,7 +4,7 @@
 // The lint's own exception for tests does not reach the helpers of integration tests.
 #![allow(clippy::unwrap_used)]
 
-use anyk::framework::Status;
+use anyk::framework::{Silent, Status};
 use anyk::problems::urllc::Urllc;
 use anyk::problems::urllc::UrllcSolver;
 use anyk::problems::urllc::optimum_over_sizes;
@@ -105,7 +105,7 @@ fn mean_optimum_at_each_size() {
     let system = paper();
     for (size, optimum, standard_error, equal_power, digit) in golden {
         let samples = (200_000 / size as u64).clamp(400, 20_000);
-        let rows = optimum_over_sizes(&system, &[size], samples, 2024, || ()).unwrap();
+        let rows = optimum_over_sizes(&system, &[size], samples, 2024, &Silent).unwrap();
         let row = &rows[0];
         assert_eq!(row.infeasible, 0);
         assert!(row.worst_gap <= 1e-8, "K = {size}: gap {}", row.worst_gap);

@@ -3,21 +3,21 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::fs;
+use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyk::framework::ModelError;
-use anyk::framework::Schedule;
-use anyk::framework::TrainError;
-use anyk::framework::{Method, PretrainLoss, PretrainSettings};
+use anyk::framework::{
+    Checkpoint, Method, Model, ModelError, Observer, PretrainLoss, PretrainSettings, Schedule,
+    Session, Silent, State, TrainError,
+};
 use anyk::network::{Aggregator, BandwidthLaw};
 use anyk::problems::urllc::Allocation;
 use anyk::problems::urllc::LearnedPolicy;
 use anyk::problems::urllc::Recipe;
-use anyk::problems::urllc::{TestSet, finish, law_for};
-use anyk::problems::urllc::{TrainSettings, Trainer, measure_law, pretrain_law};
-use anyk::problems::urllc::{
-    checkpoint_from_bytes, checkpoint_to_bytes, model_from_bytes, model_to_bytes,
-};
+use anyk::problems::urllc::{Algorithm1, TrainSettings, measure_law, pretrain_law};
+use anyk::problems::urllc::{TestSet, law_for, train_urllc};
 use anyk::study::Entry;
 use anyk::{Config, System};
 use proptest::prelude::*;
@@ -33,7 +33,10 @@ fn small_pretraining() -> PretrainSettings {
 
 fn small_law() -> &'static BandwidthLaw {
     static LAW: OnceLock<BandwidthLaw> = OnceLock::new();
-    LAW.get_or_init(|| pretrain_law(&paper(), 6e-6, &small_pretraining(), 1, || ()).unwrap())
+    LAW.get_or_init(|| {
+        let session = &mut Session::new(&Silent);
+        pretrain_law(&paper(), 6e-6, &small_pretraining(), 1, session).unwrap()
+    })
 }
 
 fn p_gnn(seed: u64) -> TrainSettings {
@@ -48,9 +51,8 @@ fn m_gnn(steps: u64) -> TrainSettings {
 fn train(settings: &TrainSettings) -> LearnedPolicy {
     let system = paper();
     let law = (settings.method == Method::PGnn).then(small_law);
-    let mut trainer = Trainer::new(&system, settings, law).unwrap();
-    trainer.advance(u64::MAX).unwrap();
-    finish(&system, &trainer, &small_pretraining(), law).unwrap()
+    let session = &mut Session::new(&Silent);
+    train_urllc(&system, settings, (&small_pretraining(), law), session).unwrap()
 }
 
 #[test]
@@ -61,7 +63,8 @@ fn the_law_is_learned_with_and_without_labels() {
     assert!(error.mean < 0.005 && error.percentile_99 < 0.02, "{error:?}");
     let unsupervised =
         PretrainSettings { loss: PretrainLoss::Unsupervised, epochs: 60, ..settings.clone() };
-    let law = pretrain_law(&system, 6e-6, &unsupervised, 1, || ()).unwrap();
+    let session = &mut Session::new(&Silent);
+    let law = pretrain_law(&system, 6e-6, &unsupervised, 1, session).unwrap();
     let error = measure_law(&system, 6e-6, &law, &settings, 99).unwrap();
     assert!(error.mean < 0.02, "{error:?}");
 }
@@ -128,8 +131,9 @@ fn fully_connected_networks_train_and_refuse_larger_cells() {
 fn divergence_is_an_error_never_a_model() {
     let recipe = Recipe { rate: Schedule::Cosine { rate: 1e6, last: 1e6 }, ..Recipe::fast(10) };
     let settings = TrainSettings { recipe, ..m_gnn(1000) };
-    let mut trainer = Trainer::new(&paper(), &settings, None).unwrap();
-    let error = trainer.advance(u64::MAX).unwrap_err();
+    let pretraining = (&small_pretraining(), None);
+    let session = &mut Session::new(&Silent);
+    let error = train_urllc(&paper(), &settings, pretraining, session).unwrap_err();
     assert!(matches!(error, TrainError::Diverged { attempts: 5, .. }), "{error}");
 }
 
@@ -145,10 +149,11 @@ fn settings_are_checked() {
         TrainSettings { recipe: Recipe { batch: 0, ..Recipe::paper() }, ..m_gnn(1) },
         TrainSettings { recipe: Recipe { draws: 2, ..Recipe::paper() }, ..m_gnn(1) },
     ] {
-        assert!(Trainer::new(&system, &settings, None).is_err());
+        assert!(Algorithm1::new(&system, &settings, None).is_err());
     }
-    assert!(Trainer::new(&system, &p_gnn(1), None).is_err(), "p-gnn needs its law");
-    assert!(law_for(&system, &m_gnn(1), &small_pretraining(), || ()).unwrap().is_none());
+    assert!(Algorithm1::new(&system, &p_gnn(1), None).is_err(), "p-gnn needs its law");
+    let session = &mut Session::new(&Silent);
+    assert!(law_for(&system, &m_gnn(1), &small_pretraining(), session).unwrap().is_none());
 }
 
 /// Same seed, same bytes, whatever the number of threads; another seed, another model.
@@ -157,11 +162,20 @@ fn training_is_deterministic() {
     let settings = p_gnn(3);
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let bytes = |threads: usize, settings: &TrainSettings| {
-        pool(threads).install(|| model_to_bytes(&train(settings)).unwrap())
+        pool(threads).install(|| train(settings).to_bytes().unwrap())
     };
     let one = bytes(1, &settings);
     assert_eq!(one, bytes(4, &settings));
     assert_ne!(one, bytes(1, &p_gnn(4)));
+}
+
+/// Stops at a look of the driver, counted from 0; it looks every 64 steps.
+struct StopAt(AtomicU64);
+
+impl Observer for StopAt {
+    fn stop(&self) -> bool {
+        self.0.fetch_sub(1, Ordering::Relaxed) == 0
+    }
 }
 
 /// A training stopped anywhere and continued in another process ends with the same parameters.
@@ -171,23 +185,41 @@ fn a_checkpoint_continues_bit_for_bit() {
     for settings in [p_gnn(5), TrainSettings { recipe: Recipe::paper(), samples: 40, ..m_gnn(1) }] {
         let recipe = Recipe { steps: Some(2500), ..settings.recipe.clone() };
         let settings = TrainSettings { recipe, ..settings };
-        let pretraining = small_pretraining();
         let law = (settings.method == Method::PGnn).then(small_law);
-        let mut whole = Trainer::new(&system, &settings, law).unwrap();
-        whole.advance(u64::MAX).unwrap();
-        let mut first = Trainer::new(&system, &settings, law).unwrap();
-        first.advance(1234).unwrap();
-        let saved = law.map(|law| (&pretraining, law));
-        let bytes = checkpoint_to_bytes(&settings, saved, first.state()).unwrap();
-        let expected = law.map(|_| &pretraining);
-        let (law, state) = checkpoint_from_bytes(&bytes, &settings, expected).unwrap();
-        let mut second = Trainer::new(&system, &settings, law.as_ref()).unwrap();
-        assert!(second.resume(state));
-        second.advance(u64::MAX).unwrap();
-        assert_eq!(second.state(), whole.state());
-        // It is refused for any other training.
+        let mut whole = Algorithm1::new(&system, &settings, law).unwrap();
+        let plan = whole.plan();
+        let mut state = State::start(&mut whole, &plan, 0);
+        let mut gradient = vec![0.0; state.parameters.len()];
+        while state.step < plan.steps {
+            state.advance(&mut whole, &plan, &mut gradient);
+        }
+        assert_eq!(state.attempt, 0);
+
+        // What stays of a run that stops: whether it went on to the end, and where it began.
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("learning");
+        fs::create_dir_all(&folder).unwrap();
+        let run = |name: &str, settings: &TrainSettings, observer: &dyn Observer| {
+            let checkpoint = Checkpoint::beside(&folder.join(name), settings);
+            let mut session = Session::with_checkpoint(observer, checkpoint);
+            let mut objective = Algorithm1::new(&system, settings, law).unwrap();
+            let found = session.train("training", &plan, &mut objective);
+            (found, session.resumed_at_step())
+        };
+        let file = |name: &str| fs::read(folder.join(format!("{name}.checkpoint"))).unwrap();
+        let stopped = |step| Err(TrainError::Interrupted { step, saved: true });
+        for name in ["once", "twice"] {
+            let _ = fs::remove_file(folder.join(format!("{name}.checkpoint")));
+        }
+        assert_eq!(run("once", &settings, &StopAt(37.into())), (stopped(2432), 0));
+        assert_eq!(run("twice", &settings, &StopAt(18.into())), (stopped(1216), 0));
+        assert_ne!(file("once"), file("twice"));
+        assert_eq!(run("twice", &settings, &StopAt(18.into())), (stopped(2432), 1216));
+        // Parameters, the optimizer's memory and where it is.
+        assert_eq!(file("once"), file("twice"));
+        assert_eq!(run("twice", &settings, &Silent), (Ok(state.parameters), 2432));
+        // It is not used for any other training.
         let other = TrainSettings { samples: 41, ..settings.clone() };
-        assert!(checkpoint_from_bytes(&bytes, &other, expected).is_err());
+        assert_eq!(run("twice", &other, &StopAt(0.into())), (stopped(64), 0));
     }
 }
 
@@ -197,29 +229,29 @@ fn a_model_survives_its_file() {
         recipe: Recipe { steps: Some(500), ..Recipe::fast(10) },
         ..p_gnn(1)
     });
-    let bytes = model_to_bytes(&policy).unwrap();
-    let read = model_from_bytes(&bytes).unwrap();
+    let bytes = policy.to_bytes().unwrap();
+    let read = LearnedPolicy::from_bytes(&bytes).unwrap();
     assert_eq!(read.record(), policy.record());
-    assert_eq!(model_to_bytes(&read).unwrap(), bytes);
+    assert_eq!(read.to_bytes().unwrap(), bytes);
 }
 
 /// Every truncation and every flipped bit is refused: a damaged model never allocates.
 #[test]
 fn damaged_models_are_refused() {
-    let bytes = model_to_bytes(&train(&m_gnn(10))).unwrap();
+    let bytes = train(&m_gnn(10)).to_bytes().unwrap();
     for length in 0..bytes.len() {
-        assert!(model_from_bytes(&bytes[..length]).is_err(), "cut at {length}");
+        assert!(LearnedPolicy::from_bytes(&bytes[..length]).is_err(), "cut at {length}");
     }
     for bit in 0..8 * bytes.len() {
         let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
-        assert!(model_from_bytes(&damaged).is_err(), "bit {bit} of byte {}", bit / 8);
+        assert!(LearnedPolicy::from_bytes(&damaged).is_err(), "bit {bit} of byte {}", bit / 8);
     }
     let mut longer = bytes.clone();
     longer.push(0);
-    assert!(model_from_bytes(&longer).is_err());
+    assert!(LearnedPolicy::from_bytes(&longer).is_err());
     for foreign in [&b""[..], b"{}", b"PK\x03\x04", &[0xff; 64]] {
-        assert!(matches!(model_from_bytes(foreign), Err(ModelError::Format(_))));
+        assert!(matches!(LearnedPolicy::from_bytes(foreign), Err(ModelError::Format(_))));
     }
 }
 

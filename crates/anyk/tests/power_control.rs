@@ -2,18 +2,20 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use anyk::channel::D2dField;
+use anyk::framework::{Checkpoint, Model, Objective, Observer, Session, Silent, State, TrainError};
 use anyk::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph};
 use anyk::problems::interference::{Features, Standard};
 use anyk::problems::interference::{Interference, Scenario, SparseInterference};
-use anyk::problems::interference::{PowerLoss, PowerTrainSettings, PowerTrainer};
+use anyk::problems::interference::{PowerLoss, PowerObjective, PowerTrainSettings};
 use anyk::problems::interference::{PowerOutput, PowerPolicy};
 use anyk::problems::interference::{SparseWmmse, Wmmse, binary_optimum};
-use anyk::problems::interference::{finish_power, power_over_sizes};
-use anyk::problems::interference::{
-    power_checkpoint_from_bytes, power_checkpoint_to_bytes, power_to_bytes,
-};
-use anyk::problems::urllc::Model;
+use anyk::problems::interference::{finish_power, power_over_sizes, train_power};
+use anyk::problems::read_model;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -43,10 +45,7 @@ fn small(scenario: Scenario) -> PowerTrainSettings {
 }
 
 fn trained(settings: &PowerTrainSettings, output: PowerOutput) -> PowerPolicy {
-    let mut trainer = PowerTrainer::new(settings).unwrap();
-    trainer.advance(u64::MAX).unwrap();
-    assert!(trainer.is_done());
-    finish_power(&trainer, output).unwrap()
+    train_power(settings, output, &mut Session::new(&Silent)).unwrap()
 }
 
 /// Σ_k r_k·o_k has the gradient that the backward pass says, at random parameters.
@@ -112,7 +111,9 @@ proptest! {
         settings.samples = 2;
         settings.train_k = 3;
         settings.seed = seed;
-        let base = finish_power(&PowerTrainer::new(&settings).unwrap(), PowerOutput::Sigmoid).unwrap();
+        let mut objective = PowerObjective::new(&settings).unwrap();
+        let (features, parameters) = (objective.features(), objective.start(0));
+        let base = finish_power(&settings, features, PowerOutput::Sigmoid, parameters).unwrap();
         let problem = scenario.draw(seed, size, 1).unwrap();
         let mut order: Vec<usize> = (0..size).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(order_seed);
@@ -175,7 +176,7 @@ fn a_short_training_serves_other_sizes() {
     let ranked = trained(&dense, PowerOutput::Ranked { passes: 5 });
     let policies = [ranked.clone(), ranked.with_output(PowerOutput::Sigmoid)];
     let results =
-        power_over_sizes(&Scenario::Dense, &policies, &[5, 10, 50], 40, 3, || ()).unwrap();
+        power_over_sizes(&Scenario::Dense, &policies, &[5, 10, 50], 40, 3, &Silent).unwrap();
     for result in &results {
         let [ranked, sigmoid] = [result.policies[0], result.policies[1]];
         assert!(ranked.sum_rate_percent > 98.0, "{result:?}");
@@ -184,7 +185,7 @@ fn a_short_training_serves_other_sizes() {
     let mut field = small(D2D());
     field.steps = 1500;
     let priced = trained(&field, PowerOutput::Priced { steps: 1 });
-    let results = power_over_sizes(&D2D(), &[priced], &[20, 100], 10, 3, || ()).unwrap();
+    let results = power_over_sizes(&D2D(), &[priced], &[20, 100], 10, 3, &Silent).unwrap();
     for result in &results {
         assert!(result.policies[0].sum_rate_percent > 95.0, "{result:?}");
     }
@@ -200,44 +201,75 @@ fn labels_train_too() {
     }
 }
 
+/// Stops at a look of the driver, counted from 0; it looks every 64 steps.
+struct StopAt(AtomicU64);
+
+impl Observer for StopAt {
+    fn stop(&self) -> bool {
+        self.0.fetch_sub(1, Ordering::Relaxed) == 0
+    }
+}
+
 /// The same bits whatever the number of threads, and from a checkpoint.
 #[test]
 fn training_is_deterministic_and_resumes() {
-    let settings = PowerTrainSettings { steps: 60, ..small(D2D()) };
-    let run = |threads: usize| {
+    let settings = PowerTrainSettings { steps: 150, ..small(D2D()) };
+    let all_steps = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let mut trainer = PowerTrainer::new(&settings).unwrap();
-            trainer.advance(u64::MAX).unwrap();
-            trainer.state().clone()
+            let mut objective = PowerObjective::new(&settings).unwrap();
+            let plan = objective.plan();
+            let mut state = State::start(&mut objective, &plan, 0);
+            let mut gradient = vec![0.0; state.parameters.len()];
+            for _ in 0..plan.steps {
+                assert!(state.advance(&mut objective, &plan, &mut gradient).is_finite());
+            }
+            assert_eq!(state.step, plan.steps);
+            state
         })
     };
-    let whole = run(1);
-    assert_eq!(whole, run(3));
-    let mut first = PowerTrainer::new(&settings).unwrap();
-    first.advance(25).unwrap();
-    let bytes = power_checkpoint_to_bytes(&settings, first.state()).unwrap();
-    let mut second = PowerTrainer::new(&settings).unwrap();
-    assert!(second.resume(power_checkpoint_from_bytes(&bytes, &settings).unwrap()));
-    second.advance(u64::MAX).unwrap();
-    assert_eq!(&whole, second.state());
-    let other = PowerTrainSettings { seed: 2, ..settings };
-    assert!(power_checkpoint_from_bytes(&bytes, &other).is_err());
+    let whole = all_steps(1);
+    assert_eq!(whole, all_steps(3));
+
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("power_control");
+    fs::create_dir_all(&folder).unwrap();
+    let run = |name: &str, settings: &PowerTrainSettings, observer: &dyn Observer| {
+        let checkpoint = Checkpoint::beside(&folder.join(name), settings);
+        let mut session = Session::with_checkpoint(observer, checkpoint);
+        let mut objective = PowerObjective::new(settings).unwrap();
+        let plan = objective.plan();
+        let found = session.train("training", &plan, &mut objective);
+        (found, session.resumed_at_step())
+    };
+    let file = |name: &str| fs::read(folder.join(format!("{name}.checkpoint"))).unwrap();
+    let stopped = |step| Err(TrainError::Interrupted { step, saved: true });
+    for name in ["once", "twice"] {
+        let _ = fs::remove_file(folder.join(format!("{name}.checkpoint")));
+    }
+    assert_eq!(run("once", &settings, &StopAt(1.into())), (stopped(128), 0));
+    assert_eq!(run("twice", &settings, &StopAt(0.into())), (stopped(64), 0));
+    assert_eq!(run("twice", &settings, &StopAt(0.into())), (stopped(128), 64));
+    // Parameters, the optimizer's memory and where it is.
+    assert_eq!(file("once"), file("twice"));
+    assert_eq!(run("twice", &settings, &Silent), (Ok(whole.parameters), 128));
+    let other = PowerTrainSettings { seed: 2, ..settings.clone() };
+    assert_eq!(run("twice", &other, &StopAt(0.into())), (stopped(64), 0));
 }
 
 #[test]
 fn model_files_come_back_and_damage_is_found() {
     let settings = PowerTrainSettings { steps: 5, ..small(D2D()) };
     let policy = trained(&settings, PowerOutput::Priced { steps: 1 });
-    let bytes = power_to_bytes(&policy).unwrap();
-    let Model::Power(back) = Model::from_bytes(&bytes).unwrap() else { panic!("another model") };
+    let bytes = policy.to_bytes().unwrap();
+    assert_eq!(read_model(&bytes).unwrap().file_bytes().unwrap(), bytes);
+    let back = PowerPolicy::from_bytes(&bytes).unwrap();
     assert_eq!(back.record(), policy.record());
     assert_eq!(back.parameters(), policy.parameters());
     for at in (0..bytes.len()).step_by(97) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x41;
-        assert!(Model::from_bytes(&damaged).is_err(), "byte {at}");
-        assert!(Model::from_bytes(&bytes[..at]).is_err(), "cut at {at}");
+        assert!(read_model(&damaged).is_err(), "byte {at}");
+        assert!(read_model(&bytes[..at]).is_err(), "cut at {at}");
     }
 }
 
@@ -313,7 +345,7 @@ fn settings_out_of_range_are_named() {
         ("samples", PowerTrainSettings { samples: usize::MAX, ..good.clone() }),
         ("batch", PowerTrainSettings { batch: 0, ..good.clone() }),
     ] {
-        let error = PowerTrainer::new(&bad).err().unwrap().to_string();
+        let error = PowerObjective::new(&bad).err().unwrap().to_string();
         assert!(error.starts_with(field), "{error}");
     }
 }

@@ -4,17 +4,14 @@
 
 use anyk::Config;
 use anyk::channel::{FadingLaw, FadingSamples, sample_distances_m};
-use anyk::framework::Guarantee;
-use anyk::framework::PretrainLoss;
+use anyk::framework::{CalibrationSettings, Guarantee, Model, PretrainLoss, Session, Silent};
 use anyk::network::SplitRule;
 use anyk::problems::urllc::{Allocation, Urllc};
-use anyk::problems::urllc::{AnyPolicy, CellPolicy, Refusal};
+use anyk::problems::urllc::{AnyPolicy, CellPolicy, Unserved};
 use anyk::problems::urllc::{AnySettings, SampledSettings, TrainRanges, learn_bandwidth};
 use anyk::problems::urllc::{
-    CalibrationError, CalibrationSettings, Judge, TestSet, calibrate, draw_fading,
-    train_sampled_policy, true_bandwidth,
+    CalibrationError, Judge, TestSet, calibrate, draw_fading, train_sampled_policy, true_bandwidth,
 };
-use anyk::problems::urllc::{any_from_bytes, any_to_bytes};
 use anyk::qos::RequiredBandwidth;
 use anyk::qos::ServiceClass;
 use approx::assert_relative_eq;
@@ -28,7 +25,8 @@ fn train(samples: &FadingSamples, loss: PretrainLoss, deviations: f64) -> AnyPol
     let system = Config::default().validate().unwrap();
     let learning = SampledSettings::new(loss, 1);
     let settings = AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 1);
-    train_sampled_policy(&system, samples, &learning, &settings, deviations, || ()).unwrap()
+    let session = &mut Session::new(&Silent);
+    train_sampled_policy(&system, samples, &learning, &settings, deviations, session).unwrap()
 }
 
 /// What is learned is close to the truth, with labels and without, and says itself how close.
@@ -63,7 +61,7 @@ fn bandwidth_is_learned_from_samples() {
                 let gains = distances.iter().map(|&d| system.path_loss().gain(d));
                 let problem = Urllc::uniform(&system, gains).unwrap();
                 let mut allocation = Allocation::default();
-                policy.allocator(8).allocate(&problem, &mut allocation).unwrap();
+                policy.allocator().serve(&problem, &mut allocation).unwrap();
                 assert_relative_eq!(
                     allocation.total_power_w(),
                     system.max_power_w(),
@@ -92,7 +90,8 @@ fn standard_errors_are_honest() {
         offs.push(labels.at(u).unwrap().bandwidth_hz / truth - 1.0);
         if seed == 0 {
             let settings = SampledSettings::new(PretrainLoss::Supervised, 1);
-            let learned = learn_bandwidth(&system, &qos, &samples, &settings, || ()).unwrap();
+            let session = &mut Session::new(&Silent);
+            let learned = learn_bandwidth(&system, &qos, &samples, &settings, session).unwrap();
             claimed = learned.errors_at(u).0;
         }
     }
@@ -129,39 +128,39 @@ fn what_was_not_learned_is_refused() {
     let usual = system.service();
     let gain = system.path_loss().gain(100.0);
     let mut allocation = Allocation::default();
-    let mut allocator = policy.allocator(8);
+    let mut allocator = policy.allocator();
     let strict = ServiceClass { epsilon: 1e-7, ..usual };
     let mixed = Urllc::new(&system, [(gain, usual), (gain, strict)]).unwrap();
-    let refused = allocator.allocate(&mixed, &mut allocation);
-    assert!(matches!(refused, Err(Refusal::Class { found, .. }) if found == strict));
+    let refused = allocator.serve(&mixed, &mut allocation);
+    assert!(matches!(refused, Err(Unserved::Class { found, .. }) if found == strict));
     let mut noisy = Config::default();
     noisy.cell.noise_density_dbm_hz += 3.0;
     let noisy = Urllc::uniform(&noisy.validate().unwrap(), [gain]).unwrap();
-    assert!(matches!(allocator.allocate(&noisy, &mut allocation), Err(Refusal::Class { .. })));
+    assert!(matches!(allocator.serve(&noisy, &mut allocation), Err(Unserved::Class { .. })));
     let two = Urllc::uniform(&system, [gain, 1e-20 * gain]).unwrap();
-    let Err(Refusal::Infeasible(why)) = allocator.allocate(&two, &mut allocation) else {
+    let Err(Unserved::Infeasible(why)) = allocator.serve(&two, &mut allocation) else {
         unreachable!("nobody is that strong")
     };
     assert_eq!((why.admissible, why.dropped), (vec![0], vec![1]));
     let rich = Urllc::uniform(&system, [gain; 3]).unwrap().with_max_power_w(1e6).unwrap();
-    allocator.allocate(&rich, &mut allocation).unwrap();
+    allocator.serve(&rich, &mut allocation).unwrap();
     assert!(allocation.bandwidth_hz.iter().all(|&hz| hz > 0.0 && hz.is_finite()));
-    assert!(!policy.out_of_range(&rich, 8, allocator.least_power_w()).is_empty());
+    assert!(!policy.out_of_range(&rich, allocator.least_power_w()).is_empty());
 }
 
 #[test]
 fn models_round_trip_and_damaged_ones_are_refused() {
     let samples = FadingSamples::new(draw(&FadingLaw::Rayleigh, 500, 5)).unwrap();
     let policy = train(&samples, PretrainLoss::Supervised, 2.5);
-    let bytes = any_to_bytes(&policy).unwrap();
-    let read = any_from_bytes(&bytes).unwrap();
+    let bytes = policy.to_bytes().unwrap();
+    let read = AnyPolicy::from_bytes(&bytes).unwrap();
     assert_eq!(read.record(), policy.record());
     assert_eq!(read.bandwidth(), policy.bandwidth());
-    assert_eq!(any_to_bytes(&read).unwrap(), bytes);
+    assert_eq!(read.to_bytes().unwrap(), bytes);
     for byte in (0..bytes.len()).step_by(7) {
         let mut damaged = bytes.clone();
         damaged[byte] ^= 1 << (byte % 8);
-        assert!(any_from_bytes(&damaged).is_err(), "byte {byte}");
+        assert!(AnyPolicy::from_bytes(&damaged).is_err(), "byte {byte}");
     }
     // Parts that do not belong together.
     let record = policy.record().clone();

@@ -72,6 +72,8 @@ struct Preface {
 }
 
 const KEY: &str = "anyk";
+/// The first version with a header of this form.
+const FIRST: u64 = 2;
 /// How the headers of 0.1 began.
 const OLD_KINDS: [&str; 6] = [
     "anyk-model\n",
@@ -82,6 +84,8 @@ const OLD_KINDS: [&str; 6] = [
     "anyk-power-checkpoint\n",
 ];
 
+// By value, for `map_err`.
+#[allow(clippy::needless_pass_by_value)]
 fn damaged(error: impl ToString) -> ContainerError {
     ContainerError::Damaged(error.to_string())
 }
@@ -141,6 +145,11 @@ impl Container {
         }
         if version > known {
             return Err(ContainerError::Newer { found: version, known });
+        }
+        if version < FIRST {
+            return Err(damaged(format!(
+                "its header says version {version}, expected {FIRST} or more"
+            )));
         }
         let Header { checksum, content, .. } =
             serde_json::from_str::<Header<Box<RawValue>>>(header)

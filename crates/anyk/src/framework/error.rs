@@ -156,7 +156,7 @@ impl OptionError {
     }
 }
 
-/// Whose part it is to mend an [`Error`].
+/// Whose part it is to mend an [`Error`](enum@Error).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The caller's: bad input or usage.
@@ -207,6 +207,9 @@ pub enum Error {
         /// What is accepted.
         expected: String,
     },
+    /// A problem without networks.
+    #[error("{0} has no networks, and so nothing to train")]
+    NothingToTrain(&'static str),
     /// An error of a single room or study.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),

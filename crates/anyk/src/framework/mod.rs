@@ -27,12 +27,14 @@ mod problem;
 mod report;
 mod room;
 mod schedule;
+mod settings;
 mod source;
 pub(crate) mod supervised;
 mod train;
 
 pub use adam::Adam;
 pub use answer::{Answer, CellAnswer, Denied, Show, Text, TextPart};
+pub(crate) use answer::{dropped_line, names};
 pub use cell_options::CellOptions;
 pub(crate) use cells::{answer_cells, sample_options, sample_users, training_cells};
 pub use checkpoint::Checkpoint;
@@ -53,9 +55,10 @@ pub(crate) use problem::{check_gain, checked_gains};
 pub(crate) use report::strings;
 pub use report::{Chart, Series, Table};
 pub use room::{
-    BuiltIn, CalibrationSettings, Input, LoadedModel, Quantity, Room, Trained, Trials, Verb,
-    Workshop,
+    BuiltIn, Calibrated, CalibrationSettings, Input, LoadedModel, Quantity, Room, Trained, Trials,
+    Verb, Workshop,
 };
 pub use schedule::{Schedule, Update};
+pub(crate) use settings::check_price_response;
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};

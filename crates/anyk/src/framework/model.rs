@@ -104,6 +104,11 @@ impl ModelFile {
         let record = serde_json::from_str(self.record.get())
             .map_err(|error| ModelError::Format(error.to_string()))?;
         let model = M::from_parts(record, &mut self.tensors)?;
+        if (model.problem(), model.method()) != (&self.problem, &self.method) {
+            let (problem, method) = (self.problem, self.method);
+            let message = format!("its record is not that of a {method} of {problem}");
+            return Err(ModelError::Format(message));
+        }
         match self.tensors.0.first() {
             None => Ok(model),
             Some(left) => {
@@ -121,6 +126,15 @@ pub struct Tensors(Vec<Tensor>);
 impl Tensors {
     /// Takes out a tensor with one axis.
     pub fn take(&mut self, name: &str) -> Result<Vec<f64>, ModelError> {
+        let tensor = self.remove(name)?;
+        if tensor.shape.len() != 1 {
+            let message = format!("the tensor {name} has the shape {:?}", tensor.shape);
+            return Err(ModelError::Content(message + ", expected one axis"));
+        }
+        Ok(tensor.values)
+    }
+
+    fn remove(&mut self, name: &str) -> Result<Tensor, ModelError> {
         let missing = || ModelError::Format(format!("the tensor {name} is missing"));
         let index = self.0.iter().position(|tensor| tensor.name == name).ok_or_else(missing)?;
         let tensor = self.0.remove(index);
@@ -128,7 +142,7 @@ impl Tensors {
             let message = format!("a number of the tensor {name} is not finite");
             return Err(ModelError::Content(message));
         }
-        Ok(tensor.values)
+        Ok(tensor)
     }
 
     /// Takes out the parts of a network and puts its parameters together.
@@ -140,15 +154,14 @@ impl Tensors {
         let mut parameters = Vec::new();
         for (part, shape) in layout {
             let name = format!("{network}.{part}");
-            if let Some(found) = self.0.iter().find(|tensor| tensor.name == name)
-                && found.shape != *shape
-            {
+            let found = self.remove(&name)?;
+            if found.shape != *shape {
                 return Err(ModelError::Content(format!(
                     "the tensor {name} has the shape {:?}, expected {shape:?}",
                     found.shape
                 )));
             }
-            parameters.extend(self.take(&name)?);
+            parameters.extend(found.values);
         }
         Ok(parameters)
     }

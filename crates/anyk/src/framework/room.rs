@@ -93,11 +93,15 @@ pub trait Room: Send + Sync {
     /// Draws random instances and writes them in the form that `solve` reads.
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error>;
 
-    /// Trains a policy.
-    fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error>;
+    /// Trains a policy; a room without networks has nothing to train.
+    fn train(&self, _options: &Options, _workshop: &Workshop<'_>) -> Result<Trained, Error> {
+        Err(Error::NothingToTrain(self.name()))
+    }
 
-    /// Reads a model of this room.
-    fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError>;
+    /// Reads a model of this room; a room without networks has none.
+    fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
+        Err(ModelError::UnknownProblem(file.problem().to_owned()))
+    }
 
     /// Its optimal or classical policies, for a diagnosis.
     fn policies(&self) -> &'static [BuiltIn] {
@@ -157,6 +161,9 @@ pub enum Quantity {
     Bandwidth,
 }
 
+/// A model with a guarantee, and what it promises.
+pub type Calibrated = (Box<dyn LoadedModel>, Guarantee);
+
 /// A model of any room.
 pub trait LoadedModel: Send + Sync {
     /// What it is, in some words: "an any-gnn of urllc".
@@ -184,7 +191,7 @@ pub trait LoadedModel: Send + Sync {
         &self,
         _options: &Options,
         _settings: &CalibrationSettings,
-    ) -> Option<Result<(Box<dyn LoadedModel>, Guarantee), Error>> {
+    ) -> Option<Result<Calibrated, Error>> {
         None
     }
 

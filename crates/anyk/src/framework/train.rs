@@ -128,8 +128,7 @@ impl Plan {
     }
 
     fn has_diverged(&self, loss: f64) -> bool {
-        // A NaN is not within anything.
-        !(loss.abs() <= self.largest_loss) || loss.is_infinite()
+        !loss.is_finite() || loss.abs() > self.largest_loss
     }
 }
 
@@ -196,6 +195,7 @@ impl<'a> Session<'a> {
             state = saved.state(plan.update.betas());
         }
         let result = self.run(stage, plan, objective, state);
+        self.observer.end();
         self.seconds.push((stage.to_owned(), started.elapsed().as_secs_f64()));
         let parameters = result?.parameters;
         if let Some(file) = &mut self.checkpoint {
@@ -237,12 +237,12 @@ impl<'a> Session<'a> {
                     attempt + 1
                 );
                 self.observer.tell(&message);
+                self.observer.begin(&format!("{stage}, steps"), plan.steps);
                 state = State::start(objective, plan, attempt);
                 continue;
             }
             self.observer.done(state.step - from);
             if done {
-                self.observer.end();
                 return Ok(state);
             }
             let stop = self.observer.stop();
@@ -252,7 +252,6 @@ impl<'a> Session<'a> {
                 file.save(stage, Snapshot::of(&state))?;
             }
             if stop {
-                self.observer.end();
                 let saved = self.checkpoint.is_some();
                 return Err(TrainError::Interrupted { step: state.step, saved });
             }

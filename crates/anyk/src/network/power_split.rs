@@ -95,6 +95,19 @@ impl PowerSplit {
         &self.excess
     }
 
+    /// `ψ'` of each user at the price found.
+    pub fn slopes(&self) -> &[f64] {
+        &self.slope
+    }
+
+    /// Reads the responses at a price: leaves `P_k/P_k^min − 1 = e^ψ` and the slopes.
+    pub fn respond_to(&mut self, responses: &[ClassResponse], ln_price: f64) {
+        self.excess.resize(self.least_w.len(), 0.0);
+        self.slope.resize(self.least_w.len(), 0.0);
+        self.ln_price = ln_price;
+        dispatch_respond(self, responses);
+    }
+
     /// `P_k` after a split, W.
     pub fn power_w(&self, user: usize) -> f64 {
         self.least_w[user] * (1.0 + self.excess[user])

@@ -5,12 +5,14 @@
 pub mod closed_forms;
 pub mod interference;
 pub mod urllc;
+pub mod urllc_power;
 
 use crate::framework::{LoadedModel, ModelError, ModelFile, Room};
 
 /// Every problem that there is.
-pub static ROOMS: [&dyn Room; 5] = [
+pub static ROOMS: [&dyn Room; 6] = [
     &urllc::URLLC,
+    &urllc_power::URLLC_POWER,
     &closed_forms::QOS_POWER,
     &closed_forms::EQUAL_BANDWIDTH,
     &interference::INTERFERENCE,

@@ -92,6 +92,7 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
 }
 
 pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    lab.go_on()?;
     let sizes: Vec<usize> = POWER_SIZES.collect();
     let parts = sizes.len() as u64;
     let spread = lab.watched("power of users in the window, sizes", parts, || {

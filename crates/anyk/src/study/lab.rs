@@ -169,3 +169,65 @@ impl<'a> Lab<'a> {
         Ok(EntryResult { entry: entry.clone(), runs: runs.into_iter().flatten().collect() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::framework::{ErrorKind, Silent};
+    use crate::study::{STUDIES, Study};
+
+    /// Wants to stop at once, and notes what it is told.
+    #[derive(Default)]
+    struct Impatient(Mutex<Vec<&'static str>>);
+
+    impl Observer for Impatient {
+        fn begin(&self, _: &str, _: u64) {
+            self.0.lock().unwrap().push("begin");
+        }
+
+        fn end(&self) {
+            self.0.lock().unwrap().push("end");
+        }
+
+        fn stop(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn every_long_study_stops_when_it_is_asked_to() {
+        let observer = Impatient::default();
+        let mut lab = Lab::new(&StudySettings::default(), &observer).unwrap();
+        let short = ["table1", "table2", "fig1"];
+        for study in STUDIES.iter().filter(|study| !short.contains(&study.name)) {
+            let kind = (study.run)(&mut lab).map_err(|error| error.kind()).err();
+            assert_eq!(kind, Some(ErrorKind::Interrupted), "{}", study.name);
+        }
+        // Whatever is begun is ended.
+        let told = observer.0.into_inner().unwrap();
+        assert!(told.chunks(2).all(|pair| pair == ["begin", "end"]), "{told:?}");
+    }
+
+    #[test]
+    fn trainings_are_as_said_or_those_of_the_study() {
+        let lab = |trainings, full| {
+            let settings = StudySettings { trainings, full, cache: None };
+            Lab::new(&settings, &Silent).unwrap()
+        };
+        assert_eq!((lab(None, false).runs(), lab(None, true).runs()), (3, 10));
+        assert_eq!((lab(Some(2), true).runs(), lab(Some(2), true).trainings_or(5, 1)), (2, 2));
+        assert_eq!(lab(None, true).rule(), "second worst of ten trainings");
+    }
+
+    #[test]
+    fn a_study_returns_tables_whose_rows_fit_their_heads() {
+        let mut lab = Lab::new(&StudySettings::default(), &Silent).unwrap();
+        for name in ["table1", "table2", "fig1"] {
+            let tables = (Study::named(name).unwrap().run)(&mut lab).unwrap();
+            assert_eq!((tables.len(), tables[0].name.as_str()), (1, name));
+            assert!(tables[0].rows.iter().all(|row| row.len() == tables[0].columns.len()));
+        }
+    }
+}

@@ -88,7 +88,8 @@ pub fn evaluate_closed_form(
         &Silent,
     )?;
     let result = |found: &Rows<(f64, Option<f64>)>| {
-        let power = 100.0 * found.mean(|cell| cell.0);
+        let sum: f64 = found.rows.iter().map(|cell| cell.0).sum();
+        let power = 100.0 * sum / found.rows.len() as f64;
         let gaps: Vec<f64> = found.rows.iter().filter_map(|cell| cell.1).collect();
         let mean = |f: fn(f64) -> f64| {
             let sum: f64 = gaps.iter().map(|&gap| f(gap)).sum();

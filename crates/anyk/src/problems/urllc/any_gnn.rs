@@ -290,6 +290,7 @@ impl Model for AnyPolicy {
         }
         let range_w = sampled.range_w;
         let law = ConvexLaw::new(range_w.0, law)
+            .filter(|law| law.parameters().len() / 3 == sampled.training.units)
             .ok_or_else(|| ModelError::Content("the parameters of b̂ do not fit".into()))?;
         let rows = places.into_iter().zip(shortfalls).zip(standard_errors);
         let errors = rows

@@ -77,9 +77,9 @@ pub(crate) struct TrainingCell {
 pub struct Span(pub f64, pub f64);
 
 impl Span {
-    const NONE: Self = Self(f64::INFINITY, f64::NEG_INFINITY);
+    pub(crate) const NONE: Self = Self(f64::INFINITY, f64::NEG_INFINITY);
 
-    fn add(&mut self, value: f64) {
+    pub(crate) fn add(&mut self, value: f64) {
         *self = Self(self.0.min(value), self.1.max(value));
     }
 
@@ -102,7 +102,7 @@ impl Span {
         Some(format!("{name} {value}, trained {low} to {high}"))
     }
 
-    fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         self.0.is_finite() && self.1.is_finite() && self.0 <= self.1
     }
 }

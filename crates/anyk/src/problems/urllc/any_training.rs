@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::System;
 use crate::framework::batches::{Batches, Order};
-use crate::framework::{Objective, Plan, Schedule, Session, TrainError};
+use crate::framework::{Objective, Plan, Schedule, Session, TrainError, check_price_response};
 use crate::network::{
     ClassResponse, ContextScaling, DenseTape, PowerSplit, PriceResponse, ResponseGradient,
     SplitRule,
@@ -70,28 +70,8 @@ impl AnySettings {
 
     /// Checks every value.
     pub fn validate(&self) -> Result<(), TrainError> {
-        let check = |field, sound: bool, value: String, expected| {
-            if sound { Ok(()) } else { Err(TrainError::Setting { field, value, expected }) }
-        };
-        let Self { train_k, samples, network, batch, steps, .. } = self;
-        let sizes = !train_k.is_empty() && train_k.iter().all(|k| (1..=10_000).contains(k));
-        check("train_k", sizes, format!("{train_k:?}"), "sizes from 1 to 10000")?;
-        let users = train_k.iter().try_fold(0usize, |sum, &k| sum.checked_add(k));
-        let room = users
-            .and_then(|users| users.checked_mul(*samples))
-            .is_some_and(|users| users <= 100_000_000);
-        check(
-            "samples",
-            *samples > 0 && room,
-            samples.to_string(),
-            "at least one, and no more than 1e8 users in all",
-        )?;
-        let hidden = network.hidden;
-        check("hidden", (1..=1024).contains(&hidden), hidden.to_string(), "1 to 1024 neurons")?;
-        check("batch", (1..=4096).contains(batch), batch.to_string(), "1 to 4096")?;
-        check("steps", *steps <= 1 << 32, steps.to_string(), "at most 2^32")?;
-        let rate = self.rate.at(0, *steps);
-        check("rate", rate > 0.0 && rate <= 1.0, rate.to_string(), "a learning rate up to 1")
+        let Self { train_k, samples, network, batch, steps, rate, .. } = self;
+        check_price_response(train_k, *samples, network, (*batch, *steps, *rate))
     }
 }
 

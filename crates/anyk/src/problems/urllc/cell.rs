@@ -97,6 +97,23 @@ impl CellByClass {
         self.least_w.iter().copied().zip(self.order.iter().copied()).collect()
     }
 
+    /// Positions of the users in the problem, in the order in which they answer.
+    pub(crate) fn positions(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// The curves of the classes, and how many users each has.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = (&Curve, usize)> {
+        self.groups.iter().map(|group| (&group.curve, group.end - group.start))
+    }
+
+    /// Gives everyone the same share over the least power.
+    pub(crate) fn share_over_least(&mut self, share: f64) {
+        for (over_w, least_w) in self.over_w.iter_mut().zip(&self.least_w) {
+            *over_w = share * least_w;
+        }
+    }
+
     /// A first guess of `ln ν` (ν in Hz/W) where everyone has the same share `e^ln_excess` over the least.
     pub(crate) fn price_at_share(&self, ln_excess: f64) -> f64 {
         let mut guess = 0.0;

@@ -4,7 +4,7 @@
 mod algorithm1;
 mod answer;
 mod any_gnn;
-mod any_ranges;
+pub(crate) mod any_ranges;
 mod any_run;
 mod any_training;
 mod calibration;

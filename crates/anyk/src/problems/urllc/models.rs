@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::channel::FadingLaw;
 use crate::config::System;
 use crate::framework::{
-    Answer, CalibrationSettings, CellOptions, Error, Guarantee, Input, LoadedModel, Model,
+    Answer, Calibrated, CalibrationSettings, CellOptions, Error, Input, LoadedModel, Model,
     ModelError, Observer, OptionError, OptionSpec, OptionValue, Options, Quantity, Source, Trials,
     Verb, answer_cells,
 };
@@ -110,7 +110,7 @@ impl LoadedModel for LearnedPolicy {
         &self,
         _options: &Options,
         settings: &CalibrationSettings,
-    ) -> Option<Result<(Box<dyn LoadedModel>, Guarantee), Error>> {
+    ) -> Option<Result<Calibrated, Error>> {
         Some(calibrated(self, None, settings))
     }
 
@@ -123,7 +123,7 @@ fn calibrated<P: CellPolicy + LoadedModel + 'static>(
     policy: &P,
     judge: Option<&Judge>,
     settings: &CalibrationSettings,
-) -> Result<(Box<dyn LoadedModel>, Guarantee), Error> {
+) -> Result<Calibrated, Error> {
     let policy = calibrate(policy, judge, settings).map_err(|error| match error {
         CalibrationError::Guarantee(error) => error.into(),
         error => Error::other(error),
@@ -196,7 +196,7 @@ impl LoadedModel for AnyPolicy {
         &self,
         options: &Options,
         settings: &CalibrationSettings,
-    ) -> Option<Result<(Box<dyn LoadedModel>, Guarantee), Error>> {
+    ) -> Option<Result<Calibrated, Error>> {
         let run = || {
             let judge = self.needed_judge(options, CellPolicy::system(self))?;
             calibrated(self, judge.as_ref(), settings)

@@ -49,7 +49,8 @@ pub struct Solution {
 ///
 /// ```
 /// use anyk::Config;
-/// use anyk::problems::urllc::{Status, Urllc, UrllcSolver};
+/// use anyk::framework::Status;
+/// use anyk::problems::urllc::{Urllc, UrllcSolver};
 /// let system = Config::default().validate()?;
 /// let gains = [60.0, 90.0, 120.0, 180.0, 240.0].map(|d| system.path_loss().gain(d));
 /// let problem = Urllc::uniform(&system, gains)?;

@@ -1,0 +1,101 @@
+//! Whom two budgets can serve: the largest set of users, and a bound that proves it.
+//!
+//! With prices 1 for power and `1/ν` for bandwidth, a user costs at least `c_k = min_P P + b_k(α_k P)/ν`, and any
+//! set that fits costs at most `P_max + B_max/ν` in all. So no set is larger than the number of the smallest
+//! `c_k` that this pays for, whatever `ν` is. Among users of one class a stronger gain is never worse: there the
+//! strongest that fit are the largest set.
+
+use crate::problems::urllc_power::{BandSolution, BandSolver, UrllcPower};
+use crate::tolerance;
+
+/// The largest set that was found to fit both budgets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Admission {
+    /// Least power that would serve everyone, W; absent where no power would.
+    pub required_power_w: Option<f64>,
+    /// How much of it is missing, W.
+    pub shortfall_w: Option<f64>,
+    /// Positions of the users in the set, ascending.
+    pub admissible: Vec<usize>,
+    /// Positions of the others, the most expensive first.
+    pub dropped: Vec<usize>,
+    /// No set has more users than this.
+    pub at_most: usize,
+}
+
+/// Orders by price that are tried.
+const ROUNDS: usize = 4;
+
+impl Admission {
+    pub(crate) fn find(
+        solver: &mut BandSolver,
+        problem: &UrllcPower,
+        required_power_w: Option<f64>,
+    ) -> Self {
+        let users = problem.cell().users().len();
+        let max_power_w = problem.max_power_w().unwrap_or(f64::INFINITY);
+        // The budgets' own exchange rate; without a power budget, any order of the gains will do.
+        let rate =
+            problem.max_bandwidth_hz() / if max_power_w.is_finite() { max_power_w } else { 1.0 };
+        let mut ln_price = rate.ln();
+        let (mut best, mut best_order): (usize, Vec<usize>) = (0, (0..users).collect());
+        let mut at_most = users.saturating_sub(1);
+        for round in 0..ROUNDS {
+            let mut costs = solver.costs(problem, ln_price);
+            costs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let budget_w = (max_power_w + problem.max_bandwidth_hz() * (-ln_price).exp())
+                * (1.0 + tolerance::DUALITY_GAP);
+            let mut paid_w = 0.0;
+            let affordable = costs.iter().take_while(|cost| {
+                paid_w += cost.0;
+                paid_w <= budget_w
+            });
+            at_most = at_most.min(affordable.count());
+            let order: Vec<usize> = costs.iter().map(|cost| cost.1).collect();
+            let (count, price) = longest_prefix(solver, problem, &order, max_power_w);
+            if round == 0 || count > best {
+                (best, best_order) = (count, order);
+            }
+            match price {
+                Some(price) if count < at_most => ln_price = price,
+                _ => break,
+            }
+        }
+        if problem.cell().classes().len() == 1 {
+            at_most = at_most.min(best);
+        }
+        let mut admissible = best_order[..best].to_vec();
+        admissible.sort_unstable();
+        Self {
+            required_power_w,
+            shortfall_w: required_power_w.map(|power_w| (power_w - max_power_w).max(0.0)),
+            admissible,
+            dropped: best_order[best..].iter().rev().copied().collect(),
+            at_most,
+        }
+    }
+}
+
+/// How many of the first users of an order fit, and the price of power there, in its logarithm.
+fn longest_prefix(
+    solver: &mut BandSolver,
+    problem: &UrllcPower,
+    order: &[usize],
+    max_power_w: f64,
+) -> (usize, Option<f64>) {
+    let mut solution = BandSolution::default();
+    let (mut fits, mut fails, mut price) = (0, order.len() + 1, None);
+    while fails - fits > 1 {
+        let count = fits + (fails - fits) / 2;
+        solver.least_power(&problem.subset(&order[..count]), &mut solution);
+        let served = solution.duality_gap.is_finite();
+        if served && solution.allocation.total_power_w() <= max_power_w {
+            fits = count;
+            let known = solution.price_w_per_hz > 0.0;
+            price = known.then(|| -solution.price_w_per_hz.ln()).or(price);
+        } else {
+            fails = count;
+        }
+    }
+    (fits, price)
+}

@@ -1,0 +1,251 @@
+//! Answers, as JSON and as tables.
+
+use serde::Serialize;
+
+use crate::exchange::UserRecord;
+use crate::framework::{Problem, ProblemError, Show, Text, dropped_line, names};
+use crate::problems::urllc::Allocation;
+use crate::problems::urllc_power::{Admission, BandSolution, BandSolver, BandStatus, UrllcPower};
+
+/// What comes back for one cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum BandAnswer {
+    /// Every user has an allocation.
+    Served(BandServed),
+    /// The budgets do not reach everyone.
+    Denied(BandDenied),
+}
+
+/// An allocation of one cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BandServed {
+    /// `optimal`; `inaccurate` where the gap is over 1e-8; `learned` from a model.
+    pub status: &'static str,
+    /// `Σ P_k`, W.
+    pub total_power_w: f64,
+    /// `Σ B_k`, Hz.
+    pub total_bandwidth_hz: f64,
+    /// The band, Hz.
+    pub max_bandwidth_hz: f64,
+    /// Bound on `(total − optimum) / total`; for a learned answer the distance itself.
+    pub duality_gap: f64,
+    /// What one more Hz would save, W/Hz; the solver's alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_w_per_hz: Option<f64>,
+    /// Share of users whose QoS is met, by quadrature.
+    pub availability: f64,
+    /// For a model whether the cell is like those that it was trained on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_distribution: Option<bool>,
+    /// What of it is not, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub out_of_range: Option<Vec<String>>,
+    /// The users, in the input's order.
+    pub users: Vec<BandUser>,
+}
+
+/// One user of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BandUser {
+    /// The user's id.
+    pub id: String,
+    /// `P_k`, W.
+    pub power_w: f64,
+    /// `B_k`, Hz.
+    pub bandwidth_hz: f64,
+    /// Achieved packet loss, by quadrature.
+    pub packet_loss: f64,
+}
+
+/// Why a cell cannot be served, and what part of it can.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BandDenied {
+    /// `infeasible`.
+    pub status: &'static str,
+    /// The band, Hz.
+    pub max_bandwidth_hz: f64,
+    /// The power budget, W, if there is one.
+    pub max_power_w: Option<f64>,
+    /// Least power that could serve everyone in the band, W; absent where none could.
+    pub required_power_w: Option<f64>,
+    /// What is missing, W.
+    pub shortfall_w: Option<f64>,
+    /// Users in the largest set that was found to fit.
+    pub admissible_count: usize,
+    /// No set that fits has more users than this: with the count, the proof that it is the largest.
+    pub admissible_at_most: usize,
+    /// Ids of the users dropped, the most expensive first.
+    pub dropped: Vec<String>,
+    /// The optimum for the users that can be served; absent if there is none.
+    pub admissible: Option<BandServed>,
+}
+
+impl BandServed {
+    /// The solver's answer, judged.
+    pub fn solved<'a>(
+        problem: &UrllcPower,
+        solution: &BandSolution,
+        records: impl Iterator<Item = &'a UserRecord>,
+    ) -> Result<Self, ProblemError> {
+        let optimal = solution.status == BandStatus::Optimal;
+        let mut served = Self::judged(problem, &solution.allocation, records)?;
+        served.status = if optimal { "optimal" } else { "inaccurate" };
+        served.duality_gap = solution.duality_gap;
+        served.price_w_per_hz = Some(solution.price_w_per_hz);
+        Ok(served)
+    }
+
+    /// Any answer, judged; its distance to the optimum is still to be said.
+    pub fn judged<'a>(
+        problem: &UrllcPower,
+        allocation: &Allocation,
+        records: impl Iterator<Item = &'a UserRecord>,
+    ) -> Result<Self, ProblemError> {
+        let judged = problem.judge(allocation)?;
+        let losses = problem.cell().packet_losses(allocation)?;
+        let rows = allocation.power_w.iter().zip(&allocation.bandwidth_hz).zip(losses);
+        let users = records
+            .zip(rows)
+            .map(|(record, ((&power_w, &bandwidth_hz), packet_loss))| BandUser {
+                id: record.id.clone(),
+                power_w,
+                bandwidth_hz,
+                packet_loss,
+            })
+            .collect();
+        Ok(Self {
+            status: "learned",
+            total_power_w: judged.total_power_w,
+            total_bandwidth_hz: judged.total_bandwidth_hz,
+            max_bandwidth_hz: problem.max_bandwidth_hz(),
+            duality_gap: 0.0,
+            price_w_per_hz: None,
+            availability: judged.availability,
+            in_distribution: None,
+            out_of_range: None,
+            users,
+        })
+    }
+}
+
+impl BandAnswer {
+    /// Solves one cell and puts the answer beside the users' ids.
+    pub fn solve(
+        solver: &mut BandSolver,
+        problem: &UrllcPower,
+        records: &[UserRecord],
+    ) -> Result<Self, ProblemError> {
+        let solution = solver.solve(problem);
+        match &solution.status {
+            BandStatus::Infeasible(why) => Self::denied(solver, problem, why, records),
+            _ => Ok(Self::Served(BandServed::solved(problem, &solution, records.iter())?)),
+        }
+    }
+
+    fn denied(
+        solver: &mut BandSolver,
+        problem: &UrllcPower,
+        why: &Admission,
+        records: &[UserRecord],
+    ) -> Result<Self, ProblemError> {
+        let part = problem.subset(&why.admissible);
+        let admissible = if why.admissible.is_empty() {
+            None
+        } else {
+            let solution = solver.solve(&part);
+            let kept = why.admissible.iter().filter_map(|&index| records.get(index));
+            Some(BandServed::solved(&part, &solution, kept)?)
+        };
+        Ok(Self::Denied(BandDenied {
+            status: "infeasible",
+            max_bandwidth_hz: problem.max_bandwidth_hz(),
+            max_power_w: problem.max_power_w(),
+            required_power_w: why.required_power_w,
+            shortfall_w: why.shortfall_w,
+            admissible_count: why.admissible.len(),
+            admissible_at_most: why.at_most,
+            dropped: names(&why.dropped, records),
+            admissible,
+        }))
+    }
+}
+
+impl Show for BandServed {
+    fn show(&self) -> Text {
+        let rows = self.users.iter().map(|user| {
+            vec![
+                user.id.clone(),
+                watts(user.power_w),
+                format!("{:.1}", user.bandwidth_hz),
+                format!("{:.3e}", user.packet_loss),
+            ]
+        });
+        let total = vec![
+            "total".to_owned(),
+            watts(self.total_power_w),
+            format!("{:.1}", self.total_bandwidth_hz),
+            String::new(),
+        ];
+        let mut text = Text::default();
+        text.table(&["user", "power (W)", "bandwidth (Hz)", "packet loss"], rows.chain([total]));
+        let (status, gap, band) = (self.status, self.duality_gap, self.max_bandwidth_hz);
+        text.push(match self.price_w_per_hz {
+            Some(price) => format!(
+                "{status}: total power within {gap:.1e} of the optimum in {band:.0} Hz; bandwidth is worth \
+                 {price:.4e} W/Hz here"
+            ),
+            None => format!(
+                "{status}: the QoS of {:.2} % of users is met in {band:.0} Hz; total power {:.4} % over the \
+                 exact optimum",
+                100.0 * self.availability,
+                100.0 * gap / (1.0 - gap)
+            ),
+        });
+        for outside in self.out_of_range.iter().flatten() {
+            text.push(format!("outside of what the model was trained on: {outside}"));
+        }
+        text
+    }
+}
+
+/// Watts to seven digits, whatever their size.
+fn watts(power_w: f64) -> String {
+    if (1e-3..1e6).contains(&power_w) { format!("{power_w:.6}") } else { format!("{power_w:.6e}") }
+}
+
+impl Show for BandAnswer {
+    fn show(&self) -> Text {
+        let denied = match self {
+            Self::Served(served) => return served.show(),
+            Self::Denied(denied) => denied,
+        };
+        let band = denied.max_bandwidth_hz;
+        let mut text = Text::line(match (denied.required_power_w, denied.max_power_w) {
+            (Some(required), Some(budget)) => format!(
+                "infeasible: serving everyone in {band:.0} Hz takes at least {} W, {} W more than the budget of {} W",
+                watts(required),
+                watts(denied.shortfall_w.unwrap_or(0.0)),
+                watts(budget)
+            ),
+            _ => format!("infeasible: no power serves everyone in {band:.0} Hz"),
+        });
+        text.push(dropped_line(denied.admissible_count, &denied.dropped));
+        let (found, most) = (denied.admissible_count, denied.admissible_at_most);
+        text.push(if found == most {
+            "no larger set fits".to_owned()
+        } else {
+            format!("a larger set may fit: at most {most}")
+        });
+        if let Some(admissible) = &denied.admissible {
+            text.push("");
+            text.push("the answer without the others:");
+            text.append(admissible.show());
+        }
+        text
+    }
+
+    fn serves_all(&self) -> bool {
+        matches!(self, Self::Served(_))
+    }
+}

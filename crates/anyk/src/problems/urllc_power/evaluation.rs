@@ -1,0 +1,170 @@
+//! How a policy for a fixed band does at each size, beside the exact optimum and the trivial answer on the same
+//! cells.
+
+use serde::Serialize;
+
+use crate::channel::sample_distances_m;
+use crate::config::System;
+use crate::framework::{
+    Allocate, Error, Model, Observer, Policy, Problem, ProblemError, Rows, Silent, TrainError,
+    over_instances,
+};
+use crate::problems::urllc::Allocation;
+use crate::problems::urllc_power::{
+    AnyBandPolicy, BandMetrics, BandSolver, BandStatus, EqualBand, UrllcPower,
+};
+
+/// A policy at one size; means over cells.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BandResult {
+    /// Number of users `K`.
+    pub k: usize,
+    /// Band, Hz.
+    pub max_bandwidth_hz: f64,
+    /// Cells that some power serves, and so are in the means.
+    pub served: usize,
+    /// Cells that no power serves in this band.
+    pub infeasible: usize,
+    /// Share of users whose QoS is met, by quadrature; cells that the policy refuses have none.
+    pub availability: f64,
+    /// Share of cells in which the band is kept.
+    pub band_kept: f64,
+    /// Mean total power, W.
+    pub total_power_w: f64,
+    /// Mean exact optimum on the same cells, W.
+    pub optimum_w: f64,
+    /// Total power over the optimum, percent.
+    pub gap_percent: f64,
+    /// The largest of any cell, percent.
+    pub worst_gap_percent: f64,
+    /// The same for equal bandwidths, in the mean: what allocating bandwidth is worth.
+    pub equal_gap_percent: f64,
+}
+
+/// Random cells, in a band for each size.
+pub struct BandTrials<'a> {
+    /// The cell.
+    pub system: &'a System,
+    /// Sizes.
+    pub sizes: &'a [usize],
+    /// Cells of each size.
+    pub samples: u64,
+    /// Their seed.
+    pub seed: u64,
+    /// The band of so many users, Hz.
+    pub band_hz: &'a (dyn Fn(usize) -> f64 + Sync),
+}
+
+/// Seed of the validation set, its own stream for each training; test sets use other seeds.
+const VALIDATION_SEED: u64 = 0x7a11_da7e;
+const VALIDATION_SAMPLES: u64 = 200;
+/// Band for each user of the validation, Hz.
+pub(crate) const USER_BAND_HZ: f64 = 2e5;
+
+struct Row {
+    availability: f64,
+    kept: bool,
+    power_w: f64,
+    optimum_w: f64,
+    equal_w: f64,
+}
+
+/// Measures a policy on random cells of each size, on all cores; the result does not depend on their number. The
+/// observer counts cells.
+pub fn evaluate_band(
+    policy: &dyn Policy<UrllcPower>,
+    trials: &BandTrials<'_>,
+    observer: &dyn Observer,
+) -> Result<Vec<BandResult>, Error> {
+    let BandTrials { system, sizes, samples, seed, band_hz } = *trials;
+    let mut solver = BandSolver::default();
+    solver.table(&system.qos(system.service())?);
+    let measured = over_instances(
+        sizes,
+        samples,
+        |size| {
+            let ready = policy.ready(size)?;
+            Ok::<_, Error>((ready, solver.clone(), EqualBand::default(), Allocation::default()))
+        },
+        |(ready, solver, equal, answer), size, index| {
+            let distances = sample_distances_m(&system.road(), seed, size, index);
+            let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
+            let problem = UrllcPower::uniform(system, gains, band_hz(size))?;
+            let optimum = solver.solve(&problem);
+            if matches!(optimum.status, BandStatus::Infeasible(_)) {
+                return Ok(None);
+            }
+            let served = ready.allocate(&problem, answer).is_served();
+            let judged = if served { Some(problem.judge(answer)?) } else { None };
+            let mut trivial = Allocation::default();
+            equal.allocate(&problem, &mut trivial);
+            Ok(Some(Row {
+                availability: judged.map_or(0.0, |judged| judged.availability),
+                kept: judged.is_some_and(|judged| judged.bandwidth_excess <= 1e-12),
+                power_w: judged.map_or(0.0, |judged| judged.total_power_w),
+                optimum_w: optimum.allocation.total_power_w(),
+                equal_w: trivial.total_power_w(),
+            }))
+        },
+        observer,
+    )?;
+    Ok(measured.iter().map(|found| result(found, band_hz(found.k))).collect())
+}
+
+fn result(found: &Rows<Row>, max_bandwidth_hz: f64) -> BandResult {
+    let total_power_w = found.mean(|row| row.power_w);
+    let optimum_w = found.mean(|row| row.optimum_w);
+    let percent = |over: f64, of: f64| if of > 0.0 { 100.0 * (over / of - 1.0) } else { 0.0 };
+    let gaps = found.rows.iter().map(|row| percent(row.power_w, row.optimum_w));
+    BandResult {
+        k: found.k,
+        max_bandwidth_hz,
+        served: found.rows.len(),
+        infeasible: found.infeasible,
+        availability: found.mean(|row| row.availability),
+        band_kept: found.mean(|row| f64::from(u8::from(row.kept))),
+        total_power_w,
+        optimum_w,
+        gap_percent: percent(total_power_w, optimum_w),
+        worst_gap_percent: gaps.fold(f64::NEG_INFINITY, f64::max).max(-100.0),
+        equal_gap_percent: percent(found.mean(|row| row.equal_w), optimum_w),
+    }
+}
+
+/// What is measured of a policy after its training, in its own cell.
+pub(crate) fn validated(policy: &AnyBandPolicy) -> Result<BandMetrics, TrainError> {
+    let training = &policy.record().training;
+    let trials = BandTrials {
+        system: policy.system(),
+        sizes: &training.train_k,
+        samples: VALIDATION_SAMPLES,
+        seed: VALIDATION_SEED ^ training.seed,
+        band_hz: &|size| USER_BAND_HZ * size as f64,
+    };
+    let results = evaluate_band(policy, &trials, &Silent).map_err(|error| match error {
+        Error::Problem(error) => TrainError::Problem(error),
+        Error::Model(error) => TrainError::Model(error),
+        other => TrainError::Infeasible(other.to_string()),
+    })?;
+    if results.iter().any(|result| result.served == 0) {
+        let why = format!("no power serves a cell with {USER_BAND_HZ} Hz for each user");
+        return Err(TrainError::Infeasible(why));
+    }
+    let count = results.len().max(1) as f64;
+    let mean = |value: fn(&BandResult) -> f64| results.iter().map(value).sum::<f64>() / count;
+    Ok(BandMetrics {
+        availability: mean(|result| result.availability),
+        gap_percent: mean(|result| result.gap_percent),
+    })
+}
+
+/// A problem of random users, as [`evaluate_band`] draws them.
+pub(crate) fn random_problem(
+    system: &System,
+    (seed, size, index): (u64, usize, u64),
+    max_bandwidth_hz: f64,
+) -> Result<UrllcPower, ProblemError> {
+    let distances = sample_distances_m(&system.road(), seed, size, index);
+    let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
+    UrllcPower::uniform(system, gains, max_bandwidth_hz)
+}

@@ -1,0 +1,23 @@
+//! URLLC in a band that is fixed: the least total power that meets every user's QoS within one bandwidth budget.
+//!
+//! It is the mirror of [`urllc`](crate::problems::urllc): with `b_k` the bandwidth that a received power needs,
+//! both problems have the same answer to a price, `−α_k b_k'(α_k P_k) = ν`. There the price is that at which the
+//! powers add up to the budget, here the one at which the bandwidths do.
+
+mod admission;
+mod answer;
+mod any_gnn;
+mod evaluation;
+mod room;
+mod solver;
+mod statement;
+mod training;
+
+pub use admission::Admission;
+pub use answer::{BandAnswer, BandDenied, BandServed, BandUser};
+pub use any_gnn::{AnyBandPolicy, AnyBandRecord, BandMetrics};
+pub use evaluation::{BandResult, evaluate_band};
+pub use room::{URLLC_POWER, UrllcPowerRoom};
+pub use solver::{BandSolution, BandSolver, BandStatus, EqualBand};
+pub use statement::{BandAssessment, UrllcPower};
+pub use training::{AnyBandSettings, train_any_band};

@@ -1,0 +1,392 @@
+//! URLLC in a fixed band as the program sees it.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::config::{Config, System};
+use crate::exchange::UserRecord;
+use crate::framework::{
+    Answer, BuiltIn, CellOptions, Drawn, Error, Input, LoadedModel, Model, ModelError, ModelFile,
+    Observer, OptionError, OptionSpec, OptionValue, Options, Outcome, Policy, Quantity, Room, Show,
+    Source, Text, Trained, Trials, Verb, Workshop, answer_cells, sample_options, sample_users,
+    training_cells,
+};
+use crate::problems::urllc::Allocation;
+use crate::problems::urllc_power::evaluation::{BandTrials, USER_BAND_HZ, random_problem};
+use crate::problems::urllc_power::{
+    AnyBandPolicy, AnyBandSettings, BandAnswer, BandResult, BandServed, BandSolver, BandStatus,
+    UrllcPower, evaluate_band, train_any_band,
+};
+use crate::units::{Dbm, Watt};
+
+/// The least power in a band.
+#[derive(Debug)]
+pub struct UrllcPowerRoom;
+
+/// The least power in a band.
+pub static URLLC_POWER: UrllcPowerRoom = UrllcPowerRoom;
+
+const STATEMENT: &str = "  min   Σ_k P_k
+  P,B
+  s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k B_k ≤ B_max
+
+The mirror of urllc: the band is given, and power is what is scarce. With --max-power-dbm as well, the answer says \
+whether everyone fits, and which is the largest set that does if not.";
+
+const INPUT: &str = "\
+The input are users as for urllc:
+
+  {\"users\":[{\"id\":\"a\",\"distance_m\":60.0},{\"id\":\"b\",\"gain_db\":-110.5}]}
+
+or CSV with the columns id,distance_m.";
+
+/// Options of the cell; the power budget is the room's own, since there may be none.
+const CELL: CellOptions = CellOptions { radio: true, power: false, service: true };
+/// The group of options of this room's models.
+const MODELS: &str = "Models for urllc-power";
+/// The group of the cell's options where a model has a cell of its own.
+const OTHER_CELL: &str = "Another cell than that of the model";
+
+fn budgets() -> [OptionSpec; 2] {
+    [
+        OptionSpec::new(
+            "max-bandwidth-hz",
+            OptionValue::Number("HZ"),
+            "Bandwidth budget B_max; required",
+        ),
+        OptionSpec::new(
+            "max-power-dbm",
+            OptionValue::Number("DBM"),
+            "Power budget, if there is one as well",
+        ),
+    ]
+}
+
+/// The problem of the users of a cell within the budgets that were given.
+fn problem_of(
+    options: &Options,
+    system: &System,
+    records: &[UserRecord],
+) -> Result<UrllcPower, Error> {
+    let missing = || OptionError::Missing {
+        name: "max-bandwidth-hz".into(),
+        expected: "the band of all users in Hz".into(),
+    };
+    let max_bandwidth_hz = options.positive("max-bandwidth-hz")?.ok_or_else(missing)?;
+    let users = records.iter().map(|record| (record.gain, record.service));
+    let problem = UrllcPower::new(system, users, max_bandwidth_hz)?;
+    Ok(match options.number("max-power-dbm")? {
+        None => problem,
+        Some(dbm) if (-60.0..=100.0).contains(&dbm) => {
+            problem.with_max_power_w(Watt::from(Dbm(dbm)).0)?
+        }
+        Some(dbm) => {
+            let expected = "a power in dBm from -60 to 100";
+            return Err(OptionError::value("max-power-dbm", dbm, expected).into());
+        }
+    })
+}
+
+impl Room for UrllcPowerRoom {
+    fn name(&self) -> &'static str {
+        "urllc-power"
+    }
+
+    fn about(&self) -> &'static str {
+        "Power and bandwidth, least total power in a given band at a loss and delay target"
+    }
+
+    fn statement(&self) -> &'static str {
+        STATEMENT
+    }
+
+    fn input(&self) -> &'static str {
+        INPUT
+    }
+
+    fn examples(&self, verb: Verb) -> &'static [&'static str] {
+        match verb {
+            Verb::Solve => &[
+                "solve urllc-power --max-bandwidth-hz 20e6 --input users.json",
+                "solve urllc-power --max-bandwidth-hz 20e6 --max-power-dbm 43 --input users.json",
+                "sample urllc-power --k 80 | anyk solve urllc-power --max-bandwidth-hz 20e6 --input -",
+            ],
+            Verb::Train => &["train urllc-power --out band.safetensors"],
+            Verb::Sample => &["sample urllc-power --k 10 --seed 1 > users.json"],
+            Verb::Evaluate => {
+                &["evaluate band.safetensors --k 1,10,100,1000 --user-bandwidth-hz 2e5"]
+            }
+            _ => &["allocate band.safetensors --max-bandwidth-hz 20e6 --input users.json"],
+        }
+    }
+
+    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+        let mut options = Vec::new();
+        match verb {
+            Verb::Solve => options.extend(budgets()),
+            Verb::Sample => options.extend(sample_options()),
+            Verb::Train => options.extend([
+                OptionSpec::new(
+                    "train-k",
+                    OptionValue::Sizes,
+                    "Users in the training samples; several sizes separated by commas",
+                )
+                .or("10"),
+                OptionSpec::new(
+                    "samples",
+                    OptionValue::Whole("N"),
+                    "Training samples of each size",
+                )
+                .or("2000"),
+                OptionSpec::new(
+                    "seed",
+                    OptionValue::Whole("SEED"),
+                    "Seed of samples, initialization and order",
+                )
+                .or("1"),
+            ]),
+            Verb::Evaluate => {
+                let [band, _] = budgets();
+                let band = OptionSpec { help: "Bandwidth budget B_max at every size", ..band };
+                options.push(band.of(MODELS));
+                options.push(
+                    OptionSpec::new(
+                        "user-bandwidth-hz",
+                        OptionValue::Number("HZ"),
+                        "Or the bandwidth budget for each user, times the size",
+                    )
+                    .or("2e5")
+                    .of(MODELS),
+                );
+            }
+            Verb::Allocate => options.extend(budgets().map(|spec| spec.of(MODELS))),
+            Verb::Calibrate => return Vec::new(),
+        }
+        let cell = match verb {
+            Verb::Sample => CellOptions::ROAD.specs(),
+            Verb::Evaluate | Verb::Allocate => CELL.specs_over_model(OTHER_CELL),
+            _ => CELL.specs(),
+        };
+        options.extend(cell);
+        options
+    }
+
+    fn solve(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+        let system = CELL.system(options, &Config::default())?;
+        let mut solver = BandSolver::default();
+        answer_cells(input, &system, |records| {
+            let problem = problem_of(options, &system, records)?;
+            Ok(BandAnswer::solve(&mut solver, &problem, records)?)
+        })
+    }
+
+    fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+        let system = CellOptions::ROAD.system(options, &Config::default())?;
+        sample_users(options, &system, out)
+    }
+
+    fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+        let system = CELL.system(options, &Config::default())?;
+        let mut settings = AnyBandSettings::preset(options.seed("seed", 1)?);
+        (settings.train_k, settings.samples) = training_cells(options)?;
+        settings.validate()?;
+        let mut session = workshop.session(&(self.name(), system.config(), &settings));
+        let policy = train_any_band(&system, &settings, &mut session)?;
+        let metrics = policy.record().metrics;
+        let report = Report {
+            model: workshop.model_name(),
+            training: settings,
+            train_seconds: session.seconds("training"),
+            resumed_at_step: session.resumed_at_step(),
+            availability: metrics.availability,
+            gap_percent: metrics.gap_percent,
+        };
+        Ok(Trained { model: Box::new(policy), report: Box::new(report) })
+    }
+
+    fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
+        Ok(Box::new(file.into_model::<AnyBandPolicy>()?))
+    }
+
+    fn policies(&self) -> &'static [BuiltIn] {
+        &POLICIES
+    }
+}
+
+static POLICIES: [BuiltIn; 1] = [BuiltIn {
+    name: "band-power",
+    label: "power (W) for URLLC in 200 kHz for each user over ln α",
+    source: |system| {
+        let label = POLICIES[0].label.to_owned();
+        Ok(source(system, label, BandSolver::default(), Quantity::Power))
+    },
+}];
+
+/// A policy on random cells, with the same bandwidth for each user at every size.
+fn source(
+    system: &System,
+    label: String,
+    policy: impl Policy<UrllcPower> + 'static,
+    quantity: Quantity,
+) -> Arc<dyn Source> {
+    let system = system.clone();
+    Arc::new(Drawn {
+        label,
+        policy,
+        instance: Box::new(move |seed, size, index| {
+            Ok(random_problem(&system, (seed, size, index), USER_BAND_HZ * size as f64)?)
+        }),
+        inputs: |problem: &UrllcPower| {
+            problem.cell().users().iter().map(|user| user.gain.ln()).collect()
+        },
+        outputs: match quantity {
+            Quantity::Power => |_, answer: &Allocation| answer.power_w.clone(),
+            Quantity::Bandwidth => |_, answer: &Allocation| answer.bandwidth_hz.clone(),
+        },
+    })
+}
+
+#[derive(Serialize)]
+struct Report {
+    model: String,
+    training: AnyBandSettings,
+    train_seconds: f64,
+    resumed_at_step: u64,
+    /// On a validation set of the training sizes, with 200 kHz for each user.
+    availability: f64,
+    gap_percent: f64,
+}
+
+impl Show for Report {
+    fn show(&self) -> Text {
+        let Self { model, training, train_seconds, availability, gap_percent, .. } = self;
+        let mut text = Text::line(format!(
+            "{model}: {} steps at K = {:?} in {train_seconds:.1} s",
+            training.steps, training.train_k
+        ));
+        text.push(format!(
+            "validation, {} kHz for each user: the QoS of {:.2} % of users is met; power {gap_percent:.4} % over \
+             the optimum",
+            1e-3 * USER_BAND_HZ,
+            100.0 * availability
+        ));
+        text
+    }
+}
+
+#[derive(Serialize)]
+struct Evaluation {
+    samples: u64,
+    seed: u64,
+    sizes: Vec<BandResult>,
+}
+
+impl Show for Evaluation {
+    fn show(&self) -> Text {
+        let rows = self.sizes.iter().map(|row| {
+            vec![
+                row.k.to_string(),
+                format!("{:.3}", 1e-6 * row.max_bandwidth_hz),
+                format!("{:.4}", row.availability),
+                format!("{:.4}", row.total_power_w),
+                format!("{:.4}", row.optimum_w),
+                format!("{:.4}", row.gap_percent),
+                format!("{:.4}", row.worst_gap_percent),
+                format!("{:.2}", row.equal_gap_percent),
+                row.infeasible.to_string(),
+            ]
+        });
+        let header = [
+            "K",
+            "band (MHz)",
+            "availability",
+            "power (W)",
+            "optimum (W)",
+            "over (%)",
+            "worst cell (%)",
+            "equal bandwidths, over (%)",
+            "infeasible",
+        ];
+        let mut text = Text::default();
+        text.table(&header, rows);
+        text
+    }
+}
+
+impl LoadedModel for AnyBandPolicy {
+    fn describe(&self) -> String {
+        "a model for urllc-power (any-gnn)".to_owned()
+    }
+
+    fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        self.to_bytes()
+    }
+
+    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+        URLLC_POWER.options(verb)
+    }
+
+    fn evaluate(
+        &self,
+        options: &Options,
+        trials: &Trials,
+        observer: &dyn Observer,
+    ) -> Result<Box<dyn Answer>, Error> {
+        let system = CELL.system(options, &self.record().config)?;
+        let each_hz = options.positive("user-bandwidth-hz")?;
+        let fixed_hz = options.positive("max-bandwidth-hz")?;
+        if each_hz.is_some() && fixed_hz.is_some() {
+            let what = "a band that is the same at every size";
+            return Err(OptionError::stray("user-bandwidth-hz", what).into());
+        }
+        let each_hz = each_hz.unwrap_or(USER_BAND_HZ);
+        let Trials { sizes, samples, seed } = trials;
+        let band_trials = BandTrials {
+            system: &system,
+            sizes,
+            samples: *samples,
+            seed: *seed,
+            band_hz: &|size| fixed_hz.unwrap_or(each_hz * size as f64),
+        };
+        observer.begin("cells", samples * sizes.len() as u64);
+        let sizes = evaluate_band(self, &band_trials, observer)?;
+        observer.end();
+        Ok(Box::new(Evaluation { samples: *samples, seed: *seed, sizes }))
+    }
+
+    fn allocate(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+        let system = CELL.system(options, &self.record().config)?;
+        let mut solver = BandSolver::default();
+        let mut ready = self.ready(1)?;
+        answer_cells(input, &system, |records| {
+            let problem = problem_of(options, &system, records)?;
+            let mut allocation = Allocation::default();
+            // Where the budgets do not reach everyone, the answer is that of `solve`.
+            if !matches!(ready.allocate(&problem, &mut allocation), Outcome::Learned) {
+                return Ok(BandAnswer::solve(&mut solver, &problem, records)?);
+            }
+            let mut served = BandServed::judged(&problem, &allocation, records.iter())?;
+            let optimum = solver.solve(&problem);
+            if !matches!(optimum.status, BandStatus::Infeasible(_)) {
+                served.duality_gap =
+                    1.0 - optimum.allocation.total_power_w() / served.total_power_w;
+            }
+            let outside = self.out_of_range(&problem);
+            served.in_distribution = Some(outside.is_empty());
+            served.out_of_range = Some(outside);
+            Ok(BandAnswer::Served(served))
+        })
+    }
+
+    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+        let system = self.system().clone();
+        let what = match quantity {
+            Quantity::Power => "power",
+            Quantity::Bandwidth => "bandwidth",
+        };
+        let label = format!("{what} of a model for URLLC in a fixed band over ln α");
+        Ok(Some(source(&system, label, *self, quantity)))
+    }
+}

@@ -1,0 +1,293 @@
+//! The exact optimum by dual decomposition on the one bandwidth constraint.
+//!
+//! At a price `μ = 1/ν` (W/Hz) each user answers alone, `−α_k b_k'(α_k P_k) = ν`, exactly as in
+//! [`urllc`](crate::problems::urllc), and the bandwidths' sum falls with `μ`. One root in one variable is left.
+//!
+//! The certificate is the one of (P1), divided by the price: with `h_k(P) = P + μ b_k(α_k P)`, the answer is at
+//! most `Σ [h_k(P_k) − min h_k] + μ (B_max − Σ B_k)` from the Lagrangian dual.
+
+use std::sync::Arc;
+
+use crate::framework::{Allocate, Infeasibility, ModelError, Outcome, Policy, Proof, Refusal};
+use crate::math::{PriceSearch, price_of_budget};
+use crate::problems::urllc::Allocation;
+use crate::problems::urllc::cell::CellByClass;
+use crate::problems::urllc_power::{Admission, UrllcPower};
+use crate::qos::{BandwidthTable, Curve, Curves, Qos};
+use crate::tolerance;
+
+/// How a solve ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BandStatus {
+    /// Solved, with a relative duality gap of at most [`tolerance::DUALITY_GAP`].
+    Optimal,
+    /// A feasible answer whose gap is larger than that.
+    Inaccurate,
+    /// The budgets cannot serve every user.
+    Infeasible(Admission),
+}
+
+/// The answer to a [`UrllcPower`] problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BandSolution {
+    /// How the solve ended.
+    pub status: BandStatus,
+    /// Powers and bandwidths; empty when infeasible. Bandwidths are rounded up by the table's error bound, so
+    /// that every user's QoS really holds.
+    pub allocation: Allocation,
+    /// Dual variable of the bandwidth constraint, W/Hz: what one more Hz would save.
+    pub price_w_per_hz: f64,
+    /// Bound on `(total − optimum) / total`.
+    pub duality_gap: f64,
+    /// Trial prices.
+    pub iterations: u32,
+}
+
+/// A solver, with the tables of the classes it has met; reuse it.
+///
+/// ```
+/// use anyk::{Config, framework::Problem};
+/// use anyk::problems::urllc_power::{BandSolver, BandStatus, UrllcPower};
+/// let system = Config::default().validate()?;
+/// let gains = [60.0, 90.0, 120.0, 180.0, 240.0].map(|d| system.path_loss().gain(d));
+/// // The band that (P1) finds for these users with 19.95 W: the power is found again.
+/// let problem = UrllcPower::uniform(&system, gains, 778_450.15)?;
+/// let solution = BandSolver::default().solve(&problem);
+/// assert_eq!(solution.status, BandStatus::Optimal);
+/// assert!((solution.allocation.total_power_w() / 19.952_623 - 1.0).abs() < 1e-6);
+/// assert!(problem.judge(&solution.allocation)?.is_feasible());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct BandSolver {
+    curves: Curves,
+    cell: CellByClass,
+}
+
+/// Where the band is wide enough for everyone to have next to the least power, they have this share more: exactly
+/// there the slope of the bandwidth is infinite.
+const SHARE_OVER_LEAST: f64 = 1e-10;
+/// Share of the band that is kept free, so that rounding cannot take more than there is.
+const KEPT_FREE: f64 = 2e-12;
+/// `ln(u/u_min − 1)` of the strongest signal that is looked for: 42 decades over the least.
+const STRONGEST: f64 = 98.0;
+
+/// What a price search found.
+pub(crate) struct Found {
+    /// `ln ν`, ν in Hz/W.
+    pub(crate) ln_price: f64,
+    pub(crate) iterations: u32,
+}
+
+impl BandSolver {
+    /// The table of a class, built now unless it is there already.
+    pub fn table(&mut self, qos: &Qos) -> Arc<BandwidthTable> {
+        self.curves.table(qos)
+    }
+
+    /// Solves the problem; where the power budget cannot serve everyone, finds whom it can.
+    pub fn solve(&mut self, problem: &UrllcPower) -> BandSolution {
+        let mut solution = BandSolution::default();
+        self.least_power(problem, &mut solution);
+        let power_w = solution.allocation.total_power_w();
+        let most_w = problem.max_power_w().unwrap_or(f64::INFINITY) * (1.0 + tolerance::BUDGET);
+        let served = solution.status != BandStatus::Inaccurate || solution.duality_gap.is_finite();
+        if served && power_w <= most_w {
+            return solution;
+        }
+        let required_power_w = served.then_some(power_w);
+        let admission = Admission::find(self, problem, required_power_w);
+        BandSolution { status: BandStatus::Infeasible(admission), ..BandSolution::default() }
+    }
+
+    /// The least power, whatever the power budget is; an infinite gap where no power would do.
+    pub(crate) fn least_power(&mut self, problem: &UrllcPower, solution: &mut BandSolution) {
+        self.cell.group(problem.cell(), &mut self.curves);
+        let target_hz = problem.max_bandwidth_hz() * (1.0 - KEPT_FREE);
+        let Some(found) = self.find_price(target_hz) else {
+            *solution = BandSolution::default();
+            return;
+        };
+        let price = found.ln_price.exp();
+        let (total_hz, gap_hz) = self.cell.allocate(1.0, price, &mut solution.allocation);
+        let left_hz = problem.max_bandwidth_hz() - total_hz;
+        let total_w = solution.allocation.total_power_w();
+        // Next to the least power for everyone: no less would do, whatever the price.
+        let over_least = total_w / self.cell.least_power_w() - 1.0 + tolerance::ROUNDING;
+        let by_price = (gap_hz + left_hz) / price / total_w;
+        solution.duality_gap = by_price.min(over_least);
+        let spare = over_least < by_price;
+        solution.price_w_per_hz = if spare { 0.0 } else { price.recip() };
+        solution.iterations = found.iterations;
+        solution.status = if solution.duality_gap <= tolerance::DUALITY_GAP {
+            BandStatus::Optimal
+        } else {
+            BandStatus::Inaccurate
+        };
+    }
+
+    /// The price at which the users' bandwidths add up to `target_hz`, and leaves their powers in the cell; `None`
+    /// where no power would do.
+    fn find_price(&mut self, target_hz: f64) -> Option<Found> {
+        let at_share = |cell: &CellByClass, ln_excess: f64| {
+            cell.classes().map(|(curve, users)| users as f64 * hz(curve, ln_excess.exp())).sum()
+        };
+        let (mut low, mut high) = (SHARE_OVER_LEAST.ln(), STRONGEST);
+        if at_share(&self.cell, high) > target_hz {
+            return None;
+        }
+        if at_share(&self.cell, low) <= target_hz {
+            self.cell.share_over_least(SHARE_OVER_LEAST);
+            let ln_price = self.cell.price_at_share(low);
+            return Some(Found { ln_price, iterations: 0 });
+        }
+        // First guess: everyone the same share over the least; a look-up for each class.
+        for _ in 0..40 {
+            let middle = 0.5 * (low + high);
+            if at_share(&self.cell, middle) > target_hz { low = middle } else { high = middle }
+        }
+        let first_guess = self.cell.price_at_share(0.5 * (low + high));
+        let fold_hz: f64 = at_share(&self.cell, f64::NEG_INFINITY);
+        let search = PriceSearch { tolerance: 1e-13, bracket: tolerance::ROOT, stride: 5.0 };
+        // Far from the fold the logarithm of the sum is close to linear in that of the price; next to it, that of
+        // what is missing to the largest bandwidths is.
+        let found = if target_hz > 0.5 * fold_hz {
+            price_of_budget(search, fold_hz - target_hz, first_guess, |ln_price| {
+                let (sum_hz, slope) = self.bandwidth_at(ln_price);
+                (fold_hz - sum_hz, -slope)
+            })
+        } else {
+            let mut found = price_of_budget(search, target_hz, -first_guess, |ln_inverse| {
+                let (sum_hz, slope) = self.bandwidth_at(-ln_inverse);
+                (sum_hz, -slope)
+            });
+            found.ln_price = -found.ln_price;
+            found
+        };
+        Some(Found { ln_price: found.ln_price, iterations: found.iterations })
+    }
+
+    /// `Σ B_k` at a price of power, and its derivative by the price's logarithm.
+    fn bandwidth_at(&mut self, ln_price: f64) -> (f64, f64) {
+        let (mut sum, mut slope) = (0.0, 0.0);
+        self.cell.respond(ln_price, |curve, least_w, over_w, ln_slope| {
+            let excess = over_w / least_w;
+            let (_, ln_z, elasticity) = curve.point(excess);
+            let own_hz =
+                (ln_z - curve.exact().qos().ln_uses_scale()).exp() * (1.0 + curve.error_bounds().0);
+            sum += own_hz;
+            slope -= own_hz * elasticity * excess / (1.0 + excess) * ln_slope;
+        });
+        (sum, slope)
+    }
+
+    /// Cost of each user at a price, `min P + b(αP)/ν` in W, with its position: what any set that fits pays.
+    pub(crate) fn costs(&mut self, problem: &UrllcPower, ln_price: f64) -> Vec<(f64, usize)> {
+        self.cell.group(problem.cell(), &mut self.curves);
+        let per_hz = (-ln_price).exp();
+        let mut costs = Vec::with_capacity(problem.cell().users().len());
+        self.cell.respond(ln_price, |curve, least_w, over_w, _| {
+            costs.push(least_w + over_w + per_hz * hz(curve, over_w / least_w));
+        });
+        costs.into_iter().zip(self.cell.positions().iter().copied()).collect()
+    }
+}
+
+/// Bandwidth at an excess, rounded up by the curve's error bound, Hz.
+fn hz(curve: &Curve, excess: f64) -> f64 {
+    let ln_hz = curve.ln_uses(excess) - curve.exact().qos().ln_uses_scale();
+    ln_hz.exp() * (1.0 + curve.error_bounds().0)
+}
+
+impl Default for BandSolution {
+    /// An empty answer, to solve into.
+    fn default() -> Self {
+        Self {
+            status: BandStatus::Inaccurate,
+            allocation: Allocation::default(),
+            price_w_per_hz: 0.0,
+            duality_gap: f64::INFINITY,
+            iterations: 0,
+        }
+    }
+}
+
+impl Allocate<UrllcPower> for BandSolver {
+    fn allocate(&mut self, problem: &UrllcPower, answer: &mut Allocation) -> Outcome {
+        let solution = self.solve(problem);
+        *answer = solution.allocation;
+        let proof = Proof {
+            duality_gap: solution.duality_gap,
+            price: solution.price_w_per_hz,
+            iterations: solution.iterations,
+        };
+        match solution.status {
+            BandStatus::Optimal => Outcome::Optimal(proof),
+            BandStatus::Inaccurate => Outcome::Inaccurate(proof),
+            BandStatus::Infeasible(why) => Outcome::Infeasible(Infeasibility {
+                required_power_w: why.required_power_w.unwrap_or(f64::MAX),
+                shortfall_w: why.shortfall_w.unwrap_or(f64::MAX),
+                admissible: why.admissible,
+                dropped: why.dropped,
+            }),
+        }
+    }
+}
+
+impl Policy<UrllcPower> for BandSolver {
+    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<UrllcPower> + Send + '_>, ModelError> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+/// The trivial answer: everyone the same share of the band, and the power that this takes.
+#[derive(Debug, Clone, Default)]
+pub struct EqualBand {
+    curves: Curves,
+}
+
+impl Allocate<UrllcPower> for EqualBand {
+    fn allocate(&mut self, problem: &UrllcPower, answer: &mut Allocation) -> Outcome {
+        let cell = problem.cell();
+        let share_hz = problem.max_bandwidth_hz() / cell.users().len() as f64;
+        let excess: Vec<Option<f64>> = cell
+            .classes()
+            .iter()
+            .map(|qos| excess_of(&Curve::new(self.curves.table(qos)), share_hz))
+            .collect();
+        answer.power_w.clear();
+        answer.bandwidth_hz.clear();
+        for user in cell.users() {
+            let Some(excess) = excess[user.class] else {
+                return Outcome::Refused(Refusal("the share of a user is too narrow".into()));
+            };
+            let curve = Curve::new(self.curves.table(&cell.classes()[user.class]));
+            let least_w = curve.exact().min_received_w() * (1.0 + tolerance::ROUNDING) / user.gain;
+            answer.power_w.push(least_w * (1.0 + excess));
+            answer.bandwidth_hz.push(hz(&curve, excess));
+        }
+        Outcome::Heuristic
+    }
+}
+
+/// The least excess whose bandwidth is no more than so many Hz; `None` where no power would do.
+fn excess_of(curve: &Curve, most_hz: f64) -> Option<f64> {
+    let (mut low, mut high) = (SHARE_OVER_LEAST.ln(), STRONGEST);
+    if hz(curve, high.exp()) > most_hz {
+        return None;
+    }
+    if hz(curve, low.exp()) <= most_hz {
+        return Some(low.exp());
+    }
+    while high - low > 1e-13 * high.abs().max(1.0) {
+        let middle = 0.5 * (low + high);
+        if hz(curve, middle.exp()) > most_hz { low = middle } else { high = middle }
+    }
+    Some(high.exp())
+}
+
+impl Policy<UrllcPower> for EqualBand {
+    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<UrllcPower> + Send + '_>, ModelError> {
+        Ok(Box::new(self.clone()))
+    }
+}

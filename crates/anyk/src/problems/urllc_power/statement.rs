@@ -1,0 +1,155 @@
+//! The problem and its judge.
+
+use crate::config::System;
+use crate::framework::{Problem, ProblemError, ValueError};
+use crate::problems::urllc::{Allocation, Urllc};
+use crate::qos::ServiceClass;
+use crate::tolerance;
+
+/// Power and bandwidth for URLLC, the band given:
+///
+/// ```text
+/// min  Σ_k P_k     s.t.   C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,     Σ_k B_k ≤ B_max
+/// P,B
+/// ```
+///
+/// and, where there is a power budget as well, `Σ_k P_k ≤ P_max`, which the least power either meets or not.
+#[derive(Debug, Clone)]
+pub struct UrllcPower {
+    cell: Urllc,
+    max_bandwidth_hz: f64,
+    max_power_w: Option<f64>,
+}
+
+/// What the judge finds about an allocation, by exact quadrature.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BandAssessment {
+    /// `Σ P_k`, W.
+    pub total_power_w: f64,
+    /// `Σ B_k`, Hz.
+    pub total_bandwidth_hz: f64,
+    /// `(Σ B_k − B_max) / B_max`: over the band when positive.
+    pub bandwidth_excess: f64,
+    /// Share of users whose QoS is met.
+    pub availability: f64,
+    /// Largest violation of the KKT conditions, relative: the whole band is used unless more would not help,
+    /// each QoS holds with equality, and bandwidth is worth the same power to every user.
+    pub kkt_residual: f64,
+}
+
+impl BandAssessment {
+    /// Every QoS met, within the band.
+    pub fn is_feasible(&self) -> bool {
+        self.bandwidth_excess <= tolerance::BUDGET && self.availability >= 1.0
+    }
+}
+
+/// Bandwidths accepted, Hz.
+const BANDWIDTHS_HZ: (f64, f64) = (1.0, 1e15);
+
+impl UrllcPower {
+    /// The problem of users given by gain and service class in a band of so many Hz.
+    pub fn new(
+        system: &System,
+        users: impl IntoIterator<Item = (f64, ServiceClass)>,
+        max_bandwidth_hz: f64,
+    ) -> Result<Self, ProblemError> {
+        let (low, high) = BANDWIDTHS_HZ;
+        if !(low..=high).contains(&max_bandwidth_hz) {
+            let expected = "a number of Hz from 1 to 1e15".to_owned();
+            let field = "max_bandwidth_hz";
+            return Err(ValueError { field, value: max_bandwidth_hz, expected }.into());
+        }
+        Ok(Self { cell: Urllc::new(system, users)?, max_bandwidth_hz, max_power_w: None })
+    }
+
+    /// The problem of users that all have the system's own service class.
+    pub fn uniform(
+        system: &System,
+        gains: impl IntoIterator<Item = f64>,
+        max_bandwidth_hz: f64,
+    ) -> Result<Self, ProblemError> {
+        let service = system.service();
+        Self::new(system, gains.into_iter().map(|gain| (gain, service)), max_bandwidth_hz)
+    }
+
+    /// The same with a power budget, W.
+    pub fn with_max_power_w(mut self, max_power_w: f64) -> Result<Self, ProblemError> {
+        if !(max_power_w > 0.0 && max_power_w.is_finite()) {
+            return Err(ProblemError::Budget(max_power_w));
+        }
+        self.max_power_w = Some(max_power_w);
+        Ok(self)
+    }
+
+    /// The same band with some of the users, given by position.
+    pub fn subset(&self, indices: &[usize]) -> Self {
+        Self { cell: self.cell.subset(indices), ..*self }
+    }
+
+    /// The users, with what they ask for.
+    pub fn cell(&self) -> &Urllc {
+        &self.cell
+    }
+
+    /// Bandwidth budget `B_max`, Hz.
+    pub fn max_bandwidth_hz(&self) -> f64 {
+        self.max_bandwidth_hz
+    }
+
+    /// Power budget, W, if there is one.
+    pub fn max_power_w(&self) -> Option<f64> {
+        self.max_power_w
+    }
+}
+
+impl Problem for UrllcPower {
+    type Answer = Allocation;
+    type Verdict = BandAssessment;
+
+    fn size(&self) -> usize {
+        self.cell.users().len()
+    }
+
+    fn judge(&self, allocation: &Allocation) -> Result<BandAssessment, ProblemError> {
+        let expected = self.size();
+        for given in [allocation.power_w.len(), allocation.bandwidth_hz.len()] {
+            if given != expected {
+                return Err(ProblemError::Size { given, expected });
+            }
+        }
+        let total_bandwidth_hz = allocation.total_bandwidth_hz();
+        let bandwidth_excess = total_bandwidth_hz / self.max_bandwidth_hz - 1.0;
+        let (mut met, mut loosest) = (0usize, 0.0f64);
+        // What a little more bandwidth would save, −dP/dB along the QoS.
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        let rows = allocation.power_w.iter().zip(&allocation.bandwidth_hz);
+        for (user, (&power_w, &bandwidth_hz)) in self.cell.users().iter().zip(rows) {
+            if !(power_w > 0.0 && bandwidth_hz > 0.0) {
+                (loosest, least) = (f64::INFINITY, f64::NEG_INFINITY);
+                continue;
+            }
+            let qos = &self.cell.classes()[user.class];
+            let margin = qos.margin((user.gain * power_w).ln(), bandwidth_hz.ln());
+            met += usize::from(margin.value >= 0.0);
+            loosest = loosest.max(margin.value.abs() / (qos.theta() * qos.effective_bandwidth()));
+            let saved = power_w / bandwidth_hz * margin.by_bandwidth / margin.by_received;
+            (least, most) = (least.min(saved), most.max(saved));
+        }
+        // With bandwidth left over, more must be worth nothing: in units of the mean power for each Hz.
+        let worth = most * self.max_bandwidth_hz / allocation.total_power_w();
+        let spread = if least > 0.0 { most / least - 1.0 } else { f64::INFINITY };
+        let (used, spare) = (bandwidth_excess.abs().max(spread), worth.abs());
+        Ok(BandAssessment {
+            total_power_w: allocation.total_power_w(),
+            total_bandwidth_hz,
+            bandwidth_excess,
+            availability: met as f64 / expected as f64,
+            kkt_residual: loosest.max(used.min(spare)),
+        })
+    }
+
+    fn reordered(&self, order: &[usize]) -> Self {
+        self.subset(order)
+    }
+}

@@ -1,0 +1,221 @@
+//! URLLC in a fixed band: the optimum by its proof, by the mirror problem and by brute force; admission under two
+//! budgets; and the learned policy at any size.
+
+#![allow(clippy::unwrap_used)]
+
+use anyk::framework::{Allocate, Model, Policy, Problem, Session, Silent, Status};
+use anyk::math::realization_rng;
+use anyk::problems::urllc::{Allocation, Urllc, UrllcSolver};
+use anyk::problems::urllc_power::{
+    AnyBandPolicy, AnyBandSettings, BandSolver, BandStatus, EqualBand, UrllcPower, train_any_band,
+};
+use anyk::qos::ServiceClass;
+use anyk::{Config, System};
+use rand::RngExt;
+
+fn paper() -> System {
+    Config::default().validate().unwrap()
+}
+
+fn gains(system: &System, size: usize, seed: u64) -> Vec<f64> {
+    let mut rng = realization_rng(seed, size, 0);
+    (0..size).map(|_| system.path_loss().gain(system.road().sample_distance_m(&mut rng))).collect()
+}
+
+/// Users of three classes.
+fn mixed(system: &System, size: usize, seed: u64) -> Vec<(f64, ServiceClass)> {
+    let own = system.service();
+    let classes = [
+        own,
+        ServiceClass { epsilon: 1e-6, ..own },
+        ServiceClass { packet_bits: 400.0, arrival_rate: 0.05, ..own },
+    ];
+    let mut rng = realization_rng(seed, size, 1);
+    gains(system, size, seed)
+        .into_iter()
+        .map(|gain| (gain, classes[rng.random_range(0..classes.len())]))
+        .collect()
+}
+
+/// Golden, shared reference (independent computation, f64, 64-point generalized Gauss–Laguerre): the five users
+/// whose optimum with 19.9526 W takes 778450.15 Hz. In that band, the power is found again.
+#[test]
+fn the_golden_cell_from_the_other_side() {
+    let system = paper();
+    let gains = [60.0, 90.0, 120.0, 180.0, 240.0].map(|d| system.path_loss().gain(d));
+    let problem = UrllcPower::uniform(&system, gains, 778_450.15).unwrap();
+    let solution = BandSolver::default().solve(&problem);
+    assert_eq!(solution.status, BandStatus::Optimal);
+    let golden_w = [2.451935, 3.072302, 3.660303, 4.806896, 5.961188];
+    for (power_w, golden_w) in solution.allocation.power_w.iter().zip(golden_w) {
+        assert!((power_w / golden_w - 1.0).abs() < 2e-6, "{power_w} {golden_w}");
+    }
+}
+
+/// The bandwidth that (P1) needs with a power is the band in which that power is the least: strong duality between
+/// the two, for one class and for several, from one user to a thousand.
+#[test]
+fn mirrors_p1() {
+    let system = paper();
+    let (mut first, mut second) = (UrllcSolver::default(), BandSolver::default());
+    for (size, seed) in [(1, 1), (2, 2), (3, 3), (10, 4), (37, 5), (200, 6), (1000, 7)] {
+        for users in [
+            gains(&system, size, seed).into_iter().map(|g| (g, system.service())).collect(),
+            mixed(&system, size, seed),
+        ] {
+            for power_w in [0.05 * size as f64, 2.0 * size as f64] {
+                let cell = Urllc::new(&system, users.clone()).unwrap();
+                let solved = first.solve(&cell.with_max_power_w(power_w).unwrap());
+                assert_eq!(solved.status, Status::Optimal);
+                let band_hz = solved.allocation.total_bandwidth_hz();
+                let problem = UrllcPower::new(&system, users.clone(), band_hz).unwrap();
+                let solution = second.solve(&problem);
+                assert_eq!(solution.status, BandStatus::Optimal, "{size}");
+                assert!(solution.duality_gap < 1e-8);
+                let found_w = solution.allocation.total_power_w();
+                assert!((found_w / power_w - 1.0).abs() < 1e-8, "{size}: {found_w} {power_w}");
+                let price = solution.price_w_per_hz * solved.price_hz_per_w;
+                assert!((price - 1.0).abs() < 1e-6, "{price}");
+                let judged = problem.judge(&solution.allocation).unwrap();
+                assert!(judged.is_feasible(), "{judged:?}");
+                assert!(judged.kkt_residual < 1e-7, "{judged:?}");
+            }
+        }
+    }
+}
+
+/// Two users by brute force over the split of the band.
+#[test]
+fn no_split_of_the_band_is_better() {
+    let system = paper();
+    let gains = [120.0, 230.0].map(|d| system.path_loss().gain(d));
+    for band_hz in [2.2e5, 3.5e5, 9e5, 5e6] {
+        let mut solver = BandSolver::default();
+        let mut solve = |gain: f64, hz: f64| -> Option<f64> {
+            let problem = UrllcPower::uniform(&system, [gain], hz).ok()?;
+            let solution = solver.solve(&problem);
+            (solution.status == BandStatus::Optimal).then(|| solution.allocation.total_power_w())
+        };
+        let best = (1..400)
+            .filter_map(|i| {
+                let share = f64::from(i) / 400.0;
+                Some(solve(gains[0], share * band_hz)? + solve(gains[1], (1.0 - share) * band_hz)?)
+            })
+            .fold(f64::INFINITY, f64::min);
+        let problem = UrllcPower::uniform(&system, gains, band_hz).unwrap();
+        let found = BandSolver::default().solve(&problem).allocation.total_power_w();
+        assert!(found <= best * (1.0 + 1e-9) && found >= 0.99 * best, "{band_hz}: {found} {best}");
+    }
+}
+
+/// In a band wider than all could use, everyone has the least power there is, and more bandwidth is worth nothing.
+#[test]
+fn a_wide_band_and_a_narrow_one() {
+    let system = paper();
+    let gains = gains(&system, 20, 9);
+    let wide = UrllcPower::uniform(&system, gains.iter().copied(), 1e9).unwrap();
+    let solution = BandSolver::default().solve(&wide);
+    assert_eq!(solution.status, BandStatus::Optimal);
+    assert!(solution.price_w_per_hz < 1e-300 && solution.duality_gap < 1e-9);
+    let judged = wide.judge(&solution.allocation).unwrap();
+    assert!(judged.is_feasible() && judged.kkt_residual < 1e-3, "{judged:?}");
+    // No power serves 20 users in 100 Hz: an answer, not an infinite number.
+    let narrow = UrllcPower::uniform(&system, gains, 100.0).unwrap();
+    let BandStatus::Infeasible(why) = BandSolver::default().solve(&narrow).status else {
+        unreachable!("100 Hz for 20 users");
+    };
+    assert_eq!(why.required_power_w, None);
+    assert_eq!(why.admissible.len() + why.dropped.len(), 20);
+}
+
+/// The largest set under two budgets, against all subsets; with several classes the bound holds.
+#[test]
+fn admission_against_all_subsets() {
+    let system = paper();
+    let mut proved = 0;
+    for seed in 0..12 {
+        let one: Vec<_> =
+            gains(&system, 7, seed).into_iter().map(|g| (g, system.service())).collect();
+        for (users, classes) in [(one, 1), (mixed(&system, 7, seed), 3)] {
+            for (band_hz, power_w) in [(7e5, 0.8), (1.2e6, 0.2), (4e5, 15.0)] {
+                let problem = UrllcPower::new(&system, users.clone(), band_hz).unwrap();
+                let problem = problem.with_max_power_w(power_w).unwrap();
+                let mut solver = BandSolver::default();
+                let largest = (0u32..1 << 7)
+                    .filter(|set| {
+                        let set: Vec<usize> = (0..7).filter(|user| set >> user & 1 == 1).collect();
+                        set.is_empty()
+                            || solver.solve(&problem.subset(&set)).status == BandStatus::Optimal
+                    })
+                    .map(u32::count_ones)
+                    .max()
+                    .unwrap() as usize;
+                match solver.solve(&problem).status {
+                    BandStatus::Infeasible(why) => {
+                        let found = why.admissible.len();
+                        assert!(found <= largest && largest <= why.at_most, "{found} {largest}");
+                        if classes == 1 {
+                            assert_eq!(found, largest);
+                        }
+                        proved += usize::from(found == why.at_most);
+                        assert_eq!(found + why.dropped.len(), 7);
+                        let served = solver.solve(&problem.subset(&why.admissible));
+                        assert!(why.admissible.is_empty() || served.status == BandStatus::Optimal);
+                    }
+                    _ => assert_eq!(largest, 7),
+                }
+            }
+        }
+    }
+    assert!(proved > 30, "{proved}");
+}
+
+/// Trained at K = 10, within 0.1 % of the optimum from one user to a thousand and in bands from narrow to wide,
+/// every user served and the band kept; users in another order get the same answer.
+#[test]
+fn the_learned_policy_at_any_size_and_band() {
+    let system = paper();
+    let mut worst = 0.0f64;
+    for seed in [1, 2] {
+        let mut session = Session::new(&Silent);
+        let policy = train_any_band(&system, &AnyBandSettings::preset(seed), &mut session).unwrap();
+        let bytes = policy.to_bytes().unwrap();
+        let policy = AnyBandPolicy::from_bytes(&bytes).unwrap();
+        assert_eq!(policy.to_bytes().unwrap(), bytes);
+        let mut solver = BandSolver::default();
+        let mut ready = policy.ready(1).unwrap();
+        let mut answer = Allocation::default();
+        for size in [1, 2, 5, 10, 50, 200, 1000] {
+            for each_hz in [1.2e5, 2e5, 5e5, 2e6] {
+                let gains = gains(&system, size, 77);
+                let band_hz = each_hz * size as f64;
+                let problem = UrllcPower::uniform(&system, gains, band_hz).unwrap();
+                assert!(ready.allocate(&problem, &mut answer).is_served(), "{size} {each_hz}");
+                let judged = problem.judge(&answer).unwrap();
+                assert!(judged.is_feasible(), "{size} {each_hz}: {judged:?}");
+                let optimum_w = solver.solve(&problem).allocation.total_power_w();
+                worst = worst.max(judged.total_power_w / optimum_w - 1.0);
+                let order: Vec<usize> = (0..size).rev().collect();
+                let mut moved = Allocation::default();
+                ready.allocate(&problem.reordered(&order), &mut moved);
+                for (user, power_w) in order.iter().zip(&moved.power_w) {
+                    assert!((power_w / answer.power_w[*user] - 1.0).abs() < 1e-9);
+                }
+            }
+        }
+    }
+    assert!(worst < 1e-3, "{worst}");
+}
+
+/// The trivial answer is feasible and costs more.
+#[test]
+fn equal_bandwidths_are_feasible_and_dearer() {
+    let system = paper();
+    let problem = UrllcPower::uniform(&system, gains(&system, 30, 3), 6e6).unwrap();
+    let mut answer = Allocation::default();
+    assert!(EqualBand::default().allocate(&problem, &mut answer).is_served());
+    let judged = problem.judge(&answer).unwrap();
+    assert!(judged.is_feasible(), "{judged:?}");
+    let optimum_w = BandSolver::default().solve(&problem).allocation.total_power_w();
+    assert!(judged.total_power_w > 1.2 * optimum_w);
+}
