@@ -1,94 +1,116 @@
-//! The least power in a given band, through the real binary.
+//! The least power in a fixed band, through the real binary.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod common;
+
+use common::run;
 use serde_json::Value;
 
-mod common;
-use common::run;
-
 const FIVE: &str = include_str!("../../../examples/five-users.json");
-const SOLVE: [&str; 4] = ["solve", "urllc-power", "--input", "-"];
+const MIXED: &str = include_str!("../../../examples/mixed.csv");
 
 fn json(args: &[&str], stdin: &str) -> (i32, Value) {
-    let outcome = run(&[args, &["--json"]].concat(), stdin);
+    let outcome = run(args, stdin);
     let value = serde_json::from_str(&outcome.stdout);
     (outcome.code, value.unwrap_or_else(|_| panic!("{}", outcome.stderr)))
 }
 
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value}"))
+#[test]
+fn trains_evaluates_and_allocates() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("band.safetensors").to_str().unwrap().to_owned();
+    let outcome = run(&["train", "urllc-power", "--seed", "4", "--out", &model], "");
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    for band in [["--user-bandwidth-hz", "2e5"], ["--max-bandwidth-hz", "30e6"]] {
+        let args = ["evaluate", &model, "--k", "1,10,100", "--samples", "5", "--json"];
+        let (_, evaluation) = json(&[&args, &band[..]].concat(), "");
+        for size in evaluation["sizes"].as_array().unwrap() {
+            assert!(size["availability"].as_f64() >= Some(1.0), "{size}");
+            assert!(size["band_kept"].as_f64() >= Some(1.0), "{size}");
+            assert!(size["gap_percent"].as_f64() < Some(0.1), "{size}");
+            assert!(size["gap_percent"].as_f64() > Some(-1e-6), "{size}");
+        }
+    }
+    let band = ["--max-bandwidth-hz", "1e6", "--input", "-", "--json"];
+    let (code, learned) = json(&[&["allocate", &model], &band[..]].concat(), FIVE);
+    assert_eq!((code, learned["status"].as_str()), (0, Some("learned")));
+    let (_, exact) = json(&[&["solve", "urllc-power"], &band[..]].concat(), FIVE);
+    assert_eq!(exact["status"].as_str(), Some("optimal"));
+    let power_w = |answer: &Value| answer["total_power_w"].as_f64().unwrap();
+    assert!((power_w(&learned) / power_w(&exact) - 1.0).abs() < 1e-3);
+    // Too little power for everyone: the answer of `solve`, and its exit code.
+    let tight = [&["allocate", &model], &band[..], &["--max-power-dbm", "15"]].concat();
+    let (code, denied) = json(&tight, FIVE);
+    assert_eq!((code, denied["status"].as_str()), (3, Some("infeasible")));
+    // What it does not know is refused by name.
+    let outcome = run(&["evaluate", &model, "--fading", "rayleigh"], "");
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("--fading") && outcome.stderr.contains("urllc-power"));
+}
+
+#[test]
+fn two_budgets_and_mixed_classes() {
+    let band = ["solve", "urllc-power", "--max-bandwidth-hz", "6e5", "--input", "-", "--json"];
+    let (code, free) = json(&band, MIXED);
+    assert_eq!(code, 0);
+    let power_w = free["total_power_w"].as_f64().unwrap();
+    let dbm = |power_w: f64| (10.0 * power_w.log10() + 30.0).to_string();
+    let (enough, little) = (dbm(1.001 * power_w), dbm(0.5 * power_w));
+    let (code, fits) = json(&[&band[..], &["--max-power-dbm", &enough]].concat(), MIXED);
+    assert_eq!((code, fits["status"].as_str()), (0, Some("optimal")));
+    let (code, denied) = json(&[&band[..], &["--max-power-dbm", &little]].concat(), MIXED);
+    assert_eq!(code, 3);
+    let count = |field: &str| denied[field].as_u64().unwrap();
+    assert!(count("admissible_count") < 4);
+    assert!(count("admissible_count") <= count("admissible_at_most"));
+    assert!((denied["required_power_w"].as_f64().unwrap() / power_w - 1.0).abs() < 1e-9);
+    assert_eq!(denied["admissible"]["status"].as_str(), Some("optimal"));
+}
+
+#[test]
+fn bad_budgets_are_named() {
+    for (flags, says) in [
+        (&[][..], "--max-bandwidth-hz is missing, expected the band"),
+        (&["--max-bandwidth-hz", "-5"], "--max-bandwidth-hz is -5, expected a positive number"),
+        (&["--max-bandwidth-hz", "nan"], "--max-bandwidth-hz is nan, expected a positive number"),
+        (&["--max-bandwidth-hz", "1e99"], "--max-bandwidth-hz is 1e99, expected"),
+        (
+            &["--max-bandwidth-hz", "1e6", "--max-power-dbm", "1000"],
+            "--max-power-dbm is 1000, expected a power in dBm from -60 to 100",
+        ),
+        (
+            &["--max-bandwidth-hz", "1e6", "--rate-bps", "1"],
+            "unexpected argument '--rate-bps' found",
+        ),
+    ] {
+        let outcome = run(&[&["solve", "urllc-power", "--input", "-"], flags].concat(), FIVE);
+        assert_eq!(outcome.code, 2, "{flags:?}");
+        // Not of the input: the flag is at fault.
+        let says = format!("error: {says}");
+        assert!(outcome.stderr.starts_with(&says), "{flags:?}: {}", outcome.stderr);
+        assert!(outcome.stdout.is_empty());
+    }
 }
 
 /// The least power in the least bandwidth is the power that this was least for.
 #[test]
 fn it_mirrors_urllc() {
-    let (_, least) = json(&["solve", "urllc", "--input", "-"], FIVE);
+    let (_, least) = json(&["solve", "urllc", "--input", "-", "--json"], FIVE);
     let band = least["total_bandwidth_hz"].to_string();
-    let (code, answer) = json(&[&SOLVE[..], &["--max-bandwidth-hz", &band]].concat(), FIVE);
-    assert_eq!((code, &answer["status"]), (0, &"optimal".into()));
-    let near =
-        |a: &Value, b: &Value| assert!((number(a) / number(b) - 1.0).abs() < 1e-6, "{a} {b}");
+    let solve = ["solve", "urllc-power", "--max-bandwidth-hz", &band, "--input", "-", "--json"];
+    let (code, answer) = json(&solve, FIVE);
+    assert_eq!((code, answer["status"].as_str()), (0, Some("optimal")));
+    let near = |a: &Value, b: &Value| {
+        let ratio = a.as_f64().unwrap() / b.as_f64().unwrap();
+        assert!((ratio - 1.0).abs() < 1e-6, "{a} {b}");
+    };
     near(&answer["total_power_w"], &least["total_power_w"]);
-    for (mirrored, user) in
-        answer["users"].as_array().unwrap().iter().zip(least["users"].as_array().unwrap())
-    {
+    let users = |answer: &Value| answer["users"].as_array().unwrap().clone();
+    for (mirrored, user) in users(&answer).iter().zip(&users(&least)) {
         assert_eq!(mirrored["id"], user["id"]);
         near(&mirrored["power_w"], &user["power_w"]);
         near(&mirrored["bandwidth_hz"], &user["bandwidth_hz"]);
-        assert!(number(&mirrored["packet_loss"]) <= 1e-5);
+        assert!(mirrored["packet_loss"].as_f64().unwrap() <= 1e-5);
     }
-}
-
-#[test]
-fn bad_usage_names_the_flag() {
-    for (flags, words) in [
-        (&[][..], "error: --max-bandwidth-hz is missing, expected the band"),
-        (&["--max-bandwidth-hz", "0"], "error: --max-bandwidth-hz is 0, expected a positive"),
-        (&["--max-bandwidth-hz", "nan"], "error: --max-bandwidth-hz is nan, expected a positive"),
-        (
-            &["--max-bandwidth-hz", "1e6", "--max-power-dbm", "1000"],
-            "error: --max-power-dbm is 1000, expected a power in dBm from -60 to 100",
-        ),
-        (&["--max-bandwidth-hz", "1e6", "--epsilon", "2"], "error: --epsilon is 2, expected"),
-        (&["--rate-bps", "1e6"], "unexpected argument '--rate-bps'"),
-    ] {
-        let outcome = run(&[&SOLVE[..], flags].concat(), FIVE);
-        assert_eq!(outcome.code, 2, "{flags:?}");
-        assert!(outcome.stderr.starts_with("error: ") && outcome.stdout.is_empty());
-        assert!(outcome.stderr.contains(words), "{flags:?}: {}", outcome.stderr);
-    }
-}
-
-#[test]
-fn train_evaluate_allocate() {
-    let folder = tempfile::tempdir().unwrap();
-    let model = folder.path().join("band.safetensors").to_str().unwrap().to_owned();
-    let (code, report) = json(&["train", "urllc-power", "--out", &model], "");
-    assert_eq!(code, 0);
-    assert!(number(&report["availability"]) >= 1.0, "{report}");
-    let evaluate = ["evaluate", &model, "--k", "1,10,200", "--samples", "5"];
-    let (_, found) = json(&evaluate, "");
-    for size in found["sizes"].as_array().unwrap() {
-        assert!(number(&size["availability"]) >= 1.0, "{size}");
-        assert!((0.0..1.0).contains(&number(&size["gap_percent"])), "{size}");
-    }
-    let allocate = ["allocate", &model, "--input", "-"];
-    let band = ["--max-bandwidth-hz", "8e5"];
-    let (code, learned) = json(&[&allocate[..], &band].concat(), FIVE);
-    let (_, exact) = json(&[&SOLVE[..], &band].concat(), FIVE);
-    assert_eq!((code, &learned["status"]), (0, &"learned".into()));
-    let over = number(&learned["total_power_w"]) / number(&exact["total_power_w"]) - 1.0;
-    assert!((-1e-9..0.01).contains(&over), "{over}");
-    // What the power cannot serve in the band is refused as by `solve`, and a band that is missing by name.
-    let narrow = ["--max-bandwidth-hz", "7e5", "--max-power-dbm", "43"];
-    let (code, denied) = json(&[&allocate[..], &narrow].concat(), FIVE);
-    assert_eq!((code, denied), json(&[&SOLVE[..], &narrow].concat(), FIVE));
-    assert_eq!(code, 3);
-    let missing = run(&allocate, FIVE);
-    let words = "error: --max-bandwidth-hz is missing";
-    assert!(missing.code == 2 && missing.stderr.starts_with(words), "{}", missing.stderr);
-    let both = ["--max-bandwidth-hz", "1e6", "--user-bandwidth-hz", "2e5"];
-    let both = run(&[&evaluate[..], &both].concat(), "");
-    assert!(both.code == 2 && both.stderr.contains("--user-bandwidth-hz"), "{}", both.stderr);
 }

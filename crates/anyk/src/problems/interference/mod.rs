@@ -9,6 +9,7 @@ mod features;
 mod fplinq;
 mod greedy;
 mod link_solver;
+mod models;
 mod policy;
 mod room;
 mod scenario;

@@ -1,0 +1,157 @@
+//! Models of interference networks as the program sees them.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::framework::{
+    Answer, Error, Input, LoadedModel, Model, ModelError, Observer, OptionError, OptionSpec,
+    Options, Quantity, Room, Show, Source, Text, Trials, Verb,
+};
+use crate::problems::interference::room::{INTERFERENCE, answer_all, source};
+use crate::problems::interference::{
+    PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus, SparseInterference, power_over_sizes,
+};
+
+/// Most links of a network that `evaluate` draws.
+const MOST_LINKS_DRAWN: usize = 4000;
+
+#[derive(Serialize)]
+struct Evaluation {
+    scenario: &'static str,
+    output: &'static str,
+    samples: u64,
+    seed: u64,
+    sizes: Vec<Size>,
+}
+
+/// One size. Percentages are of the mean sum rate of WMMSE.
+#[derive(Serialize)]
+struct Size {
+    k: usize,
+    sum_rate_bits: f64,
+    sum_rate_percent: f64,
+    wmmse_bits: f64,
+    fplinq_percent: f64,
+    greedy_percent: f64,
+    greedy_improved_percent: f64,
+    exact_percent: Option<f64>,
+    power_share: f64,
+    wmmse_power_share: f64,
+}
+
+impl Size {
+    fn new(result: &PowerSizeResult) -> Self {
+        let policy = result.policies[0];
+        Self {
+            k: result.k,
+            sum_rate_bits: policy.sum_rate_bits,
+            sum_rate_percent: policy.sum_rate_percent,
+            wmmse_bits: result.wmmse_bits,
+            fplinq_percent: result.fplinq_percent,
+            greedy_percent: result.greedy_percent,
+            greedy_improved_percent: result.greedy_improved_percent,
+            exact_percent: result.exact_percent,
+            power_share: policy.power_share,
+            wmmse_power_share: result.wmmse_power_share,
+        }
+    }
+}
+
+impl Show for Evaluation {
+    fn show(&self) -> Text {
+        let percent = |value: f64| format!("{value:.2}");
+        let rows = self.sizes.iter().map(|size| {
+            vec![
+                size.k.to_string(),
+                percent(size.sum_rate_percent),
+                format!("{:.4}", size.sum_rate_bits),
+                format!("{:.4}", size.wmmse_bits),
+                percent(size.fplinq_percent),
+                percent(size.greedy_percent),
+                percent(size.greedy_improved_percent),
+                size.exact_percent.map_or("–".to_owned(), percent),
+            ]
+        });
+        let header = [
+            "K",
+            "of WMMSE (%)",
+            "sum rate (bit/s/Hz)",
+            "WMMSE",
+            "FPLinQ (%)",
+            "greedy (%)",
+            "improved (%)",
+            "best schedule (%)",
+        ];
+        let mut text = Text::default();
+        text.table(&header, rows);
+        text
+    }
+}
+
+impl LoadedModel for PowerPolicy {
+    fn describe(&self) -> String {
+        format!("a model for interference networks (output {})", self.record().output.name())
+    }
+
+    fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        self.to_bytes()
+    }
+
+    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+        INTERFERENCE.options(verb)
+    }
+
+    fn evaluate(
+        &self,
+        _options: &Options,
+        trials: &Trials,
+        observer: &dyn Observer,
+    ) -> Result<Box<dyn Answer>, Error> {
+        let Trials { sizes, samples, seed } = trials;
+        if let Some(size) = sizes.iter().find(|&&size| size > MOST_LINKS_DRAWN) {
+            let expected =
+                format!("at most {MOST_LINKS_DRAWN} links, which have as many squared gains");
+            return Err(OptionError::value("k", size, expected).into());
+        }
+        observer.begin("networks", samples * sizes.len() as u64);
+        let scenario = &self.record().training.scenario;
+        let policies = std::slice::from_ref(self);
+        let results = power_over_sizes(scenario, policies, sizes, *samples, *seed, observer)
+            .map_err(Error::other)?;
+        observer.end();
+        Ok(Box::new(Evaluation {
+            scenario: scenario.name(),
+            output: self.record().output.name(),
+            samples: *samples,
+            seed: *seed,
+            sizes: results.iter().map(Size::new).collect(),
+        }))
+    }
+
+    fn allocate(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+        let threshold = self.record().training.scenario.threshold();
+        answer_all(
+            options,
+            input,
+            || self.controller(),
+            |controller, problem| {
+                let sparse = SparseInterference::new(problem, threshold);
+                let shares = controller.shares(&sparse).to_vec();
+                Ok(PowerSolution {
+                    status: PowerStatus::Learned,
+                    sum_rate_bits: problem.sum_rate_bits(&shares),
+                    shares,
+                    iterations: 1,
+                    trace_bits: Vec::new(),
+                })
+            },
+        )
+    }
+
+    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+        let scenario = self.record().training.scenario;
+        let label = "power/P_max of a model over ln g_kk".to_owned();
+        Ok((quantity == Quantity::Power).then(|| source(label, *self, scenario)))
+    }
+}
