@@ -170,6 +170,7 @@ fn evaluate() -> Command {
         ],
         "Means over random instances that the model was not trained on:\n\n  \
          urllc            the share of users whose QoS is met, by quadrature over fading, and the bandwidth\n  \
+         urllc-power      the power in a given band\n  \
          closed forms     how far powers and bandwidth are from the closed form\n  \
          interference     the sum rate, beside WMMSE, FPLinQ, greedy and the best schedule\n\n\
          The model's file says which problem it is for. Options that have no meaning for it are refused.",

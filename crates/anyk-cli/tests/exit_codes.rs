@@ -152,6 +152,10 @@ fn infeasible_is_3() {
         assert!(outcome.stdout.starts_with("infeasible: "), "{}", outcome.stdout);
         assert!(outcome.stderr.is_empty(), "{}", outcome.stderr);
     }
+    let band = ["--max-bandwidth-hz", "7e5", "--max-power-dbm", "43"];
+    let outcome = run(&[&["solve", "urllc-power", "--input", "-"], &band[..]].concat(), FIVE);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    assert!(outcome.stdout.starts_with("infeasible: "), "{}", outcome.stdout);
     // One cell of two is enough.
     let far = r#"{"users":[{"id":"far","distance_m":90000}]}"#;
     let outcome = run(&["solve", "urllc", "--input", "-"], format!("{FIVE}{far}"));
@@ -203,6 +207,7 @@ fn interrupted_is_130_and_the_same_command_continues() {
     for (name, flags) in [
         ("m-gnn", &["urllc", "--method", "m-gnn", "--samples", "200"][..]),
         ("any-gnn", &["urllc", "--method", "any-gnn"]),
+        ("band", &["urllc-power"]),
         ("equal", &["equal-bandwidth", "--samples", "500"]),
         ("links", &["interference", "--samples", "200", "--steps", "4000"]),
     ] {

@@ -5,8 +5,8 @@
 mod common;
 use common::run;
 
-const PROBLEMS: [&str; 5] =
-    ["urllc", "qos-power", "equal-bandwidth", "interference", "link-scheduling"];
+const PROBLEMS: [&str; 6] =
+    ["urllc", "urllc-power", "qos-power", "equal-bandwidth", "interference", "link-scheduling"];
 
 /// Every page there is, as words.
 fn pages() -> Vec<Vec<&'static str>> {
@@ -91,11 +91,16 @@ fn a_problem_has_its_own_flags_and_no_others() {
     let service = ["--epsilon", "--antennas", "--packet-bits", "--quadrature"];
     let links = ["--p-max", "--noise"];
     #[allow(clippy::type_complexity)]
-    let table: [(&[&str], Vec<&[&str]>, Vec<&[&str]>); 16] = [
+    let table: [(&[&str], Vec<&[&str]>, Vec<&[&str]>); 18] = [
         (
             &["solve", "urllc"],
             vec![&radio, &service, &["--max-power-dbm"]],
             vec![&links, &["--rate-bps", "--method", "--scenario", "--seed", "--out"]],
+        ),
+        (
+            &["solve", "urllc-power"],
+            vec![&radio, &service, &["--max-bandwidth-hz", "--max-power-dbm"]],
+            vec![&links, &["--rate-bps", "--method", "--user-bandwidth-hz"]],
         ),
         (
             &["solve", "qos-power"],
@@ -121,6 +126,11 @@ fn a_problem_has_its_own_flags_and_no_others() {
             &["train", "urllc"],
             vec![&radio, &service, &["--method", "--epsilon-d", "--fading", "--preset"]],
             vec![&links, &["--scenario", "--rate-bps", "--labels", "--hidden", "--input"]],
+        ),
+        (
+            &["train", "urllc-power"],
+            vec![&radio, &service, &["--train-k", "--samples", "--seed"]],
+            vec![&links, &["--max-power-dbm", "--max-bandwidth-hz", "--method", "--fading"]],
         ),
         (
             &["train", "qos-power"],
@@ -204,21 +214,27 @@ fn flags_of_another_kind_of_model_are_refused_with_its_name() {
     };
     let paper = train("paper.safetensors", &["urllc", "--method", "m-gnn"]);
     let any = train("any.safetensors", &["urllc", "--method", "any-gnn"]);
+    let band = train("band.safetensors", &["urllc-power"]);
     let power = train("power.safetensors", &["qos-power"]);
     let links = train("links.safetensors", &["interference", "--steps", "100"]);
     let of_paper = "paper.safetensors, a model for urllc (m-gnn)";
     let of_any = "any.safetensors, a model for urllc (any-gnn)";
+    let of_band = "band.safetensors, a model for urllc-power (any-gnn)";
     let of_power = "power.safetensors, a model for qos-power (m-gnn)";
     let of_links = "links.safetensors, a model for interference networks (output ranked)";
-    let table: [(&str, &str, &[&str], &str); 12] = [
+    let table: [(&str, &str, &[&str], &str); 16] = [
         ("evaluate", &paper, &["--max-power-dbm", "40"], of_paper),
         ("evaluate", &paper, &["--config", "cell.toml"], of_paper),
         ("evaluate", &paper, &["--fading", "rayleigh"], of_paper),
         ("evaluate", &any, &["--fading", "rayleigh"], of_any),
+        ("evaluate", &any, &["--user-bandwidth-hz", "2e5"], of_any),
+        ("evaluate", &band, &["--max-power-dbm", "40"], of_band),
         ("evaluate", &power, &["--antennas", "4"], of_power),
         ("evaluate", &links, &["--epsilon", "1e-5"], of_links),
         ("allocate", &paper, &["--p-max", "2"], of_paper),
         ("allocate", &any, &["--noise", "2"], of_any),
+        ("allocate", &any, &["--max-bandwidth-hz", "1e6"], of_any),
+        ("allocate", &band, &["--certify"], of_band),
         ("allocate", &power, &["--certify"], of_power),
         ("allocate", &power, &["--max-power-dbm", "40"], of_power),
         ("allocate", &links, &["--certify"], of_links),
@@ -237,7 +253,9 @@ fn flags_of_another_kind_of_model_are_refused_with_its_name() {
     assert_eq!(cells.code, 2);
     assert!(cells.stderr.contains("--epsilon has no meaning for a model"), "{}", cells.stderr);
     // There is nothing to calibrate in a model without a loss target.
-    for (model, name) in [(&power, "power.safetensors"), (&links, "links.safetensors")] {
+    for (model, name) in
+        [(&band, "band.safetensors"), (&power, "power.safetensors"), (&links, "links.safetensors")]
+    {
         let out = folder.path().join("never").to_str().unwrap().to_owned();
         let refused = run(&["calibrate", model, "--out", &out], "");
         assert_eq!(refused.code, 2);

@@ -71,14 +71,46 @@ fn two_budgets_and_mixed_classes() {
 #[test]
 fn bad_budgets_are_named() {
     for (flags, says) in [
-        (&[][..], "--max-bandwidth-hz is missing"),
+        (&[][..], "--max-bandwidth-hz is missing, expected the band"),
         (&["--max-bandwidth-hz", "-5"], "--max-bandwidth-hz is -5, expected a positive number"),
-        (&["--max-bandwidth-hz", "1e99"], "max_bandwidth_hz"),
-        (&["--max-bandwidth-hz", "1e6", "--max-power-dbm", "1000"], "--max-power-dbm is 1000"),
-        (&["--max-bandwidth-hz", "1e6", "--rate-bps", "1"], "--rate-bps"),
+        (&["--max-bandwidth-hz", "nan"], "--max-bandwidth-hz is nan, expected a positive number"),
+        (&["--max-bandwidth-hz", "1e99"], "--max-bandwidth-hz is 1e99, expected"),
+        (
+            &["--max-bandwidth-hz", "1e6", "--max-power-dbm", "1000"],
+            "--max-power-dbm is 1000, expected a power in dBm from -60 to 100",
+        ),
+        (
+            &["--max-bandwidth-hz", "1e6", "--rate-bps", "1"],
+            "unexpected argument '--rate-bps' found",
+        ),
     ] {
         let outcome = run(&[&["solve", "urllc-power", "--input", "-"], flags].concat(), FIVE);
         assert_eq!(outcome.code, 2, "{flags:?}");
-        assert!(outcome.stderr.contains(says), "{flags:?}: {}", outcome.stderr);
+        // Not of the input: the flag is at fault.
+        let says = format!("error: {says}");
+        assert!(outcome.stderr.starts_with(&says), "{flags:?}: {}", outcome.stderr);
+        assert!(outcome.stdout.is_empty());
+    }
+}
+
+/// The least power in the least bandwidth is the power that this was least for.
+#[test]
+fn it_mirrors_urllc() {
+    let (_, least) = json(&["solve", "urllc", "--input", "-", "--json"], FIVE);
+    let band = least["total_bandwidth_hz"].to_string();
+    let solve = ["solve", "urllc-power", "--max-bandwidth-hz", &band, "--input", "-", "--json"];
+    let (code, answer) = json(&solve, FIVE);
+    assert_eq!((code, answer["status"].as_str()), (0, Some("optimal")));
+    let near = |a: &Value, b: &Value| {
+        let ratio = a.as_f64().unwrap() / b.as_f64().unwrap();
+        assert!((ratio - 1.0).abs() < 1e-6, "{a} {b}");
+    };
+    near(&answer["total_power_w"], &least["total_power_w"]);
+    let users = |answer: &Value| answer["users"].as_array().unwrap().clone();
+    for (mirrored, user) in users(&answer).iter().zip(&users(&least)) {
+        assert_eq!(mirrored["id"], user["id"]);
+        near(&mirrored["power_w"], &user["power_w"]);
+        near(&mirrored["bandwidth_hz"], &user["bandwidth_hz"]);
+        assert!(mirrored["packet_loss"].as_f64().unwrap() <= 1e-5);
     }
 }

@@ -181,6 +181,7 @@ impl Options {
 
     fn at_fault(&self, error: &Error) -> Option<OptionError> {
         let (field, value, expected) = match error {
+            Error::Option(found) => return Some(found.clone()),
             // What is wrong in a file of parameters is the file's own.
             Error::In { source, .. } if !matches!(**source, Error::Config(_)) => {
                 return self.at_fault(source);
@@ -272,6 +273,10 @@ mod tests {
         let setting =
             TrainError::Setting { field: "train_k", value: "[20000]".into(), expected: "fewer" };
         assert_eq!(told(setting.into()), "--train-k is 20000, expected fewer");
+        // An option is not the input's, wherever it is missed.
+        let missing = OptionError::Missing { name: "k".into(), expected: "a size".into() };
+        let missing = Error::from(missing).in_file("standard input");
+        assert_eq!(told(missing), "--k is missing, expected a size");
         let setting = TrainError::Setting { field: "rate", value: "0".into(), expected: "more" };
         assert_eq!(told(setting.into()), "rate is 0, expected more");
     }

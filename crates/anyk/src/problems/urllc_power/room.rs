@@ -44,12 +44,18 @@ or CSV with the columns id,distance_m.";
 
 /// Options of the cell; the power budget is the room's own, since there may be none.
 const CELL: CellOptions = CellOptions { radio: true, power: false, service: true };
+/// The group of options of this room's models.
+const MODELS: &str = "Models for urllc-power";
 /// The group of the cell's options where a model has a cell of its own.
 const OTHER_CELL: &str = "Another cell than that of the model";
 
 fn budgets() -> [OptionSpec; 2] {
     [
-        OptionSpec::new("max-bandwidth-hz", OptionValue::Number("HZ"), "Bandwidth budget B_max"),
+        OptionSpec::new(
+            "max-bandwidth-hz",
+            OptionValue::Number("HZ"),
+            "Bandwidth budget B_max; required",
+        ),
         OptionSpec::new(
             "max-power-dbm",
             OptionValue::Number("DBM"),
@@ -143,17 +149,19 @@ impl Room for UrllcPowerRoom {
             ]),
             Verb::Evaluate => {
                 let [band, _] = budgets();
-                options.push(OptionSpec { help: "Bandwidth budget B_max at every size", ..band });
+                let band = OptionSpec { help: "Bandwidth budget B_max at every size", ..band };
+                options.push(band.of(MODELS));
                 options.push(
                     OptionSpec::new(
                         "user-bandwidth-hz",
                         OptionValue::Number("HZ"),
                         "Or the bandwidth budget for each user, times the size",
                     )
-                    .or("2e5"),
+                    .or("2e5")
+                    .of(MODELS),
                 );
             }
-            Verb::Allocate => options.extend(budgets()),
+            Verb::Allocate => options.extend(budgets().map(|spec| spec.of(MODELS))),
             Verb::Calibrate => return Vec::new(),
         }
         let cell = match verb {
@@ -309,7 +317,7 @@ impl Show for Evaluation {
 
 impl LoadedModel for AnyBandPolicy {
     fn describe(&self) -> String {
-        "an any-gnn of urllc-power".to_owned()
+        "a model for urllc-power (any-gnn)".to_owned()
     }
 
     fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
