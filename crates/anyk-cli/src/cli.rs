@@ -47,7 +47,7 @@ pub(crate) fn command() -> Command {
 
 /// A command with a subcommand for each room, which has the room's own options and no others.
 fn by_room(verb: Verb, name: &'static str, about: &str) -> Command {
-    let rooms = ROOMS.map(|room| {
+    let rooms = ROOMS.iter().filter(|room| verb != Verb::Train || room.trains()).map(|&room| {
         let subcommand = Command::new(room.name());
         let subcommand = match verb {
             Verb::Solve => SolveArgs::augment_args(subcommand),

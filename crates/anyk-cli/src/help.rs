@@ -64,7 +64,11 @@ impl Page {
     /// Puts it on a command: examples come first in the long help, and last in the short one.
     pub(crate) fn on(self, command: Command) -> Command {
         let lines = self.examples.iter().map(|line| format!("\n  anyk {line}"));
-        let examples = format!("Examples:{}", lines.collect::<String>());
+        let examples = if self.examples.is_empty() {
+            String::new()
+        } else {
+            format!("Examples:{}", lines.collect::<String>())
+        };
         let joined = |parts: &[&str]| {
             let parts: Vec<&str> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
             parts.join("\n\n")

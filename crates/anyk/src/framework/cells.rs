@@ -105,3 +105,16 @@ pub(crate) fn training_cells(options: &Options) -> Result<(Vec<usize>, usize), O
     let samples = options.whole("samples", 1, 100_000_000)?.map_or(2000, |count| count as usize);
     Ok((sizes, samples))
 }
+
+/// Refuses users with a service class of their own, for problems that know none: a loss target or packets of a
+/// user's own would be ignored.
+pub(crate) fn refuse_own_class(records: &[UserRecord], system: &System) -> Result<(), Error> {
+    match records.iter().find(|record| record.service != system.service()) {
+        None => Ok(()),
+        Some(user) => Err(Error::OwnClass {
+            user: user.id.clone(),
+            expected: "none: all users get the same rate; urllc takes classes"
+                .to_owned(),
+        }),
+    }
+}

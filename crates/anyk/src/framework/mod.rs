@@ -36,7 +36,9 @@ pub use adam::Adam;
 pub use answer::{Answer, CellAnswer, Denied, Show, Text, TextPart};
 pub(crate) use answer::{dropped_line, names};
 pub use cell_options::CellOptions;
-pub(crate) use cells::{answer_cells, sample_options, sample_users, training_cells};
+pub(crate) use cells::{
+    answer_cells, refuse_own_class, sample_options, sample_users, training_cells,
+};
 pub use checkpoint::Checkpoint;
 pub use error::{Error, ErrorKind, ModelError, OptionError, TrainError};
 pub use evaluate::{Rows, over_instances};

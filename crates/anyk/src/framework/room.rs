@@ -93,6 +93,11 @@ pub trait Room: Send + Sync {
     /// Draws random instances and writes them in the form that `solve` reads.
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error>;
 
+    /// Whether there is something to train: networks of its own.
+    fn trains(&self) -> bool {
+        false
+    }
+
     /// Trains a policy; a room without networks has nothing to train.
     fn train(&self, _options: &Options, _workshop: &Workshop<'_>) -> Result<Trained, Error> {
         Err(Error::NothingToTrain(self.name()))

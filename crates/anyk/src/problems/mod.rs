@@ -1,6 +1,6 @@
 //! The problems, a room each: statement and judge, solvers, networks and their training, input and answer.
 //!
-//! A new problem is a folder here and a line in [`ROOMS`].
+//! A new problem is a folder here, its `mod` line and a line in [`ROOMS`].
 
 pub mod closed_forms;
 pub mod interference;
@@ -9,8 +9,8 @@ pub mod urllc_power;
 
 use crate::framework::{LoadedModel, ModelError, ModelFile, Room};
 
-/// Every problem that there is.
-pub static ROOMS: [&dyn Room; 6] = [
+/// Every problem that there is. A room may build on those before it, never on one after it.
+pub static ROOMS: &[&dyn Room] = &[
     &urllc::URLLC,
     &urllc_power::URLLC_POWER,
     &closed_forms::QOS_POWER,
@@ -21,13 +21,13 @@ pub static ROOMS: [&dyn Room; 6] = [
 
 /// The room of a name.
 pub fn room(name: &str) -> Option<&'static dyn Room> {
-    ROOMS.into_iter().find(|room| room.name() == name)
+    ROOMS.iter().copied().find(|room| room.name() == name)
 }
 
 /// Reads a model of any problem; a damaged, truncated, foreign, older or newer file is refused.
 pub fn read_model(bytes: &[u8]) -> Result<Box<dyn LoadedModel>, ModelError> {
     let file = ModelFile::read(bytes)?;
-    match ROOMS.into_iter().find(|room| room.name() == file.problem()) {
+    match ROOMS.iter().copied().find(|room| room.name() == file.problem()) {
         Some(room) => room.read(file),
         None => Err(ModelError::UnknownProblem(file.problem().to_owned())),
     }

@@ -9,9 +9,8 @@ use crate::config::System;
 use crate::framework::{
     Allocate, Answer, BuiltIn, CellAnswer, DrawInstance, Drawn, Error, Input, LoadedModel, Model,
     ModelError, Observer, OptionSpec, Options, Outcome, Policy, Problem, ProblemError, Proof,
-    Quantity, Show, Source, Status, Text, Trials, Verb, answer_cells,
+    Quantity, Show, Source, Status, Text, Trials, Verb, answer_cells, refuse_own_class,
 };
-use crate::problems::closed_forms::room::refuse_own_class;
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormPolicy, ClosedFormResult, CommonAllocation, EqualBandwidth, QosPower,
     RateAssessment, RateServed, SizedClosedForm, equal_bandwidth_shares, evaluate_closed_form,

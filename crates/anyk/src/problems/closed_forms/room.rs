@@ -4,12 +4,11 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::config::{Config, System};
-use crate::exchange::UserRecord;
+use crate::config::Config;
 use crate::framework::{
     Answer, BuiltIn, CellOptions, Choice, Error, Input, LoadedModel, Method, Model, ModelError,
     ModelFile, OptionError, OptionSpec, OptionValue, Options, Room, Show, Text, Trained, Verb,
-    Workshop, answer_cells, sample_options, sample_users, training_cells,
+    Workshop, answer_cells, refuse_own_class, sample_options, sample_users, training_cells,
 };
 use crate::network::{Aggregator, Output};
 use crate::problems::closed_forms::models::{EQUAL_BANDWIDTH_POLICIES, QOS_POWER_POLICIES};
@@ -92,17 +91,6 @@ impl ClosedFormRoom {
             let bandwidth_hz = options.number("bandwidth-hz")?.unwrap_or(1e6);
             ClosedForm::QosPower { rate_bps, bandwidth_hz }
         })
-    }
-}
-
-/// These problems know one rate for all users: a loss target or packets of a user's own would be ignored.
-pub(super) fn refuse_own_class(records: &[UserRecord], system: &System) -> Result<(), Error> {
-    match records.iter().find(|record| record.service != system.service()) {
-        None => Ok(()),
-        Some(user) => Err(Error::OwnClass {
-            user: user.id.clone(),
-            expected: "none: all users get the same rate; urllc takes classes".to_owned(),
-        }),
     }
 }
 
@@ -207,6 +195,10 @@ impl Room for ClosedFormRoom {
 
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
         sample_users(options, &CellOptions::ROAD.system(options, &Config::default())?, out)
+    }
+
+    fn trains(&self) -> bool {
+        true
     }
 
     fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {

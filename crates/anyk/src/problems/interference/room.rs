@@ -415,6 +415,10 @@ impl Room for LinkRoom {
         }
     }
 
+    fn trains(&self) -> bool {
+        true
+    }
+
     fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
         let (settings, output) = self.settings(options)?;
         let mut session = workshop.session(&(self.name(), &settings));

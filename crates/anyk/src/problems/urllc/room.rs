@@ -357,6 +357,10 @@ impl Room for UrllcRoom {
         sample_users(options, &CellOptions::ROAD.system(options, &Config::default())?, out)
     }
 
+    fn trains(&self) -> bool {
+        true
+    }
+
     fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
         // Samples of fading are for the one method that learns its bandwidth from them.
         let usual =

@@ -187,6 +187,10 @@ impl Room for UrllcPowerRoom {
         sample_users(options, &system, out)
     }
 
+    fn trains(&self) -> bool {
+        true
+    }
+
     fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
         let system = CELL.system(options, &Config::default())?;
         let mut settings = AnyBandSettings::preset(options.seed("seed", 1)?);

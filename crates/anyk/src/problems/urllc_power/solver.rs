@@ -1,10 +1,10 @@
 //! The exact optimum by dual decomposition on the one bandwidth constraint.
 //!
-//! At a price `μ = 1/ν` (W/Hz) each user answers alone, `−α_k b_k'(α_k P_k) = ν`, exactly as in
-//! [`urllc`](crate::problems::urllc), and the bandwidths' sum falls with `μ`. One root in one variable is left.
+//! At a price `1/ν` of bandwidth (W/Hz) each user answers alone, `−α_k b_k'(α_k P_k) = ν`, exactly as in
+//! [`urllc`](crate::problems::urllc), and the bandwidths' sum grows with `ν`. One root in one variable is left.
 //!
-//! The certificate is the one of (P1), divided by the price: with `h_k(P) = P + μ b_k(α_k P)`, the answer is at
-//! most `Σ [h_k(P_k) − min h_k] + μ (B_max − Σ B_k)` from the Lagrangian dual.
+//! The certificate is the one of (P1), divided by the price: with `h_k(P) = P + b_k(α_k P)/ν`, the answer is at
+//! most `Σ [h_k(P_k) − min h_k] + (B_max − Σ B_k)/ν` from the Lagrangian dual.
 
 use std::sync::Arc;
 
