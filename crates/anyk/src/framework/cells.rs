@@ -113,8 +113,7 @@ pub(crate) fn refuse_own_class(records: &[UserRecord], system: &System) -> Resul
         None => Ok(()),
         Some(user) => Err(Error::OwnClass {
             user: user.id.clone(),
-            expected: "none: all users get the same rate; urllc takes classes"
-                .to_owned(),
+            expected: "none: all users get the same rate; urllc takes classes".to_owned(),
         }),
     }
 }
