@@ -128,7 +128,8 @@ fn calibrated<P: CellPolicy + LoadedModel + 'static>(
         CalibrationError::Guarantee(error) => error.into(),
         error => Error::other(error),
     })?;
-    let guarantee = policy.guarantee().cloned().ok_or(Error::Interrupted)?;
+    let none = || ModelError::Content("the calibrated model has no guarantee".to_owned());
+    let guarantee = policy.guarantee().cloned().ok_or_else(none)?;
     Ok((Box::new(policy), guarantee))
 }
 
