@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyk::diagnosis::DiagnosisError;
-use anyk::exchange::InputError;
+use anyk::exchange::{InputError, NotFinite};
 use anyk::framework::{Error, ErrorKind, ModelError, OptionError, ProblemError, TrainError};
 use anyk::qos::ServiceError;
 
@@ -99,4 +99,12 @@ macro_rules! through_error {
         }
     )*};
 }
-through_error!(OptionError, InputError, ProblemError, ServiceError, TrainError, ModelError);
+through_error!(
+    NotFinite,
+    OptionError,
+    InputError,
+    ProblemError,
+    ServiceError,
+    TrainError,
+    ModelError
+);

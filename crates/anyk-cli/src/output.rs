@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
 
+use anyk::exchange::check_finite;
 use anyk::framework::{Answer, Text, TextPart};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
@@ -20,7 +21,8 @@ pub(crate) fn note(line: &str) {
 }
 
 /// One JSON object on a line of its own.
-pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<(), Failure> {
+pub(crate) fn json(out: &mut (impl Write + ?Sized), value: &impl Serialize) -> Result<(), Failure> {
+    check_finite(value)?;
     serde_json::to_writer(&mut *out, value)?;
     writeln!(out)?;
     Ok(())
@@ -28,6 +30,8 @@ pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<(), F
 
 /// Answers, one after the other; the exit code says whether everyone is served.
 pub(crate) fn answers(answers: &[Box<dyn Answer>], as_json: bool) -> Result<ExitCode, Failure> {
+    // All of them before the first is written: an answer that is none must not look like a part of the rest.
+    answers.iter().try_for_each(|answer| answer.check())?;
     let mut out = stdout();
     for (index, answer) in answers.iter().enumerate() {
         if as_json {

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::diagnosis::{DiagnosisError, Finding, Samples, Subject, built_in_named};
-use anyk::exchange::read_samples;
-use anyk::framework::{CellOptions, Error, OptionError, Quantity};
+use anyk::exchange::{check_text, read_samples};
+use anyk::framework::{CellOptions, Error, OptionError, Quantity, Table};
 use clap::ArgMatches;
 
 use super::{parsed, small};
@@ -52,15 +52,19 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if !args.no_check {
         finding.check(&samples, args.seed)?;
     }
+    let made = finding.tables();
+    made.iter().try_for_each(Table::check)?;
     let mut out = output::stdout();
     if args.json {
         output::json(&mut out, &finding)?;
     } else {
-        write!(out, "{}", text(&finding, !args.no_check))?;
+        let text = text(&finding, !args.no_check);
+        // The label may be a file's name.
+        check_text("of the diagnosis", &text.replace(&finding.diagnosis.label, ""))?;
+        write!(out, "{text}")?;
     }
     if let Some(dir) = &args.out {
         let cannot = |error: std::io::Error| Failure::write(dir, error);
-        let made = finding.tables();
         for table in &made {
             report::write_table(dir, table).map_err(cannot)?;
         }

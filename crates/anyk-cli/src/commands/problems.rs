@@ -117,8 +117,7 @@ fn sample_fading(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             out.write_all(&bytes)?;
         } else {
             let gains = Gains { fading: args.law.to_string(), gains };
-            serde_json::to_writer(&mut *out, &gains)?;
-            writeln!(out)?;
+            output::json(out, &gains)?;
         }
         Ok(())
     })

@@ -6,8 +6,10 @@
 //! user or line, the field, the value and what is accepted.
 
 pub(crate) mod container;
+mod disk;
 mod fading_samples;
 mod file;
+mod finite;
 mod gains;
 mod gains_json;
 mod input_error;
@@ -17,11 +19,14 @@ mod parquet_file;
 mod samples;
 mod samples_npz;
 mod users;
+mod write;
 
 pub use container::Tensor;
 pub use fading_samples::{fading_samples_to_npy, read_fading_samples};
-pub use file::{MOST_BYTES, read_bounded, read_file, write_atomically};
+pub use file::{MOST_BYTES, read_bounded, read_file};
+pub use finite::{Checked, NotFinite, check_finite, check_text, to_json, write_json};
 pub use gains::{gains_to_npy, read_gains};
 pub use input_error::InputError;
 pub use samples::{SampleRow, read_samples};
 pub use users::{UserRecord, read_users};
+pub use write::{check_folder, check_writable, destination, write_atomically};

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::channel::sample_distances_m;
 use crate::config::System;
-use crate::exchange::{UserRecord, read_users};
+use crate::exchange::{UserRecord, read_users, to_json};
 use crate::framework::{
     Answer, Choice, Error, Input, MOST_USERS, OptionError, OptionSpec, OptionValue, Options,
 };
@@ -84,7 +84,7 @@ pub(crate) fn sample_users(
         match format {
             UserFormat::Json => {
                 let cell = Cell { users: users.collect() };
-                let json = serde_json::to_string(&cell).map_err(Error::other)?;
+                let json = to_json(&cell).map_err(Error::other)?;
                 writeln!(out, "{json}").map_err(failed)?;
             }
             UserFormat::Csv => {

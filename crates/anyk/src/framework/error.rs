@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::config::ConfigError;
-use crate::exchange::InputError;
+use crate::exchange::{InputError, NotFinite};
 use crate::framework::{GuaranteeError, Infeasibility, ProblemError};
 use crate::qos::{ServiceError, TooWeak};
 
@@ -221,6 +221,9 @@ pub enum Error {
         /// What is wrong with it.
         source: Box<Error>,
     },
+    /// A result that is not a number.
+    #[error(transparent)]
+    NotFinite(#[from] NotFinite),
     /// A file that is not text.
     #[error("not UTF-8, expected TOML")]
     NotText,
@@ -266,7 +269,10 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::In { source, .. } => source.kind(),
-            Self::Write { .. } | Self::Train(TrainError::Checkpoint { .. }) => ErrorKind::Machine,
+            // Whoever asked has done nothing wrong.
+            Self::Write { .. }
+            | Self::NotFinite(_)
+            | Self::Train(TrainError::Checkpoint { .. }) => ErrorKind::Machine,
             Self::Infeasible(_)
             | Self::Train(TrainError::Infeasible(_) | TrainError::EqualPower(_)) => {
                 ErrorKind::Infeasible

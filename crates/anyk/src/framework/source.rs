@@ -79,10 +79,11 @@ impl<P: Problem, Q: Policy<P>> Draw for DrawnAtSize<'_, P, Q> {
             problem = problem.reordered(order);
         }
         let outcome = self.ready.allocate(&problem, &mut self.answer);
-        let pairs = || {
-            let Drawn { inputs, outputs, .. } = self.drawn;
-            (inputs(&problem), outputs(&problem, &self.answer))
-        };
-        Ok(outcome.is_served().then(pairs))
+        if !outcome.is_served() {
+            return Ok(None);
+        }
+        problem.check(&self.answer)?;
+        let Drawn { inputs, outputs, .. } = self.drawn;
+        Ok(Some((inputs(&problem), outputs(&problem, &self.answer))))
     }
 }

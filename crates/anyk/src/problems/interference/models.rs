@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use crate::framework::{
     Answer, Error, Input, LoadedModel, Model, ModelError, Observer, OptionError, OptionSpec,
-    Options, Quantity, Room, Show, Source, Text, Trials, Verb,
+    Options, Problem as _, Quantity, Room, Show, Source, Text, Trials, Verb,
 };
 use crate::problems::interference::room::{INTERFERENCE, answer_all, source};
 use crate::problems::interference::{
-    PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus, SparseInterference, power_over_sizes,
+    InterferenceError, PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus,
+    SparseInterference, power_over_sizes,
 };
 
 /// Most links of a network that `evaluate` draws.
@@ -138,6 +139,7 @@ impl LoadedModel for PowerPolicy {
             |controller, problem| {
                 let sparse = SparseInterference::new(problem, threshold);
                 let shares = controller.shares(&sparse).to_vec();
+                problem.check(&shares).map_err(InterferenceError::Answer)?;
                 Ok(PowerSolution {
                     status: PowerStatus::Learned,
                     sum_rate_bits: problem.sum_rate_bits(&shares),
@@ -149,9 +151,9 @@ impl LoadedModel for PowerPolicy {
         )
     }
 
-    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
         let scenario = self.record().training.scenario;
         let label = "power/P_max of a model over ln g_kk".to_owned();
-        Ok((quantity == Quantity::Power).then(|| source(label, *self, scenario)))
+        Ok((quantity == Quantity::Power).then(|| source(label, self.clone(), scenario)))
     }
 }

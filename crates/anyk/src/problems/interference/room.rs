@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::channel::{D2dField, GainMatrix};
-use crate::exchange::{gains_to_npy, read_gains};
+use crate::exchange::{gains_to_npy, read_gains, to_json};
 use crate::framework::{
     Answer, BuiltIn, Choice, Drawn, Error, Input, LoadedModel, Model, ModelError, ModelFile,
     OptionError, OptionSpec, OptionValue, Options, Policy, Room, Show, Source, Text, Trained, Verb,
@@ -409,7 +409,7 @@ impl Room for LinkRoom {
             Format::Json => (0..count).try_for_each(|index| {
                 let network = draw(index)?;
                 let gains: Vec<&[f64]> = network.as_slice().chunks(size).collect();
-                let json = serde_json::to_string(&Network { gains }).map_err(Error::other)?;
+                let json = to_json(&Network { gains }).map_err(Error::other)?;
                 writeln!(out, "{json}").map_err(failed)
             }),
         }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::channel::GainMatrix;
-use crate::framework::{Problem, ProblemError};
+use crate::framework::{Problem, ProblemError, check_amounts};
 use crate::tolerance;
 
 /// Power control in an interference network (paper, eq. (P2-case1)):
@@ -58,6 +58,9 @@ pub enum InterferenceError {
         /// Links.
         links: usize,
     },
+    /// An answer that is none.
+    #[error(transparent)]
+    Answer(ProblemError),
     /// An exact search over too many schedules.
     #[error("the exact optimum takes up to 2^{links} schedules, expected at most {most} links")]
     TooLarge {
@@ -226,6 +229,12 @@ impl Problem for Interference {
         let powers: Vec<f64> = shares.iter().map(|share| share * self.max_power).collect();
         let size = || ProblemError::Size { given: powers.len(), expected: self.gains.size() };
         self.assess(&powers).map_err(|_| size())
+    }
+
+    fn check(&self, shares: &Vec<f64>) -> Result<(), ProblemError> {
+        check_amounts("share of P_max", shares, self.gains.size(), None)?;
+        // Each link has a budget of its own.
+        shares.iter().try_for_each(|&share| check_amounts("share of P_max", &[share], 1, Some(1.0)))
     }
 
     fn reordered(&self, order: &[usize]) -> Self {

@@ -55,13 +55,9 @@ fn measured(
     let AnySettings { train_k, seed, .. } = &policy.record().training;
     let seed = VALIDATION_SEED ^ seed;
     let set = TestSet::draw_under(policy.system(), fading, train_k, VALIDATION_SAMPLES, seed)?;
-    let results = set.evaluate(&policy)?;
     // Training cells have budgets of their own; those that it is measured on have the cell's.
-    if let Some(size) = results.iter().find(|size| size.optimum_mhz <= 0.0) {
-        let why =
-            format!("it serves none of the cells of {} users that validate the model", size.k);
-        return Err(TrainError::Infeasible(why));
-    }
+    set.check_served().map_err(|why| TrainError::Infeasible(why.to_string()))?;
+    let results = set.evaluate(&policy)?;
     let metrics = mean_metrics(&results);
     Ok(policy.with_metrics(metrics))
 }

@@ -56,12 +56,11 @@ fn evaluate(
     let Trials { sizes, samples, seed } = trials;
     let fading = judge.map(|judge| &judge.rule);
     let set = TestSet::draw_under(system, fading, sizes, *samples, *seed)?;
+    set.check_served().map_err(|why| {
+        let expected = format!("a size that the budget can serve: {why}");
+        OptionError::value("k", why.size, expected)
+    })?;
     let results = set.evaluate(policy)?;
-    // A size at which the budget serves no cell has nothing to measure.
-    if let Some(size) = results.iter().find(|size| size.optimum_mhz <= 0.0) {
-        let expected = "a size that the budget can serve: it serves none of the cells";
-        return Err(OptionError::value("k", size.k, expected).into());
-    }
     Ok(Box::new(Evaluation::new(trials, policy.guarantee(), results)))
 }
 
@@ -114,8 +113,8 @@ impl LoadedModel for LearnedPolicy {
         Some(calibrated(self, None, settings))
     }
 
-    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        diagnosed(*self, quantity)
+    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+        diagnosed(self.clone(), quantity)
     }
 }
 
@@ -205,7 +204,7 @@ impl LoadedModel for AnyPolicy {
         Some(run())
     }
 
-    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        diagnosed(*self, quantity)
+    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+        diagnosed(self.clone(), quantity)
     }
 }
