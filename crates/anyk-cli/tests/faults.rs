@@ -59,8 +59,8 @@ fn is_helper(name: &str) -> bool {
 
 /// Breaks a command at every call to the disk in turn, and returns how many faults there were.
 ///
-/// `before` are the files that are there when it starts. `stride` leaves out calls: the number of all is in the
-/// thousands where a training saves itself after each block of steps.
+/// `before` are the files that are there when it starts. `stride` leaves out calls: there are hundreds where a
+/// training saves itself after each block of steps. `cargo xtask test --long` leaves out none.
 fn break_everywhere(args: &[&str], before: &Files, stride: usize) -> usize {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("work");
@@ -129,7 +129,9 @@ fn old_model() -> Files {
 #[test]
 fn a_training_leaves_the_old_model_or_the_new_one() {
     let args = ["train", "urllc", "--method", "any-gnn", "--samples", "20", "--out", "model"];
-    let faults = break_everywhere(&args, &old_model(), 101);
+    // A checkpoint is six calls, of which seventeen at a time are left out: each of the six has its turn.
+    let stride = if std::env::var_os("ANYK_LONG").is_some() { 1 } else { 17 };
+    let faults = break_everywhere(&args, &old_model(), stride);
     println!("{faults} faults in a training that saves itself all the time");
     assert!(faults > 20);
 }
@@ -151,4 +153,36 @@ fn a_study_leaves_old_files_or_new_ones() {
     let faults = break_everywhere(&args, &Files::new(), 1);
     println!("{faults} faults in a study");
     assert!(faults > 20);
+}
+
+/// What a killed training left is for the same training alone: with another packet size it is set aside, and the
+/// model is the one of a fresh run. A pipe in its place is not waited for.
+#[test]
+fn a_checkpoint_of_another_cell_is_set_aside() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path();
+    let train = ["train", "urllc", "--method", "m-gnn", "--samples", "100", "--out", "model"];
+    let other = [&train[..], &["--packet-bits", "200"]].concat();
+    assert!(run(folder, &other, "").status.success());
+    let fresh = fs::read(folder.join("model")).unwrap();
+    let checkpoint = folder.join("model.checkpoint");
+    let killed = run(folder, &train, "99:kill");
+    assert!(killed.status.code().is_none() && checkpoint.exists());
+    let left = fs::read(&checkpoint).unwrap();
+    let outcome = run(folder, &other, "");
+    let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    assert!(outcome.status.success(), "{said}");
+    assert!(
+        said.contains("model.checkpoint: not used: it belongs to a training with another cell")
+    );
+    assert!(!said.contains("continuing"), "{said}");
+    assert!(fs::read(folder.join("model")).unwrap() == fresh);
+    assert!(fs::read(folder.join("model.checkpoint.unused")).unwrap() == left);
+    // The same training continues it.
+    fs::write(&checkpoint, &left).unwrap();
+    let continued = run(folder, &train, "");
+    assert!(String::from_utf8_lossy(&continued.stderr).contains("continuing at step"));
+    assert!(Command::new("mkfifo").arg(&checkpoint).status().unwrap().success());
+    let beside_a_pipe = run(folder, &other, "");
+    assert!(beside_a_pipe.status.code().is_some());
 }
