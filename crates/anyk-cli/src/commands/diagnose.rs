@@ -56,7 +56,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if args.json {
         output::json(&mut out, &finding)?;
     } else {
-        write!(out, "{}", text(&finding, !args.no_check))?;
+        output::line(&mut out, &text(&finding, !args.no_check))?;
     }
     if let Some(dir) = &args.out {
         let cannot = |error: std::io::Error| Failure::write(dir, error);
@@ -67,7 +67,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         let subtitle = format!("anyk {} diagnose", env!("CARGO_PKG_VERSION"));
         report::write_report(dir, &finding.diagnosis.label, &subtitle, &made).map_err(cannot)?;
         if !args.json {
-            writeln!(out, "\nwritten to {}", dir.join("report.html").display())?;
+            let written = format!("\nwritten to {}", dir.join("report.html").display());
+            output::line(&mut out, &written)?;
         }
     }
     out.flush()?;
@@ -95,5 +96,5 @@ fn text(finding: &Finding, check: bool) -> String {
     } else if check {
         lines.push("no prediction: it takes whole instances with positive outputs".to_owned());
     }
-    lines.join("\n") + "\n"
+    lines.join("\n")
 }

@@ -1,7 +1,7 @@
-//! Files read within bounds, and written so that a crash leaves the old one or the new one.
+//! Files written so that a crash leaves the old one or the new one.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes a file whole or not at all: under another name in the same folder, to the disk, then renamed.
@@ -23,22 +23,4 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&unfinished);
     }
     outcome
-}
-
-/// Larger inputs are refused before they fill the memory.
-pub const MOST_BYTES: u64 = 1 << 30;
-
-/// The bytes of a file, at most [`MOST_BYTES`].
-pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    read_bounded(File::open(path)?)
-}
-
-/// All that a reader holds, at most [`MOST_BYTES`].
-pub fn read_bounded(reader: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    reader.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than 1 GiB"));
-    }
-    Ok(bytes)
 }
