@@ -9,10 +9,11 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 /// The order of the library; `lib.rs`, the map, is not part of it.
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     "math",
     "units",
     "tolerance",
+    "memory",
     "channel",
     "qos",
     "config",
@@ -24,7 +25,7 @@ const ORDER: [&str; 12] = [
     "study",
 ];
 /// What every module may use.
-const FOR_ALL: [&str; 2] = ["units", "tolerance"];
+const FOR_ALL: [&str; 3] = ["units", "tolerance", "memory"];
 /// The order of the problems, as their registry has it; the registry itself stands after all of them.
 static ROOMS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let registry = include_str!("../src/problems/mod.rs");

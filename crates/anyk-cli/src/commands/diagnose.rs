@@ -61,7 +61,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         let text = text(&finding, !args.no_check);
         // The label may be a file's name.
         check_text("of the diagnosis", &text.replace(&finding.diagnosis.label, ""))?;
-        write!(out, "{text}")?;
+        output::line(&mut out, &text)?;
     }
     if let Some(dir) = &args.out {
         let cannot = |error: std::io::Error| Failure::write(dir, error);
@@ -71,7 +71,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         let subtitle = format!("anyk {} diagnose", env!("CARGO_PKG_VERSION"));
         report::write_report(dir, &finding.diagnosis.label, &subtitle, &made).map_err(cannot)?;
         if !args.json {
-            writeln!(out, "\nwritten to {}", dir.join("report.html").display())?;
+            let written = format!("\nwritten to {}", dir.join("report.html").display());
+            output::line(&mut out, &written)?;
         }
     }
     out.flush()?;
@@ -99,5 +100,5 @@ fn text(finding: &Finding, check: bool) -> String {
     } else if check {
         lines.push("no prediction: it takes whole instances with positive outputs".to_owned());
     }
-    lines.join("\n") + "\n"
+    lines.join("\n")
 }

@@ -45,7 +45,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     }
     let subtitle = format!("anyk {} · {}", env!("CARGO_PKG_VERSION"), lab.about());
     report::write_report(&args.out, TITLE, &subtitle, &tables).map_err(cannot)?;
-    writeln!(out, "written to {}", args.out.join("report.html").display())?;
+    output::line(&mut out, &format!("written to {}", args.out.join("report.html").display()))?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::container::{Container, ContainerError, Tensor};
-use crate::exchange::{read_file, write_atomically};
+use crate::exchange::{read_plain_file, write_atomically};
 use crate::framework::{Adam, State, TrainError};
 use crate::network::Real;
 
@@ -128,7 +128,7 @@ impl Checkpoint {
     }
 
     fn load(&mut self) -> Result<(), ContainerError> {
-        let bytes = read_file(&self.path)
+        let bytes = read_plain_file(&self.path)
             .map_err(|error| ContainerError::Damaged(format!("cannot read: {error}")))?;
         let mut file = Container::from_bytes(&bytes, KIND, VERSION)?;
         let content: Content = file.content()?;

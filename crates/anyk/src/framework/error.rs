@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::config::ConfigError;
 use crate::exchange::{InputError, NotFinite};
 use crate::framework::{GuaranteeError, Infeasibility, ProblemError};
+use crate::memory::TooMuchMemory;
 use crate::qos::{ServiceError, TooWeak};
 
 /// Why a training ended without a model.
@@ -23,6 +24,9 @@ pub enum TrainError {
         /// What is accepted.
         expected: &'static str,
     },
+    /// Samples that do not fit into memory.
+    #[error(transparent)]
+    Memory(#[from] TooMuchMemory),
     /// The loss target is out of range.
     #[error(transparent)]
     Service(#[from] ServiceError),
@@ -207,6 +211,9 @@ pub enum Error {
         /// What is accepted.
         expected: String,
     },
+    /// Sizes that multiply to more than fits into memory.
+    #[error(transparent)]
+    Memory(#[from] TooMuchMemory),
     /// A problem without networks.
     #[error("{0} has no networks, and so nothing to train")]
     NothingToTrain(&'static str),

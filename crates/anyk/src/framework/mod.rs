@@ -42,6 +42,7 @@ pub(crate) use cells::{
 };
 pub use checkpoint::Checkpoint;
 pub use error::{Error, ErrorKind, ModelError, OptionError, TrainError};
+pub(crate) use evaluate::allow_instances;
 pub use evaluate::{Rows, over_instances};
 pub use guarantee::{Guarantee, GuaranteeError, MOST_CELLS};
 pub(crate) use law_fit::{LawSample, fit_law, relative_square};
@@ -63,6 +64,6 @@ pub use room::{
     Verb, Workshop,
 };
 pub use schedule::{Schedule, Update};
-pub(crate) use settings::check_price_response;
+pub(crate) use settings::{allow_cells, check_price_response};
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};

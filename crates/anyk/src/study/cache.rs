@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::SOURCES;
-use crate::exchange::{check_folder, read_file, to_json, write_atomically};
+use crate::exchange::{check_folder, read_plain_file, to_json, write_atomically};
 use crate::framework::Error;
 
 /// Keeps results under the text of all that they depend on.
@@ -65,7 +65,7 @@ impl Cache {
         if let Some(text) = self.known().get(&key) {
             return Ok(serde_json::from_str(text).ok());
         }
-        let bytes = self.file(&key).and_then(|file| read_file(&file).ok());
+        let bytes = self.file(&key).and_then(|file| read_plain_file(&file).ok());
         let kept = bytes.and_then(|bytes| serde_json::from_slice::<Kept<String, T>>(&bytes).ok());
         Ok(kept.filter(|kept| kept.key == key).map(|kept| kept.result))
     }

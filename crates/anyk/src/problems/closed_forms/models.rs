@@ -306,6 +306,7 @@ impl LoadedModel for ClosedFormPolicy {
         _observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error> {
         let Trials { sizes, samples, seed } = trials;
+        trials.allow::<EqualBandwidth>(|_| 64)?;
         let sizes = evaluate_closed_form(self, sizes, *samples, *seed)?;
         let problem = self.record().training.problem;
         Ok(Box::new(Evaluation { problem, samples: *samples, seed: *seed, sizes }))

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use crate::channel::GainMatrix;
 use crate::framework::{Problem, ProblemError, check_amounts};
+use crate::memory::product;
 use crate::tolerance;
 
 /// Power control in an interference network (paper, eq. (P2-case1)):
@@ -223,6 +224,11 @@ impl Problem for Interference {
 
     fn size(&self) -> usize {
         self.gains.size()
+    }
+
+    /// Every link hears every other: gains, what solvers and networks keep of them, and the judge's.
+    fn memory_bytes(size: usize) -> u128 {
+        product(&[size, size, 64]).saturating_add(product(&[size, 256]))
     }
 
     fn judge(&self, shares: &Vec<f64>) -> Result<PowerAssessment, ProblemError> {

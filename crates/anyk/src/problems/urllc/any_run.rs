@@ -33,6 +33,8 @@ pub fn train_sampled_policy(
     deviations: f64,
     session: &mut Session<'_>,
 ) -> Result<AnyPolicy, TrainError> {
+    // Before the bandwidth is learned, rather than after it.
+    settings.allow_memory()?;
     let qos = system.qos(system.service())?;
     let bandwidth = learn_bandwidth(system, &qos, samples, learning, session)?;
     let trained = train_any_on(system, settings, &bandwidth.widened(0.0), session)?;

@@ -14,7 +14,7 @@ use crate::problems::urllc::reports::Evaluation;
 use crate::problems::urllc::room::source;
 use crate::problems::urllc::{
     Allocation, AnyPolicy, CalibrationError, CellPolicy, Judge, LearnedPolicy, TestSet, Urllc,
-    calibrate,
+    User, calibrate,
 };
 
 /// The heading of options that put a model into another cell.
@@ -54,6 +54,8 @@ fn evaluate(
     trials: &Trials,
 ) -> Result<Box<dyn Answer>, Error> {
     let Trials { sizes, samples, seed } = trials;
+    // Every cell is kept, with its classes.
+    trials.allow::<Urllc>(|size| 1024 + size * size_of::<User>())?;
     let fading = judge.map(|judge| &judge.rule);
     let set = TestSet::draw_under(system, fading, sizes, *samples, *seed)?;
     set.check_served().map_err(|why| {
@@ -125,6 +127,7 @@ fn calibrated<P: CellPolicy + LoadedModel + 'static>(
 ) -> Result<Calibrated, Error> {
     let policy = calibrate(policy, judge, settings).map_err(|error| match error {
         CalibrationError::Guarantee(error) => error.into(),
+        CalibrationError::Memory(error) => error.into(),
         error => Error::other(error),
     })?;
     let none = || ModelError::Content("the calibrated model has no guarantee".to_owned());

@@ -20,6 +20,8 @@ pub fn law_for(
     pretraining: &PretrainSettings,
     session: &mut Session<'_>,
 ) -> Result<Option<BandwidthLaw>, TrainError> {
+    // Before the pre-training, rather than after it.
+    settings.allow_memory()?;
     match settings.method {
         Method::MGnn | Method::Fnn => Ok(None),
         Method::PGnn => {

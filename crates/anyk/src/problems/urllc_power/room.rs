@@ -339,6 +339,7 @@ impl LoadedModel for AnyBandPolicy {
         observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error> {
         let system = CELL.system(options, &self.record().config)?;
+        trials.allow::<UrllcPower>(|_| 128)?;
         let each_hz = options.positive("user-bandwidth-hz")?;
         let fixed_hz = options.positive("max-bandwidth-hz")?;
         if each_hz.is_some() && fixed_hz.is_some() {
