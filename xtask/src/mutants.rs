@@ -32,7 +32,7 @@ const AREAS: [(&str, &[Part]); 6] = [
                 ],
                 &["golden", "optimum"],
             ),
-            (&["problems/urllc/cell.rs"], &["golden", "optimum", "urllc_power"]),
+            (&["problems/urllc/cell.rs"], &["lib", "golden", "optimum", "urllc_power"]),
             (&["math/root.rs"], &["lib", "golden", "required_bandwidth"]),
         ],
     ),
@@ -42,14 +42,25 @@ const AREAS: [(&str, &[Part]); 6] = [
         &[(&["problems/urllc/calibration.rs", "framework/guarantee.rs"], &["lib", "calibration"])],
     ),
     ("judge", &[(&["problems/urllc/statement.rs"], &["any_gnn", "optimum"])]),
-    ("checkpoint", &[(&["framework/checkpoint.rs"], &["training_driver"])]),
+    ("checkpoint", &[(&["framework/checkpoint.rs"], &["lib", "training_driver"])]),
     (
         "model files",
         &[(&["framework/model.rs", "exchange/container.rs"], &["model_format", "training_driver"])],
     ),
 ];
 
-/// How the mutants of an area fared, by cargo-mutants' own words.
+/// One of the mutants of a file.
+#[derive(Clone)]
+struct Mutant {
+    /// `file:line:column: what is changed`.
+    name: String,
+    file: &'static str,
+    tests: &'static [&'static str],
+    /// Its place among those of the file, and how many these are.
+    place: (usize, usize),
+}
+
+/// How the mutants of an area fared.
 #[derive(Default)]
 struct Found {
     caught: Vec<String>,
@@ -59,21 +70,6 @@ struct Found {
 }
 
 impl Found {
-    fn read(folder: &Path) -> Result<Self> {
-        let lines = |name: &str| -> Result<Vec<String>> {
-            let path = folder.join("mutants.out").join(name);
-            let text = fs::read_to_string(&path)
-                .with_context(|| format!("cannot read {}", path.display()))?;
-            Ok(text.lines().map(str::to_owned).collect())
-        };
-        Ok(Self {
-            caught: lines("caught.txt")?,
-            missed: lines("missed.txt")?,
-            timeout: lines("timeout.txt")?,
-            unviable: lines("unviable.txt")?,
-        })
-    }
-
     fn viable(&self) -> usize {
         self.caught.len() + self.missed.len() + self.timeout.len()
     }
@@ -90,21 +86,21 @@ impl Found {
 struct Settings {
     count: usize,
     seed: u64,
-    /// Only mutants with this in their names, all of them: to try a survivor again.
-    only: Option<String>,
+    /// Only mutants with one of these in their names, and all of them: to try survivors again.
+    only: Vec<String>,
     list: bool,
 }
 
 impl Settings {
     fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
-        let mut settings = Self { count: 60, seed: 20_220_201, only: None, list: false };
+        let mut settings = Self { count: 60, seed: 20_220_201, only: Vec::new(), list: false };
         while let Some(argument) = arguments.next() {
             let mut value =
                 || arguments.next().with_context(|| format!("{argument} needs a value"));
             match argument.as_str() {
                 "--count" => settings.count = value()?.parse().context("--count: a number")?,
                 "--seed" => settings.seed = value()?.parse().context("--seed: a number")?,
-                "--only" => settings.only = Some(value()?),
+                "--only" => settings.only.push(value()?),
                 "--list" => settings.list = true,
                 other => {
                     bail!("unknown argument {other}, expected --count, --seed, --only, --list")
@@ -120,39 +116,54 @@ pub(crate) fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
     let settings = Settings::read(arguments)?;
     let started = Instant::now();
     install()?;
-    let tree = copy_of_the_tree()?;
     let mut drawn = Vec::new();
     for (_, parts) in &AREAS {
         let mut mutants = Vec::new();
-        for (files, _) in *parts {
-            mutants.extend(listed(&tree, files)?);
+        for (files, tests) in *parts {
+            for file in *files {
+                mutants.extend(listed(file, tests)?);
+            }
         }
-        match &settings.only {
-            Some(only) => mutants.retain(|mutant| mutant.contains(only)),
-            None => shuffle(&mut mutants, settings.seed),
+        if settings.only.is_empty() {
+            shuffle(&mut mutants, settings.seed);
+        } else {
+            mutants.retain(|mutant| settings.only.iter().any(|only| mutant.name.contains(only)));
         }
         drawn.push(mutants);
     }
     let sizes: Vec<usize> = drawn.iter().map(Vec::len).collect();
     let wanted =
-        if settings.only.is_some() { sizes.clone() } else { shares(settings.count, &sizes) };
+        if settings.only.is_empty() { shares(settings.count, &sizes) } else { sizes.clone() };
     for (((area, _), mutants), count) in AREAS.iter().zip(&drawn).zip(&wanted) {
         println!("{area}: {count} of {} mutants", mutants.len());
         if settings.list {
             for mutant in mutants.iter().take(*count) {
-                println!("  {mutant}");
+                println!("  {}", mutant.name);
             }
         }
     }
     if settings.list {
         return Ok(());
     }
+    let tree = copy_of_the_tree()?;
+    // A test that is broken would catch them all.
+    let mut tests: Vec<&str> =
+        drawn.iter().flatten().flat_map(|mutant| mutant.tests).copied().collect();
+    tests.sort_unstable();
+    tests.dedup();
+    step(
+        "tests without a mutant",
+        in_the_copy(&tree)
+            .args(["test", "--package=anyk", "--locked"])
+            .args(targets(&tests))
+            .args(FILTER),
+    )?;
     let mut results = Vec::new();
-    for (((area, parts), mutants), count) in AREAS.iter().zip(drawn).zip(wanted) {
+    for (((area, _), mutants), count) in AREAS.iter().zip(&drawn).zip(wanted) {
         println!("== {area}");
-        results.push(tried(&tree, parts, mutants, count)?);
+        results.push(tried(&tree, mutants, count)?);
     }
-    report(&results, &settings, started)
+    report(results, &settings, started)
 }
 
 fn install() -> Result<()> {
@@ -204,35 +215,61 @@ fn remove_others(folder: &Path, known: &HashSet<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-fn cargo_mutants(tree: &Path, files: &[&str]) -> Command {
+/// Cargo in the copy, with builds that are cheap and cases that are the same for all.
+fn in_the_copy(tree: &Path) -> Command {
     let mut command = cargo();
-    command.current_dir(tree);
-    // No report of its own may change with the terminal.
-    command.args(["mutants", "--no-config", "--colors=never", "--caught", "--package=anyk"]);
-    for file in files {
-        command.arg(format!("--file=crates/anyk/src/{file}"));
-    }
+    command
+        .current_dir(tree)
+        .env("CARGO_TARGET_DIR", root().join("target/mutants/build"))
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_INCREMENTAL", "1")
+        .env("PROPTEST_RNG_SEED", "20220201")
+        // The first failure is enough, and is not to be remembered.
+        .env("PROPTEST_MAX_SHRINK_ITERS", "0")
+        .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1");
     command
 }
 
-/// `file:line:column: what is changed`, one for each mutant.
-fn listed(tree: &Path, files: &[&str]) -> Result<Vec<String>> {
-    let output = cargo_mutants(tree, files).arg("--list").output()?;
+fn cargo_mutants(tree: &Path, file: &str) -> Command {
+    let mut command = in_the_copy(tree);
+    command.args(["mutants", "--no-config", "--colors=never", "--package=anyk"]);
+    command.arg(format!("--file=crates/anyk/src/{file}"));
+    command
+}
+
+/// The studies' own tests take long and concern none of these files alone.
+const FILTER: [&str; 2] = ["--", "--skip=study::"];
+
+fn targets(tests: &[&str]) -> Vec<String> {
+    let target =
+        |test: &&str| if *test == "lib" { "--lib".into() } else { format!("--test={test}") };
+    tests.iter().map(target).collect()
+}
+
+fn listed(file: &'static str, tests: &'static [&'static str]) -> Result<Vec<Mutant>> {
+    let output = cargo_mutants(&root(), file).arg("--list").output()?;
     if !output.status.success() {
         bail!("cargo mutants --list: {}", String::from_utf8_lossy(&output.stderr));
     }
     let names = String::from_utf8(output.stdout)?;
-    Ok(names.lines().map(str::to_owned).collect())
+    let count = names.lines().count();
+    let mutant = |(place, name): (usize, &str)| Mutant {
+        name: name.to_owned(),
+        file,
+        tests,
+        place: (place, count),
+    };
+    Ok(names.lines().enumerate().map(mutant).collect())
 }
 
 /// The order in which mutants are drawn: by a hash of the seed and the name without its place, so that a line
 /// added elsewhere in the file changes no sample.
-fn shuffle(mutants: &mut [String], seed: u64) {
+fn shuffle(mutants: &mut [Mutant], seed: u64) {
     let mut met: HashMap<String, u64> = HashMap::new();
     mutants.sort_by_cached_key(|mutant| {
-        let mut parts = mutant.splitn(4, ':');
-        let (file, what) = (parts.next().unwrap_or(""), parts.nth(2).unwrap_or(""));
-        let name = format!("{file}:{what}");
+        let what = mutant.name.splitn(4, ':').nth(3).unwrap_or("");
+        let name = format!("crates/anyk/src/{}:{what}", mutant.file);
         let nth = met.entry(name.clone()).and_modify(|nth| *nth += 1).or_default();
         let bytes = [seed.to_le_bytes(), nth.to_le_bytes()];
         mixed(name.bytes().chain(bytes.into_iter().flatten()))
@@ -259,82 +296,67 @@ fn shares(count: usize, sizes: &[usize]) -> Vec<usize> {
 }
 
 /// Tries mutants in the order given until so many could be built.
-fn tried(tree: &Path, parts: &[Part], mutants: Vec<String>, count: usize) -> Result<Found> {
+fn tried(tree: &Path, mutants: &[Mutant], count: usize) -> Result<Found> {
     let mut found = Found::default();
-    let mut left = mutants.into_iter();
-    // Without a baseline a test that is broken would catch them all; once for each part is enough.
-    let mut first = vec![true; parts.len()];
-    loop {
-        let batch: Vec<String> = left.by_ref().take(count - found.viable()).collect();
-        if batch.is_empty() {
-            return Ok(found);
-        }
-        for ((files, tests), first) in parts.iter().zip(&mut first) {
-            let of_part = |mutant: &&String| {
-                let path = mutant.split(':').next().unwrap_or("");
-                files.iter().any(|file| path.ends_with(file))
-            };
-            let mutants: Vec<&String> = batch.iter().filter(of_part).collect();
-            if !mutants.is_empty() {
-                found.add(tried_with(tree, (files, tests), &mutants, *first)?);
-                *first = false;
-            }
-        }
-    }
-}
-
-fn tried_with(
-    tree: &Path,
-    (files, tests): Part,
-    mutants: &[&String],
-    baseline: bool,
-) -> Result<Found> {
-    let out = root().join("target/mutants");
-    let mut command = cargo_mutants(tree, files);
     for mutant in mutants {
-        command.arg(format!("--re=^{}$", escaped(mutant)));
-    }
-    command.args(["--in-place", "--no-times", "--timeout=300", "--build-timeout=900"]);
-    command.arg(if baseline { "--baseline=run" } else { "--baseline=skip" });
-    command.arg("--cargo-arg=--locked").arg("--output").arg(&out);
-    for test in tests {
-        let target = if *test == "lib" { "--lib".to_owned() } else { format!("--test={test}") };
-        command.arg(format!("--cargo-arg={target}"));
-    }
-    // The studies' own tests take long and concern none of these files alone.
-    command.args(["--", "--", "--skip=study::"]);
-    command
-        .env("CARGO_TARGET_DIR", out.join("build"))
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        .env("CARGO_INCREMENTAL", "1")
-        // The same random cases for all; the first failure is enough, and is not to be remembered.
-        .env("PROPTEST_RNG_SEED", "20220201")
-        .env("PROPTEST_MAX_SHRINK_ITERS", "0")
-        .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1");
-    let status = command.status()?;
-    // 0: all caught; 2: some missed; 3: some timed out. All else is trouble.
-    if !matches!(status.code(), Some(0 | 2 | 3)) {
-        bail!("cargo mutants failed: {status}");
-    }
-    Found::read(&out)
-}
-
-/// For a regular expression.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for letter in text.chars() {
-        if letter.is_ascii_punctuation() {
-            escaped.push('\\');
+        if found.viable() == count {
+            break;
         }
-        escaped.push(letter);
+        let started = Instant::now();
+        let (fate, list) = match fate(tree, mutant)? {
+            Fate::Caught => ("caught", &mut found.caught),
+            Fate::Missed => ("MISSED", &mut found.missed),
+            Fate::Timeout => ("timeout", &mut found.timeout),
+            Fate::Unviable => ("unviable", &mut found.unviable),
+        };
+        list.push(mutant.name.clone());
+        println!("{fate}: {} ({:.0} s)", mutant.name, started.elapsed().as_secs_f64());
     }
-    escaped
+    Ok(found)
 }
 
-fn report(results: &[Found], settings: &Settings, started: Instant) -> Result<()> {
+enum Fate {
+    Caught,
+    Missed,
+    Timeout,
+    Unviable,
+}
+
+fn fate(tree: &Path, mutant: &Mutant) -> Result<Fate> {
+    let out = root().join("target/mutants");
+    let mut command = cargo_mutants(tree, mutant.file);
+    // Names cannot select them all (27.1 lets some pass whatever the name is); places can.
+    command.arg(format!("--shard={}/{}", mutant.place.0, mutant.place.1));
+    command.args(["--in-place", "--baseline=skip", "--timeout=300", "--build-timeout=900"]);
+    command.arg("--cargo-arg=--locked").arg("--output").arg(&out);
+    command.args(targets(mutant.tests).iter().map(|target| format!("--cargo-arg={target}")));
+    // Nothing that is found there is of an earlier one.
+    let _ = fs::remove_dir_all(out.join("mutants.out"));
+    let output = command.arg("--").args(FILTER).output()?;
+    let tried = |name: &str| {
+        let text = fs::read_to_string(out.join("mutants.out").join(name)).unwrap_or_default();
+        text.lines().eq([mutant.name.as_str()])
+    };
+    for (file, fate) in [
+        ("caught.txt", Fate::Caught),
+        ("missed.txt", Fate::Missed),
+        ("timeout.txt", Fate::Timeout),
+        ("unviable.txt", Fate::Unviable),
+    ] {
+        if tried(file) {
+            return Ok(fate);
+        }
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    bail!(
+        "cargo mutants did not try {}: {said}{}",
+        mutant.name,
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+fn report(results: Vec<Found>, settings: &Settings, started: Instant) -> Result<()> {
     println!("area          mutants  caught  timeouts  missed  unviable");
-    let mut all = Found::default();
     let row = |name: &str, found: &Found| {
         let (caught, timeouts) = (found.caught.len(), found.timeout.len());
         println!(
@@ -344,16 +366,10 @@ fn report(results: &[Found], settings: &Settings, started: Instant) -> Result<()
             found.unviable.len()
         );
     };
+    let mut all = Found::default();
     for ((area, _), found) in AREAS.iter().zip(results) {
-        row(area, found);
-    }
-    for found in results {
-        all.add(Found {
-            caught: found.caught.clone(),
-            missed: found.missed.clone(),
-            timeout: found.timeout.clone(),
-            unviable: found.unviable.clone(),
-        });
+        row(area, &found);
+        all.add(found);
     }
     row("all", &all);
     for (what, mutants) in [("missed", &all.missed), ("timeout", &all.timeout)] {
@@ -363,9 +379,9 @@ fn report(results: &[Found], settings: &Settings, started: Instant) -> Result<()
     }
     let (viable, caught) = (all.viable(), all.caught.len() + all.timeout.len());
     let share = 100.0 * caught as f64 / viable.max(1) as f64;
+    let seed = settings.seed;
     println!(
-        "seed {}: {caught} of {viable} caught ({share:.1} %), {} of them by a timeout, in {:.0} s",
-        settings.seed,
+        "seed {seed}: {caught} of {viable} caught ({share:.1} %), {} of them by a timeout, in {:.0} s",
         all.timeout.len(),
         started.elapsed().as_secs_f64()
     );
@@ -373,4 +389,36 @@ fn report(results: &[Found], settings: &Settings, started: Instant) -> Result<()
         bail!("under 90 % of the mutants were caught");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_area_has_its_share() {
+        let counts = shares(60, &[239, 41, 82, 78, 31, 57]);
+        assert!(counts.iter().sum::<usize>() >= 60 && counts.iter().all(|&count| count >= 5));
+        // No more than there are.
+        assert_eq!(shares(60, &[2, 0, 1000])[..2], [2, 0]);
+    }
+
+    #[test]
+    fn a_sample_is_of_its_seed_and_of_names_alone() {
+        let mutants = |line: usize| -> Vec<Mutant> {
+            let mutant = |i| {
+                let name = format!("a.rs:{}:5: replace f{} with ()", line + i, i / 2);
+                Mutant { name, file: "a.rs", tests: &[], place: (i, 20) }
+            };
+            (0..20).map(mutant).collect()
+        };
+        let places = |line: usize, seed: u64| -> Vec<usize> {
+            let mut drawn = mutants(line);
+            shuffle(&mut drawn, seed);
+            drawn.iter().map(|mutant| mutant.place.0).collect()
+        };
+        assert_eq!(places(10, 1), places(500, 1));
+        assert_ne!(places(10, 1), places(10, 2));
+        assert_ne!(places(10, 1), (0..20).collect::<Vec<_>>());
+    }
 }
