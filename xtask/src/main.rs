@@ -1,6 +1,8 @@
 //! The project's own commands: `cargo xtask test` runs every check, `cargo xtask compare` measures
 //! this program beside what one would write in Python.
 
+mod mutants;
+
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -14,12 +16,15 @@ Usage: cargo xtask COMMAND
   test      every check: format, lints, documentation, licences, tests
   compare   speed of the exact solver beside SciPy, in one run (bench/README.md)
   compare learning   speed of training and allocation beside PyTorch and JAX
-  compare wmmse      speed of WMMSE beside NumPy";
+  compare wmmse      speed of WMMSE beside NumPy
+  mutants   a sample of small faults in solver, judge and files, which tests have to notice
+            [--count 60] [--seed 20220201] [--list], or [--only TEXT]...";
 
 fn main() -> ExitCode {
     let outcome = match env::args().nth(1).as_deref() {
         Some("test") => test(),
         Some("compare") => compare(),
+        Some("mutants") => mutants::run(env::args().skip(2)),
         Some("help" | "--help" | "-h") => {
             println!("{HELP}");
             Ok(())

@@ -218,3 +218,16 @@ impl Checkpoint {
         let _ = fs::remove_file(Self::path_beside(model));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_is_due_after_a_while() {
+        let mut checkpoint = Checkpoint::beside(Path::new("no/such/folder/model"), &"toy");
+        assert!(!checkpoint.is_due());
+        checkpoint.saved = Instant::now().checked_sub(EVERY + Duration::from_millis(1)).unwrap();
+        assert!(checkpoint.is_due());
+    }
+}
