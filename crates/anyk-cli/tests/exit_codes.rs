@@ -256,3 +256,26 @@ fn closed_standard_streams_do_not_break_a_training() {
     #[cfg(target_os = "linux")]
     assert_eq!(common::shell(&format!("{train} full 2>/dev/full"), folder.path()).code, 0);
 }
+
+/// A rule that is off for the class at hand gives no answer: the loss that it promises is not the true one.
+#[test]
+fn an_inaccurate_quadrature_is_2() {
+    let gauss = ["--quadrature", "gauss-laguerre", "--antennas"];
+    let solve = |problem: &[&str], antennas: &str| {
+        let args = [&["solve"], problem, &gauss, &[antennas, "--input", "-"]].concat();
+        run(&args, FIVE)
+    };
+    for problem in [&["urllc"][..], &["urllc-power", "--max-bandwidth-hz", "2e6"]] {
+        let refused = solve(problem, "1");
+        assert_eq!(refused.code, 2, "{}", refused.stdout);
+        assert!(refused.stdout.is_empty());
+        let says = "quadrature is gauss-laguerre, expected log-trapezoid: with antennas = 1, epsilon = 1e-5";
+        assert!(refused.stderr.contains(says), "{}", refused.stderr);
+        assert!(refused.stderr.contains("up to 1.113"), "{}", refused.stderr);
+        assert_eq!(solve(problem, "8").code, 0);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("model").to_str().unwrap().to_owned();
+    let train = ["train", "urllc", "--samples", "20", "--out", &out];
+    assert_eq!(run(&[&train[..], &gauss, &["1"]].concat(), "").code, 2);
+}

@@ -10,6 +10,10 @@ pub const EXACT_BANDWIDTH: f64 = 1e-12;
 /// bound is larger is refused.
 pub const TABLE: f64 = 1e-9;
 
+/// Relative error of a user's packet loss that a rule for expectations over fading may cause at most; one that
+/// is further off is refused.
+pub const PACKET_LOSS: f64 = 1e-6;
+
 /// Relative duality gap under which a solution is called optimal.
 pub const DUALITY_GAP: f64 = 1e-8;
 

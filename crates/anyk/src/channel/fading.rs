@@ -45,7 +45,8 @@ pub enum QuadratureRule {
     /// Generalized Gauss–Laguerre with 64 points, weight `g^(N_t−1) e^(−g)`. Exact for polynomials
     /// in `g`, but the rate has a branch point at `g = −1/SNR`, next to the weight's end when the
     /// SNR is high: relative error 3e-12 at `N_t = 8`, 1e-7 at 4 and 2e-3 at 1. Kept to compare
-    /// with published numbers, which use it.
+    /// with published numbers, which use it; `System::qos` refuses it for
+    /// classes whose packet loss it would get wrong.
     GaussLaguerre,
 }
 

@@ -272,9 +272,12 @@ impl Reader<'_> {
             arrival_rate: number(4, ServiceClass::ARRIVAL_RATE_EXPECTED)?
                 .unwrap_or(default.arrival_rate),
         };
-        service.validate().map_err(|ServiceError { field, expected, .. }| {
-            let slot = COLUMNS.iter().position(|&column| column == field).unwrap_or(1) - 1;
-            fail(format!("{field} is {}, expected {expected}", shown(slot)))
+        service.validate().map_err(|error| match error {
+            ServiceError::Value { field, expected, .. } => {
+                let slot = COLUMNS.iter().position(|&column| column == field).unwrap_or(1) - 1;
+                fail(format!("{field} is {}, expected {expected}", shown(slot)))
+            }
+            other => fail(other.to_string()),
         })?;
         Ok(UserRecord { id: id.to_owned(), gain, service })
     }

@@ -14,7 +14,11 @@ impl Choice for QuadratureRule {
             "Trapezoidal rule in ln g, accurate at any number of antennas",
             Self::LogTrapezoid,
         ),
-        ("gauss-laguerre", "Generalized Gauss–Laguerre, 64 points", Self::GaussLaguerre),
+        (
+            "gauss-laguerre",
+            "Generalized Gauss–Laguerre, 64 points; refused where it is not accurate (few antennas)",
+            Self::GaussLaguerre,
+        ),
     ];
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::config::ConfigError;
 use crate::framework::{Error, OptionError, ProblemError, TrainError};
 use crate::network::Aggregator;
+use crate::qos::ServiceError;
 
 /// What the value of an option is.
 #[derive(Debug, Clone, PartialEq)]
@@ -193,8 +194,9 @@ impl Options {
             | Error::Train(TrainError::Problem(ProblemError::Value(found))) => {
                 (found.field, Some(found.value), found.expected.as_str())
             }
-            Error::Service(found) | Error::Train(TrainError::Service(found)) => {
-                (found.field, Some(found.value), found.expected)
+            Error::Service(ServiceError::Value { field, value, expected })
+            | Error::Train(TrainError::Service(ServiceError::Value { field, value, expected })) => {
+                (*field, Some(*value), *expected)
             }
             Error::Train(TrainError::Setting { field, expected, .. }) => (*field, None, *expected),
             _ => return None,

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use statrs::function::erf::erfc_inv;
 use thiserror::Error;
 
+use crate::tolerance;
+
 /// The service of one user: how reliable, how large, how often (paper, section V-A).
 ///
 /// | symbol | field | unit | paper |
@@ -32,16 +34,37 @@ impl Default for ServiceClass {
     }
 }
 
-/// A value of a service class that is out of range.
+/// Why a service class cannot be had in a cell.
 #[derive(Debug, Clone, PartialEq, Error)]
-#[error("{field} is {value}, expected {expected}")]
-pub struct ServiceError {
-    /// Name of the field, as in files.
-    pub field: &'static str,
-    /// The value given.
-    pub value: f64,
-    /// What is accepted.
-    pub expected: &'static str,
+pub enum ServiceError {
+    /// A value that is out of range.
+    #[error("{field} is {value}, expected {expected}")]
+    Value {
+        /// Name of the field, as in files.
+        field: &'static str,
+        /// The value given.
+        value: f64,
+        /// What is accepted.
+        expected: &'static str,
+    },
+    /// A rule for expectations over fading that is not accurate for the class.
+    #[error(
+        "quadrature is gauss-laguerre, expected log-trapezoid: with antennas = {antennas}, epsilon = \
+         {epsilon:e}, packet_bits = {packet_bits} and arrival_rate = {arrival_rate} the true packet loss would be up \
+         to {worst:.7} times the target, which is further off than {allowed:e}",
+        epsilon = service.epsilon,
+        packet_bits = service.packet_bits,
+        arrival_rate = service.arrival_rate,
+        allowed = tolerance::PACKET_LOSS,
+    )]
+    Quadrature {
+        /// Antennas of the cell.
+        antennas: u32,
+        /// The class.
+        service: ServiceClass,
+        /// True packet loss over the target where it is furthest from 1.
+        worst: f64,
+    },
 }
 
 impl ServiceClass {
@@ -62,7 +85,7 @@ impl ServiceClass {
         ];
         for (field, value, range, expected) in checks {
             if !range.contains(&value) {
-                return Err(ServiceError { field, value, expected });
+                return Err(ServiceError::Value { field, value, expected });
             }
         }
         Ok(())
@@ -141,7 +164,8 @@ mod tests {
         assert_eq!(ServiceClass::default().validate(), Ok(()));
         for epsilon in [f64::NAN, 0.0, -1e-5, 0.2, f64::INFINITY] {
             let class = ServiceClass { epsilon, ..ServiceClass::default() };
-            assert_eq!(class.validate().unwrap_err().field, "epsilon");
+            let error = class.validate().unwrap_err();
+            assert!(matches!(error, ServiceError::Value { field: "epsilon", .. }), "{error}");
         }
     }
 }

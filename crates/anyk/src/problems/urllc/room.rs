@@ -192,7 +192,7 @@ fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, 
     let epsilon_d = options.number("epsilon-d")?.unwrap_or(6e-6);
     ServiceClass { epsilon: epsilon_d, ..ServiceClass::default() }
         .validate()
-        .map_err(|error| OptionError::value("epsilon-d", epsilon_d, error.expected))?;
+        .map_err(|_| OptionError::value("epsilon-d", epsilon_d, ServiceClass::EPSILON_EXPECTED))?;
     let (train_k, samples) = training_cells(options)?;
     let largest = train_k.iter().copied().max().unwrap_or(1);
     let settings = TrainSettings {
