@@ -95,8 +95,9 @@ impl Draw for FunctionAtSize<'_> {
     }
 }
 
-/// Memory of a user that is drawn: input and output, and what the estimates make of them.
-const SAMPLE_BYTES: usize = 96;
+/// Memory of a user that is drawn: input and output, and what the estimates make of them; and of an instance's lists.
+const USER_BYTES: usize = 64;
+const INSTANCE_BYTES: usize = 160;
 
 /// A policy that can be called, with the law of its inputs.
 #[derive(Clone)]
@@ -154,7 +155,7 @@ impl Subject {
         let mut held = 0u128;
         for &k in sizes {
             let bytes = |k| self.source.memory_bytes(k);
-            held += product(&[count(k), k, SAMPLE_BYTES]);
+            held += product(&[count(k), k, USER_BYTES]) + product(&[count(k), INSTANCE_BYTES]);
             allow_instances(&[k], count(k) as u64, bytes, |_| 0).map_err(Error::from)?;
             let what = format_args!("{} users of K = {k}, in whole instances,", count(k) * k);
             MemoryBudget::current().allow(what, held).map_err(Error::from)?;

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::exchange::finite::check_finite;
+use crate::memory::{MemoryBudget, TooMuchMemory};
 
 /// A named array of numbers, in row-major order.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +37,9 @@ pub(crate) enum ContainerError {
     /// Not ours, or damaged.
     #[error("{0}")]
     Damaged(String),
+    /// More than fits into memory.
+    #[error(transparent)]
+    Memory(#[from] TooMuchMemory),
     /// From before this format.
     #[error("it was written by AnyK 0.1, whose format is no longer read")]
     Old,
@@ -92,6 +96,15 @@ fn damaged(error: impl ToString) -> ContainerError {
     ContainerError::Damaged(error.to_string())
 }
 
+/// Asks for the memory of the tensors, which are copied, and of the header: a tensor takes fifty bytes there, and ten
+/// times as much once it is read.
+fn allow(bytes: &[u8]) -> Result<(), TooMuchMemory> {
+    let claimed = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
+    let header = u128::from(claimed).min(bytes.len() as u128);
+    let needed = 2 * bytes.len() as u128 + 16 * header;
+    MemoryBudget::current().allow(format_args!("a header of {header} bytes"), needed)
+}
+
 impl Container {
     /// A file of a kind, with what stands in its header.
     pub(crate) fn new(
@@ -135,6 +148,7 @@ impl Container {
 
     /// Reads and checks a file of this kind, up to a version.
     pub(crate) fn from_bytes(bytes: &[u8], kind: &str, known: u64) -> Result<Self, ContainerError> {
+        allow(bytes)?;
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let header = metadata.metadata().as_ref().and_then(|map| map.get(KEY));
         let header = header.ok_or_else(|| damaged("it has no AnyK header"))?;

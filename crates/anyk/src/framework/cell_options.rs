@@ -129,6 +129,9 @@ impl CellOptions {
         specs.into_iter().map(|spec| spec.of(GROUP)).collect()
     }
 
+    /// Longest file of parameters, in bytes: a thousand times what there is to say.
+    pub const MOST_BYTES: usize = 1 << 20;
+
     /// The same for a model, whose own cell is the default; `group` says so.
     pub fn specs_over_model(self, group: &'static str) -> Vec<OptionSpec> {
         self.specs().into_iter().map(|spec| spec.or("").of(group)).collect()
@@ -142,6 +145,10 @@ impl CellOptions {
                 let bytes = read_file(path.as_ref())
                     .map_err(|source| Error::Read { path: path.into(), source })?;
                 let read = || -> Result<Config, Error> {
+                    // Before the parser, which makes a tree of it.
+                    if bytes.len() > Self::MOST_BYTES {
+                        return Err(Error::LongConfig(bytes.len()));
+                    }
                     let text = String::from_utf8(bytes).map_err(|_| Error::NotText)?;
                     let config = Config::from_toml(&text)?;
                     // Checked before the options are laid over it, so that the message names the file.

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::config::ConfigError;
 use crate::exchange::{InputError, NotFinite};
-use crate::framework::{GuaranteeError, Infeasibility, ProblemError};
+use crate::framework::{CellOptions, GuaranteeError, Infeasibility, ProblemError};
 use crate::memory::TooMuchMemory;
 use crate::qos::{ServiceError, TooWeak};
 
@@ -91,6 +91,9 @@ pub enum ModelError {
     /// Not a model of ours, or damaged.
     #[error("not an AnyK model, or a damaged one: {0}")]
     Format(String),
+    /// More than fits into memory.
+    #[error(transparent)]
+    Memory(TooMuchMemory),
     /// From before the one format for all models.
     #[error("it was written by AnyK 0.1, whose format is no longer read; train it again")]
     Old,
@@ -231,6 +234,9 @@ pub enum Error {
     /// A result that is not a number.
     #[error(transparent)]
     NotFinite(#[from] NotFinite),
+    /// A file of parameters that is longer than any.
+    #[error("the file has {0} bytes, expected TOML of at most {most}", most = CellOptions::MOST_BYTES)]
+    LongConfig(usize),
     /// A file that is not text.
     #[error("not UTF-8, expected TOML")]
     NotText,

@@ -193,6 +193,7 @@ impl From<ContainerError> for ModelError {
     fn from(error: ContainerError) -> Self {
         match error {
             ContainerError::Damaged(message) => Self::Format(message),
+            ContainerError::Memory(error) => Self::Memory(error),
             ContainerError::Old => Self::Old,
             ContainerError::Newer { found, known } => Self::Newer { found, known },
         }

@@ -12,11 +12,17 @@ use crate::framework::{
     Quantity, Show, Source, Status, Text, Trials, Verb, answer_cells, check_amounts,
     refuse_own_class,
 };
+use crate::memory::{MemoryBudget, product};
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormPolicy, ClosedFormResult, CommonAllocation, EqualBandwidth, QosPower,
     RateAssessment, RateServed, SizedClosedForm, equal_bandwidth_shares, evaluate_closed_form,
     solve_equal_bandwidth, solve_qos_power,
 };
+
+/// Memory of so many users with the features that networks keep of them, layer by layer.
+fn network_bytes(size: usize) -> u128 {
+    product(&[size, 1024])
+}
 
 impl Problem for QosPower {
     /// Powers, W.
@@ -25,6 +31,10 @@ impl Problem for QosPower {
 
     fn size(&self) -> usize {
         self.gains().len()
+    }
+
+    fn memory_bytes(size: usize) -> u128 {
+        network_bytes(size)
     }
 
     fn judge(&self, power_w: &Vec<f64>) -> Result<RateAssessment, ProblemError> {
@@ -46,6 +56,10 @@ impl Problem for EqualBandwidth {
 
     fn size(&self) -> usize {
         self.gains().len()
+    }
+
+    fn memory_bytes(size: usize) -> u128 {
+        network_bytes(size)
     }
 
     fn judge(&self, allocation: &CommonAllocation) -> Result<RateAssessment, ProblemError> {
@@ -320,6 +334,8 @@ impl LoadedModel for ClosedFormPolicy {
         let system = self.system();
         answer_cells(input, system, |records| {
             refuse_own_class(records, system)?;
+            let what = format_args!("a cell of {} users", records.len());
+            MemoryBudget::current().allow(what, network_bytes(records.len()))?;
             let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();
             let allocation = SizedClosedForm::allocate(&mut self.at_size(gains.len()), &gains);
             Ok(CellAnswer::Served(match self.record().training.problem {

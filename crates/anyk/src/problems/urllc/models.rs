@@ -55,7 +55,7 @@ fn evaluate(
 ) -> Result<Box<dyn Answer>, Error> {
     let Trials { sizes, samples, seed } = trials;
     // Every cell is kept, with its classes.
-    trials.allow::<Urllc>(|size| 1024 + size * size_of::<User>())?;
+    trials.allow::<Urllc>(|size| 2048 + size * size_of::<User>())?;
     let fading = judge.map(|judge| &judge.rule);
     let set = TestSet::draw_under(system, fading, sizes, *samples, *seed)?;
     set.check_served().map_err(|why| {
