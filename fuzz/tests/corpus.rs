@@ -68,7 +68,10 @@ fn sealed_and_opened_are_inverse() {
         let Some(file) = sealed(&bytes, "model") else { continue };
         if let Ok(model) = anyk::problems::read_model(&file) {
             let own = model.file_bytes().unwrap();
-            assert_eq!(sealed(&opened(&own).unwrap(), "model").unwrap(), own, "{name}");
+            // Keys of JSON may stand in another order.
+            let again = sealed(&opened(&own).unwrap(), "model").unwrap();
+            let again = anyk::problems::read_model(&again).unwrap().file_bytes().unwrap();
+            assert!(again == own, "{name}");
         }
     }
 }
