@@ -24,17 +24,20 @@ pub(crate) fn lines(bytes: &[u8]) {
         match room.solve(&options, Input { bytes, name: "lines" }) {
             Ok(answers) => {
                 assert!(!answers.is_empty());
-                answers.iter().for_each(|answer| check(answer.as_ref()));
+                answers.iter().for_each(|answer| check(answer.as_ref(), false));
             }
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
 }
 
-/// One line of JSON in which every number is finite, and no power or bandwidth negative.
-pub(crate) fn check(answer: &dyn Answer) {
+/// One line of JSON in which every number is finite, and no power or bandwidth negative. A model may have an
+/// answer that is stopped at the gate, a solver may not.
+pub(crate) fn check(answer: &dyn Answer, learned: bool) {
     let mut json = Vec::new();
-    answer.write_json(&mut json).unwrap();
+    if let Err(error) = answer.write_json(&mut json) {
+        return assert!(learned, "a solver's answer cannot be written: {error}");
+    }
     assert!(!json.contains(&b'\n'), "an answer of several lines");
     let value: Value = serde_json::from_slice(&json).unwrap();
     let text = String::from_utf8_lossy(&json).into_owned();

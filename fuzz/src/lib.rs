@@ -12,6 +12,8 @@ pub mod models;
 mod mutate;
 mod sealed;
 
+use anyk::memory::MemoryBudget;
+
 pub use mutate::mutate;
 pub use sealed::{opened, sealed};
 
@@ -39,6 +41,11 @@ pub static TARGETS: &[Target] = &[
 /// The target of a name.
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
+}
+
+/// Sets the budget of memory: what a few kilobytes may take at most.
+pub fn limit_memory() {
+    MemoryBudget::bytes(256 << 20).set_for_process();
 }
 
 /// The longest input: more only makes each run slower.

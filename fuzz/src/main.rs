@@ -18,12 +18,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyk_fuzz::{MOST_BYTES, Target, mutate, opened, target};
+use anyk_fuzz::{MOST_BYTES, Target, limit_memory, mutate, opened, target};
 
 /// One input that takes longer is a finding.
 const LONGEST: Duration = Duration::from_secs(20);
 
 fn main() -> ExitCode {
+    limit_memory();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments[..] {

@@ -21,7 +21,7 @@ const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 /// Seconds for all targets together in `cargo xtask test`.
 const USUAL_SECONDS: f64 = 60.0;
 /// Memory of a process without libFuzzer, which has a limit of its own, kB.
-const MOST_KB: &str = "6000000";
+const MOST_KB: &str = "3000000";
 
 enum Engine {
     Guided(PathBuf),
@@ -121,7 +121,7 @@ fn one(
             command.args([
                 "-max_len=16384",
                 "-timeout=20",
-                "-rss_limit_mb=6000",
+                "-rss_limit_mb=1000",
                 "-print_final_stats=1",
             ]);
             command.arg(format!("-artifact_prefix={}/{name}-", findings.display()));

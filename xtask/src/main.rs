@@ -5,6 +5,7 @@ mod checker;
 mod coverage;
 mod fuzz;
 mod long;
+mod mutants;
 mod python;
 
 use std::env;
@@ -24,7 +25,9 @@ Usage: cargo xtask COMMAND
   fuzz [TARGET] [--time SECONDS] [--plain]   hostile files, led by coverage unless --plain (fuzz/README.md)
   compare   speed of the exact solver beside SciPy, in one run (bench/README.md)
   compare learning   speed of training and allocation beside PyTorch and JAX
-  compare wmmse      speed of WMMSE beside NumPy";
+  compare wmmse      speed of WMMSE beside NumPy
+  mutants   a sample of small faults in solver, judge and files, which tests have to notice
+            [--count 60] [--seed 20220201] [--list], or [--only TEXT]...";
 
 fn main() -> ExitCode {
     let outcome = match env::args().nth(1).as_deref() {
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         Some("coverage") => coverage::command(env::args().skip(2)),
         Some("fuzz") => fuzz::command(env::args().skip(2)),
         Some("compare") => compare(),
+        Some("mutants") => mutants::run(env::args().skip(2)),
         Some("help" | "--help" | "-h") => {
             println!("{HELP}");
             Ok(())

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use anyk::channel::FadingLaw;
 use anyk::diagnosis;
 use anyk::framework::{CellOptions, Verb};
+use anyk::memory::MemoryBudget;
 use anyk::problems::ROOMS;
 use anyk::study::STUDIES;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{ArgGroup, Args, Command};
+use clap::{Arg, ArgGroup, Args, Command};
 use clap_complete::Shell;
 
 use crate::arguments::{model_options, with_options};
@@ -24,6 +25,7 @@ pub(crate) fn command() -> Command {
         .max_term_width(100)
         .arg_required_else_help(true)
         .subcommand_required(true)
+        .arg(max_memory())
         .subcommands([
             by_room(Verb::Solve, "solve", "Find the best allocation of a problem's instances"),
             by_room(
@@ -43,6 +45,23 @@ pub(crate) fn command() -> Command {
             completions(),
         ]);
     Page::of_program().on(command)
+}
+
+/// The flag of the memory budget.
+pub(crate) const MAX_MEMORY: &str = "max-memory";
+
+fn max_memory() -> Arg {
+    Arg::new(MAX_MEMORY)
+        .long(MAX_MEMORY)
+        .value_name("SIZE")
+        .help(
+            "Most memory that a file or a size may ask for, such as 512MB or 4GiB [default: half of the machine's]",
+        )
+        .value_parser(str::parse::<MemoryBudget>)
+        .env("ANYK_MAX_MEMORY")
+        .hide_env_values(true)
+        .global(true)
+        .display_order(990)
 }
 
 /// A command with a subcommand for each room, which has the room's own options and no others.

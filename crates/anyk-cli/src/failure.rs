@@ -1,15 +1,17 @@
 //! How a command fails, and with which exit code.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyk::diagnosis::DiagnosisError;
-use anyk::exchange::InputError;
+use anyk::exchange::{InputError, NotFinite};
 use anyk::framework::{Error, ErrorKind, ModelError, OptionError, ProblemError, TrainError};
 use anyk::qos::ServiceError;
 
 use crate::output;
+use crate::printable::is_obeyed;
 
 /// The exit codes, for the help page.
 pub(crate) const EXIT_CODES: &str = "\
@@ -19,6 +21,17 @@ Exit codes:
     2  bad input or usage
     3  infeasible: the power budget cannot serve every user
   130  interrupted";
+
+/// Ends the program with what clap says about its arguments. Its colours are escape sequences, too: arguments that
+/// hold some themselves are told without.
+pub(crate) fn usage(error: &clap::Error) -> ! {
+    let is_plain = |argument: OsString| !argument.to_string_lossy().contains(is_obeyed);
+    if std::env::args_os().all(is_plain) {
+        error.exit();
+    }
+    output::note(error.render().to_string().trim_end());
+    std::process::exit(error.exit_code())
+}
 
 /// Exit code of an answer in which not everyone is served.
 pub(crate) const INFEASIBLE: u8 = 3;
@@ -99,4 +112,12 @@ macro_rules! through_error {
         }
     )*};
 }
-through_error!(OptionError, InputError, ProblemError, ServiceError, TrainError, ModelError);
+through_error!(
+    NotFinite,
+    OptionError,
+    InputError,
+    ProblemError,
+    ServiceError,
+    TrainError,
+    ModelError
+);

@@ -1,10 +1,10 @@
 //! Files in and out: read within bounds, and checked before any work is put into what will be written.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyk::exchange::{read_bounded, read_file};
+use anyk::exchange::{check_folder, check_writable, destination, read_bounded, read_file};
 use anyk::framework::{Error, Input, LoadedModel, OptionError};
 use anyk::problems::read_model;
 
@@ -72,41 +72,20 @@ impl Kind {
 pub(crate) fn claim(path: &Path, kind: Kind, force: bool) -> Result<(), Failure> {
     let refuse =
         |expected: &str| -> Failure { OptionError::value("out", path.display(), expected).into() };
-    match fs::metadata(path) {
-        Ok(found) if found.is_dir() => return Err(refuse("a file, not a folder")),
-        Ok(found) if !found.is_file() => {
-            return Err(refuse("a plain file, not a device or a pipe"));
-        }
-        Ok(_) if !force && !kind.is_ours(path) => {
-            return Err(refuse(
-                "a new file, or one that this program wrote: it is neither; --force overwrites it",
-            ));
-        }
-        _ => (),
-    }
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
+    let cannot = |error: io::Error| match error.kind() {
+        // Not a file, and no --force makes it one.
+        io::ErrorKind::InvalidInput => refuse(error.to_string().trim_start_matches("expected ")),
+        _ => Failure::write(path, error),
     };
-    probe(folder, path)
+    if destination(path).map_err(cannot)?.exists() && !force && !kind.is_ours(path) {
+        return Err(refuse(
+            "a new file, or one that this program wrote: it is neither; --force overwrites it",
+        ));
+    }
+    check_writable(path).map_err(cannot)
 }
 
 /// Makes sure that a folder is there, or can be made, and can be written to.
 pub(crate) fn claim_folder(folder: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(|error| Failure::write(folder, error))?;
-    probe(folder, folder)
-}
-
-/// Writes and removes a small file of a name that nobody has.
-fn probe(folder: &Path, shown: &Path) -> Result<(), Failure> {
-    let unique = format!(".anyk-{}-{:x}", std::process::id(), std::ptr::from_ref(shown).addr());
-    let path = folder.join(unique);
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&path)
-        .map_err(|error| Failure::write(shown, error))?;
-    // It is empty: one that stays behind does no harm.
-    let _ = fs::remove_file(&path);
-    Ok(())
+    check_folder(folder).map_err(|error| Failure::write(folder, error))
 }

@@ -7,15 +7,22 @@ mod failure;
 mod files;
 mod help;
 mod output;
+mod printable;
 mod progress;
 mod report;
 
 use std::process::ExitCode;
 
+use anyk::memory::MemoryBudget;
+
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    let matches = cli::command().get_matches();
+    let matches = cli::command().try_get_matches().unwrap_or_else(|error| failure::usage(&error));
+    if let Some(budget) = matches.get_one::<MemoryBudget>(cli::MAX_MEMORY) {
+        // Nobody has asked for it yet, and nobody has set it.
+        let _ = budget.set_for_process();
+    }
     let outcome = match matches.subcommand() {
         Some((name, matches)) => commands::run(name, matches),
         None => Ok(ExitCode::SUCCESS),

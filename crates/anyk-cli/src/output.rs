@@ -3,11 +3,17 @@
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
 
-use anyk::framework::{Answer, Text, TextPart};
+use anyk::exchange::check_finite;
+use anyk::framework::{Answer, Error, Text, TextPart};
+use anyk::memory::{MemoryBudget, product};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::failure::{Failure, INFEASIBLE};
+use crate::printable::{printable, printable_cell};
+
+/// Memory of a cell of a table, which is held whole: its width decides that of all others in its column.
+const CELL_BYTES: usize = 256;
 
 /// Standard output, buffered; a reader that has gone is an error, not a panic.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
@@ -16,11 +22,12 @@ pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
 
 /// A line on standard error. It may be closed or full: a remark that nobody reads is no reason to stop.
 pub(crate) fn note(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", printable(line));
 }
 
 /// One JSON object on a line of its own.
-pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<(), Failure> {
+pub(crate) fn json(out: &mut (impl Write + ?Sized), value: &impl Serialize) -> Result<(), Failure> {
+    check_finite(value)?;
     serde_json::to_writer(&mut *out, value)?;
     writeln!(out)?;
     Ok(())
@@ -28,6 +35,8 @@ pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<(), F
 
 /// Answers, one after the other; the exit code says whether everyone is served.
 pub(crate) fn answers(answers: &[Box<dyn Answer>], as_json: bool) -> Result<ExitCode, Failure> {
+    // All of them before the first is written: an answer that is none must not look like a part of the rest.
+    answers.iter().try_for_each(|answer| answer.check())?;
     let mut out = stdout();
     for (index, answer) in answers.iter().enumerate() {
         if as_json {
@@ -50,12 +59,20 @@ pub(crate) fn answer(answer: Box<dyn Answer>, as_json: bool) -> Result<ExitCode,
     answers(&[answer], as_json)
 }
 
+/// A line, or several.
+pub(crate) fn line(out: &mut impl Write, line: &str) -> io::Result<()> {
+    writeln!(out, "{}", printable(line))
+}
+
 /// Tables and lines.
-pub(crate) fn text(out: &mut impl Write, text: &Text) -> io::Result<()> {
+pub(crate) fn text(out: &mut impl Write, text: &Text) -> Result<(), Failure> {
     for part in &text.parts {
         match part {
-            TextPart::Line(line) => writeln!(out, "{line}")?,
+            TextPart::Line(line) => self::line(out, line)?,
             TextPart::Table(header, rows) => {
+                let needed = product(&[rows.len(), header.len(), CELL_BYTES]);
+                let what = format_args!("a table of {} rows (--json takes less)", rows.len());
+                MemoryBudget::current().allow(what, needed).map_err(Error::from)?;
                 let header: Vec<&str> = header.iter().map(String::as_str).collect();
                 writeln!(out, "{}", table(&header, rows.iter().cloned()))?;
             }
@@ -68,9 +85,9 @@ pub(crate) fn text(out: &mut impl Write, text: &Text) -> io::Result<()> {
 pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(header.iter().copied());
+    table.set_header(header.iter().map(|head| printable_cell(head)));
     for row in rows {
-        table.add_row(row);
+        table.add_row(row.iter().map(|cell| printable_cell(cell)));
     }
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if index == 0 { 0 } else { 2 }, 0));

@@ -25,6 +25,9 @@ pub const POWER_SLACK: f64 = 1e-12;
 /// Relative excess over a budget that is put down to rounding.
 pub const BUDGET: f64 = 1e-12;
 
+/// Relative excess over a budget that is put down to networks that work in single precision.
+pub const LEARNED_BUDGET: f64 = 1e-5;
+
 /// Share of power that the solver holds back from each user when it picks a bandwidth, so that the
 /// rounding of `ln u` cannot turn a QoS that holds into one that does not. Next to the fold no extra
 /// bandwidth could do that.

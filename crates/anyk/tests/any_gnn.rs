@@ -133,7 +133,7 @@ proptest! {
         let before = allocation.clone();
         let certificate = Certifier::default().certify(&problem, &mut allocation);
         prop_assert_eq!(&allocation.power_w, &before.power_w);
-        let (mut raised, mut added_hz) = (0, 0.0);
+        let (mut raised, mut lowered, mut added_hz) = (0, 0, 0.0);
         for (index, user) in problem.users().iter().enumerate() {
             let received_w = user.gain * allocation.power_w[index];
             let (given, now) = (before.bandwidth_hz[index], allocation.bandwidth_hz[index]);
@@ -150,14 +150,46 @@ proptest! {
                 let needed = needed.unwrap().bandwidth_hz;
                 prop_assert!(given < needed * (1.0 + 1e-9) && now <= needed * (1.0 + 1e-7));
             }
+            lowered += usize::from(now < given);
             added_hz += now - given;
         }
         prop_assert_eq!(raised, certificate.raised_users);
+        prop_assert_eq!(lowered, certificate.lowered_users);
         prop_assert!((added_hz - certificate.added_bandwidth_hz).abs() <= 1e-9 * (1.0 + added_hz.abs()));
         prop_assert_eq!(certificate.is_complete(), certificate.too_weak.is_empty());
         // Certified once, there is nothing left to do.
         let again = Certifier::default().certify(&problem, &mut allocation);
         prop_assert_eq!((again.raised_users, again.lowered_users), (0, 0));
+    }
+}
+
+/// A certifier that has met other cells is as good as a new one, and does again only what it must.
+#[test]
+fn a_certifier_keeps_cells_apart() {
+    let [usual, strict, rare] = classes();
+    let cell = |system: &System, classes: &[ServiceClass]| {
+        Urllc::new(system, classes.iter().map(|class| (1e-11, *class))).unwrap()
+    };
+    let mut config = Config::default();
+    config.cell.antennas = 2;
+    let two_antennas = config.validate().unwrap();
+    let cells = [
+        cell(&SYSTEM, &[usual]),
+        cell(&SYSTEM, &[strict]),
+        cell(&two_antennas, &[strict]),
+        cell(&two_antennas, &[strict, usual]),
+        cell(&SYSTEM, &[strict, usual]),
+        cell(&SYSTEM, &[rare, usual, strict]),
+        cell(&SYSTEM, &[usual]),
+    ];
+    let mut certifier = Certifier::default();
+    for problem in &cells {
+        let exact = problem.classes().iter().map(|qos| RequiredBandwidth::new(qos.clone()));
+        let least_w: f64 = exact.map(|exact| exact.min_received_w() / 1e-11).sum();
+        assert!(certifier.prepare(problem), "{:?}", problem.classes());
+        assert!(!certifier.prepare(problem));
+        assert_eq!(certifier.bandwidths().len(), problem.classes().len());
+        assert!((certifier.least_power_w(problem) / least_w - 1.0).abs() < 1e-9);
     }
 }
 

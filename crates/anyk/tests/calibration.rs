@@ -146,6 +146,8 @@ fn a_certificate_that_promises_too_much_is_refused() {
         Guarantee { k: vec![], ..honest.clone() },
         Guarantee { k: vec![1, 10], ..honest.clone() },
         Guarantee { margin: f64::NAN, ..honest.clone() },
+        Guarantee { margin: 0.0, ..honest.clone() },
+        Guarantee { margin: f64::INFINITY, ..honest.clone() },
         Guarantee { margin: -1.0, ..honest },
     ] {
         assert!(policy.with_guarantee(forged.clone()).is_err(), "{forged:?}");

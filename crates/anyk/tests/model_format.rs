@@ -8,7 +8,7 @@ mod trainings;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
-use anyk::framework::{Model, ModelError};
+use anyk::framework::{Input, Model, ModelError, Options};
 use anyk::network::EdgeGnn;
 use anyk::problems::interference::PowerPolicy;
 use anyk::problems::read_model;
@@ -493,5 +493,99 @@ fn foreign_headers_are_refused() {
     // Not a safetensors file at all.
     for foreign in [&b""[..], b"{}", b"PK\x03\x04", &[0xff; 64], &[0; 8]] {
         assert!(matches!(refusal(foreign), ModelError::Format(_)), "{foreign:?}");
+    }
+}
+
+/// What a model answers for the users or links that the trainings have, as JSON; an error in words.
+fn answers(model: &dyn anyk::framework::LoadedModel) -> Result<Vec<Value>, String> {
+    let users = r#"{"users":[{"id":"a","distance_m":60},{"id":"b","distance_m":120},{"id":"c","distance_m":240}]}"#;
+    let links = r#"{"gains":[[1.0,0.2,0.1],[0.1,2.0,0.3],[0.2,0.1,0.5]]}"#;
+    let interference = model.describe().contains("interference");
+    let input = Input { bytes: if interference { links } else { users }.as_bytes(), name: "input" };
+    let mut options = Options::default();
+    if model.describe().contains("urllc-power") {
+        options.set("max-bandwidth-hz", "2e6");
+    }
+    let answers = model.allocate(&options, input).map_err(|error| error.to_string())?;
+    answers
+        .iter()
+        .map(|answer| {
+            answer.check().map_err(|error| error.to_string())?;
+            let mut json = Vec::new();
+            answer.write_json(&mut json).map_err(|error| error.to_string())?;
+            Ok(serde_json::from_slice(&json).unwrap())
+        })
+        .collect()
+}
+
+/// No number of an answer's powers and bandwidths is negative.
+fn assert_amounts(name: &str, value: &Value) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| assert_amounts(name, item)),
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                if ["power_w", "bandwidth_hz", "power", "total_power_w"].contains(&field.as_str())
+                    && let Some(amount) = value.as_f64()
+                {
+                    assert!(amount >= 0.0, "{name}: {field} is {amount}");
+                }
+                assert_amounts(name, value);
+            }
+        }
+        _ => (),
+    }
+}
+
+/// Files with the right names, shapes and checksum, and numbers that no training gives. Each is refused when it is
+/// read, or answers with amounts that can be, or says that it has no answer; none gives NaN or negative amounts.
+#[test]
+fn numbers_that_are_made_to_do_harm_give_no_answers() {
+    let mut refused = 0;
+    for (name, bytes) in MODELS.iter() {
+        answers(&*read_model(bytes).unwrap()).unwrap();
+        let file = File::read(bytes);
+        for tensor in file.tensors.keys() {
+            for (index, value) in [1e300, -1e300, 1e38, -1e30, 1e12, -1e12].into_iter().enumerate()
+            {
+                let harmful = file.changed(|file| {
+                    let (_, values) = file.tensors.get_mut(tensor).unwrap();
+                    for (at, slot) in values.iter_mut().enumerate() {
+                        // All, every other one, or one alone.
+                        if index % 3 == 0 || (index % 3 == 1 && at % 2 == 0) || at == 0 {
+                            *slot = value;
+                        }
+                    }
+                });
+                match read_model(&harmful) {
+                    Err(_) => refused += 1,
+                    Ok(model) => {
+                        let answers = answers(&*model).unwrap_or_default();
+                        let name = format!("{name}, {tensor}, {value}");
+                        answers.iter().for_each(|answer| assert_amounts(&name, answer));
+                    }
+                }
+            }
+        }
+    }
+    // Without a look at its answers, none of them would be.
+    assert!(refused > 100, "{refused}");
+}
+
+/// A guarantee that would take days to check is refused at once.
+#[test]
+fn guarantees_are_checked_in_no_time() {
+    let file = File::read(model("urllc m-gnn"));
+    for cells in [10_000_001_u64, 1_000_000_000_000, u64::MAX] {
+        let guarantee = format!(
+            r#""guarantee":{{"margin":1.1,"beta":0.5,"delta":0.5,"k":[10],"cells":{cells},"missed":0,"seed":1}}"#
+        );
+        let harmful = file.changed(|file| {
+            let end = file.content.rfind("}}").unwrap();
+            file.content.insert_str(end, &format!(",{guarantee}"));
+        });
+        let started = std::time::Instant::now();
+        let refused = refusal(&harmful).to_string();
+        assert!(refused.contains("expected at most 10000000"), "{refused}");
+        assert!(started.elapsed().as_secs() < 5);
     }
 }

@@ -9,10 +9,11 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 /// The order of the library; `lib.rs`, the map, is not part of it.
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     "math",
     "units",
     "tolerance",
+    "memory",
     "channel",
     "qos",
     "config",
@@ -24,7 +25,7 @@ const ORDER: [&str; 12] = [
     "study",
 ];
 /// What every module may use.
-const FOR_ALL: [&str; 2] = ["units", "tolerance"];
+const FOR_ALL: [&str; 3] = ["units", "tolerance", "memory"];
 /// The order of the problems, as their registry has it; the registry itself stands after all of them.
 static ROOMS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let registry = include_str!("../src/problems/mod.rs");
@@ -404,4 +405,37 @@ fn an_edge_against_the_order_is_found() {
     ] {
         assert!(!is_broken(file, source), "{file}: {:?}", broken(file, source, &root));
     }
+}
+
+/// Files are written by one writer, and JSON passes one gate on its way out: what is called elsewhere would go
+/// around them.
+#[test]
+fn there_is_one_writer_and_one_gate() {
+    let mut all = library();
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../anyk-cli/src");
+    sources(&program, "anyk-cli/", &mut all);
+    // The gate itself, and after it; texts that name things, and are never read as numbers.
+    let behind_the_gate = [
+        "exchange/finite.rs",
+        "exchange/container.rs",
+        "anyk-cli/output.rs",
+        "framework/checkpoint.rs",
+        "study/cache.rs",
+    ];
+    let mut found = 0;
+    for (file, source) in &all {
+        for word in ["to_writer", "to_writer_pretty", "to_string_pretty", "to_vec_pretty"] {
+            let outside = !behind_the_gate.contains(&file.as_str());
+            assert!(!(outside && source.contains(word)), "{file}: {word}");
+        }
+        for line in source.lines().filter(|line| line.contains("serde_json::to_")) {
+            found += 1;
+            assert!(behind_the_gate.contains(&file.as_str()), "{file}: {line}");
+        }
+        let tested = source.split("#[cfg(test)]").next().unwrap();
+        for call in ["File::create", "fs::write(", "OpenOptions", "create_new"] {
+            assert!(!tested.contains(call), "{file}: {call}");
+        }
+    }
+    assert!(found > 3, "{found}: the calls have another name now");
 }

@@ -61,6 +61,8 @@ proptest! {
         let solution = UrllcSolver::default().solve(&problem);
         prop_assert_eq!(&solution.status, &Status::Optimal);
         prop_assert!((0.0..=tolerance::DUALITY_GAP).contains(&solution.duality_gap));
+        // Newton's method from a good guess; bisection would take fifty.
+        prop_assert!(solution.iterations <= 12, "{} prices", solution.iterations);
         let judged = problem.assess(&solution.allocation).unwrap();
         prop_assert!(judged.is_feasible(), "{judged:?}");
         prop_assert!(judged.kkt_residual < 1e-8, "{judged:?}");
@@ -257,6 +259,88 @@ fn the_judge_is_not_fooled() {
         assert!(Urllc::uniform(&system, [gain]).is_err());
     }
     assert!(Urllc::uniform(&system, []).is_err());
+}
+
+/// The judge's numbers, each by a way of its own.
+#[test]
+fn what_the_judge_says_by_hand() {
+    let system = paper();
+    let problem = Urllc::uniform(&system, [1e-12, 1e-11, 1e-10]).unwrap();
+    let exact = RequiredBandwidth::new(problem.classes()[0].clone());
+    // Equal power, and what each then needs: only the prices are not those of the optimum.
+    let power_w = problem.max_power_w() / 3.0;
+    let points: Vec<_> =
+        problem.users().iter().map(|user| exact.at(user.gain * power_w).unwrap()).collect();
+    let equal = Allocation {
+        power_w: vec![power_w; 3],
+        bandwidth_hz: points.iter().map(|point| point.bandwidth_hz * (1.0 + 1e-10)).collect(),
+    };
+    let judged = problem.assess(&equal).unwrap();
+    let prices: Vec<f64> = problem
+        .users()
+        .iter()
+        .zip(&points)
+        .map(|(user, b)| -user.gain * b.slope_hz_per_w)
+        .collect();
+    let most = prices.iter().copied().fold(0.0, f64::max);
+    let least = prices.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!((judged.kkt_residual / (most / least - 1.0) - 1.0).abs() < 1e-6, "{judged:?}");
+    assert!((judged.total_power_w / problem.max_power_w() - 1.0).abs() < 1e-14);
+    let total_hz: f64 = equal.bandwidth_hz.iter().sum();
+    assert!((judged.total_bandwidth_hz / total_hz - 1.0).abs() < 1e-14);
+    assert!(judged.is_feasible() && (0.0..1e-8).contains(&judged.worst_margin), "{judged:?}");
+
+    // One user has one price: what is left is how tight its QoS is, and how much of the budget is used.
+    let alone = Urllc::uniform(&system, [1e-11]).unwrap();
+    let qos = &alone.classes()[0];
+    let judge = |power_w: f64, widened: f64| {
+        let bandwidth_hz = widened * exact.at(1e-11 * power_w).unwrap().bandwidth_hz;
+        let allocation = Allocation { power_w: vec![power_w], bandwidth_hz: vec![bandwidth_hz] };
+        (alone.assess(&allocation).unwrap(), bandwidth_hz)
+    };
+    for widened in [0.99, 1.01] {
+        let (judged, bandwidth_hz) = judge(alone.max_power_w(), widened);
+        let margin = qos.margin((1e-11 * alone.max_power_w()).ln(), bandwidth_hz.ln()).value;
+        assert!((judged.worst_margin / margin - 1.0).abs() < 1e-9, "{judged:?}");
+        let tightness = margin.abs() / (qos.theta() * qos.effective_bandwidth());
+        assert!((judged.kkt_residual / tightness - 1.0).abs() < 1e-9, "{judged:?}");
+        assert_eq!(judged.is_feasible(), widened > 1.0);
+    }
+    for share in [0.5, 1.25] {
+        let (judged, _) = judge(share * alone.max_power_w(), 1.0 + 1e-10);
+        assert!((judged.power_excess - (share - 1.0)).abs() < 1e-12, "{judged:?}");
+        assert!((judged.kkt_residual - (share - 1.0).abs()).abs() < 1e-12, "{judged:?}");
+        assert_eq!(judged.is_feasible(), share < 1.0);
+    }
+
+    // No power, or no bandwidth, is no service, whatever there is of the other.
+    for (power, bandwidth) in [(0.0, 1.0), (1.0, 0.0), (-1.0, 1.0), (1.0, f64::NAN)] {
+        let mut nothing = equal.clone();
+        nothing.power_w[1] *= power;
+        nothing.bandwidth_hz[1] *= bandwidth;
+        let judged = problem.assess(&nothing).unwrap();
+        assert!(judged.worst_margin.total_cmp(&f64::NEG_INFINITY).is_eq(), "{judged:?}");
+        assert!((judged.availability - 2.0 / 3.0).abs() < 1e-12, "{judged:?}");
+        assert!(judged.kkt_residual.is_infinite(), "{judged:?}");
+    }
+}
+
+#[test]
+fn problems_say_what_they_were_made_of() {
+    let mut config = Config::default();
+    config.cell.antennas = 2;
+    let system = config.validate().unwrap();
+    let problem = Urllc::uniform(&system, [1e-12, 1e-11, 1e-10]).unwrap();
+    assert_eq!((problem.antennas(), problem.size(), problem.classes().len()), (2, 3, 1));
+    let gains = |problem: &Urllc| problem.users().iter().map(|u| u.gain).collect::<Vec<_>>();
+    assert_eq!(gains(&problem.subset(&[2, 0, 7])), [1e-10, 1e-12]);
+    for refused in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(problem.clone().with_max_power_w(refused).is_err(), "{refused}");
+    }
+    let other = problem.clone().with_max_power_w(3.5).unwrap();
+    assert!(other.max_power_w().total_cmp(&3.5).is_eq());
+    let of_one = Allocation { power_w: vec![1.0], bandwidth_hz: vec![1e6] };
+    assert!(problem.packet_losses(&of_one).is_err());
 }
 
 /// A value between two ends, evenly in its logarithm.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyk::channel::{D2dField, sample_distances_m};
-use anyk::exchange::write_atomically;
+use anyk::exchange::{to_json, write_atomically};
 use anyk::framework::{Error, Model, Observer, Policy, Session, Silent, State};
 use anyk::network::{BandwidthLaw, SplitRule};
 use anyk::problems::interference::{
@@ -308,6 +308,6 @@ fn export(system: &System, path: &Path) -> Result<(), Failure> {
             "bandwidth_hz": allocation.bandwidth_hz,
         },
     });
-    let bytes = serde_json::to_vec(&export)?;
-    write_atomically(path, &bytes).map_err(|error| Failure::write(path, error))
+    let json = to_json(&export)?;
+    write_atomically(path, json.as_bytes()).map_err(|error| Failure::write(path, error))
 }

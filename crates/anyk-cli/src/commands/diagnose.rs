@@ -4,8 +4,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::diagnosis::{DiagnosisError, Finding, Samples, Subject, built_in_named};
-use anyk::exchange::read_samples;
-use anyk::framework::{CellOptions, Error, OptionError, Quantity};
+use anyk::exchange::{check_text, read_samples};
+use anyk::framework::{CellOptions, Error, OptionError, Quantity, Table};
 use clap::ArgMatches;
 
 use super::{parsed, small};
@@ -52,22 +52,27 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if !args.no_check {
         finding.check(&samples, args.seed)?;
     }
+    let made = finding.tables();
+    made.iter().try_for_each(Table::check)?;
     let mut out = output::stdout();
     if args.json {
         output::json(&mut out, &finding)?;
     } else {
-        write!(out, "{}", text(&finding, !args.no_check))?;
+        let text = text(&finding, !args.no_check);
+        // The label may be a file's name.
+        check_text("of the diagnosis", &text.replace(&finding.diagnosis.label, ""))?;
+        output::line(&mut out, &text)?;
     }
     if let Some(dir) = &args.out {
         let cannot = |error: std::io::Error| Failure::write(dir, error);
-        let made = finding.tables();
         for table in &made {
             report::write_table(dir, table).map_err(cannot)?;
         }
         let subtitle = format!("anyk {} diagnose", env!("CARGO_PKG_VERSION"));
         report::write_report(dir, &finding.diagnosis.label, &subtitle, &made).map_err(cannot)?;
         if !args.json {
-            writeln!(out, "\nwritten to {}", dir.join("report.html").display())?;
+            let written = format!("\nwritten to {}", dir.join("report.html").display());
+            output::line(&mut out, &written)?;
         }
     }
     out.flush()?;
@@ -95,5 +100,5 @@ fn text(finding: &Finding, check: bool) -> String {
     } else if check {
         lines.push("no prediction: it takes whole instances with positive outputs".to_owned());
     }
-    lines.join("\n") + "\n"
+    lines.join("\n")
 }

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyk::framework::{
-    CalibrationSettings, Error, Guarantee, GuaranteeError, LoadedModel, ModelError, OptionError,
-    Options, Show, Text, Trials, Verb,
+    CalibrationSettings, Error, Guarantee, GuaranteeError, LoadedModel, MOST_CELLS, ModelError,
+    OptionError, Options, Show, Text, Trials, Verb,
 };
 use clap::ArgMatches;
 use serde::Serialize;
@@ -72,6 +72,9 @@ fn told_by_flag(error: &Error) -> Option<OptionError> {
                  confidence of 1 − {delta}"
             );
             Some(OptionError::value("cells", cells, expected))
+        }
+        Error::Guarantee(GuaranteeError::TooMany(cells)) => {
+            Some(OptionError::value("cells", cells, format!("at most {MOST_CELLS}")))
         }
         _ => None,
     }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyk::exchange::{fading_samples_to_npy, write_atomically};
 use anyk::framework::{Checkpoint, Error, OptionError, Options, Room, Verb, Workshop};
 use anyk::math::realization_rng;
+use anyk::memory::MemoryBudget;
 use anyk::problems::{read_model, room};
 use clap::ArgMatches;
 use serde::Serialize;
@@ -106,6 +107,10 @@ fn sample_fading(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         gains: Vec<f64>,
     }
     let args: FadingArgs = parsed(matches);
+    // Numbers, and their text or their array, which grows as it is written.
+    let needed = u128::from(args.count) * 64;
+    let budget = MemoryBudget::current();
+    budget.allow(format_args!("{} gains", args.count), needed).map_err(Error::from)?;
     let mut rng = realization_rng(args.seed, 1, 0);
     let antennas = u32::try_from(args.antennas).unwrap_or(u32::MAX);
     let draw = |_| args.law.sample(antennas, &mut rng);
@@ -117,8 +122,7 @@ fn sample_fading(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             out.write_all(&bytes)?;
         } else {
             let gains = Gains { fading: args.law.to_string(), gains };
-            serde_json::to_writer(&mut *out, &gains)?;
-            writeln!(out)?;
+            output::json(out, &gains)?;
         }
         Ok(())
     })

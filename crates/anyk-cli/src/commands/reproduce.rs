@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use anyk::framework::Table;
 use anyk::study::{Lab, STUDIES, Study, StudySettings};
 
 use crate::cli::ReproduceArgs;
@@ -32,6 +33,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let mut out = output::stdout();
     for study in studies {
         let made = (study.run)(&mut lab)?;
+        made.iter().try_for_each(Table::check)?;
         for table in &made {
             report::write_table(&args.out, table).map_err(cannot)?;
             writeln!(out, "{}\n", table.title)?;
@@ -43,7 +45,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     }
     let subtitle = format!("anyk {} · {}", env!("CARGO_PKG_VERSION"), lab.about());
     report::write_report(&args.out, TITLE, &subtitle, &tables).map_err(cannot)?;
-    writeln!(out, "written to {}", args.out.join("report.html").display())?;
+    output::line(&mut out, &format!("written to {}", args.out.join("report.html").display()))?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

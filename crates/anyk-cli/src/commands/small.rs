@@ -4,9 +4,9 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::Config;
-use anyk::framework::{CellOptions, Show, Text};
+use anyk::framework::{CellOptions, Show, Text, Trials};
 use anyk::math::Mean;
-use anyk::problems::urllc::{OptimumRow, optimum_over_sizes};
+use anyk::problems::urllc::{OptimumRow, Urllc, optimum_over_sizes};
 use anyk::{System, framework::Observer};
 use clap::ArgMatches;
 use serde::Serialize;
@@ -75,6 +75,9 @@ pub(super) fn sweep(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: SweepArgs = parsed(matches);
     let system = system(matches)?;
     let CellsArgs { k, samples, seed, json } = args.cells;
+    let trials = Trials { sizes: k, samples, seed };
+    trials.allow::<Urllc>(|_| 128).map_err(anyk::framework::Error::from)?;
+    let Trials { sizes: k, .. } = trials;
     let watcher = Watcher::default();
     watcher.begin("cells solved", samples * k.len() as u64);
     let sizes = optimum_over_sizes(&system, &k, samples, seed, &watcher)?;

@@ -8,6 +8,8 @@ use std::path::Path;
 use anyk::exchange::write_atomically;
 use anyk::framework::Table;
 
+use crate::printable::is_obeyed;
+
 /// Refuses a name that could leave the folder or would need quoting in a link.
 pub(super) fn check_name(name: &str) -> io::Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -75,7 +77,7 @@ fn escape_markdown(text: &str) -> String {
         match c {
             '\\' | '|' | '<' | '&' | '*' | '_' | '`' | '[' | ']' | '$' => escaped.extend(['\\', c]),
             // A line break would end the row.
-            c if c.is_control() => escaped.push(' '),
+            c if is_obeyed(c) => escaped.push(' '),
             c => escaped.push(c),
         }
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anyk::framework::Table;
 
 use super::chart::{GRID, INK, svg};
+use crate::printable::is_obeyed;
 
 /// How the page looks on a screen, a phone and paper.
 const STYLE: &str = include_str!("report.css");
@@ -20,7 +21,7 @@ pub(super) fn escape(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
             // XML has no way to write one.
-            c if c.is_control() => escaped.push(' '),
+            c if is_obeyed(c) => escaped.push(' '),
             c => escaped.push(c),
         }
     }

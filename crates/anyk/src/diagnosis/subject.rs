@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use rand::seq::SliceRandom;
 
-use super::{DiagnosisError, Instance, Samples, SizeSamples, ToyPolicy};
+use super::{DiagnosisError, Instance, SampleError, Samples, SizeSamples, ToyPolicy};
 use crate::config::System;
 use crate::framework::{
-    BuiltIn, Draw, Error, LoadedModel, Pairs, Quantity, Silent, Source, over_instances,
+    BuiltIn, Draw, Error, LoadedModel, Pairs, Quantity, Silent, Source, allow_instances,
+    over_instances,
 };
 use crate::math::{Input, realization_rng};
+use crate::memory::{MemoryBudget, product};
 use crate::problems;
 
 /// Every policy that needs no training: those of the rooms, and the toys of figure 1.
@@ -93,6 +95,9 @@ impl Draw for FunctionAtSize<'_> {
     }
 }
 
+/// Memory of a user that is drawn: input and output, and what the estimates make of them.
+const SAMPLE_BYTES: usize = 96;
+
 /// A policy that can be called, with the law of its inputs.
 #[derive(Clone)]
 pub struct Subject {
@@ -139,8 +144,23 @@ impl Subject {
         users: usize,
         seed: u64,
     ) -> Result<Samples, DiagnosisError> {
+        let mut different = sizes.to_vec();
+        different.sort_unstable();
+        different.dedup();
+        if different.len() < 2 {
+            return Err(SampleError::Sizes { count: different.len() }.into());
+        }
+        let count = |k: usize| users.div_ceil(k).max(super::samples::FEWEST_INSTANCES);
+        let mut held = 0u128;
+        for &k in sizes {
+            let bytes = |k| self.source.memory_bytes(k);
+            held += product(&[count(k), k, SAMPLE_BYTES]);
+            allow_instances(&[k], count(k) as u64, bytes, |_| 0).map_err(Error::from)?;
+            let what = format_args!("{} users of K = {k}, in whole instances,", count(k) * k);
+            MemoryBudget::current().allow(what, held).map_err(Error::from)?;
+        }
         let at_size = |&k: &usize| {
-            let count = users.div_ceil(k).max(super::samples::FEWEST_INSTANCES) as u64;
+            let count = count(k) as u64;
             let drawn = over_instances(
                 &[k],
                 count,

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
+use crate::exchange::finite::check_finite;
+
 /// A named array of numbers, in row-major order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
@@ -98,6 +100,7 @@ impl Container {
         content: &impl Serialize,
         mut tensors: Vec<Tensor>,
     ) -> Result<Self, ContainerError> {
+        check_finite(content).map_err(damaged)?;
         let content = serde_json::value::to_raw_value(content).map_err(damaged)?;
         tensors.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { kind: kind.to_owned(), version, content, tensors })

@@ -7,6 +7,7 @@ use npyz::WriterBuilder;
 use crate::channel::FadingSamples;
 use crate::exchange::InputError;
 use crate::exchange::npy::{Array, MAGIC, NpyError};
+use crate::memory::product;
 
 const FORMAT: &str = "a NumPy array of gains (.npy, float32 or float64, one axis)";
 
@@ -34,7 +35,9 @@ pub fn read_fading_samples(bytes: &[u8], file: &str) -> Result<FadingSamples, In
         [_] => Ok(()),
         _ => Err(NpyError::shape(shape, "one axis")),
     };
-    let array = Array::read(bytes, FORMAT, one_axis);
+    // As the file has them, as numbers, and sorted.
+    let need = |shape: &[usize]| product(shape) * 24;
+    let array = Array::read(bytes, FORMAT, one_axis, ("the gains in it", need));
     let values = array.map_err(|error| InputError::whole(file, &error))?.values;
     FadingSamples::new(values).map_err(|error| InputError::whole(file, &error))
 }

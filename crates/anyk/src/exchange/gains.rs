@@ -8,9 +8,16 @@ use crate::channel::{GainError, GainMatrix};
 use crate::exchange::input_error::{decode, shorten};
 use crate::exchange::npy::{self, Array, NpyError};
 use crate::exchange::{InputError, gains_json};
+use crate::memory::product;
 
 const FORMAT: &str =
     "a NumPy array (.npy, float32 or float64, K×K or N×K×K) or JSON [[1,0.1],[0.2,1]]";
+
+/// Memory that a gain takes until its network is answered: as the file has it, as its matrix, and what a solver keeps
+/// of it.
+pub(super) const GAIN_BYTES: usize = 32;
+/// Memory that a network takes beside its gains: its matrix, its problem and its answer.
+pub(super) const INSTANCE_BYTES: usize = 512;
 
 /// Reads gain matrices: row = receiver, column = transmitter, power gains.
 ///
@@ -34,7 +41,10 @@ const FORMAT: &str =
 /// ```
 pub fn read_gains(bytes: &[u8], file: &str) -> Result<Vec<GainMatrix>, InputError> {
     if bytes.starts_with(npy::MAGIC) {
-        let array = Array::read(bytes, FORMAT, check_shape);
+        let need = |shape: &[usize]| {
+            product(shape) * GAIN_BYTES as u128 + product(&[instances(shape), INSTANCE_BYTES])
+        };
+        let array = Array::read(bytes, FORMAT, check_shape, ("the gains in it", need));
         return matrices(&array.map_err(|error| InputError::whole(file, &error))?, file);
     }
     let text = decode(bytes, file, FORMAT)?;
@@ -82,11 +92,15 @@ fn check_shape(shape: &[u64]) -> Result<(), NpyError> {
     Ok(())
 }
 
+/// How many matrices a shape has: two axes are one.
+fn instances(shape: &[usize]) -> usize {
+    if let [instances, _, _] = *shape { instances } else { 1 }
+}
+
 /// The matrices of an array whose shape has been checked.
 fn matrices(array: &Array, file: &str) -> Result<Vec<GainMatrix>, InputError> {
     let Array { shape, order, values } = array;
-    // Two axes are one instance.
-    let instances = if let [instances, _, _] = shape[..] { instances } else { 1 };
+    let instances = instances(shape);
     let size = shape.last().copied().unwrap_or_default();
     let matrix = |instance: usize| {
         let gains = match order {

@@ -1,7 +1,8 @@
 //! Gain matrices as JSON.
 //!
-//! Numbers go straight into one list for each matrix, whose shape is checked row by row: a hostile
-//! file cannot take more memory than the gains in it.
+//! Numbers go straight into one list for each matrix, whose shape is checked row by row, and the lists ask the
+//! memory budget before they grow: a hostile file takes no more memory than the gains in it, and no more than there
+//! is.
 
 use std::fmt;
 
@@ -10,19 +11,22 @@ use thiserror::Error;
 
 use crate::channel::{GainError, GainMatrix};
 use crate::exchange::InputError;
+use crate::exchange::documents::{Refused, each_document};
+use crate::exchange::gains::{GAIN_BYTES, INSTANCE_BYTES};
+use crate::memory::{Tally, TooMuchMemory};
 
 /// The matrices of all documents in a text, one after the other.
 pub(super) fn read(text: &str, file: &str, format: &str) -> Result<Vec<GainMatrix>, InputError> {
-    let mut gains = Vec::new();
-    for document in serde_json::Deserializer::from_str(text).into_iter::<Document>() {
-        let document = document.map_err(|error| InputError::json(file, text, &error, format))?;
-        if let Some(error) = document.failure {
-            let place = format!("instance {}", gains.len() + document.gains.len());
-            return Err(InputError::new(file, &place, error.to_string()));
+    let mut all = Document::new(text.len());
+    each_document((text, file, format), |document| {
+        let read = document.deserialize_any(Top(&mut all));
+        if let Some(error) = &all.failure {
+            let place = format!("instance {}", all.gains.len());
+            return Err(Refused::Input(InputError::new(file, &place, error.to_string())));
         }
-        gains.extend(document.gains);
-    }
-    Ok(gains)
+        read.map_err(Refused::Json)
+    })?;
+    Ok(all.gains)
 }
 
 /// Why a matrix was refused.
@@ -38,13 +42,15 @@ enum MatrixError {
     NotSquare { rows: usize, width: usize },
     #[error(transparent)]
     Gains(#[from] GainError),
+    #[error(transparent)]
+    Memory(#[from] TooMuchMemory),
 }
 
 /// One matrix, a list of them, or an object with either as `gains`.
-#[derive(Default)]
 struct Document {
     /// Matrices that are complete.
     gains: Vec<GainMatrix>,
+    tally: Tally,
     /// What is wrong with the next one. The rest of the document is then skipped.
     failure: Option<MatrixError>,
     /// The matrix that is being read: its gains, rows, and the length of its first row.
@@ -53,24 +59,30 @@ struct Document {
     width: usize,
 }
 
-impl<'de> serde::Deserialize<'de> for Document {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut document = Self::default();
-        deserializer.deserialize_any(Top(&mut document))?;
-        Ok(document)
-    }
-}
-
 impl Document {
+    fn new(text_bytes: usize) -> Self {
+        let tally = Tally::new("the gains in it", text_bytes);
+        let (gains, current) = (Vec::new(), Vec::new());
+        Self { gains, tally, failure: None, current, rows: 0, width: 0 }
+    }
+
     fn fail(&mut self, error: MatrixError) {
         self.failure.get_or_insert(error);
         self.current = Vec::new();
     }
 
     fn number(&mut self, value: f64) {
-        if self.failure.is_none() {
-            self.current.push(value);
+        if self.failure.is_some() {
+            return;
         }
+        // A full list is about to double.
+        let room = self.current.capacity();
+        if self.current.len() == room
+            && let Err(error) = self.tally.add(room.max(4) * GAIN_BYTES)
+        {
+            return self.fail(error.into());
+        }
+        self.current.push(value);
     }
 
     fn end_row(&mut self, length: usize) {
@@ -93,6 +105,9 @@ impl Document {
         let (rows, width) = (self.rows, self.width);
         if self.failure.is_none() && rows != width {
             self.fail(MatrixError::NotSquare { rows, width });
+        }
+        if let Err(error) = self.tally.add(INSTANCE_BYTES) {
+            self.fail(error.into());
         }
         if self.failure.is_none() {
             match GainMatrix::new(rows, std::mem::take(&mut self.current)) {

@@ -28,8 +28,14 @@ impl InputError {
         Self::new(file, "", message.to_string())
     }
 
-    /// JSON that could not be read, with the text around the place.
-    pub(super) fn json(file: &str, text: &str, error: &serde_json::Error, format: &str) -> Self {
+    /// JSON that could not be read, with the text around the place: the text that the error counts its lines in, and
+    /// the text before it.
+    pub(super) fn json(
+        file: &str,
+        (before, text): (&str, &str),
+        error: &serde_json::Error,
+        format: &str,
+    ) -> Self {
         let mut message = error.to_string();
         // The place says the position already.
         if let Some(end) = message.rfind(" at line ") {
@@ -52,7 +58,10 @@ impl InputError {
         } else {
             let _ = write!(message, "; expected {format}");
         }
-        Self::new(file, &format!("line {}, column {}", error.line(), error.column()), message)
+        let lines = before.bytes().filter(|&byte| byte == b'\n').count();
+        let left = before.len() - before.rfind('\n').map_or(0, |end| end + 1);
+        let column = error.column() + if error.line() == 1 { left } else { 0 };
+        Self::new(file, &format!("line {}, column {column}", lines + error.line()), message)
     }
 }
 

@@ -3,25 +3,32 @@
 //! feature `parquet`) Parquet, models and checkpoints as safetensors.
 //!
 //! Input may be damaged or hostile: everything is checked here, and an error names the file, the
-//! user or line, the field, the value and what is accepted.
+//! user or line, the field, the value and what is accepted. Whatever grows with a file asks the
+//! [memory budget](crate::memory) before it is allocated.
 
 pub(crate) mod container;
+mod disk;
+mod documents;
 mod fading_samples;
-mod file;
+mod finite;
 mod gains;
 mod gains_json;
 mod input_error;
 mod npy;
 #[cfg(feature = "parquet")]
 mod parquet_file;
+mod read;
 mod samples;
 mod samples_npz;
 mod users;
+mod write;
 
 pub use container::Tensor;
 pub use fading_samples::{fading_samples_to_npy, read_fading_samples};
-pub use file::{MOST_BYTES, read_bounded, read_file, write_atomically};
+pub use finite::{Checked, NotFinite, check_finite, check_text, to_json, write_json};
 pub use gains::{gains_to_npy, read_gains};
 pub use input_error::InputError;
+pub use read::{read_bounded, read_file, read_plain_file};
 pub use samples::{SampleRow, read_samples};
 pub use users::{UserRecord, read_users};
+pub use write::{check_folder, check_writable, destination, write_atomically};

@@ -6,11 +6,12 @@ use npyz::{DType, NpyFile, Order, TypeChar};
 use thiserror::Error;
 
 use crate::exchange::input_error::shorten;
+use crate::memory::{MemoryBudget, TooMuchMemory};
 
 /// First bytes of an array.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 /// Longest header of an array; NumPy's own reader has the same bound.
-const MOST_HEADER_BYTES: usize = 10_000;
+pub(super) const MOST_HEADER_BYTES: usize = 10_000;
 /// Most digits in a header: any product of numbers with so many digits in all fits into 64 bits.
 const MOST_HEADER_DIGITS: usize = 19;
 /// Deepest brackets in a header: enough for a structured type, which is then refused as such.
@@ -32,6 +33,8 @@ pub(super) enum NpyError {
         .expected.map_or_else(|| "over 2^64".to_owned(), |bytes| bytes.to_string())
     )]
     Length { shape: String, expected: Option<u64>, found: usize },
+    #[error(transparent)]
+    Memory(#[from] TooMuchMemory),
 }
 
 impl NpyError {
@@ -48,11 +51,13 @@ pub(super) struct Array {
 }
 
 impl Array {
-    /// Reads float32 or float64. `format` says what the file is expected to hold.
+    /// Reads float32 or float64. `format` says what the file is expected to hold, and the last what numbers of a
+    /// shape are called and how many bytes of memory they will take, the file itself left out.
     pub(super) fn read(
         bytes: &[u8],
         format: &'static str,
         check_shape: impl Fn(&[u64]) -> Result<(), NpyError>,
+        (what, need): (&str, impl Fn(&[usize]) -> u128),
     ) -> Result<Self, NpyError> {
         check_header(bytes, format)?;
         let mut data = bytes;
@@ -75,7 +80,8 @@ impl Array {
             return Err(NpyError::Length { shape: shown(shape), expected, found: data.len() });
         }
         let fits = |&axis: &u64| usize::try_from(axis).map_err(|_| NpyError::shape(shape, "less"));
-        let shape = shape.iter().map(fits).collect::<Result<_, _>>()?;
+        let shape = shape.iter().map(fits).collect::<Result<Vec<_>, _>>()?;
+        MemoryBudget::current().allow(what, need(&shape).saturating_add(bytes.len() as u128))?;
         let order = header.order();
         let array = NpyFile::with_header(header, data);
         let values = if item_bytes == 4 {

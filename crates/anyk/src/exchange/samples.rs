@@ -6,7 +6,8 @@ use crate::exchange::InputError;
 use crate::exchange::input_error::{decode, shorten};
 #[cfg(feature = "parquet")]
 use crate::exchange::parquet_file::{Footer, ParquetFileError};
-use crate::exchange::samples_npz::{self, NpzError};
+use crate::exchange::samples_npz::{Archive, NpzError};
+use crate::memory::{MemoryBudget, Tally, TooMuchMemory, product};
 
 const FORMAT: &str = "CSV with the columns k,x,y and, if known, instance";
 #[cfg(feature = "parquet")]
@@ -19,6 +20,11 @@ const MOST_USERS: usize = 10_000_000;
 const MOST_INSTANCES: f64 = 1e15;
 /// Most rows of a file: a few hundred bytes of Parquet can claim any number of them.
 const MOST_ROWS: usize = 50_000_000;
+/// Memory that a row takes until it is diagnosed: four numbers of columns, the [`SampleRow`] made of them, and its
+/// place in its instance.
+const ROW_BYTES: usize = 128;
+/// And where nothing says that rows belong together, so that each is an instance of its own, with its lists.
+const LONE_ROW_BYTES: usize = 384;
 /// First bytes of an archive.
 const ZIP: &[u8] = b"PK";
 /// First bytes of Parquet, plain and encrypted.
@@ -91,10 +97,26 @@ enum ColumnsError {
     NoRows,
     #[error("{0} rows, expected at most {MOST_ROWS}")]
     TooManyRows(usize),
+    #[error(transparent)]
+    Memory(#[from] TooMuchMemory),
     #[error("{column}[{row}] is {value}, expected a finite number")]
     NotFinite { column: &'static str, row: usize, value: f64 },
     #[error("{column}[{row}] is {value}, expected a whole number from {least} to {most}")]
     NotWhole { column: &'static str, row: usize, value: f64, least: f64, most: f64 },
+}
+
+/// Asks for the memory of so many rows before any of them is unpacked.
+fn allow(bytes: &[u8], rows: usize, clustered: bool) -> Result<(), ColumnsError> {
+    if rows > MOST_ROWS {
+        return Err(ColumnsError::TooManyRows(rows));
+    }
+    // Parquet has a copy of what is being unpacked.
+    let needed = product(&[rows, row_bytes(clustered)]) + 2 * bytes.len() as u128;
+    Ok(MemoryBudget::current().allow(format_args!("the {rows} rows in it"), needed)?)
+}
+
+fn row_bytes(clustered: bool) -> usize {
+    if clustered { ROW_BYTES } else { LONE_ROW_BYTES }
 }
 
 fn from_csv(text: &str, file: &str) -> Result<Vec<SampleRow>, InputError> {
@@ -107,6 +129,7 @@ fn from_csv(text: &str, file: &str) -> Result<Vec<SampleRow>, InputError> {
     let header = reader.headers().map_err(|error| fail("line 1", error.to_string()))?.clone();
     let position_of =
         positions(header.iter(), FORMAT).map_err(|error| fail("line 1", error.to_string()))?;
+    let mut tally = Tally::new("the rows in it", text.len());
     let mut rows = Vec::new();
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(|error| fail("", error.to_string()))? {
@@ -141,7 +164,11 @@ fn from_csv(text: &str, file: &str) -> Result<Vec<SampleRow>, InputError> {
                 Some(number.map_err(|_| refuse(3, "a whole number that is not negative"))?)
             }
         };
-        rows.push(SampleRow { k, x: number(1)?, y: number(2)?, instance });
+        let row = SampleRow { k, x: number(1)?, y: number(2)?, instance };
+        tally
+            .add(row_bytes(instance.is_some()))
+            .map_err(|error| InputError::whole(file, &error))?;
+        rows.push(row);
     }
     if rows.is_empty() {
         return Err(fail("", ColumnsError::NoRows.to_string()));
@@ -180,12 +207,15 @@ struct Columns {
 
 /// The arrays of an archive.
 fn from_npz(bytes: &[u8]) -> Result<Columns, ColumnsError> {
-    Ok(Columns {
-        k: samples_npz::required_column(bytes, "k")?,
-        x: samples_npz::required_column(bytes, "x")?,
-        y: samples_npz::required_column(bytes, "y")?,
-        instance: samples_npz::column(bytes, "instance")?,
-    })
+    let mut archive = Archive::open(bytes)?;
+    let (k, x) = (archive.required("k")?, archive.required("x")?);
+    let (y, instance) = (archive.required("y")?, archive.find("instance")?);
+    let arrays = [Some(&k), Some(&x), Some(&y), instance.as_ref()];
+    let rows = arrays.into_iter().flatten().map(|array| array.count).max().unwrap_or_default();
+    allow(bytes, rows, instance.is_some())?;
+    let mut numbers = |column| archive.numbers(column);
+    let instance = instance.as_ref().map(&mut numbers).transpose()?;
+    Ok(Columns { k: numbers(&k)?, x: numbers(&x)?, y: numbers(&y)?, instance })
 }
 
 /// The columns of a Parquet file.
@@ -194,6 +224,7 @@ fn from_parquet(bytes: &[u8]) -> Result<Columns, ColumnsError> {
     let footer = Footer::read(bytes)?;
     let [k, x, y, instance] = positions(footer.names(), PARQUET_FORMAT)?;
     let file = footer.open(MOST_ROWS)?;
+    allow(bytes, file.rows(), instance.is_some())?;
     // `positions` has found the first three.
     let column = |position: Option<usize>| file.column(position.unwrap_or_default());
     let instance = instance.map(|position| file.column(position)).transpose()?;
@@ -215,9 +246,6 @@ impl Columns {
         }
         if k.is_empty() {
             return Err(ColumnsError::NoRows);
-        }
-        if k.len() > MOST_ROWS {
-            return Err(ColumnsError::TooManyRows(k.len()));
         }
         let whole = |column, row: usize, value: f64, least: f64, most: f64| {
             if value.fract().abs() > 0.0 || !(least..=most).contains(&value) {

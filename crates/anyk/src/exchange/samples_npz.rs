@@ -1,6 +1,6 @@
 //! Columns of samples in a NumPy archive (`.npz`, as `np.savez` and `np.savez_compressed` write it).
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
 
 use npyz::{DType, NpyFile, TypeChar};
 use thiserror::Error;
@@ -8,23 +8,25 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::exchange::input_error::shorten;
-use crate::exchange::npy::{MAGIC, NpyError, check_header};
+use crate::exchange::npy::{MAGIC, MOST_HEADER_BYTES, NpyError, check_header};
 
-/// Larger arrays are refused: a small archive can unpack to any size.
-const MOST_BYTES: u64 = 1 << 30;
 const FORMAT: &str = "a NumPy array of one axis, whole numbers or floats";
+/// Most files of an archive, as many as the plain format can count: the crate allocates as many as are claimed.
+const MOST_FILES: u64 = 65_535;
+/// What stands before the header of an array: magic, version and length.
+const PREFACE_BYTES: usize = 12;
 
 /// Why an archive was refused.
 #[derive(Debug, Error)]
 pub(super) enum NpzError {
     #[error("not a readable archive: {}", shorten(&.0.to_string()))]
     Archive(#[from] ZipError),
+    #[error("the archive claims {0} files, expected at most {MOST_FILES}")]
+    Files(u64),
     #[error("the array {name} is missing among {found}; expected k, x, y and, if known, instance")]
     Missing { name: &'static str, found: String },
     #[error("{file} cannot be unpacked: {}", shorten(&.error.to_string()))]
     Unpack { file: String, error: io::Error },
-    #[error("{file} is larger than 1 GiB, expected less")]
-    Size { file: String },
     #[error("{file}: {error}")]
     Array { file: String, error: ArrayError },
 }
@@ -41,53 +43,118 @@ pub(super) enum ArrayError {
     #[error("the shape is {0}, expected {FORMAT}")]
     Shape(String),
     #[error("{count} numbers of {item_bytes} bytes each, but {found} bytes follow")]
-    Length { count: u64, item_bytes: u64, found: usize },
+    Length { count: u64, item_bytes: u64, found: u64 },
+    #[error("more bytes than the archive says, expected {0}")]
+    Longer(u64),
     #[error("numbers of {0} bytes, expected {FORMAT}")]
     ItemBytes(u64),
 }
 
-/// The array of a name as numbers; an error if the archive does not have it.
-pub(super) fn required_column(bytes: &[u8], name: &'static str) -> Result<Vec<f64>, NpzError> {
-    column(bytes, name)?.ok_or_else(|| NpzError::Missing { name, found: names(bytes) })
+/// An archive; nothing of its arrays has been unpacked yet.
+pub(super) struct Archive<'a> {
+    files: ZipArchive<Cursor<&'a [u8]>>,
 }
 
-/// The array of a name as numbers, if the archive has it.
-pub(super) fn column(bytes: &[u8], name: &str) -> Result<Option<Vec<f64>>, NpzError> {
-    let mut archive = ZipArchive::new(Cursor::new(bytes))?;
-    let file = format!("{name}.npy");
-    if archive.index_for_name(&file).is_none() {
-        return Ok(None);
-    }
-    let mut unpacked = Vec::new();
-    let entry = archive.by_name(&file)?;
-    if let Err(error) = entry.take(MOST_BYTES + 1).read_to_end(&mut unpacked) {
-        return Err(NpzError::Unpack { file, error });
-    }
-    if unpacked.len() as u64 > MOST_BYTES {
-        return Err(NpzError::Size { file });
-    }
-    numbers(&unpacked).map(Some).map_err(|error| NpzError::Array { file, error })
+/// An array of an archive, whose length fits what the archive says.
+pub(super) struct Column {
+    file: String,
+    /// Numbers in it.
+    pub(super) count: usize,
+    kind: TypeChar,
+    item_bytes: u64,
+    unpacked_bytes: u64,
 }
 
-/// The names of the arrays, for messages.
-fn names(bytes: &[u8]) -> String {
-    let archive = ZipArchive::new(Cursor::new(bytes));
-    let names = archive.map(|archive| {
-        let names = archive.file_names().flatten().map(|name| name.to_string());
-        names.collect::<Vec<_>>().join(", ")
-    });
-    shorten(&names.unwrap_or_default())
+impl<'a> Archive<'a> {
+    pub(super) fn open(bytes: &'a [u8]) -> Result<Self, NpzError> {
+        match bytes.windows(56).find_map(claimed_files) {
+            Some(files) => Err(NpzError::Files(files)),
+            None => Ok(Self { files: ZipArchive::new(Cursor::new(bytes))? }),
+        }
+    }
+
+    /// The array of a name; an error if there is none.
+    pub(super) fn required(&mut self, name: &'static str) -> Result<Column, NpzError> {
+        match self.find(name)? {
+            Some(column) => Ok(column),
+            None => Err(NpzError::Missing { name, found: self.names() }),
+        }
+    }
+
+    /// The array of a name, if there is one: only its header is unpacked.
+    pub(super) fn find(&mut self, name: &str) -> Result<Option<Column>, NpzError> {
+        let file = format!("{name}.npy");
+        if self.files.index_for_name(&file).is_none() {
+            return Ok(None);
+        }
+        let mut head = Vec::new();
+        let entry = self.files.by_name(&file)?;
+        let unpacked_bytes = entry.size();
+        let most = (PREFACE_BYTES + MOST_HEADER_BYTES + 1) as u64;
+        if let Err(error) = entry.take(most).read_to_end(&mut head) {
+            return Err(NpzError::Unpack { file, error });
+        }
+        match shape(&head, unpacked_bytes) {
+            Ok((count, kind, item_bytes)) => {
+                Ok(Some(Column { file, count, kind, item_bytes, unpacked_bytes }))
+            }
+            Err(error) => Err(NpzError::Array { file, error }),
+        }
+    }
+
+    /// The numbers of an array, unpacked one by one: no more than its count, whatever is packed.
+    pub(super) fn numbers(&mut self, column: &Column) -> Result<Vec<f64>, NpzError> {
+        let Column { file, count, kind, item_bytes, unpacked_bytes } = column;
+        let unpack = |error| NpzError::Unpack { file: file.clone(), error };
+        let refuse = |error| NpzError::Array { file: file.clone(), error };
+        let mut reader = BufReader::new(self.files.by_name(file)?);
+        let array = NpyFile::new(&mut reader).map_err(unpack)?;
+        // Whole numbers count users or instances, and are far below 2^53.
+        #[allow(clippy::cast_precision_loss)]
+        let values = match (kind, item_bytes) {
+            (TypeChar::Float, 8) => widened::<f64>(array, *count, |value| value),
+            (TypeChar::Float, 4) => widened::<f32>(array, *count, Into::into),
+            (TypeChar::Int, 8) => widened::<i64>(array, *count, |value| value as f64),
+            (TypeChar::Int, 4) => widened::<i32>(array, *count, Into::into),
+            (TypeChar::Int, 2) => widened::<i16>(array, *count, Into::into),
+            (TypeChar::Uint, 8) => widened::<u64>(array, *count, |value| value as f64),
+            (TypeChar::Uint, 4) => widened::<u32>(array, *count, Into::into),
+            (TypeChar::Uint, 2) => widened::<u16>(array, *count, Into::into),
+            (TypeChar::Uint, 1) => widened::<u8>(array, *count, Into::into),
+            _ => return Err(refuse(ArrayError::ItemBytes(*item_bytes))),
+        };
+        let values = values.map_err(unpack)?;
+        // Past the last number, where the checksum is verified, too.
+        match reader.read(&mut [0]).map_err(unpack)? {
+            0 => Ok(values),
+            _ => Err(refuse(ArrayError::Longer(*unpacked_bytes))),
+        }
+    }
+
+    /// The names of the arrays, for messages.
+    fn names(&self) -> String {
+        let names = self.files.file_names().flatten().map(|name| name.to_string());
+        shorten(&names.take(20).collect::<Vec<_>>().join(", "))
+    }
 }
 
-fn numbers(bytes: &[u8]) -> Result<Vec<f64>, ArrayError> {
-    if !bytes.starts_with(MAGIC) {
+/// How many files a record of a large archive (`PK\x06\x06`, with the same number of a disk twice) claims, if more
+/// than may be.
+fn claimed_files(record: &[u8]) -> Option<u64> {
+    let is_one = record.starts_with(b"PK\x06\x06") && record[16..20] == record[20..24];
+    let files = u64::from_le_bytes(*record[32..].first_chunk()?);
+    (is_one && files > MOST_FILES).then_some(files)
+}
+
+/// How many numbers an array has, of which type and of how many bytes each, by its header and by how many bytes its
+/// archive says that it unpacks to.
+fn shape(head: &[u8], unpacked_bytes: u64) -> Result<(usize, TypeChar, u64), ArrayError> {
+    if !head.starts_with(MAGIC) {
         return Err(ArrayError::NotAnArray);
     }
-    check_header(bytes, FORMAT)?;
-    let mut data = bytes;
-    let array = NpyFile::new(&mut data).map_err(NpyError::Broken)?;
-    let header = array.header().clone();
-    drop(array);
+    check_header(head, FORMAT)?;
+    let mut rest = head;
+    let header = NpyFile::new(&mut rest).map_err(NpyError::Broken)?.header().clone();
     let (kind, item_bytes) = match header.dtype() {
         DType::Plain(kind) => (kind.type_char(), kind.size_field()),
         other => return Err(ArrayError::Type(shorten(&other.descr()))),
@@ -95,32 +162,24 @@ fn numbers(bytes: &[u8]) -> Result<Vec<f64>, ArrayError> {
     let &[count] = header.shape() else {
         return Err(ArrayError::Shape(shorten(&format!("{:?}", header.shape()))));
     };
-    // Before anything of that size is allocated.
-    if item_bytes.checked_mul(count) != Some(data.len() as u64) {
-        return Err(ArrayError::Length { count, item_bytes, found: data.len() });
+    let found = unpacked_bytes.saturating_sub((head.len() - rest.len()) as u64);
+    let fits = item_bytes.checked_mul(count) == Some(found);
+    match usize::try_from(count) {
+        Ok(count) if fits => Ok((count, kind, item_bytes)),
+        _ => Err(ArrayError::Length { count, item_bytes, found }),
     }
-    let array = NpyFile::with_header(header, data);
-    // Whole numbers count users or instances, and are far below 2^53.
-    #[allow(clippy::cast_precision_loss)]
-    let values = match (kind, item_bytes) {
-        (TypeChar::Float, 8) => array.into_vec::<f64>(),
-        (TypeChar::Float, 4) => array.into_vec::<f32>().map(widened),
-        (TypeChar::Int, 8) => {
-            array.into_vec::<i64>().map(|values| values.into_iter().map(|v| v as f64).collect())
-        }
-        (TypeChar::Int, 4) => array.into_vec::<i32>().map(widened),
-        (TypeChar::Int, 2) => array.into_vec::<i16>().map(widened),
-        (TypeChar::Uint, 8) => {
-            array.into_vec::<u64>().map(|values| values.into_iter().map(|v| v as f64).collect())
-        }
-        (TypeChar::Uint, 4) => array.into_vec::<u32>().map(widened),
-        (TypeChar::Uint, 2) => array.into_vec::<u16>().map(widened),
-        (TypeChar::Uint, 1) => array.into_vec::<u8>().map(widened),
-        _ => return Err(ArrayError::ItemBytes(item_bytes)),
-    };
-    Ok(values.map_err(NpyError::Broken)?)
 }
 
-fn widened<T: Into<f64>>(values: Vec<T>) -> Vec<f64> {
-    values.into_iter().map(Into::into).collect()
+/// The numbers of an array; as many as the header says have been allowed.
+fn widened<T: npyz::Deserialize>(
+    array: NpyFile<impl Read>,
+    count: usize,
+    widen: impl Fn(T) -> f64,
+) -> io::Result<Vec<f64>> {
+    let mut values = Vec::with_capacity(count);
+    let numbers = array.data::<T>().map_err(io::Error::other)?;
+    for value in numbers.take(count) {
+        values.push(widen(value?));
+    }
+    Ok(values)
 }

@@ -1,13 +1,16 @@
 //! Users of a cell, read from JSON or CSV.
 
-use std::collections::HashMap;
+use std::fmt;
 
 use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::config::System;
 use crate::exchange::InputError;
+use crate::exchange::documents::{Refused, each_document};
 use crate::exchange::input_error::{decode, shorten};
+use crate::memory::Tally;
 use crate::qos::{ServiceClass, ServiceError};
 use crate::units::Decibel;
 
@@ -31,6 +34,10 @@ const COLUMNS: [&str; 6] =
     ["id", "distance_m", "gain_db", "epsilon", "packet_bits", "arrival_rate"];
 const FORMAT: &str = "JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60}]} or CSV with a header";
 const MAX_ID_CHARS: usize = 200;
+/// Memory that a user takes beside its id, until it is answered: its record here, and later its place in the
+/// problem, in the solver's buffers and in the answer. A cell takes as much as so many users, beside them.
+const USER_BYTES: usize = 512;
+const CELL_USERS: usize = 4;
 
 /// Reads the cells in a file. JSON: one `{"users":[…]}` after the other, each a cell. CSV: one cell.
 /// Which of the two it is follows from the first character.
@@ -58,17 +65,18 @@ pub fn read_users(
     let fail = |place: String, message: String| InputError::new(file, &place, message);
     let text = decode(bytes, file, FORMAT)?;
     let reader = Reader { system, file, fail: &fail };
+    let mut tally = Tally::new("the users in it", bytes.len());
     match text.trim_start().chars().next() {
         None => Err(fail(String::new(), format!("the file is empty, expected {FORMAT}"))),
-        Some('{' | '[') => reader.json(text),
-        Some(_) => reader.csv(text).map(|cell| vec![cell]),
+        Some('{' | '[') => reader.json(text, &mut tally),
+        Some(_) => reader.csv(text, &mut tally).map(|cell| vec![cell]),
     }
 }
 
 /// The values of one user as the file has them, and where.
 struct Fields<'a> {
-    /// `line 3` or `user 2`.
-    place: &'a str,
+    /// Number of the line or of the user.
+    number: u64,
     id: Option<&'a str>,
     /// In the order of [`COLUMNS`] without the id.
     numbers: [Option<&'a str>; 5],
@@ -78,13 +86,6 @@ struct Reader<'a> {
     system: &'a System,
     file: &'a str,
     fail: &'a dyn Fn(String, String) -> InputError,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct JsonCell<'a> {
-    #[serde(borrow)]
-    users: Vec<JsonUser<'a>>,
 }
 
 /// Raw values, so that a message can show what the file says (`1e400`, not `inf`).
@@ -106,38 +107,36 @@ struct JsonUser<'a> {
 }
 
 impl Reader<'_> {
-    fn json(&self, text: &str) -> Result<Vec<Vec<UserRecord>>, InputError> {
+    fn json(&self, text: &str, tally: &mut Tally) -> Result<Vec<Vec<UserRecord>>, InputError> {
         let mut cells = Vec::new();
-        let documents = serde_json::Deserializer::from_str(text).into_iter::<JsonCell<'_>>();
-        for (index, document) in documents.enumerate() {
-            let cell =
-                document.map_err(|error| InputError::json(self.file, text, &error, FORMAT))?;
+        each_document((text, self.file, FORMAT), |document| {
             // With several cells in a file, a user's number alone does not say where it is.
-            let prefix = if index == 0 { String::new() } else { format!("cell {}, ", index + 1) };
-            let mut records = Cell::new(self, cell.users.len());
-            for (position, user) in cell.users.iter().enumerate() {
-                let place = format!("{prefix}user {}", position + 1);
-                let id = self.json_id(&place, user.id)?;
-                records.push(&Fields {
-                    place: &place,
-                    id: id.as_deref(),
-                    numbers: [
-                        user.distance_m,
-                        user.gain_db,
-                        user.epsilon,
-                        user.packet_bits,
-                        user.arrival_rate,
-                    ]
-                    .map(|raw| raw.map(RawValue::get)),
-                })?;
+            let cell = match cells.len() {
+                0 => String::new(),
+                before => format!("cell {}", before + 1),
+            };
+            let comma = if cell.is_empty() { "" } else { ", " };
+            let label = format!("{cell}{comma}user ");
+            let mut records = Cell::new(self, label, tally).map_err(Refused::Input)?;
+            let mut refused = None;
+            let object = CellObject { cell: &mut records, refused: &mut refused };
+            let read = object.deserialize(document);
+            if let Some(error) = refused {
+                return Err(Refused::Input(error));
             }
-            cells.push(records.finish(prefix.trim_end_matches(", "))?);
-        }
+            read.map_err(Refused::Json)?;
+            cells.push(records.finish(&cell).map_err(Refused::Input)?);
+            Ok(())
+        })?;
         Ok(cells)
     }
 
     /// An id is a string; a whole number is accepted too, as its digits.
-    fn json_id(&self, place: &str, raw: Option<&RawValue>) -> Result<Option<String>, InputError> {
+    fn json_id(
+        &self,
+        place: impl Fn() -> String,
+        raw: Option<&RawValue>,
+    ) -> Result<Option<String>, InputError> {
         let Some(raw) = raw.map(RawValue::get) else {
             return Ok(None);
         };
@@ -148,10 +147,10 @@ impl Reader<'_> {
             return Ok(Some(raw.to_owned()));
         }
         let message = format!("id is {}, expected a string", shorten(raw));
-        Err((self.fail)(place.to_owned(), message))
+        Err((self.fail)(place(), message))
     }
 
-    fn csv(&self, text: &str) -> Result<Vec<UserRecord>, InputError> {
+    fn csv(&self, text: &str, tally: &mut Tally) -> Result<Vec<UserRecord>, InputError> {
         let mut reader = csv::ReaderBuilder::new()
             .trim(csv::Trim::All)
             .flexible(true)
@@ -183,7 +182,7 @@ impl Reader<'_> {
             );
             return Err((self.fail)(header_line, message));
         }
-        let mut records = Cell::new(self, 0);
+        let mut records = Cell::new(self, "line ".to_owned(), tally)?;
         let mut row = csv::StringRecord::new();
         loop {
             let more = reader
@@ -192,35 +191,29 @@ impl Reader<'_> {
             if !more {
                 break;
             }
-            let place = format!("line {}", row.position().map_or(0, csv::Position::line));
+            let line = row.position().map_or(0, csv::Position::line);
             if row.len() != header.len() {
                 let message =
                     format!("{} fields, expected {} as in the header", row.len(), header.len());
-                return Err((self.fail)(place, message));
+                return Err((self.fail)(format!("line {line}"), message));
             }
             let cell = |column: usize| {
                 let text = position_of[column].and_then(|position| row.get(position));
                 text.filter(|text| !text.is_empty())
             };
             let numbers = [1, 2, 3, 4, 5].map(cell);
-            records.push(&Fields { place: &place, id: cell(0), numbers })?;
+            records.push(&Fields { number: line, id: cell(0), numbers })?;
         }
         records.finish("")
     }
 
-    /// Checks one user.
-    fn record(&self, fields: &Fields<'_>) -> Result<UserRecord, InputError> {
+    /// Checks one user; the label goes before its number: `line ` or `user `.
+    fn record(&self, label: &str, fields: &Fields<'_>) -> Result<UserRecord, InputError> {
         let fail = |message: String| {
-            let user = fields.id.map_or(String::new(), |id| format!(" (user {})", quote(id)));
             // "user 2 (user "b")" would say it twice.
-            let place = if fields.place.contains("user") {
-                fields.id.map_or(fields.place.to_owned(), |id| {
-                    format!("{} ({})", fields.place, quote(id))
-                })
-            } else {
-                format!("{}{user}", fields.place)
-            };
-            (self.fail)(place, message)
+            let user = if label.contains("user") { "" } else { "user " };
+            let user = fields.id.map_or(String::new(), |id| format!(" ({user}{})", quote(id)));
+            (self.fail)(format!("{label}{}{user}", fields.number), message)
         };
         let id = fields
             .id
@@ -293,34 +286,132 @@ impl Reader<'_> {
 /// The users of one cell, with unique ids.
 struct Cell<'a, 'b> {
     reader: &'a Reader<'b>,
+    /// What goes before a user's number in messages.
+    label: String,
     records: Vec<UserRecord>,
-    places: HashMap<String, String>,
+    numbers: Vec<u64>,
+    tally: &'a mut Tally,
 }
 
 impl<'a, 'b> Cell<'a, 'b> {
-    fn new(reader: &'a Reader<'b>, users: usize) -> Self {
-        Self { reader, records: Vec::with_capacity(users), places: HashMap::with_capacity(users) }
+    fn new(
+        reader: &'a Reader<'b>,
+        label: String,
+        tally: &'a mut Tally,
+    ) -> Result<Self, InputError> {
+        let mut cell = Self { reader, label, records: Vec::new(), numbers: Vec::new(), tally };
+        cell.hold(CELL_USERS * USER_BYTES)?;
+        Ok(cell)
+    }
+
+    fn hold(&mut self, bytes: usize) -> Result<(), InputError> {
+        self.tally.add(bytes).map_err(|error| InputError::whole(self.reader.file, &error))
     }
 
     fn push(&mut self, fields: &Fields<'_>) -> Result<(), InputError> {
-        let record = self.reader.record(fields)?;
-        if let Some(before) = self.places.insert(record.id.clone(), fields.place.to_owned()) {
-            let message = format!(
-                "id is {}, which {before} has already; expected a different id for each user",
-                quote(&record.id)
-            );
-            return Err((self.reader.fail)(fields.place.to_owned(), message));
-        }
+        let record = self.reader.record(&self.label, fields)?;
+        self.hold(USER_BYTES + record.id.len())?;
         self.records.push(record);
+        self.numbers.push(fields.number);
         Ok(())
     }
 
+    fn push_json(&mut self, user: &JsonUser<'_>) -> Result<(), InputError> {
+        let number = self.records.len() as u64 + 1;
+        let id = self.reader.json_id(|| format!("{}{number}", self.label), user.id)?;
+        let JsonUser { distance_m, gain_db, epsilon, packet_bits, arrival_rate, .. } = user;
+        let numbers = [distance_m, gain_db, epsilon, packet_bits, arrival_rate]
+            .map(|raw| raw.map(RawValue::get));
+        self.push(&Fields { number, id: id.as_deref(), numbers })
+    }
+
     fn finish(self, place: &str) -> Result<Vec<UserRecord>, InputError> {
-        if self.records.is_empty() {
+        let Self { reader, label, records, numbers, .. } = self;
+        if records.is_empty() {
             let message = format!("there are no users, expected at least one: {FORMAT}");
-            return Err((self.reader.fail)(place.to_owned(), message));
+            return Err((reader.fail)(place.to_owned(), message));
         }
-        Ok(self.records)
+        // Sorted, the same ids are neighbours, in the order of the file: no second copy of all ids.
+        let mut order: Vec<usize> = (0..records.len()).collect();
+        order.sort_unstable_by(|&a, &b| records[a].id.cmp(&records[b].id).then(a.cmp(&b)));
+        let twice = order.windows(2).filter(|pair| records[pair[0]].id == records[pair[1]].id);
+        if let Some(pair) = twice.min_by_key(|pair| pair[1]) {
+            let place = |user: usize| format!("{label}{}", numbers[user]);
+            let message = format!(
+                "id is {}, which {} has already; expected a different id for each user",
+                quote(&records[pair[1]].id),
+                place(pair[0])
+            );
+            return Err((reader.fail)(place(pair[1]), message));
+        }
+        Ok(records)
+    }
+}
+
+/// `{"users":[…]}`, whose users are checked one by one: a list of what the text says would take many times the
+/// memory of the text.
+struct CellObject<'c, 'a, 'b> {
+    cell: &'c mut Cell<'a, 'b>,
+    /// Why a user was refused; the document is then not read on.
+    refused: &'c mut Option<InputError>,
+}
+
+impl<'de> DeserializeSeed<'de> for CellObject<'_, '_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for CellObject<'_, '_, '_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object with users")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut seen = false;
+        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            if key != "users" {
+                return Err(A::Error::unknown_field(&key, &["users"]));
+            }
+            if std::mem::replace(&mut seen, true) {
+                return Err(A::Error::duplicate_field("users"));
+            }
+            map.next_value_seed(UserList(self.cell, self.refused))?;
+        }
+        if seen { Ok(()) } else { Err(A::Error::missing_field("users")) }
+    }
+}
+
+/// The users of a [`CellObject`].
+struct UserList<'c, 'a, 'b>(&'c mut Cell<'a, 'b>, &'c mut Option<InputError>);
+
+impl<'de> DeserializeSeed<'de> for UserList<'_, '_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for UserList<'_, '_, '_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a list of users")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut users: A) -> Result<(), A::Error> {
+        while let Some(user) = users.next_element::<JsonUser<'de>>()? {
+            if let Err(error) = self.0.push_json(&user) {
+                *self.1 = Some(error);
+                return Err(A::Error::custom("a user is refused"));
+            }
+        }
+        Ok(())
     }
 }
 

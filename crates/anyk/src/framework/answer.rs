@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::exchange::UserRecord;
+use crate::exchange::{NotFinite, UserRecord, check_finite, check_text, write_json};
 use crate::framework::Infeasibility;
 
 /// An answer or a report.
@@ -17,6 +17,9 @@ pub trait Answer: Send {
 
     /// Whether everyone is served.
     fn is_served(&self) -> bool;
+
+    /// Refuses an answer in which a number is NaN or infinite: none leaves this library as text.
+    fn check(&self) -> Result<(), NotFinite>;
 }
 
 /// How something that has a JSON form reads.
@@ -32,7 +35,7 @@ pub trait Show {
 
 impl<T: Serialize + Show + Send> Answer for T {
     fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        Ok(serde_json::to_writer(out, self)?)
+        write_json(out, self)
     }
 
     fn text(&self) -> Text {
@@ -41,6 +44,12 @@ impl<T: Serialize + Show + Send> Answer for T {
 
     fn is_served(&self) -> bool {
         self.serves_all()
+    }
+
+    fn check(&self) -> Result<(), NotFinite> {
+        // Numbers that are made for the text alone (ratios, percentages) are found in it; not so where a
+        // user's own name looks like one.
+        if check_finite(self)?.has_such_words { Ok(()) } else { self.show().check() }
     }
 }
 
@@ -77,6 +86,17 @@ impl Text {
     pub fn table(&mut self, header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
         let header = header.iter().map(|&head| head.to_owned()).collect();
         self.parts.push(TextPart::Table(header, rows.into_iter().collect()));
+    }
+
+    /// Refuses a number that is none.
+    pub fn check(&self) -> Result<(), NotFinite> {
+        self.parts.iter().try_for_each(|part| match part {
+            TextPart::Line(line) => check_text(line, line),
+            TextPart::Table(header, rows) => rows.iter().try_for_each(|row| {
+                let mut cells = header.iter().zip(row);
+                cells.try_for_each(|(head, cell)| check_text(head, cell))
+            }),
+        })
     }
 
     /// Adds another text.

@@ -6,10 +6,11 @@ use serde::Serialize;
 
 use crate::channel::sample_distances_m;
 use crate::config::System;
-use crate::exchange::{UserRecord, read_users};
+use crate::exchange::{UserRecord, read_users, to_json};
 use crate::framework::{
     Answer, Choice, Error, Input, MOST_USERS, OptionError, OptionSpec, OptionValue, Options,
 };
+use crate::memory::{MemoryBudget, product};
 
 /// Reads the cells of an input and answers one after the other.
 pub(crate) fn answer_cells<A: Answer + 'static>(
@@ -49,6 +50,11 @@ pub(crate) fn sample_options() -> Vec<OptionSpec> {
     ]
 }
 
+/// Memory of a user that is drawn, and of a cell beside its users: what `solve` needs to read them again. A cell is
+/// held whole before it is written.
+const USER_BYTES: usize = 640;
+const CELL_BYTES: usize = 2048;
+
 /// Writes random users along the road.
 pub(crate) fn sample_users(
     options: &Options,
@@ -76,6 +82,10 @@ pub(crate) fn sample_users(
         let expected = "1 for CSV, which holds one cell; JSON holds several";
         return Err(OptionError::value("count", count, expected).into());
     }
+    let all = usize::try_from(count).unwrap_or(usize::MAX);
+    let users = product(&[all, size, USER_BYTES]);
+    let needed = users.saturating_add(product(&[all, CELL_BYTES]));
+    MemoryBudget::current().allow(format_args!("{count} cells of {size} users"), needed)?;
     let failed = |error| Error::write("standard output".as_ref(), error);
     for index in 0..count {
         let distances = sample_distances_m(&system.road(), seed, size, index);
@@ -84,7 +94,7 @@ pub(crate) fn sample_users(
         match format {
             UserFormat::Json => {
                 let cell = Cell { users: users.collect() };
-                let json = serde_json::to_string(&cell).map_err(Error::other)?;
+                let json = to_json(&cell).map_err(Error::other)?;
                 writeln!(out, "{json}").map_err(failed)?;
             }
             UserFormat::Csv => {

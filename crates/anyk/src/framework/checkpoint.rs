@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::container::{Container, ContainerError, Tensor};
-use crate::exchange::write_atomically;
+use crate::exchange::{read_plain_file, write_atomically};
 use crate::framework::{Adam, State, TrainError};
 use crate::network::Real;
 
@@ -15,6 +15,13 @@ use crate::network::Real;
 const EVERY: Duration = Duration::from_secs(2);
 const KIND: &str = "checkpoint";
 const VERSION: u64 = 2;
+
+/// With the feature `faults`, tests have it done more often.
+fn every() -> Duration {
+    let asked = cfg!(feature = "faults").then(|| std::env::var("ANYK_CHECKPOINT_SECONDS"));
+    let seconds = asked.and_then(|text| text.ok()?.parse().ok());
+    seconds.map_or(EVERY, Duration::from_secs)
+}
 
 /// Everything that changes while training, in double precision.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,7 +128,7 @@ impl Checkpoint {
     }
 
     fn load(&mut self) -> Result<(), ContainerError> {
-        let bytes = fs::read(&self.path)
+        let bytes = read_plain_file(&self.path)
             .map_err(|error| ContainerError::Damaged(format!("cannot read: {error}")))?;
         let mut file = Container::from_bytes(&bytes, KIND, VERSION)?;
         let content: Content = file.content()?;
@@ -178,7 +185,7 @@ impl Checkpoint {
 
     /// Whether it is time for another.
     pub(crate) fn is_due(&self) -> bool {
-        self.saved.elapsed() > EVERY
+        self.saved.elapsed() > every()
     }
 
     /// Writes the file whole or not at all.
@@ -216,5 +223,18 @@ impl Checkpoint {
     /// Removes the file beside a model that is there now; one that stays behind does no harm.
     pub fn remove_beside(model: &Path) {
         let _ = fs::remove_file(Self::path_beside(model));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_is_due_after_a_while() {
+        let mut checkpoint = Checkpoint::beside(Path::new("no/such/folder/model"), &"toy");
+        assert!(!checkpoint.is_due());
+        checkpoint.saved = Instant::now().checked_sub(EVERY + Duration::from_millis(1)).unwrap();
+        assert!(checkpoint.is_due());
     }
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::config::ConfigError;
-use crate::exchange::InputError;
+use crate::exchange::{InputError, NotFinite};
 use crate::framework::{GuaranteeError, Infeasibility, ProblemError};
+use crate::memory::TooMuchMemory;
 use crate::qos::{ServiceError, TooWeak};
 
 /// Why a training ended without a model.
@@ -23,6 +24,9 @@ pub enum TrainError {
         /// What is accepted.
         expected: &'static str,
     },
+    /// Samples that do not fit into memory.
+    #[error(transparent)]
+    Memory(#[from] TooMuchMemory),
     /// The loss target is out of range.
     #[error(transparent)]
     Service(#[from] ServiceError),
@@ -207,6 +211,9 @@ pub enum Error {
         /// What is accepted.
         expected: String,
     },
+    /// Sizes that multiply to more than fits into memory.
+    #[error(transparent)]
+    Memory(#[from] TooMuchMemory),
     /// A problem without networks.
     #[error("{0} has no networks, and so nothing to train")]
     NothingToTrain(&'static str),
@@ -221,6 +228,9 @@ pub enum Error {
         /// What is wrong with it.
         source: Box<Error>,
     },
+    /// A result that is not a number.
+    #[error(transparent)]
+    NotFinite(#[from] NotFinite),
     /// A file that is not text.
     #[error("not UTF-8, expected TOML")]
     NotText,
@@ -266,7 +276,10 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::In { source, .. } => source.kind(),
-            Self::Write { .. } | Self::Train(TrainError::Checkpoint { .. }) => ErrorKind::Machine,
+            // Whoever asked has done nothing wrong.
+            Self::Write { .. }
+            | Self::NotFinite(_)
+            | Self::Train(TrainError::Checkpoint { .. }) => ErrorKind::Machine,
             Self::Infeasible(_)
             | Self::Train(TrainError::Infeasible(_) | TrainError::EqualPower(_)) => {
                 ErrorKind::Infeasible

@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::framework::Observer;
+use crate::framework::{Observer, Problem, Trials};
+use crate::memory::{MemoryBudget, TooMuchMemory, product};
 
 /// What was found on the instances of one size.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +47,34 @@ pub fn over_instances<S, R: Send, E: Send>(
         Ok(Rows { k, infeasible: all - rows.len(), rows })
     };
     sizes.iter().map(at_size).collect()
+}
+
+/// Asks for the memory of `samples` instances of each size: one of them on each thread, and `kept` bytes of each of
+/// them to the end.
+pub(crate) fn allow_instances(
+    sizes: &[usize],
+    samples: u64,
+    instance: impl Fn(usize) -> u128,
+    kept: impl Fn(usize) -> usize,
+) -> Result<(), TooMuchMemory> {
+    let all = usize::try_from(samples).unwrap_or(usize::MAX);
+    let threads = rayon::current_num_threads().min(all);
+    let mut held = 0u128;
+    for &size in sizes {
+        held = held.saturating_add(product(&[all, kept(size)]));
+        let at_once = instance(size).saturating_mul(threads as u128);
+        let what = format_args!("{samples} instances of K = {size}");
+        MemoryBudget::current().allow(what, held.saturating_add(at_once))?;
+    }
+    Ok(())
+}
+
+impl Trials {
+    /// Asks for the memory of all instances of a problem before the first is drawn; `kept` bytes of each are kept to
+    /// the end.
+    pub fn allow<P: Problem>(&self, kept: impl Fn(usize) -> usize) -> Result<(), TooMuchMemory> {
+        allow_instances(&self.sizes, self.samples, P::memory_bytes, kept)
+    }
 }
 
 impl<R> Rows<R> {

@@ -9,6 +9,9 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+/// Most cells of each size: the sum over all that may miss must end, also for a file that was made to do harm.
+pub const MOST_CELLS: usize = 10_000_000;
+
 /// A factor on bandwidths, with its certificate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,6 +64,9 @@ pub enum GuaranteeError {
         /// Cells that would do.
         least: usize,
     },
+    /// More users than can be drawn and judged.
+    #[error("there are {0} cells of each size, expected at most {MOST_CELLS}")]
+    TooMany(usize),
     /// Users that no bandwidth serves are more than the guarantee allows.
     #[error(
         "{unserved} of {cells} users at K = {k} get a power that no bandwidth can make up for, more than the \
@@ -106,6 +112,9 @@ impl Guarantee {
         }
         if !(1..=100).contains(&sizes) {
             return Err(GuaranteeError::Sizes(sizes));
+        }
+        if cells > MOST_CELLS {
+            return Err(GuaranteeError::TooMany(cells));
         }
         let delta = delta / sizes as f64;
         binomial_count(cells, beta, delta).ok_or_else(|| {
@@ -199,5 +208,10 @@ mod tests {
             assert!(matches!(refused, Err(GuaranteeError::Range { .. })));
         }
         assert_eq!(Guarantee::missed_allowed(10, 0.1, 0.1, 0), Err(GuaranteeError::Sizes(0)));
+        for cells in [MOST_CELLS + 1, 1_000_000_000_000, usize::MAX] {
+            let refused = Guarantee::missed_allowed(cells, 0.5, 0.5, 1);
+            assert_eq!(refused, Err(GuaranteeError::TooMany(cells)));
+        }
+        assert!(Guarantee::missed_allowed(MOST_CELLS, 0.5, 0.5, 1).is_ok());
     }
 }

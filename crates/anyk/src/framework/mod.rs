@@ -23,6 +23,7 @@ mod model;
 mod observer;
 mod on_samples;
 mod options;
+mod probe;
 mod problem;
 mod report;
 mod room;
@@ -41,8 +42,9 @@ pub(crate) use cells::{
 };
 pub use checkpoint::Checkpoint;
 pub use error::{Error, ErrorKind, ModelError, OptionError, TrainError};
+pub(crate) use evaluate::allow_instances;
 pub use evaluate::{Rows, over_instances};
-pub use guarantee::{Guarantee, GuaranteeError};
+pub use guarantee::{Guarantee, GuaranteeError, MOST_CELLS};
 pub(crate) use law_fit::{LawSample, fit_law, relative_square};
 pub use law_fit::{PretrainLoss, PretrainSettings};
 pub use method::Method;
@@ -50,10 +52,11 @@ pub use model::{Model, ModelFile, Tensors, network_tensors};
 pub use observer::{Counted, Observer, Quietly, Silent};
 pub use on_samples::{Cell, SampleNetwork, train_on_samples};
 pub use options::{Choice, MOST_USERS, OptionSpec, OptionValue, Options};
+pub(crate) use probe::probe;
 pub use problem::{
     Allocate, Infeasibility, Outcome, Problem, ProblemError, Proof, Refusal, Status, ValueError,
 };
-pub(crate) use problem::{check_gain, checked_gains};
+pub(crate) use problem::{check_amounts, check_gain, checked_gains};
 pub(crate) use report::strings;
 pub use report::{Chart, Series, Table};
 pub use room::{
@@ -61,6 +64,6 @@ pub use room::{
     Verb, Workshop,
 };
 pub use schedule::{Schedule, Update};
-pub(crate) use settings::check_price_response;
+pub(crate) use settings::{allow_cells, check_price_response};
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::memory::product;
 use crate::qos::ServiceError;
 use crate::tolerance;
 
@@ -21,9 +22,22 @@ pub trait Problem: Sized {
     /// Judges any answer; an error if it is for another number of users.
     fn judge(&self, answer: &Self::Answer) -> Result<Self::Verdict, ProblemError>;
 
+    /// Refuses what is no answer at all, however bad: another number of users, an amount that is negative or no
+    /// number, more than there is. Whether users are served is for the judge.
+    fn check(&self, answer: &Self::Answer) -> Result<(), ProblemError>;
+
     /// The same instance with its users in another order: user `order[i]` comes to place `i`.
     fn reordered(&self, order: &[usize]) -> Self;
+
+    /// Memory that an instance of so many users takes on one thread, with the buffers of what answers and judges
+    /// it: rather too much than too little.
+    fn memory_bytes(size: usize) -> u128 {
+        product(&[size, USER_BYTES])
+    }
 }
+
+/// Memory of one user and of all that is kept for it while its instance is answered.
+pub(crate) const USER_BYTES: usize = 256;
 
 /// What answers instances of a problem: a solver or a learned policy, with its buffers.
 pub trait Allocate<P: Problem> {
@@ -126,6 +140,26 @@ pub enum ProblemError {
     /// Not a valid budget.
     #[error("the power budget is {0} W, expected a positive number")]
     Budget(f64),
+    /// An answer that is none.
+    #[error("the {what} of user {index} is {amount}, expected a number that is not negative")]
+    Amount {
+        /// Position of the user, from 0.
+        index: usize,
+        /// Which of the answers.
+        what: &'static str,
+        /// The amount found.
+        amount: f64,
+    },
+    /// An answer that gives away more than there is.
+    #[error("the {what} of all users is {total}, more than the budget of {budget}")]
+    Overdrawn {
+        /// Which of the answers.
+        what: &'static str,
+        /// The sum found.
+        total: f64,
+        /// The budget.
+        budget: f64,
+    },
     /// An allocation for another number of users.
     #[error("the allocation is for {given} users, the problem has {expected}")]
     Size {
@@ -134,6 +168,31 @@ pub enum ProblemError {
         /// Users in the problem.
         expected: usize,
     },
+}
+
+/// Refuses amounts that are not one for each user, or are negative or no numbers, and a sum over the budget.
+pub(crate) fn check_amounts(
+    what: &'static str,
+    amounts: &[f64],
+    size: usize,
+    budget: Option<f64>,
+) -> Result<(), ProblemError> {
+    if amounts.len() != size {
+        return Err(ProblemError::Size { given: amounts.len(), expected: size });
+    }
+    let unfit = |amount: &f64| !(*amount >= 0.0 && amount.is_finite());
+    if let Some(index) = amounts.iter().position(unfit) {
+        return Err(ProblemError::Amount { index, what, amount: amounts[index] });
+    }
+    let total: f64 = amounts.iter().sum();
+    match budget {
+        Some(budget) if total > budget * (1.0 + tolerance::LEARNED_BUDGET) => {
+            Err(ProblemError::Overdrawn { what, total, budget })
+        }
+        // The sum of numbers may be none.
+        _ if !total.is_finite() => Err(ProblemError::Amount { index: 0, what, amount: amounts[0] }),
+        _ => Ok(()),
+    }
 }
 
 /// Why a cell cannot be served, and what part of it can.

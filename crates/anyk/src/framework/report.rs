@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use crate::exchange::{NotFinite, check_text};
+
 /// One table of a report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Table {
@@ -60,6 +62,16 @@ impl Table {
     /// The number of columns, counting cells that have no head.
     pub fn width(&self) -> usize {
         self.rows.iter().map(Vec::len).fold(self.columns.len(), usize::max)
+    }
+
+    /// Refuses a cell in which a number is none.
+    pub fn check(&self) -> Result<(), NotFinite> {
+        self.rows.iter().enumerate().try_for_each(|(row, cells)| {
+            cells.iter().enumerate().try_for_each(|(column, cell)| {
+                let head = self.columns.get(column).map_or("", String::as_str);
+                check_text(&format!("{}, row {}, {head:?}", self.name, row + 1), cell)
+            })
+        })
     }
 
     /// The cells of a row, filled up to the width of the table.

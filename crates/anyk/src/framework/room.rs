@@ -201,5 +201,5 @@ pub trait LoadedModel: Send + Sync {
     }
 
     /// It, to be diagnosed; `None` without such an output.
-    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error>;
+    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error>;
 }

@@ -1,6 +1,7 @@
 //! Checks of the settings that trainings share: bounds before anything is drawn or allocated.
 
 use crate::framework::{Schedule, TrainError};
+use crate::memory::{MemoryBudget, TooMuchMemory, product};
 use crate::network::PriceResponse;
 
 /// An error unless a setting is sound.
@@ -12,6 +13,24 @@ pub(crate) fn check(
 ) -> Result<(), TrainError> {
     if sound { Ok(()) } else { Err(TrainError::Setting { field, value: value(), expected }) }
 }
+
+/// Asks for the memory of the cells of a training before any is drawn: `user_bytes` for each user of each.
+pub(crate) fn allow_cells(
+    train_k: &[usize],
+    samples: usize,
+    user_bytes: usize,
+) -> Result<(), TooMuchMemory> {
+    let bytes = |&size: &usize| {
+        product(&[samples, size, user_bytes]).saturating_add(product(&[samples, CELL_BYTES]))
+    };
+    let needed = train_k.iter().map(bytes).fold(0, u128::saturating_add);
+    let sizes: Vec<String> = train_k.iter().take(10).map(usize::to_string).collect();
+    let what = format_args!("{samples} training samples of K = {}", sizes.join(", "));
+    MemoryBudget::current().allow(what, needed)
+}
+
+/// Memory of a training cell beside its users: its lists, and its place in the order of an epoch.
+const CELL_BYTES: usize = 256;
 
 /// Checks what the trainings of a response to a price have in common.
 pub(crate) fn check_price_response(

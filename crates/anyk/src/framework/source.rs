@@ -1,6 +1,8 @@
 //! A policy with the law of its inputs: what a diagnosis asks.
 
+use crate::framework::problem::USER_BYTES;
 use crate::framework::{Allocate, Error, ModelError, Problem};
+use crate::memory::product;
 
 /// What makes a policy ready to answer instances of a size: a model, or a solver.
 pub trait Policy<P: Problem>: Send + Sync {
@@ -18,6 +20,11 @@ pub trait Source: Send + Sync {
 
     /// It, made ready for a size.
     fn at_size(&self, size: usize) -> Result<Box<dyn Draw + '_>, Error>;
+
+    /// Memory that a draw of a size takes on one thread.
+    fn memory_bytes(&self, size: usize) -> u128 {
+        product(&[size, USER_BYTES])
+    }
 }
 
 /// A [`Source`] at one size.
@@ -58,6 +65,10 @@ impl<P: Problem, Q: Policy<P>> Source for Drawn<P, Q> {
         let ready = self.policy.ready(size)?;
         Ok(Box::new(DrawnAtSize { drawn: self, size, ready, answer: P::Answer::default() }))
     }
+
+    fn memory_bytes(&self, size: usize) -> u128 {
+        P::memory_bytes(size)
+    }
 }
 
 struct DrawnAtSize<'a, P: Problem, Q> {
@@ -79,10 +90,11 @@ impl<P: Problem, Q: Policy<P>> Draw for DrawnAtSize<'_, P, Q> {
             problem = problem.reordered(order);
         }
         let outcome = self.ready.allocate(&problem, &mut self.answer);
-        let pairs = || {
-            let Drawn { inputs, outputs, .. } = self.drawn;
-            (inputs(&problem), outputs(&problem, &self.answer))
-        };
-        Ok(outcome.is_served().then(pairs))
+        if !outcome.is_served() {
+            return Ok(None);
+        }
+        problem.check(&self.answer)?;
+        let Drawn { inputs, outputs, .. } = self.drawn;
+        Ok(Some((inputs(&problem), outputs(&problem, &self.answer))))
     }
 }

@@ -7,7 +7,7 @@ pub mod interference;
 pub mod urllc;
 pub mod urllc_power;
 
-use crate::framework::{LoadedModel, ModelError, ModelFile, Room};
+use crate::framework::{LoadedModel, ModelError, ModelFile, Room, probe};
 
 /// Every problem that there is. A room may build on those before it, never on one after it.
 pub static ROOMS: &[&dyn Room] = &[
@@ -24,11 +24,16 @@ pub fn room(name: &str) -> Option<&'static dyn Room> {
     ROOMS.iter().copied().find(|room| room.name() == name)
 }
 
-/// Reads a model of any problem; a damaged, truncated, foreign, older or newer file is refused.
+/// Reads a model of any problem; a damaged, truncated, foreign, older or newer file is refused, and so is a model
+/// that does not answer random cells with amounts that can be.
 pub fn read_model(bytes: &[u8]) -> Result<Box<dyn LoadedModel>, ModelError> {
     let file = ModelFile::read(bytes)?;
     match ROOMS.iter().copied().find(|room| room.name() == file.problem()) {
-        Some(room) => room.read(file),
+        Some(room) => {
+            let model = room.read(file)?;
+            probe(&*model)?;
+            Ok(model)
+        }
         None => Err(ModelError::UnknownProblem(file.problem().to_owned())),
     }
 }

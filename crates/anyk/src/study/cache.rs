@@ -2,7 +2,7 @@
 //! where it stopped.
 
 use std::collections::HashMap;
-use std::fs;
+
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::SOURCES;
-use crate::exchange::write_atomically;
+use crate::exchange::{check_folder, read_plain_file, to_json, write_atomically};
 use crate::framework::Error;
 
 /// Keeps results under the text of all that they depend on.
@@ -34,7 +34,7 @@ impl Cache {
     /// In memory, and in a folder if there is one, which is made if it is missing.
     pub(crate) fn new(folder: Option<PathBuf>) -> Result<Self, Error> {
         if let Some(folder) = &folder {
-            fs::create_dir_all(folder).map_err(|error| Error::write(folder, error))?;
+            check_folder(folder).map_err(|error| Error::write(folder, error))?;
         }
         Ok(Self { folder, known: Mutex::default() })
     }
@@ -65,7 +65,7 @@ impl Cache {
         if let Some(text) = self.known().get(&key) {
             return Ok(serde_json::from_str(text).ok());
         }
-        let bytes = self.file(&key).and_then(|file| fs::read(file).ok());
+        let bytes = self.file(&key).and_then(|file| read_plain_file(&file).ok());
         let kept = bytes.and_then(|bytes| serde_json::from_slice::<Kept<String, T>>(&bytes).ok());
         Ok(kept.filter(|kept| kept.key == key).map(|kept| kept.result))
     }
@@ -79,8 +79,9 @@ impl Cache {
     ) -> Result<(), Error> {
         let key = key(SOURCES, work, settings)?;
         if let Some(file) = self.file(&key) {
-            let bytes = serde_json::to_vec(&Kept { key: &key, result }).map_err(Error::other)?;
-            write_atomically(&file, &bytes).map_err(|error| Error::write(&file, error))?;
+            let bytes = to_json(&Kept { key: &key, result }).map_err(Error::other)?;
+            write_atomically(&file, bytes.as_bytes())
+                .map_err(|error| Error::write(&file, error))?;
         }
         let text = serde_json::to_string(result).map_err(Error::other)?;
         self.known().insert(key, text);
@@ -113,6 +114,7 @@ fn fingerprint(text: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::path::Path;
 
     use super::*;

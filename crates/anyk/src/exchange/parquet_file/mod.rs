@@ -116,6 +116,12 @@ impl<'a> Footer<'a> {
 }
 
 impl ParquetSamples<'_> {
+    /// How many rows the groups of the file say that they have, all together.
+    pub(super) fn rows(&self) -> usize {
+        // Not negative: `open` has compared it with the sum over the groups.
+        usize::try_from(self.metadata.file_metadata().num_rows()).unwrap_or_default()
+    }
+
     /// All numbers of a column.
     pub(super) fn column(&self, position: usize) -> Result<Vec<f64>, ParquetFileError> {
         let Column { name, .. } = &self.columns[position];

@@ -18,6 +18,9 @@ use crate::exchange::parquet_file::thrift::{Compact, Kind, ThriftError};
 
 /// Numbers have at most 8 bytes: in every encoding, a page takes at most 16 bytes for each, plus this.
 const MOST_EXTRA_BYTES: usize = 1 << 20;
+/// The same for all pages of a column together, and this for each page: a few bytes can claim a mebibyte, and
+/// thousands of such pages would keep the reader busy.
+const MOST_PAGE_BYTES: usize = 1 << 12;
 /// Largest block of differences; writers take 128 to 1024.
 const MOST_BLOCK: u64 = 1 << 16;
 
@@ -42,6 +45,8 @@ pub(super) enum PageError {
     Rows { count: usize, left: usize },
     #[error("a page of {count} numbers claims {claimed} bytes")]
     Claim { count: usize, claimed: usize },
+    #[error("{pages} pages of {rows} rows claim {claimed} bytes")]
+    Claims { pages: usize, rows: usize, claimed: usize },
     #[error("packed as {0}, expected snappy, zstd, gzip or none")]
     Codec(String),
     #[error("a page cannot be unpacked: {}", shorten(&.0.to_string()))]
@@ -77,6 +82,9 @@ pub(super) struct Pages {
     rows: usize,
     rows_left: usize,
     has_dictionary: bool,
+    /// Pages unpacked, and their bytes.
+    pages: usize,
+    unpacked_bytes: usize,
 }
 
 /// What all kinds of pages say of themselves.
@@ -106,6 +114,8 @@ impl Pages {
             rows,
             rows_left: rows,
             has_dictionary: false,
+            pages: 0,
+            unpacked_bytes: 0,
         }
     }
 
@@ -240,7 +250,7 @@ impl Pages {
 
     /// The unpacked bytes of a page of so many numbers; its prefix is not packed.
     fn unpacked(
-        &self,
+        &mut self,
         header: &Header,
         start: usize,
         prefix: usize,
@@ -250,9 +260,17 @@ impl Pages {
         if matches!(self.compression, Compression::UNCOMPRESSED) || prefix == header.packed {
             return Ok(data.to_vec());
         }
-        let most = count.saturating_mul(16).saturating_add(MOST_EXTRA_BYTES);
-        if header.unpacked > most || prefix > header.unpacked {
+        let most = |count: usize| count.saturating_mul(16).saturating_add(MOST_EXTRA_BYTES);
+        if header.unpacked > most(count) || prefix > header.unpacked {
             return Err(PageError::Claim { count, claimed: header.unpacked });
+        }
+        self.pages += 1;
+        self.unpacked_bytes = self.unpacked_bytes.saturating_add(header.unpacked);
+        let (pages, rows, claimed) = (self.pages, self.rows, self.unpacked_bytes);
+        // A dictionary takes as much again.
+        let whole = most(rows).saturating_mul(2).saturating_add(pages * MOST_PAGE_BYTES);
+        if claimed > whole {
+            return Err(PageError::Claims { pages, rows, claimed });
         }
         let mut unpacked = vec![0; header.unpacked];
         let (marks, target) = unpacked.split_at_mut(prefix);

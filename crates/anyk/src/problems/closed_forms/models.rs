@@ -9,7 +9,8 @@ use crate::config::System;
 use crate::framework::{
     Allocate, Answer, BuiltIn, CellAnswer, DrawInstance, Drawn, Error, Input, LoadedModel, Model,
     ModelError, Observer, OptionSpec, Options, Outcome, Policy, Problem, ProblemError, Proof,
-    Quantity, Show, Source, Status, Text, Trials, Verb, answer_cells, refuse_own_class,
+    Quantity, Show, Source, Status, Text, Trials, Verb, answer_cells, check_amounts,
+    refuse_own_class,
 };
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormPolicy, ClosedFormResult, CommonAllocation, EqualBandwidth, QosPower,
@@ -30,6 +31,10 @@ impl Problem for QosPower {
         self.assess(power_w)
     }
 
+    fn check(&self, power_w: &Vec<f64>) -> Result<(), ProblemError> {
+        check_amounts("power", power_w, self.gains().len(), None)
+    }
+
     fn reordered(&self, order: &[usize]) -> Self {
         self.subset(order)
     }
@@ -45,6 +50,11 @@ impl Problem for EqualBandwidth {
 
     fn judge(&self, allocation: &CommonAllocation) -> Result<RateAssessment, ProblemError> {
         self.assess(allocation)
+    }
+
+    fn check(&self, allocation: &CommonAllocation) -> Result<(), ProblemError> {
+        check_amounts("power", &allocation.power_w, self.gains().len(), Some(self.max_power_w()))?;
+        check_amounts("bandwidth", &[allocation.bandwidth_hz], 1, None)
     }
 
     fn reordered(&self, order: &[usize]) -> Self {
@@ -296,6 +306,7 @@ impl LoadedModel for ClosedFormPolicy {
         _observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error> {
         let Trials { sizes, samples, seed } = trials;
+        trials.allow::<EqualBandwidth>(|_| 64)?;
         let sizes = evaluate_closed_form(self, sizes, *samples, *seed)?;
         let problem = self.record().training.problem;
         Ok(Box::new(Evaluation { problem, samples: *samples, seed: *seed, sizes }))
@@ -314,17 +325,19 @@ impl LoadedModel for ClosedFormPolicy {
             Ok(CellAnswer::Served(match self.record().training.problem {
                 ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
                     let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
+                    problem.check(&allocation.power_w)?;
                     RateServed::learned_qos_power(&problem, allocation, records)?
                 }
                 ClosedForm::EqualBandwidth { rate_bps } => {
                     let problem = EqualBandwidth::new(system, rate_bps, gains)?;
+                    problem.check(&allocation)?;
                     RateServed::learned_equal_bandwidth(&problem, &allocation, records)?
                 }
             }))
         })
     }
 
-    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
         let system = self.system().clone();
         let what = match quantity {
             Quantity::Power => "power",
@@ -334,10 +347,10 @@ impl LoadedModel for ClosedFormPolicy {
         Ok(match self.record().training.problem {
             ClosedForm::QosPower { .. } if quantity == Quantity::Bandwidth => None,
             ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
-                Some(qos_power_source(&system, label, (rate_bps, bandwidth_hz), *self))
+                Some(qos_power_source(&system, label, (rate_bps, bandwidth_hz), self.clone()))
             }
             ClosedForm::EqualBandwidth { rate_bps } => {
-                Some(equal_bandwidth_source(&system, label, rate_bps, *self, quantity))
+                Some(equal_bandwidth_source(&system, label, rate_bps, self.clone(), quantity))
             }
         })
     }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::supervised::{Example, Fit, Loss, Start, train};
-use crate::framework::{Method, Session, TrainError};
+use crate::framework::{Method, Session, TrainError, allow_cells};
+use crate::memory::TooMuchMemory;
 use crate::network::{Activation, Aggregator, BandwidthLaw, Gnn, Output, UNIT_HZ};
 use crate::problems::closed_forms::common_law::common_unit_hz;
 use crate::problems::closed_forms::{EqualBandwidth, QosPower};
@@ -164,6 +165,12 @@ impl ClosedFormSettings {
         Ok(())
     }
 
+    /// Asks for the memory of the training cells: of each user its gain, and feature, outer function and label for
+    /// each of two networks.
+    pub(crate) fn allow_memory(&self) -> Result<(), TooMuchMemory> {
+        allow_cells(&self.train_k, self.samples, 7 * size_of::<f64>())
+    }
+
     /// The network of the powers.
     pub fn power_network(&self) -> Gnn {
         self.network(&self.power_hidden, self.output)
@@ -236,6 +243,7 @@ pub fn train_networks(
     session: &mut Session<'_>,
 ) -> Result<TrainedNetworks, TrainError> {
     settings.validate(system)?;
+    settings.allow_memory()?;
     let cells: Vec<Vec<f64>> = settings
         .train_k
         .iter()

@@ -5,16 +5,14 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::framework::{
-    Answer, Error, Input, LoadedModel, Model, ModelError, Observer, OptionError, OptionSpec,
-    Options, Quantity, Room, Show, Source, Text, Trials, Verb,
+    Answer, Error, Input, LoadedModel, Model, ModelError, Observer, OptionSpec, Options,
+    Problem as _, Quantity, Room, Show, Source, Text, Trials, Verb,
 };
 use crate::problems::interference::room::{INTERFERENCE, answer_all, source};
 use crate::problems::interference::{
-    PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus, SparseInterference, power_over_sizes,
+    Interference, InterferenceError, PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus,
+    SparseInterference, power_over_sizes,
 };
-
-/// Most links of a network that `evaluate` draws.
-const MOST_LINKS_DRAWN: usize = 4000;
 
 #[derive(Serialize)]
 struct Evaluation {
@@ -109,11 +107,7 @@ impl LoadedModel for PowerPolicy {
         observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error> {
         let Trials { sizes, samples, seed } = trials;
-        if let Some(size) = sizes.iter().find(|&&size| size > MOST_LINKS_DRAWN) {
-            let expected =
-                format!("at most {MOST_LINKS_DRAWN} links, which have as many squared gains");
-            return Err(OptionError::value("k", size, expected).into());
-        }
+        trials.allow::<Interference>(|_| 256)?;
         observer.begin("networks", samples * sizes.len() as u64);
         let scenario = &self.record().training.scenario;
         let policies = std::slice::from_ref(self);
@@ -138,6 +132,7 @@ impl LoadedModel for PowerPolicy {
             |controller, problem| {
                 let sparse = SparseInterference::new(problem, threshold);
                 let shares = controller.shares(&sparse).to_vec();
+                problem.check(&shares).map_err(InterferenceError::Answer)?;
                 Ok(PowerSolution {
                     status: PowerStatus::Learned,
                     sum_rate_bits: problem.sum_rate_bits(&shares),
@@ -149,9 +144,9 @@ impl LoadedModel for PowerPolicy {
         )
     }
 
-    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
         let scenario = self.record().training.scenario;
         let label = "power/P_max of a model over ln g_kk".to_owned();
-        Ok((quantity == Quantity::Power).then(|| source(label, *self, scenario)))
+        Ok((quantity == Quantity::Power).then(|| source(label, self.clone(), scenario)))
     }
 }

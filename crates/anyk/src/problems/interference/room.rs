@@ -7,12 +7,13 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::channel::{D2dField, GainMatrix};
-use crate::exchange::{gains_to_npy, read_gains};
+use crate::exchange::{gains_to_npy, read_gains, to_json};
 use crate::framework::{
     Answer, BuiltIn, Choice, Drawn, Error, Input, LoadedModel, Model, ModelError, ModelFile,
     OptionError, OptionSpec, OptionValue, Options, Policy, Room, Show, Source, Text, Trained, Verb,
     Workshop,
 };
+use crate::memory::{MemoryBudget, product};
 use crate::network::{Aggregator, EdgeGnn};
 use crate::problems::interference::{
     Interference, InterferenceError, LinkMethod, LinkSolver, PASSES, PowerAnswer, PowerAnswers,
@@ -20,8 +21,9 @@ use crate::problems::interference::{
     WmmseSettings, train_power,
 };
 
-/// Most gains drawn in one call: as many as `solve` reads from a file.
-const MOST_GAINS: u128 = 1 << 27;
+/// Memory of a gain that is drawn, and of a network beside its gains: what `solve` needs to read them again.
+const GAIN_BYTES: usize = 56;
+const NETWORK_BYTES: usize = 512;
 /// Powers under this share of `P_max` are off, as the paper counts: WMMSE lets them fall for ever.
 const OFF: f64 = 1e-3;
 
@@ -391,10 +393,10 @@ impl Room for LinkRoom {
         let size = size as usize;
         let count = options.whole("count", 1, u64::MAX)?.unwrap_or(1);
         let seed = options.seed("seed", 0)?;
-        if size as u128 * size as u128 * u128::from(count) > MOST_GAINS {
-            let expected = format!("no more than {MOST_GAINS} gains in all");
-            return Err(OptionError::value("count", count, expected).into());
-        }
+        let networks = usize::try_from(count).unwrap_or(usize::MAX);
+        let gains = product(&[networks, size, size, GAIN_BYTES]);
+        let needed = gains.saturating_add(product(&[networks, NETWORK_BYTES]));
+        MemoryBudget::current().allow(format_args!("{count} networks of {size} links"), needed)?;
         let draw = |index| -> Result<GainMatrix, Error> {
             let problem = scenario.draw(seed, size, index).map_err(Error::other)?;
             Ok(problem.normalised().clone())
@@ -409,7 +411,7 @@ impl Room for LinkRoom {
             Format::Json => (0..count).try_for_each(|index| {
                 let network = draw(index)?;
                 let gains: Vec<&[f64]> = network.as_slice().chunks(size).collect();
-                let json = serde_json::to_string(&Network { gains }).map_err(Error::other)?;
+                let json = to_json(&Network { gains }).map_err(Error::other)?;
                 writeln!(out, "{json}").map_err(failed)
             }),
         }

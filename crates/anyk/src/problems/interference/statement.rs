@@ -4,7 +4,8 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::channel::GainMatrix;
-use crate::framework::{Problem, ProblemError};
+use crate::framework::{Problem, ProblemError, check_amounts};
+use crate::memory::product;
 use crate::tolerance;
 
 /// Power control in an interference network (paper, eq. (P2-case1)):
@@ -58,6 +59,9 @@ pub enum InterferenceError {
         /// Links.
         links: usize,
     },
+    /// An answer that is none.
+    #[error(transparent)]
+    Answer(ProblemError),
     /// An exact search over too many schedules.
     #[error("the exact optimum takes up to 2^{links} schedules, expected at most {most} links")]
     TooLarge {
@@ -222,10 +226,21 @@ impl Problem for Interference {
         self.gains.size()
     }
 
+    /// Every link hears every other: gains, what solvers and networks keep of them, and the judge's.
+    fn memory_bytes(size: usize) -> u128 {
+        product(&[size, size, 64]).saturating_add(product(&[size, 256]))
+    }
+
     fn judge(&self, shares: &Vec<f64>) -> Result<PowerAssessment, ProblemError> {
         let powers: Vec<f64> = shares.iter().map(|share| share * self.max_power).collect();
         let size = || ProblemError::Size { given: powers.len(), expected: self.gains.size() };
         self.assess(&powers).map_err(|_| size())
+    }
+
+    fn check(&self, shares: &Vec<f64>) -> Result<(), ProblemError> {
+        check_amounts("share of P_max", shares, self.gains.size(), None)?;
+        // Each link has a budget of its own.
+        shares.iter().try_for_each(|&share| check_amounts("share of P_max", &[share], 1, Some(1.0)))
     }
 
     fn reordered(&self, order: &[usize]) -> Self {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::framework::{Objective, Plan, Schedule, TrainError};
 use crate::math::single;
+use crate::memory::{MemoryBudget, TooMuchMemory, product};
 use crate::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph};
 use crate::problems::interference::{Features, Standard};
 use crate::problems::interference::{
@@ -85,6 +86,15 @@ impl PowerTrainSettings {
         Self { network, rate, ..self }
     }
 
+    /// Asks for the memory of the samples, all of which are kept.
+    fn allow_memory(&self) -> Result<(), TooMuchMemory> {
+        let Self { train_k, samples, .. } = *self;
+        let gains = product(&[samples, train_k, train_k, GAIN_BYTES]);
+        let what = format_args!("{samples} training samples of {train_k} links");
+        let needed = gains.saturating_add(product(&[samples, SAMPLE_BYTES]));
+        MemoryBudget::current().allow(what, needed)
+    }
+
     /// Checks every value.
     pub fn validate(&self) -> Result<(), TrainError> {
         let check = |field, sound: bool, value: String, expected| {
@@ -100,20 +110,20 @@ impl PowerTrainSettings {
         let rounds = network.rounds;
         check("rounds", (1..=16).contains(&rounds), rounds.to_string(), "1 to 16")?;
         check("train_k", (1..=1000).contains(train_k), train_k.to_string(), "1 to 1000 links")?;
-        // Gains of all samples are kept: 2^27 of them are a gibibyte.
-        let room = samples.checked_mul(train_k * train_k).is_some_and(|gains| gains <= 1 << 27);
-        check(
-            "samples",
-            *samples > 0 && room,
-            samples.to_string(),
-            "at least one, and no more than 2^27 gains in all",
-        )?;
+        // The order of the samples counts in 32 bits.
+        let counted = (1..=u32::MAX as usize).contains(samples);
+        check("samples", counted, samples.to_string(), "at least one, and less than 2^32")?;
         check("batch", (1..=4096).contains(batch), batch.to_string(), "1 to 4096")?;
         check("steps", *steps <= 1 << 32, steps.to_string(), "at most 2^32")?;
         let rate = self.rate.at(0, *steps);
         check("rate", rate > 0.0 && rate <= 1.0, rate.to_string(), "a learning rate up to 1")
     }
 }
+
+/// Memory of a gain of a sample: itself, its message in the graph, and the paths that the graph is made of.
+const GAIN_BYTES: usize = 32;
+/// Memory of a sample beside its gains.
+const SAMPLE_BYTES: usize = 3072;
 
 struct Sample {
     problem: Interference,
@@ -146,6 +156,7 @@ impl PowerObjective {
     /// Draws the samples, and solves for their labels.
     pub fn new(settings: &PowerTrainSettings) -> Result<Self, TrainError> {
         settings.validate()?;
+        settings.allow_memory()?;
         let PowerTrainSettings { scenario, train_k, samples, .. } = *settings;
         let problems: Vec<(Interference, SparseInterference)> = (0..samples as u64)
             .into_par_iter()

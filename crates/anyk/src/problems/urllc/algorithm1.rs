@@ -7,8 +7,11 @@ use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
 use crate::config::System;
-use crate::framework::{ATTEMPTS, Adam, Method, Objective, Plan, Schedule, TrainError};
+use crate::framework::{
+    ATTEMPTS, Adam, Method, Objective, Plan, Schedule, TrainError, allow_cells,
+};
 use crate::math::single;
+use crate::memory::{MemoryBudget, TooMuchMemory, product};
 use crate::network::{Activation, Aggregator, BandwidthLaw, Dense};
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
 use crate::problems::urllc::engine::Engine;
@@ -72,6 +75,19 @@ impl TrainSettings {
         self.recipe.validate()
     }
 
+    /// Asks for the memory of the training sets, and of the networks where those grow with the largest cell, too.
+    pub(crate) fn allow_memory(&self) -> Result<(), TooMuchMemory> {
+        // Three numbers and the fading states of each user.
+        allow_cells(&self.train_k, self.samples, 4 * (3 + self.recipe.stored_draws))?;
+        if self.method == Method::Fnn {
+            // Of each of three networks: parameters, gradient, two moments and the checkpoint's doubles of three.
+            let parameters = fnn_network(self).parameter_count();
+            let needed = product(&[parameters, 3, 48]);
+            MemoryBudget::current().allow("the fully-connected networks", needed)?;
+        }
+        Ok(())
+    }
+
     /// Steps of an epoch: each sample of each size once.
     fn steps_per_epoch(&self) -> u64 {
         (self.samples.div_ceil(self.recipe.batch) * self.train_k.len()) as u64
@@ -92,6 +108,7 @@ impl Algorithm1 {
         law: Option<&BandwidthLaw>,
     ) -> Result<Self, TrainError> {
         settings.validate()?;
+        settings.allow_memory()?;
         let service = ServiceClass { epsilon: settings.epsilon_d, ..system.service() };
         let qos: Qos = system.qos(service)?;
         let law = match (settings.method, law) {

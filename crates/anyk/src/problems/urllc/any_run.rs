@@ -33,6 +33,8 @@ pub fn train_sampled_policy(
     deviations: f64,
     session: &mut Session<'_>,
 ) -> Result<AnyPolicy, TrainError> {
+    // Before the bandwidth is learned, rather than after it.
+    settings.allow_memory()?;
     let qos = system.qos(system.service())?;
     let bandwidth = learn_bandwidth(system, &qos, samples, learning, session)?;
     let trained = train_any_on(system, settings, &bandwidth.widened(0.0), session)?;
@@ -55,13 +57,9 @@ fn measured(
     let AnySettings { train_k, seed, .. } = &policy.record().training;
     let seed = VALIDATION_SEED ^ seed;
     let set = TestSet::draw_under(policy.system(), fading, train_k, VALIDATION_SAMPLES, seed)?;
-    let results = set.evaluate(&policy)?;
     // Training cells have budgets of their own; those that it is measured on have the cell's.
-    if let Some(size) = results.iter().find(|size| size.optimum_mhz <= 0.0) {
-        let why =
-            format!("it serves none of the cells of {} users that validate the model", size.k);
-        return Err(TrainError::Infeasible(why));
-    }
+    set.check_served().map_err(|why| TrainError::Infeasible(why.to_string()))?;
+    let results = set.evaluate(&policy)?;
     let metrics = mean_metrics(&results);
     Ok(policy.with_metrics(metrics))
 }

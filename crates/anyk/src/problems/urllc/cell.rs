@@ -195,3 +195,56 @@ impl CellByClass {
         (total_hz, gap_hz)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use crate::problems::urllc::UrllcSolver;
+    use crate::qos::ServiceClass;
+
+    /// The certificate, by its definition: `Σ |ν − D_k|·(P_k − P_k^min)` with slopes by quadrature, at answers that
+    /// are not the optimum; and no less than what they lose.
+    #[test]
+    fn the_gap_is_as_defined_and_bounds_what_is_lost() {
+        let system = Config::default().validate().unwrap();
+        let usual = system.service();
+        let strict = ServiceClass { epsilon: 1e-7, ..usual };
+        let users = (0..12u32).map(|i| {
+            let gain = system.path_loss().gain(50.0 + 15.0 * f64::from(i));
+            (gain, if i % 3 == 0 { strict } else { usual })
+        });
+        let problem = Urllc::new(&system, users).unwrap();
+        let (mut cell, mut curves) = (CellByClass::default(), Curves::default());
+        cell.group(&problem, &mut curves);
+        let least_w = cell.least_power_w();
+        for load in [1.01, 2.0, 1000.0] {
+            let problem = problem.clone().with_max_power_w(load * least_w).unwrap();
+            let best = UrllcSolver::default().solve(&problem);
+            let (best_hz, price) = (best.allocation.total_bandwidth_hz(), best.price_hz_per_w);
+            cell.power_over(price.ln());
+            for (i, over_w) in cell.over_w.iter_mut().enumerate() {
+                *over_w *= 1.0 + 0.03 * f64::from(u32::try_from(i).unwrap() % 5);
+            }
+            let scale = (problem.max_power_w() - least_w) / cell.over_power_w();
+            let mut found = Allocation::default();
+            let (total_hz, gap_hz) = cell.allocate(scale, price, &mut found);
+            let sums = (found.total_bandwidth_hz(), found.total_power_w());
+            assert!((total_hz / sums.0 - 1.0).abs() < 1e-12);
+            assert!((sums.1 / problem.max_power_w() - 1.0).abs() < 1e-12);
+            let lost_hz = total_hz - best_hz;
+            assert!(lost_hz > 1e-6 * best_hz && gap_hz >= lost_hz, "{load}: {lost_hz} {gap_hz}");
+            let mut expected_hz = 0.0;
+            for (user, &power_w) in problem.users().iter().zip(&found.power_w) {
+                let exact = cell.groups[user.class].curve.exact();
+                let own = -user.gain * exact.at(user.gain * power_w).unwrap().slope_hz_per_w;
+                let over_w = power_w - exact.min_received_w() / user.gain;
+                expected_hz += (price - own).abs() * over_w;
+            }
+            assert!((gap_hz / expected_hz - 1.0).abs() < 1e-5, "{load}: {gap_hz} {expected_hz}");
+            // Where the argument does not reach, there is no bound.
+            let (_, gap_hz) = cell.allocate(scale, price / 2.0, &mut found);
+            assert!(gap_hz.is_infinite());
+        }
+    }
+}

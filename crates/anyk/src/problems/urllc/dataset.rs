@@ -38,7 +38,9 @@ impl TrainingSet {
         constant_hz: f64,
         seed: u64,
     ) -> Self {
-        let (mut x, mut energy, mut uses, mut fading) = (vec![], vec![], vec![], vec![]);
+        // As much as was asked for: a list that grows by itself takes up to twice that.
+        let list = |each: usize| Vec::with_capacity(size * samples * each);
+        let (mut x, mut energy, mut uses, mut fading) = (list(1), list(1), list(1), list(draws));
         let compiled = law.map(|law| law.at_size(size));
         let per_gain = system.max_power_w() * qos.ln_energy_scale().exp();
         let transmission_s = qos.ln_uses_scale().exp();

@@ -4,7 +4,8 @@ use crate::channel::FadingLaw;
 use crate::config::System;
 use crate::exchange::{UserRecord, read_fading_samples, read_file};
 use crate::framework::{
-    CellAnswer, Denied, Error, Infeasibility, OptionError, Options, ProblemError, Status,
+    CellAnswer, Denied, Error, Infeasibility, OptionError, Options, Problem as _, ProblemError,
+    Status,
 };
 use crate::problems::urllc::{
     Allocation, AnyAllocator, AnyPolicy, CellPolicy, Certifier, Judge, LearnedPolicy, Served,
@@ -107,6 +108,7 @@ impl<'a> LearnedDesk<'a> {
         };
         let mut allocation = Allocation::default();
         self.sized.insert(sized).allocate(&gains, &mut allocation);
+        problem.check(&allocation)?;
         let certificate = self.certify.then(|| self.certifier.certify(&problem, &mut allocation));
         let optimum_hz = optimum_hz(&mut self.solver, &problem);
         let mut served = Served::learned(&problem, &allocation, optimum_hz, records)?;
@@ -188,6 +190,7 @@ impl<'a> AnyDesk<'a> {
         if let Err(unserved) = self.allocator.serve(problem, &mut self.allocation) {
             return Ok(Err(unserved));
         }
+        problem.check(&self.allocation)?;
         let least_power_w = self.allocator.least_power_w();
         let certify = self.certify;
         let certificate =

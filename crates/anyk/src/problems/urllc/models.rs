@@ -14,7 +14,7 @@ use crate::problems::urllc::reports::Evaluation;
 use crate::problems::urllc::room::source;
 use crate::problems::urllc::{
     Allocation, AnyPolicy, CalibrationError, CellPolicy, Judge, LearnedPolicy, TestSet, Urllc,
-    calibrate,
+    User, calibrate,
 };
 
 /// The heading of options that put a model into another cell.
@@ -54,14 +54,15 @@ fn evaluate(
     trials: &Trials,
 ) -> Result<Box<dyn Answer>, Error> {
     let Trials { sizes, samples, seed } = trials;
+    // Every cell is kept, with its classes.
+    trials.allow::<Urllc>(|size| 1024 + size * size_of::<User>())?;
     let fading = judge.map(|judge| &judge.rule);
     let set = TestSet::draw_under(system, fading, sizes, *samples, *seed)?;
+    set.check_served().map_err(|why| {
+        let expected = format!("a size that the budget can serve: {why}");
+        OptionError::value("k", why.size, expected)
+    })?;
     let results = set.evaluate(policy)?;
-    // A size at which the budget serves no cell has nothing to measure.
-    if let Some(size) = results.iter().find(|size| size.optimum_mhz <= 0.0) {
-        let expected = "a size that the budget can serve: it serves none of the cells";
-        return Err(OptionError::value("k", size.k, expected).into());
-    }
     Ok(Box::new(Evaluation::new(trials, policy.guarantee(), results)))
 }
 
@@ -114,8 +115,8 @@ impl LoadedModel for LearnedPolicy {
         Some(calibrated(self, None, settings))
     }
 
-    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        diagnosed(*self, quantity)
+    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+        diagnosed(self.clone(), quantity)
     }
 }
 
@@ -126,6 +127,7 @@ fn calibrated<P: CellPolicy + LoadedModel + 'static>(
 ) -> Result<Calibrated, Error> {
     let policy = calibrate(policy, judge, settings).map_err(|error| match error {
         CalibrationError::Guarantee(error) => error.into(),
+        CalibrationError::Memory(error) => error.into(),
         error => Error::other(error),
     })?;
     let none = || ModelError::Content("the calibrated model has no guarantee".to_owned());
@@ -205,7 +207,7 @@ impl LoadedModel for AnyPolicy {
         Some(run())
     }
 
-    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        diagnosed(*self, quantity)
+    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+        diagnosed(self.clone(), quantity)
     }
 }

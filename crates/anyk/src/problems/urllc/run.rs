@@ -20,6 +20,8 @@ pub fn law_for(
     pretraining: &PretrainSettings,
     session: &mut Session<'_>,
 ) -> Result<Option<BandwidthLaw>, TrainError> {
+    // Before the pre-training, rather than after it.
+    settings.allow_memory()?;
     match settings.method {
         Method::MGnn | Method::Fnn => Ok(None),
         Method::PGnn => {
@@ -71,10 +73,17 @@ pub fn finish(
         )
     };
     let unmeasured = make(ModelMetrics { availability: 0.0, gap_percent: 0.0 })?;
+    let results = validation_set(system, settings)?.evaluate(&unmeasured)?;
+    Ok(make(mean_metrics(&results))?)
+}
+
+/// The cells that a policy is measured on after its training. Some must be served: asked for before a training, this
+/// tells in a moment what the training would end with.
+pub fn validation_set(system: &System, settings: &TrainSettings) -> Result<TestSet, TrainError> {
     let seed = VALIDATION_SEED ^ settings.seed;
     let set = TestSet::draw(system, &settings.train_k, VALIDATION_SAMPLES, seed)?;
-    let results = set.evaluate(&unmeasured)?;
-    Ok(make(mean_metrics(&results))?)
+    set.check_served().map_err(|why| TrainError::Infeasible(why.to_string()))?;
+    Ok(set)
 }
 
 /// Means over the sizes.

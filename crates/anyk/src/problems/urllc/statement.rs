@@ -7,8 +7,7 @@ use rayon::prelude::*;
 
 use crate::channel::FadingQuadrature;
 use crate::config::System;
-use crate::framework::check_gain;
-use crate::framework::{Problem, ProblemError};
+use crate::framework::{Problem, ProblemError, check_amounts, check_gain};
 use crate::qos::{Qos, ServiceClass};
 use crate::tolerance;
 
@@ -182,7 +181,7 @@ impl Urllc {
         self.users.len()
     }
 
-    fn check(&self, allocation: &Allocation) -> Result<(), ProblemError> {
+    fn check_size(&self, allocation: &Allocation) -> Result<(), ProblemError> {
         for given in [allocation.power_w.len(), allocation.bandwidth_hz.len()] {
             if given != self.size() {
                 return Err(ProblemError::Size { given, expected: self.size() });
@@ -193,7 +192,7 @@ impl Urllc {
 
     /// Achieved packet loss `ε_k` of every user; uses all cores.
     pub fn packet_losses(&self, allocation: &Allocation) -> Result<Vec<f64>, ProblemError> {
-        self.check(allocation)?;
+        self.check_size(allocation)?;
         let rows = self.users.par_iter().zip(&allocation.power_w).zip(&allocation.bandwidth_hz);
         Ok(rows
             .with_min_len(64)
@@ -205,7 +204,7 @@ impl Urllc {
 
     /// Judges any allocation: feasibility, availability and optimality.
     pub fn assess(&self, allocation: &Allocation) -> Result<Assessment, ProblemError> {
-        self.check(allocation)?;
+        self.check_size(allocation)?;
         let rows: Vec<(f64, f64, f64)> = self
             .users
             .par_iter()
@@ -251,6 +250,11 @@ impl Problem for Urllc {
 
     fn judge(&self, allocation: &Allocation) -> Result<Assessment, ProblemError> {
         self.assess(allocation)
+    }
+
+    fn check(&self, allocation: &Allocation) -> Result<(), ProblemError> {
+        check_amounts("power", &allocation.power_w, self.size(), Some(self.max_power_w))?;
+        check_amounts("bandwidth", &allocation.bandwidth_hz, self.size(), None)
     }
 
     fn reordered(&self, order: &[usize]) -> Self {

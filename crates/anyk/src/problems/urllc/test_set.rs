@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::channel::FadingQuadrature;
 use crate::config::System;
@@ -39,6 +40,24 @@ struct TestCells {
     size: usize,
     problems: Vec<Urllc>,
     optimum_mhz: f64,
+    /// Of the cells that were left out, the power that the least demanding one takes, W.
+    least_required_w: f64,
+    max_power_w: f64,
+}
+
+/// A size of which the budget serves no cell: there is nothing to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+#[error(
+    "it serves none of the cells of {size} users: the least demanding takes {required_w:.6} W, the budget is \
+     {max_power_w:.6} W"
+)]
+pub struct NoneServed {
+    /// Number of users.
+    pub size: usize,
+    /// What the least demanding cell takes, W.
+    pub required_w: f64,
+    /// The budget, W.
+    pub max_power_w: f64,
 }
 
 impl TestSet {
@@ -110,18 +129,26 @@ impl TestSet {
                 };
                 let problem = state(gains.iter().map(|&gain| (gain, service())).collect())?;
                 let solution = solver.solve(&problem);
-                if matches!(solution.status, Status::Infeasible(_)) {
-                    return Ok(None);
+                if let Status::Infeasible(why) = solution.status {
+                    return Ok(Some(Err(why.required_power_w)));
                 }
                 let optimum_mhz = solution.allocation.total_bandwidth_hz() / 1e6;
-                Ok(Some((problem, optimum_mhz)))
+                Ok(Some(Ok((problem, optimum_mhz))))
             },
             &Silent,
         )?;
-        let cells = |found: Rows<(Urllc, f64)>| TestCells {
-            size: found.k,
-            optimum_mhz: found.mean(|cell| cell.1),
-            problems: found.rows.into_iter().map(|cell| cell.0).collect(),
+        let cells = |found: Rows<Result<(Urllc, f64), f64>>| {
+            let required = found.rows.iter().filter_map(|row| row.as_ref().err());
+            let least_required_w = required.fold(f64::INFINITY, |least, &w| least.min(w));
+            let rows = found.rows.into_iter().filter_map(Result::ok).collect();
+            let served = Rows { k: found.k, rows, infeasible: 0 };
+            TestCells {
+                size: found.k,
+                optimum_mhz: served.mean(|cell| cell.1),
+                problems: served.rows.into_iter().map(|cell| cell.0).collect(),
+                least_required_w,
+                max_power_w: system.max_power_w(),
+            }
         };
         Ok(Self { sizes: drawn.into_iter().map(cells).collect() })
     }
@@ -129,6 +156,16 @@ impl TestSet {
     /// Cells of each size that the budget can serve.
     pub fn served(&self) -> Vec<usize> {
         self.sizes.iter().map(|cells| cells.problems.len()).collect()
+    }
+
+    /// Refuses a set with a size of which the budget serves no cell.
+    pub fn check_served(&self) -> Result<(), NoneServed> {
+        match self.sizes.iter().find(|cells| cells.problems.is_empty()) {
+            None => Ok(()),
+            Some(&TestCells { size, least_required_w: required_w, max_power_w, .. }) => {
+                Err(NoneServed { size, required_w, max_power_w })
+            }
+        }
     }
 
     /// Measures a policy on all cells, on all cores; the result does not depend on their number. A cell that

@@ -9,9 +9,9 @@ use crate::config::{Config, System};
 use crate::exchange::UserRecord;
 use crate::framework::{
     Answer, BuiltIn, CellOptions, Drawn, Error, Input, LoadedModel, Model, ModelError, ModelFile,
-    Observer, OptionError, OptionSpec, OptionValue, Options, Outcome, Policy, Quantity, Room, Show,
-    Source, Text, Trained, Trials, Verb, Workshop, answer_cells, sample_options, sample_users,
-    training_cells,
+    Observer, OptionError, OptionSpec, OptionValue, Options, Outcome, Policy, Problem as _,
+    Quantity, Room, Show, Source, Text, Trained, Trials, Verb, Workshop, answer_cells,
+    sample_options, sample_users, training_cells,
 };
 use crate::problems::urllc::Allocation;
 use crate::problems::urllc_power::evaluation::{BandTrials, USER_BAND_HZ, random_problem};
@@ -339,6 +339,7 @@ impl LoadedModel for AnyBandPolicy {
         observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error> {
         let system = CELL.system(options, &self.record().config)?;
+        trials.allow::<UrllcPower>(|_| 128)?;
         let each_hz = options.positive("user-bandwidth-hz")?;
         let fixed_hz = options.positive("max-bandwidth-hz")?;
         if each_hz.is_some() && fixed_hz.is_some() {
@@ -371,6 +372,7 @@ impl LoadedModel for AnyBandPolicy {
             if !matches!(ready.allocate(&problem, &mut allocation), Outcome::Learned) {
                 return Ok(BandAnswer::solve(&mut solver, &problem, records)?);
             }
+            problem.check(&allocation)?;
             let mut served = BandServed::judged(&problem, &allocation, records.iter())?;
             let optimum = solver.solve(&problem);
             if !matches!(optimum.status, BandStatus::Infeasible(_)) {
@@ -384,13 +386,13 @@ impl LoadedModel for AnyBandPolicy {
         })
     }
 
-    fn source(self: Box<Self>, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
+    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
         let system = self.system().clone();
         let what = match quantity {
             Quantity::Power => "power",
             Quantity::Bandwidth => "bandwidth",
         };
         let label = format!("{what} of a model for URLLC in a fixed band over ln α");
-        Ok(Some(source(&system, label, *self, quantity)))
+        Ok(Some(source(&system, label, self.clone(), quantity)))
     }
 }

@@ -1,7 +1,7 @@
 //! The problem and its judge.
 
 use crate::config::System;
-use crate::framework::{Problem, ProblemError, ValueError};
+use crate::framework::{Problem, ProblemError, ValueError, check_amounts};
 use crate::problems::urllc::{Allocation, Urllc};
 use crate::qos::ServiceClass;
 use crate::tolerance;
@@ -109,6 +109,12 @@ impl Problem for UrllcPower {
 
     fn size(&self) -> usize {
         self.cell.users().len()
+    }
+
+    fn check(&self, allocation: &Allocation) -> Result<(), ProblemError> {
+        let bandwidth_hz = &allocation.bandwidth_hz;
+        check_amounts("bandwidth", bandwidth_hz, self.size(), Some(self.max_bandwidth_hz))?;
+        check_amounts("power", &allocation.power_w, self.size(), self.max_power_w)
     }
 
     fn judge(&self, allocation: &Allocation) -> Result<BandAssessment, ProblemError> {

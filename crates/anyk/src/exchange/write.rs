@@ -1,0 +1,184 @@
+//! The one writer of files: a crash, a full disk or a hostile folder leaves the old file or the new one.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::exchange::disk;
+
+/// Links followed before they are taken for a circle.
+const MOST_LINKS: usize = 40;
+
+/// Where a file with this name would be written: symbolic links are followed, so that they stay links.
+///
+/// Anything but a plain file is refused: renaming a file onto a device would replace the device.
+pub fn destination(path: &Path) -> io::Result<PathBuf> {
+    let refuse = |message: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        if path.file_name().is_none() {
+            return refuse("expected a file, not a folder");
+        }
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_symlink() => {
+                let target = fs::read_link(&path)?;
+                // A relative target starts from the link's folder.
+                path = folder_of(&path).join(target);
+            }
+            Ok(found) if found.is_dir() => return refuse("expected a file, not a folder"),
+            Ok(found) if !found.is_file() => {
+                return refuse("expected a plain file, not a device or a pipe");
+            }
+            Ok(_) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(path),
+            Err(error) => return Err(error),
+        }
+    }
+    refuse("expected a file, not a circle of symbolic links")
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Writes a file whole or not at all: under another name in the same folder, to the disk, then renamed.
+/// A crash leaves the old file or the new one. A file that is replaced keeps its permissions.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = destination(path)?;
+    let folder = folder_of(&path);
+    let mut unfinished = claimed(&path)?;
+    disk::write(unfinished.as_file_mut(), bytes)?;
+    if let Ok(old) = fs::metadata(&path) {
+        disk::copy_mode(unfinished.as_file(), &old)?;
+    }
+    // Without this, a power cut can leave the new name with no content.
+    disk::sync(unfinished.as_file())?;
+    disk::rename(unfinished, &path)?;
+    disk::sync_folder(folder)
+}
+
+/// Makes sure that a file can be written, and writes nothing: what is there is a plain file or nothing, and
+/// its folder takes new files.
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    let path = destination(path)?;
+    clear_leftovers(folder_of(&path));
+    // Removed at once.
+    claimed(&path).map(drop)
+}
+
+/// The same for a folder, which is made if it is missing.
+pub fn check_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    clear_leftovers(folder);
+    claimed(&folder.join("anyk")).map(drop)
+}
+
+/// Attempts at an unfinished file before it is given up.
+const ATTEMPTS: usize = 8;
+
+/// An unfinished file that is locked as long as it is written: one without a lock is a leftover.
+fn claimed(path: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // With what is added to it, the name must stay within the 255 bytes that file systems take.
+    let name: String = name.chars().take(40).collect();
+    for _ in 0..ATTEMPTS {
+        let file = disk::create(folder_of(path), &name)?;
+        // Not every file system has locks. Without them nothing is ever taken for a leftover.
+        let locked = file.as_file().lock().is_ok();
+        // Whoever clears leftovers may have been faster than the lock.
+        if !locked || fs::symlink_metadata(file.path()).is_ok() {
+            return Ok(file);
+        }
+    }
+    Err(io::Error::other("its unfinished file is removed as often as it is made"))
+}
+
+/// Removes the unfinished files of writers that were killed. Those of writers that are at work are locked.
+fn clear_leftovers(folder: &Path) {
+    // What cannot be cleared does no harm, and writing goes on.
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let ours = name.starts_with('.') && name.ends_with(disk::UNFINISHED);
+        // The type is the entry's own: a link is not followed, a pipe is not opened.
+        if ours
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+            && let Ok(file) = File::open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn files_are_written_whole_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        for bytes in [vec![1; 200_000], vec![2; 3], Vec::new()] {
+            write_atomically(&path, &bytes).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), bytes);
+            assert_eq!(names(folder.path()), ["model"]);
+        }
+        check_writable(&path).unwrap();
+        assert_eq!(names(folder.path()), ["model"]);
+        // A name as long as names may be.
+        let longest = folder.path().join("n".repeat(255));
+        write_atomically(&longest, b"x").unwrap();
+        assert_eq!(fs::read(longest).unwrap(), b"x");
+    }
+
+    #[test]
+    fn leftovers_are_cleared_and_unfinished_files_of_others_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        // The first was left by a writer that was killed; the second is being written.
+        fs::write(folder.path().join(".model.0123.anyk-part"), b"half").unwrap();
+        let busy = claimed(&path).unwrap();
+        fs::write(folder.path().join("mine.anyk-part"), b"not hidden: not ours").unwrap();
+        check_writable(&path).unwrap();
+        let busy_name = busy.path().file_name().unwrap().to_str().unwrap().to_owned();
+        assert_eq!(names(folder.path()), [busy_name, "mine.anyk-part".to_owned()]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_links_and_permissions_stay() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("deep/target"), folder.path().join("link"));
+        fs::create_dir(folder.path().join("deep")).unwrap();
+        symlink("deep/target", &link).unwrap();
+        // At first it points at nothing.
+        write_atomically(&link, b"one").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"one");
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+        write_atomically(&link, b"two").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"two");
+        assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o640);
+        // A circle, a folder, a device, what is no file at all.
+        let circle = folder.path().join("circle");
+        symlink("circle", &circle).unwrap();
+        let not_files = [circle.as_path(), folder.path(), "/dev/null".as_ref(), "/".as_ref()];
+        for (index, path) in not_files.into_iter().enumerate() {
+            let error = write_atomically(path, b"x").unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{index}");
+        }
+    }
+}
