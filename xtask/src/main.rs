@@ -1,7 +1,12 @@
 //! The project's own commands: `cargo xtask test` runs every check, `cargo xtask compare` measures
 //! this program beside what one would write in Python.
 
+mod checker;
+mod coverage;
+mod fuzz;
+mod long;
 mod mutants;
+mod python;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,7 +18,11 @@ use anyhow::{Context, Result, bail};
 const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
-  test      every check: format, lints, documentation, licences, tests
+  test      every check: format, lints, documentation, licences, tests, a minute of fuzzing, the checker
+  test --long        more of them, from fresh seeds
+  checker [COUNT] [SEED]   the program's answers on random cells against an independent computation
+  coverage           lines of the library that the tests run
+  fuzz [TARGET] [--time SECONDS] [--plain]   hostile files, led by coverage unless --plain (fuzz/README.md)
   compare   speed of the exact solver beside SciPy, in one run (bench/README.md)
   compare learning   speed of training and allocation beside PyTorch and JAX
   compare wmmse      speed of WMMSE beside NumPy
@@ -22,7 +31,10 @@ Usage: cargo xtask COMMAND
 
 fn main() -> ExitCode {
     let outcome = match env::args().nth(1).as_deref() {
-        Some("test") => test(),
+        Some("test") => test(env::args().any(|argument| argument == "--long")),
+        Some("checker") => checker::command(env::args().skip(2)),
+        Some("coverage") => coverage::command(env::args().skip(2)),
+        Some("fuzz") => fuzz::command(env::args().skip(2)),
         Some("compare") => compare(),
         Some("mutants") => mutants::run(env::args().skip(2)),
         Some("help" | "--help" | "-h") => {
@@ -63,7 +75,7 @@ fn step(name: &str, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-fn test() -> Result<()> {
+fn test(long: bool) -> Result<()> {
     let started = Instant::now();
     step("format", cargo().args(["fmt", "--all", "--check"]))?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
@@ -83,12 +95,17 @@ fn test() -> Result<()> {
     let seed = env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| "20220201".into());
     step(
         "tests",
-        cargo().args(["test", "--workspace", "--locked"]).env("PROPTEST_RNG_SEED", seed),
+        cargo().args(["test", "--workspace", "--locked"]).env("PROPTEST_RNG_SEED", &seed),
     )?;
     step(
         "tests of the library without features",
         cargo().args(["test", "-p", "anyk", "--lib", "--locked", "exchange::"]),
     )?;
+    fuzz::usual(&seed)?;
+    checker::check(checker::USUAL, checker::SEED)?;
+    if long {
+        long::long()?;
+    }
     println!("== all checks passed in {:.0} s", started.elapsed().as_secs_f64());
     Ok(())
 }
@@ -122,14 +139,7 @@ fn compare() -> Result<()> {
         None => ("target/bench-python", "bench/requirements.txt", "bench/compare.py"),
     };
     step("build", cargo().args(["build", "--release", "--locked"]))?;
-    let environment = root().join(environment);
-    let python = environment.join("bin/python");
-    if !python.exists() {
-        step("python environment", Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-    }
-    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
-    let requirements = root().join(requirements);
-    step("python packages", Command::new(&python).args(install).arg(requirements))?;
+    let python = python::environment(environment, requirements)?;
     let program = root().join("target/release/anyk");
     let mut command = Command::new(&python);
     step("comparison", command.arg(root().join(script)).arg(program).args(arguments))

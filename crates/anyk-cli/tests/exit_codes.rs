@@ -271,7 +271,7 @@ fn an_inaccurate_quadrature_is_2() {
         assert!(refused.stdout.is_empty());
         let says = "quadrature is gauss-laguerre, expected log-trapezoid: with antennas = 1, epsilon = 1e-5";
         assert!(refused.stderr.contains(says), "{}", refused.stderr);
-        assert!(refused.stderr.contains("up to 1.113"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("up to 1.1129"), "{}", refused.stderr);
         assert_eq!(solve(problem, "8").code, 0);
     }
     let folder = tempfile::tempdir().unwrap();

@@ -140,6 +140,11 @@ impl Checkpoint {
         let mut take = |stage: &str, name: &str| file.take(&format!("{stage}/{name}"));
         for stage in content.finished {
             let parameters = take(&stage, "finished")?;
+            // A training never ends with such numbers, and nobody looks at them again.
+            if !parameters.iter().all(|parameter| parameter.is_finite()) {
+                let message = format!("a number of the stage {stage} is not finite");
+                return Err(ContainerError::Damaged(message));
+            }
             self.finished.push((stage, parameters));
         }
         if let Some(Current { stage, attempt, step, adam_steps }) = content.current {
@@ -161,8 +166,10 @@ impl Checkpoint {
         self.message.as_deref()
     }
 
-    /// The result of a stage that an earlier run has finished.
-    pub(crate) fn finished(&self, stage: &str) -> Option<&[f64]> {
+    /// The result of a stage that an earlier run has finished, with as many parameters as it has; another number
+    /// is none of this training, and is forgotten.
+    pub(crate) fn finished(&mut self, stage: &str, count: usize) -> Option<&[f64]> {
+        self.finished.retain(|(name, values)| name != stage || values.len() == count);
         self.finished.iter().find(|(name, _)| name == stage).map(|(_, values)| values.as_slice())
     }
 

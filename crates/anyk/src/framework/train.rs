@@ -177,10 +177,11 @@ impl<'a> Session<'a> {
         objective: &mut dyn Objective<T>,
     ) -> Result<Vec<T>, TrainError> {
         let started = Instant::now();
-        if let Some(parameters) = self.checkpoint.as_ref().and_then(|file| file.finished(stage)) {
-            return Ok(parameters.iter().map(|&value| T::of(value)).collect());
-        }
         let mut state = State::start(objective, plan, 0);
+        let count = state.parameters.len();
+        if let Some(found) = self.checkpoint.as_mut().and_then(|file| file.finished(stage, count)) {
+            return Ok(found.iter().map(|&value| T::of(value)).collect());
+        }
         let saved = self.checkpoint.as_mut().and_then(|file| file.take(stage));
         if let Some(saved) = saved
             && saved.attempt < plan.attempts

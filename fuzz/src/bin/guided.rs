@@ -1,0 +1,25 @@
+//! libFuzzer around the target that the variable `ANYK_FUZZ_TARGET` names, with our mutations beside its own.
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use anyk_fuzz::{TARGETS, Target, limit_memory, mutate, target};
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+
+static TARGET: LazyLock<&Target> = LazyLock::new(|| {
+    limit_memory();
+    let name = std::env::var("ANYK_FUZZ_TARGET").unwrap_or_default();
+    target(&name).unwrap_or(&TARGETS[0])
+});
+
+fuzz_target!(|bytes: &[u8]| (TARGET.run)(bytes));
+
+fuzz_mutator!(|bytes: &mut [u8], size: usize, most: usize, seed: u32| {
+    if seed % 2 == 0 {
+        return fuzzer_mutate(bytes, size, most);
+    }
+    let mutated = mutate(&bytes[..size], &[], most, u64::from(seed));
+    bytes[..mutated.len()].copy_from_slice(&mutated);
+    mutated.len()
+});

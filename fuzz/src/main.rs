@@ -1,0 +1,132 @@
+//! Runs targets without any instrumentation: mutations of the corpus for a given time.
+//!
+//! ```text
+//! anyk-fuzz TARGET SECONDS SEED CURRENT    mutations; the file CURRENT always holds the input at hand
+//! anyk-fuzz run TARGET FILE…               these inputs alone
+//! anyk-fuzz open KIND FILE                 a container as two lines of JSON and numbers, to standard output
+//! ```
+//!
+//! A finding ends the process by a panic, or by a signal where memory or time run out: CURRENT is then the input.
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::{Seek, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyk_fuzz::{MOST_BYTES, Target, limit_memory, mutate, opened, target};
+
+/// One input that takes longer is a finding.
+const LONGEST: Duration = Duration::from_secs(20);
+
+fn main() -> ExitCode {
+    limit_memory();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments[..] {
+        ["run", name, ref files @ ..] => run(name, files),
+        ["open", file] => open(file),
+        ["checkpoint"] => std::io::stdout()
+            .write_all(&anyk_fuzz::models::example_checkpoint())
+            .map_err(Into::into),
+        [name, seconds, seed, current] => fuzz(name, seconds, seed, Path::new(current)),
+        _ => Err("expected TARGET SECONDS SEED CURRENT, or: run TARGET FILE…".into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("anyk-fuzz: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn named(name: &str) -> Result<&'static Target, String> {
+    target(name).ok_or_else(|| format!("no target {name:?}"))
+}
+
+fn run(name: &str, files: &[&str]) -> Result<(), Box<dyn Error>> {
+    let target = named(name)?;
+    for file in files {
+        let started = Instant::now();
+        (target.run)(&fs::read(file)?);
+        println!("{file}: {:.0} ms", started.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(())
+}
+
+fn open(file: &str) -> Result<(), Box<dyn Error>> {
+    let text = opened(&fs::read(file)?).ok_or("not a container")?;
+    Ok(std::io::stdout().write_all(&text)?)
+}
+
+/// The inputs of a target: what is in the repository.
+fn corpus(name: &str) -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    paths.sort();
+    Ok(paths.iter().map(fs::read).collect::<std::io::Result<_>>()?)
+}
+
+fn fuzz(name: &str, seconds: &str, seed: &str, current: &Path) -> Result<(), Box<dyn Error>> {
+    let (target, mut pool) = (named(name)?, corpus(name)?);
+    let (time, seed) = (Duration::from_secs_f64(seconds.parse()?), seed.parse::<u64>()?);
+    let mut file = File::create(current)?;
+    let runs = Arc::new(AtomicU64::new(0));
+    watch(&runs);
+    let started = Instant::now();
+    let own = pool.len();
+    while started.elapsed() < time {
+        let count = runs.load(Ordering::Relaxed);
+        let draw = |salt: u64| {
+            let mixed = (seed ^ salt).wrapping_add(count).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            usize::try_from(mixed >> 40).unwrap_or(0) % pool.len().max(1)
+        };
+        let empty = Vec::new();
+        let first = pool.get(draw(1)).unwrap_or(&empty);
+        let second = pool.get(draw(2)).unwrap_or(&empty);
+        let input = mutate(first, second, MOST_BYTES, seed.wrapping_add(count));
+        // One file, written over: a signal leaves no time to save the input.
+        file.rewind()?;
+        file.set_len(0)?;
+        file.write_all(&input)?;
+        (target.run)(&input);
+        runs.fetch_add(1, Ordering::Relaxed);
+        // Now and then one mutation leads on from another.
+        if count % 64 == 0 {
+            if pool.len() < own + 200 {
+                pool.push(input);
+            } else {
+                let slot = own + usize::try_from(count / 64).unwrap_or(0) % 200;
+                pool[slot] = input;
+            }
+        }
+    }
+    let runs = runs.load(Ordering::Relaxed);
+    let seconds = started.elapsed().as_secs_f64();
+    println!("{name}: {runs} executions in {seconds:.0} s, seed {seed}, no finding");
+    Ok(())
+}
+
+/// Ends the process when one input takes too long.
+fn watch(runs: &Arc<AtomicU64>) {
+    let runs = Arc::clone(runs);
+    thread::spawn(move || {
+        let (mut last, mut since) = (u64::MAX, Instant::now());
+        loop {
+            thread::sleep(Duration::from_millis(250));
+            let now = runs.load(Ordering::Relaxed);
+            if now != last {
+                (last, since) = (now, Instant::now());
+            } else if since.elapsed() > LONGEST {
+                eprintln!("anyk-fuzz: one input takes longer than {} s", LONGEST.as_secs());
+                std::process::abort();
+            }
+        }
+    });
+}

@@ -1,0 +1,88 @@
+//! Every input of the corpus through its target: what was found once stays mended.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+
+use anyk_fuzz::{MOST_BYTES, TARGETS, mutate, opened, sealed};
+
+fn files(target: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    let entries =
+        fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            (path.display().to_string(), fs::read(&path).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_corpus_has_no_finding() {
+    for target in TARGETS {
+        let files = files(target.name);
+        assert!(files.len() >= 3, "{}: {} files", target.name, files.len());
+        for (name, bytes) in files {
+            assert!(
+                bytes.len() < 4096,
+                "{name} has {} bytes, expected less than 4096",
+                bytes.len()
+            );
+            println!("{name}");
+            (target.run)(&bytes);
+        }
+    }
+}
+
+/// Some of each kind are accepted: a corpus that is refused as a whole would test nothing.
+#[test]
+fn the_corpus_reaches_what_is_behind_the_checks() {
+    let accepted = |target: &str, accept: &dyn Fn(&[u8]) -> bool| {
+        files(target).iter().filter(|(_, bytes)| accept(bytes)).count()
+    };
+    let system = anyk::Config::default().validate().unwrap();
+    assert!(
+        accepted("users", &|bytes| anyk::exchange::read_users(bytes, "", &system).is_ok()) >= 3
+    );
+    assert!(accepted("gains", &|bytes| anyk::exchange::read_gains(bytes, "").is_ok()) >= 3);
+    assert!(accepted("samples", &|bytes| anyk::exchange::read_samples(bytes, "").is_ok()) >= 3);
+    assert!(
+        accepted("fading", &|bytes| anyk::exchange::read_fading_samples(bytes, "").is_ok()) >= 1
+    );
+    let model = |bytes: &[u8]| {
+        sealed(bytes, "model").is_some_and(|file| anyk::problems::read_model(&file).is_ok())
+    };
+    assert!(accepted("model", &model) >= 5);
+    let checkpoint = |bytes: &[u8]| sealed(bytes, "checkpoint").is_some();
+    assert!(accepted("checkpoint", &checkpoint) >= 2);
+}
+
+/// Sealing is what the library's own writer does.
+#[test]
+fn sealed_and_opened_are_inverse() {
+    for (name, bytes) in files("model") {
+        let Some(file) = sealed(&bytes, "model") else { continue };
+        if let Ok(model) = anyk::problems::read_model(&file) {
+            let own = model.file_bytes().unwrap();
+            // Keys of JSON may stand in another order.
+            let again = sealed(&opened(&own).unwrap(), "model").unwrap();
+            let again = anyk::problems::read_model(&again).unwrap().file_bytes().unwrap();
+            assert!(again == own, "{name}");
+        }
+    }
+}
+
+#[test]
+fn mutations_are_repeatable_and_bounded() {
+    let text = br#"{"users":[{"id":"a","distance_m":60}]}"#;
+    for seed in 0..2000 {
+        let mutated = mutate(text, b"k,x,y\n1,2,3\n", 64, seed);
+        assert!(mutated.len() <= 64);
+        assert_eq!(mutated, mutate(text, b"k,x,y\n1,2,3\n", 64, seed));
+    }
+    assert!(mutate(&[7; 2 * MOST_BYTES], &[], MOST_BYTES, 1).len() <= MOST_BYTES);
+}

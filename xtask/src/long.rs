@@ -1,0 +1,44 @@
+//! What `cargo xtask test --long` does on top: the same checks from seeds that no run had before.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use crate::checker::{self, fresh_seed};
+use crate::{cargo, root, step};
+
+/// Runs of the property tests, each from a seed of its own.
+const ROUNDS: u32 = 5;
+/// Cases of the property tests that do not say how many.
+const CASES: &str = "2000";
+
+pub(crate) fn long() -> Result<()> {
+    let tests = property_tests()?;
+    for round in 1..=ROUNDS {
+        let seed = fresh_seed();
+        println!("== property tests, round {round} of {ROUNDS}: PROPTEST_RNG_SEED={seed}");
+        let mut command = cargo();
+        command.args(["test", "-p", "anyk", "--locked"]).args(&tests);
+        command.env("PROPTEST_RNG_SEED", &seed).env("PROPTEST_CASES", CASES);
+        step("property tests", &mut command).with_context(|| {
+            format!(
+                "PROPTEST_RNG_SEED={seed} has it again; the failing cases are in *.proptest-regressions and \
+                 proptest-regressions/, which are to be committed: they are tried first from then on"
+            )
+        })?;
+    }
+    checker::check(checker::LONG, &fresh_seed())
+}
+
+/// The test programs of the library with property tests in them.
+fn property_tests() -> Result<Vec<String>> {
+    let mut arguments = vec!["--lib".to_owned()];
+    for entry in fs::read_dir(root().join("crates/anyk/tests"))? {
+        let path = entry?.path();
+        if path.is_file() && fs::read_to_string(&path)?.contains("proptest! {") {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            arguments.extend(["--test".to_owned(), name.into_owned()]);
+        }
+    }
+    Ok(arguments)
+}
