@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 
-use crate::{cargo, python, root, step};
+use crate::{build_programs, python, root, step};
 
 const FOLDER: &str = "crates/anyk-cli/tests/checker";
 /// Configurations of the usual tests, and of the long ones.
@@ -39,7 +39,7 @@ pub(crate) fn check(count: &str, seed: &str) -> Result<()> {
             return Ok(());
         }
     };
-    step("build", cargo().args(["build", "-p", "anyk-cli", "--locked"]))?;
+    build_programs()?;
     let script = root().join(FOLDER).join("check.py");
     let program = root().join("target/debug/anyk");
     let mut command = Command::new(python);

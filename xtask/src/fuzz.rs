@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::checker::fresh_seed;
-use crate::{cargo, root, step};
+use crate::{build_programs, cargo, root, step};
 
 /// The targets of `fuzz/src/lib.rs`.
 const TARGETS: [&str; 8] =
@@ -66,7 +66,7 @@ pub(crate) fn usual(seed: &str) -> Result<()> {
 }
 
 fn plain() -> Result<Engine> {
-    step("build", cargo().args(["build", "-p", "anyk-fuzz", "--locked"]))?;
+    build_programs()?;
     Ok(Engine::Plain(root().join("target/debug/anyk-fuzz")))
 }
 

@@ -27,6 +27,9 @@ pub(crate) fn long() -> Result<()> {
             )
         })?;
     }
+    // Every call to the disk, where the usual tests leave some out.
+    let faults = ["test", "-p", "anyk-cli", "--locked", "--test", "faults", "--", "--nocapture"];
+    step("faults at every call to the disk", cargo().args(faults).env("ANYK_LONG", "1"))?;
     checker::check(checker::LONG, &fresh_seed())
 }
 

@@ -110,6 +110,12 @@ fn test(long: bool) -> Result<()> {
     Ok(())
 }
 
+/// The programs that the tests use: built together with the tests, since alone they would be built once more, with
+/// other features of the library.
+fn build_programs() -> Result<()> {
+    step("build", cargo().args(["test", "--workspace", "--no-run", "--quiet", "--locked"]))
+}
+
 /// `cargo deny` with deny.toml; installed first where it is missing. Its database of advisories is
 /// not consulted: that needs a network that not every machine has.
 fn licences() -> Result<()> {
