@@ -142,7 +142,7 @@ fn an_archive_that_lies_about_its_sizes_is_refused() {
         }
     }
     fs::write(path.join("both.npz"), &bytes).unwrap();
-    let parts = ["both.npz: k.npy: more bytes than the archive says"];
+    let parts = ["both.npz: k.npy cannot be unpacked: "];
     refused(600, "diagnose --samples both.npz", path, &parts);
     // One that claims more files than it has bytes.
     let end = bytes.len() as u64;
@@ -187,7 +187,7 @@ fn a_small_parquet_file_of_millions_of_rows_is_refused() {
     // An honest one is diagnosed.
     fs::write(folder.path().join("fits.parquet"), parquet(4, 5000)).unwrap();
     let line = "diagnose --samples fits.parquet --no-check --max-memory 64MB";
-    assert!(done(600, line, folder.path()).contains("20000 samples"));
+    assert!(done(600, line, folder.path()).contains("at least 5000 of each size"));
 }
 
 #[test]

@@ -78,11 +78,12 @@ fn names_of_files_and_flags_are_shown() {
     assert_eq!(trained.code, 0, "{}", trained.stderr);
     harmless(&trained, shown);
     harmless(&run(&format!("allocate '{out}' --input nowhere --p-max 1"), path), shown);
-    // As flag, as problem, and as value of a flag.
-    harmless(&run(&format!("solve urllc '--{name}'"), path), shown);
-    harmless(&run(&format!("solve '{name}'"), path), shown);
-    harmless(&run(&format!("evaluate '{out}' --k '{name}'"), path), shown);
-    harmless(&run(&format!("train urllc --out x --epsilon '{name}'"), path), shown);
+    // As flag, as problem, and as value of a flag; what reads the flags leaves colours out by itself.
+    let without = "red\\u{202e}";
+    harmless(&run(&format!("solve urllc '--{name}'"), path), without);
+    harmless(&run(&format!("solve '{name}'"), path), without);
+    harmless(&run(&format!("evaluate '{out}' --k '{name}'"), path), without);
+    harmless(&run(&format!("train urllc --out x --epsilon '{name}'"), path), without);
 }
 
 #[test]

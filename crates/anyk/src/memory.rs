@@ -135,7 +135,12 @@ impl FromStr for MemoryBudget {
 
 impl fmt::Display for MemoryBudget {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Shown(self.0).fmt(formatter)
+        // Decimal where it was said so: 512MB is not called 488.3 MiB.
+        if self.0.is_multiple_of(1_000_000) {
+            scaled(formatter, self.0, 1000.0, ["bytes", "kB", "MB", "GB", "TB"])
+        } else {
+            Shown(self.0).fmt(formatter)
+        }
     }
 }
 
@@ -144,22 +149,25 @@ struct Shown(u64);
 
 impl fmt::Display for Shown {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Decimal where it was said so: 512MB is not called 488.3 MiB.
-        let decimal = self.0 > 0 && self.0.is_multiple_of(1_000_000);
-        let (base, units) = if decimal {
-            (1000.0, ["bytes", "kB", "MB", "GB", "TB"])
-        } else {
-            (1024.0, ["bytes", "KiB", "MiB", "GiB", "TiB"])
-        };
-        let mut value = self.0 as f64;
-        let mut unit = 0;
-        while value >= base && unit + 1 < units.len() {
-            value /= base;
-            unit += 1;
-        }
-        let digits = usize::from(value.fract() > 0.0);
-        write!(formatter, "{value:.digits$} {}", units[unit])
+        scaled(formatter, self.0, 1024.0, ["bytes", "KiB", "MiB", "GiB", "TiB"])
     }
+}
+
+/// In the largest unit that leaves a number from 1 on.
+fn scaled(
+    formatter: &mut fmt::Formatter<'_>,
+    bytes: u64,
+    base: f64,
+    units: [&str; 5],
+) -> fmt::Result {
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= base && unit + 1 < units.len() {
+        value /= base;
+        unit += 1;
+    }
+    let digits = usize::from(value.fract() > 0.0);
+    write!(formatter, "{value:.digits$} {}", units[unit])
 }
 
 /// What this process may use at most, as far as Linux says: the machine's memory, the limit of every control group

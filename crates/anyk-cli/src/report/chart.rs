@@ -10,6 +10,7 @@ use kuva::render::render::Primitive;
 
 use super::axis::{Axis, shows};
 use super::html::escape;
+use crate::printable::is_obeyed;
 
 /// Text and axes. The page's style looks for this colour, to turn it light on a dark screen.
 pub(super) const INK: &str = "#24292f";
@@ -238,5 +239,5 @@ fn theme() -> Theme {
 /// A label as kuva shows it unchanged: dollar signs would begin a formula there, and XML has no
 /// way to write a control character.
 fn label(text: &str) -> String {
-    text.replace(char::is_control, " ").replace('$', "\\$")
+    text.replace(is_obeyed, " ").replace('$', "\\$")
 }

@@ -19,12 +19,14 @@ use crate::memory::{Tally, TooMuchMemory};
 pub(super) fn read(text: &str, file: &str, format: &str) -> Result<Vec<GainMatrix>, InputError> {
     let mut all = Document::new(text.len());
     each_document((text, file, format), |document| {
-        let read = document.deserialize_any(Top(&mut all));
-        if let Some(error) = &all.failure {
-            let place = format!("instance {}", all.gains.len());
-            return Err(Refused::Input(InputError::new(file, &place, error.to_string())));
+        document.deserialize_any(Top(&mut all)).map_err(Refused::Json)?;
+        match &all.failure {
+            None => Ok(()),
+            Some(error) => {
+                let place = format!("instance {}", all.gains.len());
+                Err(Refused::Input(InputError::new(file, &place, error.to_string())))
+            }
         }
-        read.map_err(Refused::Json)
     })?;
     Ok(all.gains)
 }

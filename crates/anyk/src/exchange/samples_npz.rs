@@ -44,8 +44,6 @@ pub(super) enum ArrayError {
     Shape(String),
     #[error("{count} numbers of {item_bytes} bytes each, but {found} bytes follow")]
     Length { count: u64, item_bytes: u64, found: u64 },
-    #[error("more bytes than the archive says, expected {0}")]
-    Longer(u64),
     #[error("numbers of {0} bytes, expected {FORMAT}")]
     ItemBytes(u64),
 }
@@ -62,7 +60,6 @@ pub(super) struct Column {
     pub(super) count: usize,
     kind: TypeChar,
     item_bytes: u64,
-    unpacked_bytes: u64,
 }
 
 impl<'a> Archive<'a> {
@@ -95,16 +92,14 @@ impl<'a> Archive<'a> {
             return Err(NpzError::Unpack { file, error });
         }
         match shape(&head, unpacked_bytes) {
-            Ok((count, kind, item_bytes)) => {
-                Ok(Some(Column { file, count, kind, item_bytes, unpacked_bytes }))
-            }
+            Ok((count, kind, item_bytes)) => Ok(Some(Column { file, count, kind, item_bytes })),
             Err(error) => Err(NpzError::Array { file, error }),
         }
     }
 
     /// The numbers of an array, unpacked one by one: no more than its count, whatever is packed.
     pub(super) fn numbers(&mut self, column: &Column) -> Result<Vec<f64>, NpzError> {
-        let Column { file, count, kind, item_bytes, unpacked_bytes } = column;
+        let Column { file, count, kind, item_bytes } = column;
         let unpack = |error| NpzError::Unpack { file: file.clone(), error };
         let refuse = |error| NpzError::Array { file: file.clone(), error };
         let mut reader = BufReader::new(self.files.by_name(file)?);
@@ -127,7 +122,7 @@ impl<'a> Archive<'a> {
         // Past the last number, where the checksum is verified, too.
         match reader.read(&mut [0]).map_err(unpack)? {
             0 => Ok(values),
-            _ => Err(refuse(ArrayError::Longer(*unpacked_bytes))),
+            _ => Err(unpack(io::Error::other("it is larger than the archive says"))),
         }
     }
 
