@@ -52,15 +52,18 @@ const AREAS: [(&str, &[Part]); 6] = [
     ),
     (
         "certificate",
-        &[Part { files: &["problems/urllc/certificate.rs"], tests: &["any_gnn"], named: &[] }],
+        &[Part {
+            files: &["problems/urllc/certificate.rs"],
+            tests: &["any_gnn"],
+            named: &["certif", "feasib"],
+        }],
     ),
     (
         "calibration",
-        &[Part {
-            files: &["problems/urllc/calibration.rs", "framework/guarantee.rs"],
-            tests: &["lib", "calibration"],
-            named: &[],
-        }],
+        &[
+            Part { files: &["problems/urllc/calibration.rs"], tests: &["calibration"], named: &[] },
+            Part { files: &["framework/guarantee.rs"], tests: &["lib", "calibration"], named: &[] },
+        ],
     ),
     (
         "judge",
@@ -76,16 +79,19 @@ const AREAS: [(&str, &[Part]); 6] = [
         &[Part {
             files: &["framework/checkpoint.rs"],
             tests: &["lib", "training_driver"],
-            named: &[],
+            named: &["checkpoint", "restart", "m_gnn", "p_gnn", "stages"],
         }],
     ),
     (
         "model files",
-        &[Part {
-            files: &["framework/model.rs", "exchange/container.rs"],
-            tests: &["model_format", "training_driver"],
-            named: &[],
-        }],
+        &[
+            Part { files: &["framework/model.rs"], tests: &["model_format"], named: &[] },
+            Part {
+                files: &["exchange/container.rs"],
+                tests: &["model_format", "training_driver"],
+                named: &[],
+            },
+        ],
     ),
 ];
 
