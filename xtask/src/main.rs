@@ -27,7 +27,7 @@ Usage: cargo xtask COMMAND
   compare learning   speed of training and allocation beside PyTorch and JAX
   compare wmmse      speed of WMMSE beside NumPy
   mutants   a sample of small faults in solver, judge and files, which tests have to notice
-            [--count 60] [--seed 20220201] [--list], or [--only TEXT]...";
+            [--count 60] [--seed 20220201] [--area NAME] [--list] [--green], or [--only TEXT]...";
 
 fn main() -> ExitCode {
     let outcome = match env::args().nth(1).as_deref() {
