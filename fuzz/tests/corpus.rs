@@ -9,9 +9,8 @@ use anyk_fuzz::{MOST_BYTES, TARGETS, mutate, opened, sealed};
 
 fn files(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
-    let entries =
-        fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<_> = entries
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
         .map(|entry| {
             let path = entry.unwrap().path();
             (path.display().to_string(), fs::read(&path).unwrap())

@@ -120,7 +120,7 @@ fn one(
             command.arg(format!("-max_total_time={}", seconds.ceil()));
             command.args([
                 "-max_len=16384",
-                "-timeout=20",
+                "-timeout=300",
                 "-rss_limit_mb=1000",
                 "-print_final_stats=1",
             ]);

@@ -16,7 +16,7 @@ static TARGET: LazyLock<&Target> = LazyLock::new(|| {
 fuzz_target!(|bytes: &[u8]| (TARGET.run)(bytes));
 
 fuzz_mutator!(|bytes: &mut [u8], size: usize, most: usize, seed: u32| {
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         return fuzzer_mutate(bytes, size, most);
     }
     let mutated = mutate(&bytes[..size], &[], most, u64::from(seed));
