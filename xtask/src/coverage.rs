@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -86,13 +87,17 @@ fn files(folder: &Path, ending: &str) -> Result<Vec<String>> {
     Ok(ours.map(|path| path.display().to_string()).collect())
 }
 
-/// The program and the test programs that were built: what has no ending and lies in `deps`, or is `anyk`.
+/// The program and the test programs that were built: what can be run in `deps` and has no ending, and `anyk`.
 fn programs(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder.join("deps"))?.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut found: Vec<PathBuf> =
-        entries.filter(|path| path.is_file() && path.extension().is_none()).collect();
+    let mut found: Vec<PathBuf> = entries.filter(|path| path.extension().is_none()).collect();
     found.push(folder.join("anyk"));
-    found.retain(|path| path.exists());
+    // What an interrupted build has left there is no program.
+    let runs = |path: &PathBuf| {
+        fs::metadata(path)
+            .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    };
+    found.retain(runs);
     found.sort();
     Ok(found)
 }
