@@ -35,7 +35,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             _ => Quantity::Power,
         };
         let named = |error: DiagnosisError| Error::other(error).in_file(files::name(path));
-        drawn(&Subject::model(files::model(path)?, quantity).map_err(named)?)?
+        drawn(&Subject::model(&*files::model(path)?, quantity).map_err(named)?)?
     } else if let Some(policy) = args.policy.as_deref().and_then(built_in_named) {
         drawn(&Subject::built_in(&small::system(matches)?, policy)?)?
     } else if let Some(path) = &args.rows {

@@ -118,7 +118,7 @@ impl Subject {
     }
 
     /// A learned policy, on random instances of the kind that it was trained for.
-    pub fn model(model: Box<dyn LoadedModel>, quantity: Quantity) -> Result<Self, DiagnosisError> {
+    pub fn model(model: &dyn LoadedModel, quantity: Quantity) -> Result<Self, DiagnosisError> {
         let source = model.source(quantity)?.ok_or(DiagnosisError::NoBandwidth)?;
         Ok(Self { source })
     }

@@ -18,7 +18,7 @@ use crate::problems::urllc::reports::{AnyReport, LearnedReport};
 use crate::problems::urllc::{
     Allocation, AnyPolicy, AnySettings, DEVIATIONS, LearnedPolicy, Recipe, SampledSettings,
     TrainRanges, TrainSettings, Urllc, UrllcSolver, law_for, measure_law, train_any_policy,
-    train_sampled_policy, train_urllc, validation_set,
+    train_sampled_policy, train_urllc,
 };
 use crate::qos::ServiceClass;
 
@@ -224,7 +224,6 @@ fn train_learned(
     let loss = options.choice("pretraining")?.unwrap_or(PretrainLoss::Supervised);
     let pretraining = PretrainSettings { loss, ..PretrainSettings::default() };
     let mut session = workshop.session(&("urllc", system.config(), &settings, &pretraining));
-    validation_set(&system, &settings)?;
     let law = law_for(&system, &settings, &pretraining, &mut session)?;
     let policy = train_urllc(&system, &settings, (&pretraining, law.as_ref()), &mut session)?;
     // Held out: other cells than those of the pre-training, whose seed is the training's.

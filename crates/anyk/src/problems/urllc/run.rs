@@ -20,8 +20,9 @@ pub fn law_for(
     pretraining: &PretrainSettings,
     session: &mut Session<'_>,
 ) -> Result<Option<BandwidthLaw>, TrainError> {
-    // Before the pre-training, rather than after it.
+    // Before the pre-training, rather than after it: what the training would end with.
     settings.allow_memory()?;
+    validation_set(system, settings)?;
     match settings.method {
         Method::MGnn | Method::Fnn => Ok(None),
         Method::PGnn => {
