@@ -2,19 +2,20 @@
 
 #![allow(clippy::unwrap_used)]
 
-use anyk::Config;
-use anyk::channel::FadingLaw;
+use anyk::channel::{FadingLaw, sample_distances_m};
 use anyk::framework::{
-    CalibrationSettings, Guarantee, Method, Model, PretrainSettings, Session, Silent,
+    Allocate, CalibrationSettings, Guarantee, Method, Model, ModelError, Outcome, Policy,
+    PretrainSettings, Session, Silent,
 };
 use anyk::math::realization_rng;
 use anyk::network::Aggregator;
 use anyk::problems::urllc::Recipe;
 use anyk::problems::urllc::TrainSettings;
-use anyk::problems::urllc::{CellPolicy, LearnedPolicy};
+use anyk::problems::urllc::{Allocation, CellPolicy, LearnedPolicy, Urllc};
 use anyk::problems::urllc::{
     Judged, TestSet, calibrate, required_factors, train_urllc, true_bandwidth,
 };
+use anyk::{Config, System};
 use rand::RngExt;
 
 const REPETITIONS: usize = 4000;
@@ -151,5 +152,73 @@ fn a_certificate_that_promises_too_much_is_refused() {
         Guarantee { margin: -1.0, ..honest },
     ] {
         assert!(policy.with_guarantee(forged.clone()).is_err(), "{forged:?}");
+    }
+}
+
+/// A policy that gives its one user all the power and 1 Hz, and may widen that so far.
+#[derive(Clone)]
+struct Meagre {
+    system: System,
+    most_hz: f64,
+}
+
+impl Allocate<Urllc> for Meagre {
+    fn allocate(&mut self, problem: &Urllc, answer: &mut Allocation) -> Outcome {
+        *answer = Allocation { power_w: vec![problem.max_power_w()], bandwidth_hz: vec![1.0] };
+        Outcome::Learned
+    }
+}
+
+impl Policy<Urllc> for Meagre {
+    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<Urllc> + Send + '_>, ModelError> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl CellPolicy for Meagre {
+    fn system(&self) -> &System {
+        &self.system
+    }
+
+    fn knows_fading(&self) -> bool {
+        true
+    }
+
+    fn most_hz(&self) -> Result<f64, ModelError> {
+        Ok(self.most_hz)
+    }
+
+    fn guarantee(&self) -> Option<&Guarantee> {
+        None
+    }
+
+    fn set_guarantee(&mut self, _guarantee: Option<Guarantee>) {}
+}
+
+/// A factor counts as far as the policy can widen: what is needed must be within its reach, and all that it may
+/// reach must still serve the user.
+#[test]
+fn a_factor_ends_where_the_policy_does() {
+    let system = Config::default().validate().unwrap();
+    let table = true_bandwidth(&system, &FadingLaw::Rayleigh).unwrap();
+    let fold_hz = table.exact().max_bandwidth_hz();
+    let distance_m = sample_distances_m(&system.road(), 3, 1, 0)[0];
+    let received_w = system.path_loss().gain(distance_m) * system.max_power_w();
+    let needed_hz = table.at(received_w).unwrap().bandwidth_hz;
+    assert!(needed_hz < 0.9 * fold_hz);
+    let factor = |most_hz: f64| {
+        let policy = Meagre { system: system.clone(), most_hz };
+        let found = required_factors(&policy, &table, 1, 1, 3, Judged::First).unwrap();
+        assert_eq!(found.len(), 1);
+        found[0]
+    };
+    // Just within reach, to rounding; at the fold; beyond it, where this user is still served.
+    for most_hz in [needed_hz * (1.0 - 0.5e-9), needed_hz, fold_hz, 2.0 * fold_hz] {
+        let found = factor(most_hz);
+        assert!((1e-10..1e-8).contains(&(found / needed_hz - 1.0)), "{most_hz}: {found}");
+    }
+    // Out of reach; and so wide that the finite blocklength costs more than it brings.
+    for most_hz in [needed_hz * (1.0 - 2e-9), 1e9 * fold_hz] {
+        assert!(factor(most_hz).is_infinite(), "{most_hz}");
     }
 }

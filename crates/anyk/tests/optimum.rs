@@ -66,7 +66,9 @@ proptest! {
         let judged = problem.assess(&solution.allocation).unwrap();
         prop_assert!(judged.is_feasible(), "{judged:?}");
         prop_assert!(judged.kkt_residual < 1e-8, "{judged:?}");
-        for (loss, user) in problem.packet_losses(&solution.allocation).unwrap().iter().zip(&users) {
+        let losses = problem.packet_losses(&solution.allocation).unwrap();
+        prop_assert_eq!(losses.len(), users.len());
+        for (loss, user) in losses.iter().zip(&users) {
             prop_assert!(*loss <= user.1.epsilon && *loss > user.1.epsilon * (1.0 - 1e-6));
         }
     }
