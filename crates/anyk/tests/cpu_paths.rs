@@ -5,11 +5,15 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod trainings;
+
 use std::process::Command;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use anyk::channel::{D2dField, GainMatrix, sample_distances_m};
-use anyk::framework::{Method, Objective, Plan, PretrainSettings, Session, Silent, State};
+use anyk::framework::{
+    Input, Method, Objective, Options, Plan, PretrainSettings, Session, Silent, State,
+};
 use anyk::math::Cpu;
 use anyk::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph, Real, SplitRule};
 use anyk::problems::interference::{Features, Standard};
@@ -18,6 +22,7 @@ use anyk::problems::interference::{
     PowerLoss, PowerObjective, PowerOutput, PowerTrainSettings, finish_power,
 };
 use anyk::problems::interference::{SparseWmmse, Wmmse, WmmseSettings, fplinq};
+use anyk::problems::read_model;
 use anyk::problems::urllc::{Algorithm1, AnySettings, Recipe, TrainRanges, TrainSettings};
 use anyk::problems::urllc::{Allocation, LearnedPolicy, Urllc};
 use anyk::problems::urllc::{finish, law_for, train_any_policy};
@@ -55,6 +60,10 @@ impl Bits {
     fn doubles(&mut self, values: &[f64]) {
         assert!(values.iter().all(|value| value.is_finite()));
         self.0.extend(values.iter().map(|value| value.to_bits()));
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend(bytes.iter().map(|&byte| u64::from(byte)));
     }
 
     fn singles(&mut self, values: &[f32]) {
@@ -387,5 +396,31 @@ fn the_environment_chooses() {
     }
     for cpu in Cpu::ALL {
         assert_eq!(in_use_with(Some(cpu.name())), cpu.min(Cpu::best()).name());
+    }
+}
+
+/// Every training that there is, with what is measured after it, and the answers of its model: the same file and the
+/// same text.
+#[test]
+fn every_training_and_its_answers() {
+    let users = br#"{"users":[{"id":"a","distance_m":60},{"id":"b","distance_m":120}]}"#;
+    let links = b"[[1.0,0.2,0.1],[0.1,2.0,0.3],[0.2,0.1,0.5]]";
+    for training in &trainings::ALL {
+        same_on_every_level(training.name, |bits| {
+            let bytes = training.model();
+            bits.bytes(&bytes);
+            let model = read_model(&bytes).unwrap();
+            let mut options = Options::default();
+            if training.name.starts_with("urllc-power") {
+                options.set("max-bandwidth-hz", "2e6");
+            }
+            let is_network = model.describe().contains("interference");
+            let bytes: &[u8] = if is_network { links } else { users };
+            for answer in model.allocate(&options, Input { bytes, name: "input" }).unwrap() {
+                let mut json = Vec::new();
+                answer.write_json(&mut json).unwrap();
+                bits.bytes(&json);
+            }
+        });
     }
 }
