@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyk::exchange::{check_folder, check_writable, destination, read_bounded, read_file};
-use anyk::framework::{Error, Input, LoadedModel, OptionError};
+use anyk::framework::{Checkpoint, Error, Input, LoadedModel, OptionError};
 use anyk::problems::read_model;
 
 use crate::failure::Failure;
@@ -29,8 +29,28 @@ pub(crate) fn input<'a>(bytes: &'a [u8], path: &'a str) -> Input<'a> {
 
 /// A model from its file.
 pub(crate) fn model(path: &str) -> Result<Box<dyn LoadedModel>, Failure> {
-    let bytes = read(path)?;
+    let bytes = model_bytes(path).map_err(|source| {
+        let path = PathBuf::from(name(path));
+        Failure::from(Error::Read { path, source })
+    })?;
     Ok(read_model(&bytes).map_err(|error| Error::from(error).in_file(name(path)))?)
+}
+
+/// The bytes of a model. What does not start as one is not read on: a device has no end.
+fn model_bytes(path: &str) -> io::Result<Vec<u8>> {
+    /// Longest header that is read; ours have some thousand bytes.
+    const MOST_HEADER: u64 = 1 << 27;
+    let mut reader: Box<dyn io::Read> =
+        if path == "-" { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
+    // The length of the header, and its first character.
+    let mut head = Vec::new();
+    reader.by_ref().take(9).read_to_end(&mut head)?;
+    match head.split_first_chunk() {
+        Some((length, b"{")) if u64::from_le_bytes(*length) < MOST_HEADER => {
+            read_bounded(head.chain(reader))
+        }
+        _ => Ok(head),
+    }
 }
 
 /// Files that this program writes, by how they begin: these it may overwrite.
@@ -83,6 +103,19 @@ pub(crate) fn claim(path: &Path, kind: Kind, force: bool) -> Result<(), Failure>
         ));
     }
     check_writable(path).map_err(cannot)
+}
+
+/// The same for the checkpoint that a training writes beside its model.
+pub(crate) fn claim_checkpoint(model: &Path) -> Result<(), Failure> {
+    let path = Checkpoint::path_beside(model);
+    check_writable(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => {
+            let path = path.display();
+            let expected = format!("a name beside which {path} can be written: {error} there");
+            OptionError::value("out", model.display(), expected).into()
+        }
+        _ => Failure::write(&path, error),
+    })
 }
 
 /// Makes sure that a folder is there, or can be made, and can be written to.

@@ -279,3 +279,13 @@ fn an_inaccurate_quadrature_is_2() {
     let train = ["train", "urllc", "--samples", "20", "--out", &out];
     assert_eq!(run(&[&train[..], &gauss, &["1"]].concat(), "").code, 2);
 }
+
+/// What is never read as a model or as parameters has no end: it is refused by its start.
+#[test]
+#[cfg(target_os = "linux")]
+fn endless_files_are_2() {
+    for args in [&["evaluate", "/dev/zero"][..], &["config", "--config", "/dev/zero"]] {
+        let outcome = run(args, "");
+        assert_eq!(outcome.code, 2, "{args:?}: {}", outcome.stderr);
+    }
+}

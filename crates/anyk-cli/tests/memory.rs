@@ -251,7 +251,7 @@ fn json_and_csv_that_are_larger_in_memory_are_refused() {
     // More cells of parameters than any cell has.
     write("long.toml", "# a comment\n".repeat(200_000));
     let line = "config --config long.toml";
-    refused(500, line, path, &["long.toml: the file has 2400000 bytes, expected TOML of at most"]);
+    refused(500, line, path, &["long.toml: the file is longer than 1048576 bytes, expected TOML"]);
 }
 
 #[test]
@@ -366,4 +366,17 @@ fn the_budget_is_a_flag_of_every_command_and_a_variable() {
     let outcome = shell(&line("ANYK_MAX_MEMORY=much", ""), path);
     assert_eq!(outcome.code, 2);
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+}
+
+/// A line of CSV is held as a whole: one with millions of fields is refused before it is.
+#[test]
+fn lines_of_millions_of_fields() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("users.csv"), "id,".repeat(5_000_000)).unwrap();
+    std::fs::write(path.join("samples.csv"), format!("k,x,y{}", ",a".repeat(5_000_000))).unwrap();
+    let words = ["a line has 5000001 fields, expected at most 1000"];
+    refused(200, "solve urllc --input users.csv", path, &words);
+    let words = ["a line has 5000003 fields, expected at most 1000"];
+    refused(200, "diagnose --samples samples.csv", path, &words);
 }

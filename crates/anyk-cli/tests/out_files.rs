@@ -161,3 +161,28 @@ fn samples_replace_ours_and_others_by_force_alone() {
     let stray = run(&[&users[..], &["--force"]].concat(), "");
     assert!(stray.code == 2 && stray.stderr.contains("--out"), "{}", stray.stderr);
 }
+
+/// The checkpoint's place is looked at as well, and what was set aside before is not lost.
+#[test]
+#[cfg(unix)]
+fn a_checkpoint_has_a_place_and_takes_nobody_elses() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::create_dir(path("model.checkpoint")).unwrap();
+    let args = [&LONG[..], &["--out", &path("model")]].concat();
+    let refused = run(&args, "");
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("model.checkpoint can be written"), "{}", refused.stderr);
+    let long = path(&"n".repeat(250));
+    let refused = run(&[&LONG[..], &["--out", &long]].concat(), "");
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    fs::write(path("other.checkpoint"), "second").unwrap();
+    fs::write(path("other.checkpoint.unused"), "first").unwrap();
+    assert_eq!(train(&path("other"), &[]), 0);
+    assert_eq!(fs::read_to_string(path("other.checkpoint.unused")).unwrap(), "first");
+    assert_eq!(fs::read_to_string(path("other.checkpoint.unused.2")).unwrap(), "second");
+    // Nothing is left to continue where nobody can be served.
+    let hopeless = ["--method", "any-gnn", "--max-power-dbm", "-20", "--out", &path("none")];
+    assert_eq!(run(&[&["train", "urllc", "--samples", "50"], &hopeless[..]].concat(), "").code, 3);
+    assert!(!folder.path().join("none.checkpoint").exists());
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyk::exchange::{fading_samples_to_npy, write_atomically};
-use anyk::framework::{Checkpoint, Error, OptionError, Options, Room, Verb, Workshop};
+use anyk::framework::{Checkpoint, Error, ErrorKind, OptionError, Options, Room, Verb, Workshop};
 use anyk::math::realization_rng;
 use anyk::memory::MemoryBudget;
 use anyk::problems::{read_model, room};
@@ -45,9 +45,16 @@ pub(super) fn train(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     };
     let args: TrainArgs = parsed(matches);
     files::claim(&args.out, Kind::Model, args.force)?;
+    files::claim_checkpoint(&args.out)?;
     let watcher = Watcher::interruptible();
     let workshop = Workshop { observer: &watcher, out: Some(args.out.clone()) };
-    let trained = room.train(&options, &workshop).map_err(|error| options.blame(error))?;
+    let trained = room.train(&options, &workshop).map_err(|error| {
+        // There is nothing to continue.
+        if error.kind() == ErrorKind::Infeasible {
+            Checkpoint::remove_beside(&args.out);
+        }
+        options.blame(error)
+    })?;
     save(&args.out, &trained.model.file_bytes()?)?;
     Checkpoint::remove_beside(&args.out);
     output::answer(trained.report, args.json)

@@ -75,6 +75,21 @@ pub(super) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
+/// Most fields in a line of CSV: a line is held as a whole, and its fields take more memory than its text.
+const MOST_FIELDS: usize = 1000;
+
+/// Refuses CSV with more fields in a line than any table of ours has.
+pub(super) fn check_fields(text: &str, file: &str) -> Result<(), InputError> {
+    let fields = |line: &str| 1 + line.bytes().filter(|&byte| byte == b',').count();
+    match text.split(['\n', '\r']).map(fields).find(|&fields| fields > MOST_FIELDS) {
+        None => Ok(()),
+        Some(fields) => {
+            let message = format!("a line has {fields} fields, expected at most {MOST_FIELDS}");
+            Err(InputError::new(file, "", message))
+        }
+    }
+}
+
 /// At most 60 characters of a value that may be megabytes, without control characters.
 pub(super) fn shorten(value: &str) -> String {
     let shown = value.chars().take(60);

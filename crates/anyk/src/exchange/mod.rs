@@ -28,7 +28,7 @@ pub use fading_samples::{fading_samples_to_npy, read_fading_samples};
 pub use finite::{Checked, NotFinite, check_finite, check_text, to_json, write_json};
 pub use gains::{gains_to_npy, read_gains};
 pub use input_error::InputError;
-pub use read::{read_bounded, read_file, read_plain_file};
+pub use read::{read_bounded, read_file, read_plain_file, read_start};
 pub use samples::{SampleRow, read_samples};
 pub use users::{UserRecord, read_users};
 pub use write::{check_folder, check_writable, destination, write_atomically};

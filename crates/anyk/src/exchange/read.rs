@@ -24,6 +24,11 @@ pub fn read_plain_file(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
+/// The start of a file, up to so many bytes: enough for whoever refuses a longer one.
+pub fn read_start(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    read_bounded(File::open(path)?.take(most as u64))
+}
+
 /// All that a reader holds, up to the memory budget.
 pub fn read_bounded(reader: impl Read) -> io::Result<Vec<u8>> {
     read_up_to(reader, 0)

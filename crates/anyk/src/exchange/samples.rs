@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::exchange::InputError;
-use crate::exchange::input_error::{decode, shorten};
+use crate::exchange::input_error::{check_fields, decode, shorten};
 #[cfg(feature = "parquet")]
 use crate::exchange::parquet_file::{Footer, ParquetFileError};
 use crate::exchange::samples_npz::{Archive, NpzError};
@@ -124,6 +124,7 @@ fn from_csv(text: &str, file: &str) -> Result<Vec<SampleRow>, InputError> {
     if text.trim().is_empty() {
         return Err(fail("", format!("the file is empty, expected {FORMAT}")));
     }
+    check_fields(text, file)?;
     let mut reader =
         csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| fail("line 1", error.to_string()))?.clone();

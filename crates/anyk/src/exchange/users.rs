@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::config::System;
 use crate::exchange::InputError;
 use crate::exchange::documents::{Refused, each_document};
-use crate::exchange::input_error::{decode, shorten};
+use crate::exchange::input_error::{check_fields, decode, shorten};
 use crate::memory::Tally;
 use crate::qos::{ServiceClass, ServiceError};
 use crate::units::Decibel;
@@ -151,6 +151,7 @@ impl Reader<'_> {
     }
 
     fn csv(&self, text: &str, tally: &mut Tally) -> Result<Vec<UserRecord>, InputError> {
+        check_fields(text, self.file)?;
         let mut reader = csv::ReaderBuilder::new()
             .trim(csv::Trim::All)
             .flexible(true)

@@ -2,7 +2,7 @@
 
 use crate::channel::QuadratureRule;
 use crate::config::{Config, System};
-use crate::exchange::read_file;
+use crate::exchange::read_start;
 use crate::framework::{Choice, Error, OptionSpec, OptionValue, Options};
 
 const GROUP: &str = "Cell";
@@ -142,12 +142,13 @@ impl CellOptions {
         let mut config = match options.text("config") {
             None => defaults.clone(),
             Some(path) => {
-                let bytes = read_file(path.as_ref())
+                // One more than may be: an endless one is not read on.
+                let bytes = read_start(path.as_ref(), Self::MOST_BYTES + 1)
                     .map_err(|source| Error::Read { path: path.into(), source })?;
                 let read = || -> Result<Config, Error> {
                     // Before the parser, which makes a tree of it.
                     if bytes.len() > Self::MOST_BYTES {
-                        return Err(Error::LongConfig(bytes.len()));
+                        return Err(Error::LongConfig);
                     }
                     let text = String::from_utf8(bytes).map_err(|_| Error::NotText)?;
                     let config = Config::from_toml(&text)?;

@@ -89,7 +89,8 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    fn path_beside(model: &Path) -> PathBuf {
+    /// Where the checkpoint of a model is.
+    pub fn path_beside(model: &Path) -> PathBuf {
         let mut name = model.file_name().unwrap_or_default().to_owned();
         name.push(".checkpoint");
         model.with_file_name(name)
@@ -115,8 +116,7 @@ impl Checkpoint {
             return checkpoint;
         }
         if let Err(why) = checkpoint.load() {
-            let mut aside = checkpoint.path.clone().into_os_string();
-            aside.push(".unused");
+            let aside = checkpoint.free_name();
             let moved = fs::rename(&checkpoint.path, &aside).is_ok();
             let kept =
                 if moved { format!(" (kept as {})", aside.display()) } else { String::new() };
@@ -125,6 +125,19 @@ impl Checkpoint {
                 Some(format!("{}: not used: {why}{kept}", checkpoint.path.display()));
         }
         checkpoint
+    }
+
+    /// A name for what is set aside that nothing has: an earlier one may be hours of somebody's training.
+    fn free_name(&self) -> PathBuf {
+        let named = |ending: String| {
+            let mut name = self.path.clone().into_os_string();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        let is_free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
+        let others = (2..1000).map(|number| named(format!(".unused.{number}")));
+        let first = named(".unused".to_owned());
+        std::iter::once(first.clone()).chain(others).find(is_free).unwrap_or(first)
     }
 
     fn load(&mut self) -> Result<(), ContainerError> {

@@ -235,8 +235,8 @@ pub enum Error {
     #[error(transparent)]
     NotFinite(#[from] NotFinite),
     /// A file of parameters that is longer than any.
-    #[error("the file has {0} bytes, expected TOML of at most {most}", most = CellOptions::MOST_BYTES)]
-    LongConfig(usize),
+    #[error("the file is longer than {most} bytes, expected TOML", most = CellOptions::MOST_BYTES)]
+    LongConfig,
     /// A file that is not text.
     #[error("not UTF-8, expected TOML")]
     NotText,
