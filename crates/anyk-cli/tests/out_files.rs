@@ -169,8 +169,7 @@ fn a_checkpoint_has_a_place_and_takes_nobody_elses() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     fs::create_dir(path("model.checkpoint")).unwrap();
-    let args = [&LONG[..], &["--out", &path("model")]].concat();
-    let refused = run(&args, "");
+    let refused = run(&[&LONG[..], &["--out", &path("model")]].concat(), "");
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("model.checkpoint can be written"), "{}", refused.stderr);
     let long = path(&"n".repeat(250));
@@ -182,7 +181,8 @@ fn a_checkpoint_has_a_place_and_takes_nobody_elses() {
     assert_eq!(fs::read_to_string(path("other.checkpoint.unused")).unwrap(), "first");
     assert_eq!(fs::read_to_string(path("other.checkpoint.unused.2")).unwrap(), "second");
     // Nothing is left to continue where nobody can be served.
-    let hopeless = ["--method", "any-gnn", "--max-power-dbm", "-20", "--out", &path("none")];
+    let none = path("none");
+    let hopeless = ["--method", "any-gnn", "--max-power-dbm", "-20", "--out", &none];
     assert_eq!(run(&[&["train", "urllc", "--samples", "50"], &hopeless[..]].concat(), "").code, 3);
     assert!(!folder.path().join("none.checkpoint").exists());
 }
