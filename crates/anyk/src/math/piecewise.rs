@@ -77,6 +77,29 @@ impl<const N: usize> Piecewise<N> {
         (&self.coefficients[index], 2.0 * (position - index as f64) - 1.0)
     }
 
+    /// What the values and the derivatives on one piece lie between, least and most: from the coefficients, so
+    /// that it holds between any two places that one might look at.
+    pub(crate) fn bounds(&self, piece: usize) -> [(f64, f64); 2] {
+        let (mut values, mut slopes) = ((0.0, 0.0), (0.0, 0.0));
+        for (power, &coefficient) in self.coefficients[piece].iter().enumerate() {
+            // |t| ≤ 1, so a power of t moves the sum by its coefficient at most.
+            let (value, slope) = (coefficient.abs(), power as f64 * coefficient.abs());
+            match power {
+                0 => values = (coefficient, coefficient),
+                1 => {
+                    values = (values.0 - value, values.1 + value);
+                    slopes = (coefficient, coefficient);
+                }
+                _ => {
+                    values = (values.0 - value, values.1 + value);
+                    slopes = (slopes.0 - slope, slopes.1 + slope);
+                }
+            }
+        }
+        let scale = 2.0 * self.pieces_per_unit;
+        [values, (scale * slopes.0, scale * slopes.1)]
+    }
+
     /// Value at `x`.
     #[inline]
     pub(crate) fn value(&self, x: f64) -> f64 {
@@ -123,6 +146,22 @@ mod tests {
             let (value, slope) = table.value_and_slope(x);
             assert!((value - table.value(x)).abs() < 1e-15);
             assert!((slope - x.cos()).abs() < 1e-10);
+        }
+    }
+
+    #[test]
+    fn bounds_hold_on_each_piece() {
+        let table = Piecewise::<8>::interpolate((-1.0, 3.0), 16, f64::sin);
+        for piece in 0..16u32 {
+            let [values, slopes] = table.bounds(piece as usize);
+            for i in 0..=20 {
+                let x = -1.0 + 0.25 * (f64::from(piece) + 0.05 * f64::from(i));
+                for ((low, high), inside) in [(values, x.sin()), (slopes, x.cos())] {
+                    assert!(low - 1e-9 <= inside && inside <= high + 1e-9, "{x}");
+                    // No wider than a quarter of the variable asks for: |sin'| and |sin''| are at most 1.
+                    assert!(high - low <= 0.3, "{x}: {low} to {high}");
+                }
+            }
         }
     }
 

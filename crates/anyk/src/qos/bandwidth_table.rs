@@ -27,6 +27,10 @@ const RESPONSE_PIECES_PER_UNIT: f64 = 2.0;
 /// Largest `w`: received powers up to `e^(w²)` = 43 decades over the least are tabulated, which is
 /// more than any accepted config can have; beyond, the exact form answers.
 const W_MAX: f64 = 10.0;
+/// Twice the power over the least is still in the table up to this `w`.
+pub(crate) const CONVEX_UP_TO: f64 = 9.9;
+/// Share by which the rate at which prices fall must be clear of 0.
+const UNCLEAR: f64 = 1e-4;
 /// Below this `w` the response is continued by its tangent (log–log linear at the fold).
 const W_LINEAR: f64 = 1e-7;
 
@@ -53,6 +57,7 @@ pub struct BandwidthTable {
     response_tail: (f64, f64),
     error_bound: f64,
     slope_error_bound: f64,
+    fall_at_double: f64,
 }
 
 impl BandwidthTable {
@@ -106,6 +111,8 @@ impl BandwidthTable {
             (2.0 * ln_w).exp().exp_m1().ln()
         });
         let response_tail = response.value_and_slope(range.1);
+        let fall_at_double =
+            if exact.fold_is_least() { fall_at_double(&gamma, pieces) } else { 0.0 };
         Self {
             exact,
             ln_uses,
@@ -115,6 +122,7 @@ impl BandwidthTable {
             response_tail,
             error_bound,
             slope_error_bound,
+            fall_at_double,
         }
     }
 
@@ -132,6 +140,15 @@ impl BandwidthTable {
     /// `1/w`, since at the fold the slope itself is lost in the rounding of `u`.
     pub fn slope_error_bound(&self) -> f64 {
         self.slope_error_bound
+    }
+
+    /// The price of power `−db/du` falls by this factor at least, more than 1, where the received power over the
+    /// least, `u − u_min`, doubles; and it falls everywhere, so that `b` is convex. 0 where that is not so: there
+    /// are laws of fading for which `b` is not convex.
+    ///
+    /// It holds for `w = √ln(u/u_min)` up to [`CONVEX_UP_TO`].
+    pub(crate) fn fall_at_double(&self) -> f64 {
+        self.fall_at_double
     }
 
     /// `b(u)` and `b'(u)` at received power `u = αP` in W, within the table's error bounds.
@@ -214,6 +231,29 @@ fn ln_price(fold_ln_v: f64, ln_uses: &Piecewise<CURVE>, gamma: &Piecewise<CURVE>
     ln_uses.value(w) - fold_ln_v - w * w + (gamma.value(w) / (2.0 * w)).ln()
 }
 
+/// By what the price falls at least where `x = u/u_min − 1` doubles: `2^s` with `s` a bound on
+///
+/// ```text
+/// −d ln price/d ln x = (1 + w·(γ + 2w − γ'/γ))·(1 − e^(−w²))/(2w²),
+/// ```
+///
+/// which is ½ at the fold and tends to 1. The bound is found on every piece from the coefficients of its
+/// polynomial; 0 where it is not clear of 0.
+fn fall_at_double(gamma: &Piecewise<CURVE>, pieces: usize) -> f64 {
+    let piece = W_MAX / pieces as f64;
+    let least = (0..pieces).map(|index| {
+        let [(gamma_low, gamma_high), (_, slope)] = gamma.bounds(index);
+        let (low, high) = (index as f64 * piece, (index as f64 + 1.0) * piece);
+        let slope = if slope > 0.0 { high * slope / gamma_low } else { low * slope / gamma_high };
+        // The last factor falls with w.
+        let last = -(-high * high).exp_m1() / (2.0 * high * high);
+        if gamma_low > 0.0 { (1.0 + low * (gamma_low + 2.0 * low) - slope) * last } else { 0.0 }
+    });
+    let least = least.fold(f64::INFINITY, f64::min);
+    // What the polynomials are off, and where they do not quite meet, is far less than this.
+    if least > 2.0 * UNCLEAR { (least - UNCLEAR).exp2() } else { 0.0 }
+}
+
 /// Largest relative deviations of `b` and of its slope (times `w`, if below 1) from the exact form
 /// where interpolation is worst, doubled, plus what rounding leaves.
 fn measure_error(
@@ -238,4 +278,62 @@ fn measure_error(
         }
     }
     (2.0 * worst + tolerance::EXACT_BANDWIDTH, 2.0 * worst_slope + tolerance::EXACT_BANDWIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use crate::qos::ServiceClass;
+
+    fn qos(law: &str, antennas: u32, service: ServiceClass) -> Qos {
+        let mut config = Config::default();
+        config.cell.antennas = antennas;
+        config.service = service;
+        let system = config.validate().unwrap();
+        let rule = system.fading_rule(&law.parse().unwrap());
+        system.qos(service).unwrap().with_fading(rule)
+    }
+
+    /// Prices at twice the power over the least, by the exact form: never more than the table says, and with one of
+    /// the laws more than a square root would allow.
+    #[test]
+    fn prices_fall_as_the_table_says() {
+        let paper = ServiceClass::default();
+        let strict = ServiceClass { epsilon: 1e-9, packet_bits: 20.0, arrival_rate: 1.0 };
+        let mut slowest = f64::INFINITY;
+        for law in [
+            "rayleigh",
+            "nakagami:m=0.5",
+            "rician:k=10",
+            "shadowed:sigma_db=12",
+            "mixture:share=0.1,loss_db=40",
+            "mixture:share=0.01,loss_db=40",
+        ] {
+            for (antennas, service) in [(8, paper), (1, paper), (8, strict)] {
+                let table = BandwidthTable::new(qos(law, antennas, service));
+                let ln_price = |excess: f64| {
+                    let (_, ln_z, elasticity) = table.exact.point(excess);
+                    ln_z - excess.ln_1p() + elasticity.ln()
+                };
+                let promised = table.fall_at_double();
+                assert!(promised > 1.3, "{law}, {antennas} antennas: {promised}");
+                for i in 1..60 {
+                    let excess = (0.05 * f64::from(i)).powi(2).exp_m1();
+                    let fall = (ln_price(excess) - ln_price(2.0 * excess)).exp();
+                    assert!(fall > promised, "{law}, {antennas} antennas, {excess}: {fall}");
+                    slowest = slowest.min(fall);
+                }
+            }
+        }
+        assert!(slowest < 0.999 * std::f64::consts::SQRT_2, "{slowest}");
+    }
+
+    /// Packets of two bits, for whose bandwidth a rare state decides or does not: `b` jumps.
+    #[test]
+    fn where_b_is_not_convex_the_table_says_so() {
+        let tiny = ServiceClass { epsilon: 1.6e-6, packet_bits: 2.0, arrival_rate: 0.0012 };
+        let table = BandwidthTable::new(qos("mixture:share=0.001,loss_db=40", 8, tiny));
+        assert!(table.fall_at_double() <= 0.0 && !table.is_sound());
+    }
 }

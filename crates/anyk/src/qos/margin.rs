@@ -135,6 +135,11 @@ impl Qos {
         self.kappa
     }
 
+    /// `κq`, so that the finite-blocklength back-off is `κq√z`.
+    pub(crate) fn back_off_rate(&self) -> f64 {
+        self.kappa * self.quantile
+    }
+
     /// Whether `other` is a constraint in the same cell: all but the service class agree.
     pub(crate) fn same_cell(&self, other: &Self) -> bool {
         self.same_frame(other)

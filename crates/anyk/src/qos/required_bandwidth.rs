@@ -150,6 +150,21 @@ impl RequiredBandwidth {
         (ln_z, margin.unwrap_or_else(|| self.qos.margin_normalised(ln_v, ln_z)))
     }
 
+    /// Whether no received power under `u_min` can be served by a bandwidth over that of the fold: that the fold is
+    /// the only one.
+    pub(crate) fn fold_is_least(&self) -> bool {
+        self.qos.is_outside(Line::through(self.fold, 0.0), Side::Wider)
+    }
+
+    /// Whether nothing that meets the QoS is cheaper, at a price of power `e^ln_price` (in the normalised unit
+    /// `−dz/dv`), than the place on the curve where `ln(u/u_min)` is `rise`; but for places whose bandwidth is
+    /// within [`NEIGHBOURS`] of that one, where `b` is found to be convex.
+    pub(crate) fn is_cheapest(&self, rise: f64, ln_z: f64, ln_price: f64) -> bool {
+        let point = Point { ln_v: self.fold.ln_v + rise, ln_z };
+        let line = Line::through(point, (-ln_price).exp());
+        self.qos.is_outside(line, Side::Narrower) && self.qos.is_outside(line, Side::Wider)
+    }
+
     /// The root `ln v ≥ ln v_fold` of `M = 0` at `ln z`; `near` is a first guess.
     fn energy_at(&self, ln_z: f64, near: Option<f64>) -> f64 {
         energy_at(&self.qos, ln_z, self.fold.ln_v, near)
@@ -206,6 +221,98 @@ impl RequiredBandwidth {
         }
         // d ln(e^Δ − 1) = dΔ / (1 − e^(−Δ)).
         Response { point, ln_excess, slope: slope / -(-rise).exp_m1() }
+    }
+}
+
+/// A line in the plane of `z` and `v`: places of the same cost at a price of power.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    z: f64,
+    v: f64,
+    /// By what `v` falls for each channel use more.
+    fall: f64,
+}
+
+impl Line {
+    fn through(point: Point, fall: f64) -> Self {
+        Self { z: point.ln_z.exp(), v: point.ln_v.exp(), fall }
+    }
+}
+
+/// A direction along a line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Side {
+    /// Less bandwidth, more power.
+    Narrower,
+    /// More bandwidth, less power.
+    Wider,
+}
+
+/// Places on a line this close to where it touches the curve, in `√z`, are not looked at one by one.
+const NEAR: f64 = 0.005;
+/// The same in bandwidth, relative, rounded up.
+pub(crate) const NEIGHBOURS: f64 = 0.0101;
+/// Steps along a line; a few are usual.
+const MOST_STEPS: usize = 400;
+
+impl Qos {
+    /// Whether no place on a line, on one side of the place on the curve that it goes through, meets the QoS: for
+    /// any law of fading, since nothing is asked of the shape of the curve.
+    ///
+    /// Along a line `M` is a concave function less `κq√z`. (`z·ln(1 + gv/z)` is concave in `(z, v)`, and
+    /// `−ln E e^(−·)` of concave functions is.) The concave part lies under its tangent, so that from a place `y₁`
+    /// in `y = √z` with derivative `M'` by `z`
+    ///
+    /// ```text
+    /// M(y) ≤ M(y₁) + M'·(y² − y₁²) + κq·(y − y₁)²/(2y₁),
+    /// ```
+    ///
+    /// a parabola that is negative up to a root of its own: the next place. Next to the curve the steps are short,
+    /// and so it begins a little way off; up to there `M` is concave, which is checked at both ends.
+    fn is_outside(&self, line: Line, side: Side) -> bool {
+        let sign = if side == Side::Wider { 1.0 } else { -1.0 };
+        let rate = self.back_off_rate();
+        // −ln E e^(−a) ≤ E a, and ln(1 + x) ≤ x.
+        let most_at_v = self.kappa() * self.fading().expectation(|g| g);
+        let demand = self.theta() * self.effective_bandwidth();
+        let bent_down = |z: f64| {
+            let v = line.v - line.fall * (z - line.z);
+            let (margin, second) = self.curvature_normalised(v.ln(), z.ln());
+            let (by_z, by_v) = (1.0 / z, -line.fall / v);
+            let bend = (second.bandwidth_bandwidth - margin.by_bandwidth) * by_z * by_z
+                + 2.0 * second.bandwidth_received * by_z * by_v
+                + (second.received_received - margin.by_received) * by_v * by_v;
+            bend < 0.0
+        };
+        let mut y = line.z.sqrt() * (1.0 + sign * NEAR);
+        let end = line.v - line.fall * (y * y - line.z);
+        if !(bent_down(line.z) && (end <= 0.0 || bent_down(y * y))) {
+            return false;
+        }
+        for _ in 0..MOST_STEPS {
+            let z = y * y;
+            let v = line.v - line.fall * (z - line.z);
+            let over = y <= 0.0 || v <= 0.0;
+            if over || (side == Side::Wider && rate * y + demand >= most_at_v * v) {
+                return true;
+            }
+            let margin = self.margin_normalised(v.ln(), z.ln());
+            let slope = margin.by_bandwidth / z - line.fall * margin.by_received / v;
+            // c₀ + c₁·δ + c₂·δ² for a step δ > 0 in the direction of the side.
+            let (c0, c1, c2) = (margin.value, 2.0 * y * slope * sign, slope + rate / (2.0 * y));
+            let discriminant = c1 * c1 - 4.0 * c0 * c2;
+            if !(c0 < 0.0) {
+                return false;
+            }
+            if c2 <= 0.0 && (c1 <= 0.0 || discriminant < 0.0) {
+                return true;
+            }
+            let root = discriminant.sqrt();
+            let step = if c1 > 0.0 { -2.0 * c0 / (c1 + root) } else { (root - c1) / (2.0 * c2) };
+            // A little less than the root, where rounding might count.
+            y += sign * 0.999 * step;
+        }
+        false
     }
 }
 

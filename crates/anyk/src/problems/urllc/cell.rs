@@ -1,7 +1,7 @@
 //! The users of one cell at a price of power: what each answers, alone.
 
 use crate::problems::urllc::{Allocation, Urllc};
-use crate::qos::{Curve, Curves, Response};
+use crate::qos::{Curve, Curves, PricedAnswer, Response};
 use crate::tolerance;
 
 /// The users of the problem at hand, grouped by class; its buffers are kept between solves.
@@ -169,31 +169,65 @@ impl CellByClass {
         allocation.bandwidth_hz.resize(users, 0.0);
         let (mut total_hz, mut gap_hz) = (0.0, 0.0);
         for Group { curve, start, end } in &self.groups {
-            let ln_uses_scale = curve.exact().qos().ln_uses_scale();
-            let (error, slope_error) = curve.error_bounds();
             for i in *start..*end {
-                let over_w = self.over_w[i] * scale;
-                let power_w = self.least_w[i] + over_w;
-                let (w, ln_z, elasticity) = curve.point(over_w / self.least_w[i]);
-                let bandwidth_hz = (ln_z - ln_uses_scale).exp() * (1.0 + error);
-                // D_k, and how far it may be off.
-                let own_price = bandwidth_hz / power_w * elasticity;
-                let uncertain = slope_error / w.min(1.0) * own_price;
-                let valid = own_price < 1.4 * price;
-                gap_hz += if valid {
-                    ((price - own_price).abs() + uncertain) * over_w
-                } else {
-                    f64::INFINITY
-                };
-                gap_hz += 2.0 * error * bandwidth_hz;
-                total_hz += bandwidth_hz;
+                let answer = self.answer(curve, i, scale, price);
+                gap_hz += answer.lost_hz;
+                total_hz += answer.bandwidth_hz;
                 let index = self.order[i];
-                allocation.power_w[index] = power_w;
-                allocation.bandwidth_hz[index] = bandwidth_hz;
+                allocation.power_w[index] = answer.power_w;
+                allocation.bandwidth_hz[index] = answer.bandwidth_hz;
             }
         }
         (total_hz, gap_hz)
     }
+
+    /// Whether the last answers are proved to be the cheapest for each user at a price, `P + b(αP)/ν`, to a share.
+    pub(crate) fn is_cheapest(&self, price: f64, share: f64) -> bool {
+        self.groups.iter().all(|Group { curve, start, end }| {
+            (*start..*end).all(|i| {
+                let answer = self.answer(curve, i, 1.0, price);
+                answer.lost_hz <= share * (answer.bandwidth_hz + price * answer.power_w)
+            })
+        })
+    }
+
+    /// One user's power and bandwidth from its last answer, and what they may lose at the price `ν`.
+    #[inline]
+    fn answer(&self, curve: &Curve, i: usize, scale: f64, price: f64) -> UserAnswer {
+        let (error, slope_error) = curve.error_bounds();
+        let over_w = self.over_w[i] * scale;
+        let power_w = self.least_w[i] + over_w;
+        let (w, ln_z, elasticity) = curve.point(over_w / self.least_w[i]);
+        let ln_uses_scale = curve.exact().qos().ln_uses_scale();
+        let bandwidth_hz = (ln_z - ln_uses_scale).exp() * (1.0 + error);
+        // D_k, and how far it may be off.
+        let own_price = bandwidth_hz / power_w * elasticity;
+        let uncertain = (slope_error / w.min(1.0) + 2.0 * error) * own_price;
+        let ln_unit = self.ln_noise - self.ln_gain[i];
+        let distance_w = curve.distance_w(&PricedAnswer {
+            w,
+            ln_z,
+            over_w,
+            bandwidth_hz,
+            price,
+            own_price: own_price + uncertain,
+            ln_unit,
+        });
+        let lost_hz = ((price - own_price).abs() + uncertain) * distance_w
+            + 2.0 * error * bandwidth_hz
+            + HELD_BACK * price * power_w;
+        UserAnswer { power_w, bandwidth_hz, lost_hz }
+    }
+}
+
+/// Share of power that bandwidths do without, and a tenth of that for the rounding on account of which they do.
+const HELD_BACK: f64 = 1.1 * tolerance::ROUNDING;
+
+/// What one user gets, and a bound on `h_k(P_k) − min h_k` of the certificate.
+struct UserAnswer {
+    power_w: f64,
+    bandwidth_hz: f64,
+    lost_hz: f64,
 }
 
 #[cfg(test)]
@@ -254,9 +288,10 @@ mod tests {
                     let (power_w, bandwidth_hz) =
                         (found.power_w[cell.order[i]], found.bandwidth_hz[cell.order[i]]);
                     let own = elasticity * bandwidth_hz / power_w;
-                    let off = (price - own).abs() + own * slope_error / w.min(1.0);
+                    let off = (price - own).abs() + own * (slope_error / w.min(1.0) + 2.0 * error);
                     expected_hz += off * cell.over_w[i];
                     rounded_hz += 2.0 * error * bandwidth_hz;
+                    rounded_hz += HELD_BACK * price * power_w;
                 }
             }
             let rest = (gap_hz - rounded_hz) / expected_hz;

@@ -6,18 +6,30 @@
 //!
 //! # The certificate
 //!
-//! With the whole budget used, the gap between the answer and the Lagrangian dual at `ν` is
-//! `Σ [h_k(P_k) − min h_k]`, where `h_k(P) = b_k(α_k P) + νP`. Let `D_k = −db_k/dP_k` at the answer,
-//! `P_k^min = u_min/α_k`, and let `P_k*` minimise `h_k`. By convexity
+//! Whatever the price `ν` is, no allocation within the budget takes less than `Σ min h_k − νP_max`, where
+//! `h_k(P) = b_k(α_k P) + νP`: weak duality. With the whole budget used, the answer is at most
+//! `Σ [h_k(P_k) − min h_k]` over that. Let `D_k = −db_k/dP_k` at the answer, and let `P_k*` minimise `h_k`. Where
+//! `b_k` is convex,
 //!
 //! ```text
-//! h_k(P_k) − h_k(P_k*) ≤ |ν − D_k|·|P_k − P_k*| ≤ |ν − D_k|·(P_k − P_k^min).
+//! h_k(P_k) − h_k(P_k*) ≤ |ν − D_k|·|P_k − P_k*|.
 //! ```
 //!
-//! The second step is plain where `P_k* < P_k`. Otherwise it says that twice the power over the
-//! least would be too much: along the curve the price falls at least as fast as
-//! `(P − P^min)^(−1/2)`, its law at the fold, so there it is at most `D_k/√2 < ν` as long as
-//! `D_k < √2·ν`, which is checked. The error bounds of the tables are added.
+//! So it takes convexity and a bound on `|P_k − P_k*|`, and neither is a matter of course: both depend on the law of
+//! fading, for some of which `b` is not convex at all. They are found for the class at hand:
+//!
+//! - With a table, when it is built. On every piece the coefficients of its polynomials bound how fast the price
+//!   falls along the curve; where that is nowhere negative, `b` is convex, and a factor `f > 1` is known by which the
+//!   price falls at least where `P − P_k^min` doubles (√2 at the fold and more elsewhere for usual laws, a little less
+//!   for some). While `D_k < f·ν`, which is checked, `P_k*` is between `P_k^min` and the double, and
+//!   `|P_k − P_k*| ≤ P_k − P_k^min`. See [`BandwidthTable`].
+//! - Without one, for each user. The line of places that cost `h_k(P_k)` is walked to both its ends, in steps that
+//!   cannot miss one that meets the QoS; then `P_k*` is within 1 % of bandwidth, and a hundredth of `b_k/ν` bounds
+//!   `|P_k − P_k*|`. See [`RequiredBandwidth`](crate::qos::RequiredBandwidth).
+//!
+//! Where neither shows it the gap is 1, which is always true, and the status says that nothing is proved. Added are
+//! the error bounds of `b` and `D_k`, and `5e-13·ν·P_max`: users' bandwidths are those of a power lower by that share
+//! ([`tolerance::ROUNDING`]), which is the same as a price higher by it. Next to the fold that is what counts.
 
 use std::sync::Arc;
 
@@ -100,7 +112,8 @@ impl UrllcSolver {
         let scale = slack_w / self.cell.over_power_w();
         let (total_hz, gap_hz) =
             self.cell.allocate(scale, solution.price_hz_per_w, &mut solution.allocation);
-        solution.duality_gap = gap_hz / total_hz;
+        // No allocation takes less than nothing.
+        solution.duality_gap = (gap_hz / total_hz).min(1.0);
         solution.status = if solution.duality_gap <= tolerance::DUALITY_GAP {
             Status::Optimal
         } else {

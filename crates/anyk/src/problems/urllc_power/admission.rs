@@ -40,8 +40,9 @@ impl Admission {
         let mut ln_price = rate.ln();
         let (mut best, mut best_order): (usize, Vec<usize>) = (0, (0..users).collect());
         let mut at_most = users.saturating_sub(1);
+        let mut all_proved = true;
         for round in 0..ROUNDS {
-            let mut costs = solver.costs(problem, ln_price);
+            let (mut costs, proved) = solver.costs(problem, ln_price);
             costs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             let budget_w = (max_power_w + problem.max_bandwidth_hz() * (-ln_price).exp())
                 * (1.0 + tolerance::DUALITY_GAP);
@@ -50,7 +51,10 @@ impl Admission {
                 paid_w += cost.0;
                 paid_w <= budget_w
             });
-            at_most = at_most.min(affordable.count());
+            if proved {
+                at_most = at_most.min(affordable.count());
+            }
+            all_proved &= proved;
             let order: Vec<usize> = costs.iter().map(|cost| cost.1).collect();
             let (count, price) = longest_prefix(solver, problem, &order, max_power_w);
             if round == 0 || count > best {
@@ -61,7 +65,7 @@ impl Admission {
                 _ => break,
             }
         }
-        if problem.cell().classes().len() == 1 {
+        if problem.cell().classes().len() == 1 && all_proved {
             at_most = at_most.min(best);
         }
         let mut admissible = best_order[..best].to_vec();

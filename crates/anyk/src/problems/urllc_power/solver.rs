@@ -3,8 +3,9 @@
 //! At a price `1/ν` of bandwidth (W/Hz) each user answers alone, `−α_k b_k'(α_k P_k) = ν`, exactly as in
 //! [`urllc`](crate::problems::urllc), and the bandwidths' sum grows with `ν`. One root in one variable is left.
 //!
-//! The certificate is the one of (P1), divided by the price: with `h_k(P) = P + b_k(α_k P)/ν`, the answer is at
-//! most `Σ [h_k(P_k) − min h_k] + (B_max − Σ B_k)/ν` from the Lagrangian dual.
+//! The certificate is the one of [(P1)](crate::problems::urllc::UrllcSolver), divided by the price: with
+//! `h_k(P) = P + b_k(α_k P)/ν`, the answer is at most `Σ [h_k(P_k) − min h_k] + (B_max − Σ B_k)/ν` from the
+//! Lagrangian dual, and each bracket is bounded as there.
 
 use std::sync::Arc;
 
@@ -115,7 +116,7 @@ impl BandSolver {
         // Next to the least power for everyone: no less would do, whatever the price.
         let over_least = total_w / self.cell.least_power_w() - 1.0 + tolerance::ROUNDING;
         let by_price = (gap_hz + left_hz) / price / total_w;
-        solution.duality_gap = by_price.min(over_least);
+        solution.duality_gap = by_price.min(over_least).min(1.0);
         let spare = over_least < by_price;
         solution.price_w_per_hz = if spare { 0.0 } else { price.recip() };
         solution.iterations = found.iterations;
@@ -181,15 +182,21 @@ impl BandSolver {
         (sum, slope)
     }
 
-    /// Cost of each user at a price, `min P + b(αP)/ν` in W, with its position: what any set that fits pays.
-    pub(crate) fn costs(&mut self, problem: &UrllcPower, ln_price: f64) -> Vec<(f64, usize)> {
+    /// Cost of each user at a price, `min P + b(αP)/ν` in W, with its position: what any set that fits pays. And
+    /// whether the costs are proved to be the least, to [`tolerance::DUALITY_GAP`].
+    pub(crate) fn costs(
+        &mut self,
+        problem: &UrllcPower,
+        ln_price: f64,
+    ) -> (Vec<(f64, usize)>, bool) {
         self.cell.group(problem.cell(), &mut self.curves);
         let per_hz = (-ln_price).exp();
         let mut costs = Vec::with_capacity(problem.cell().users().len());
         self.cell.respond(ln_price, |curve, least_w, over_w, _| {
             costs.push(least_w + over_w + per_hz * hz(curve, over_w / least_w));
         });
-        costs.into_iter().zip(self.cell.positions().iter().copied()).collect()
+        let proved = self.cell.is_cheapest(ln_price.exp(), tolerance::DUALITY_GAP);
+        (costs.into_iter().zip(self.cell.positions().iter().copied()).collect(), proved)
     }
 }
 
