@@ -67,8 +67,8 @@ fn in_range(prediction: &Prediction) -> bool {
 }
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
-    let more: &[u64] = if lab.full { &MORE_SEEDS } else { &[] };
-    let seeds: Vec<u64> = SEEDS.iter().chain(more).copied().collect();
+    let seeds = [&SEEDS[..], &MORE_SEEDS].concat();
+    let seeds = &seeds[..lab.effort.of([1, SEEDS.len(), seeds.len()])];
     let diagnose = |policy: &&BuiltIn| -> Result<Vec<Finding>, Error> {
         let finding = |&seed: &u64| {
             lab.go_on()?;
