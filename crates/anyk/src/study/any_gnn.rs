@@ -86,7 +86,8 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         us: None,
         train_seconds: None,
     });
-    Ok(vec![comparison(lab, &optimum, &rows), times(&rows, solve_us)])
+    let pretrain_seconds = lab.pretrain_seconds(&entries[0])?.unwrap_or(f64::NAN);
+    Ok(vec![comparison(lab, &optimum, &rows), times(&rows, solve_us, pretrain_seconds)])
 }
 
 /// Fills in how long an allocation takes, row by row, and returns the time of an exact solve.
@@ -228,7 +229,7 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
     }
 }
 
-fn times(rows: &[Row], solve_us: f64) -> Table {
+fn times(rows: &[Row], solve_us: f64, pretrain_seconds: f64) -> Table {
     let number = |value: Option<f64>, digits: usize| match value {
         Some(value) if value.is_finite() => format!("{value:.digits$}"),
         _ => "–".to_owned(),
@@ -259,7 +260,7 @@ fn times(rows: &[Row], solve_us: f64) -> Table {
         note: format!(
             "One thread, median. any-gnn with a known law is certified by construction; the second column adds \
              the check of every user, which makes the answers of the paper's methods certified ones as well. The \
-             outer function of P-GNN (seven seconds of pre-training) is not in its training time. With a known \
+             outer function of P-GNN ({pretrain_seconds:.1} s of pre-training) is not in its training time. With a known \
              law of fading and one cell the solver is the better choice: it is exact, needs no training and takes \
              {solve_us:.0} µs. any-gnn, at most {:.1e} % over the optimum, takes {any_us:.0} µs, {verdict}. P-GNN \
              takes {p_gnn_us:.0} µs, but pays {:.1} % and more of bandwidth. Where the law of fading is not known \

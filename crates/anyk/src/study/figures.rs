@@ -1,8 +1,10 @@
 //! Figures 1 and 2(c): what the number of users does to policies with a formula.
 
+use super::verdict::{Trend, either, holds, is_exponent, paper_says};
 use super::{ExactPower, Lab, PowerSpread, power_spread};
 use crate::diagnosis::{ToyPoint, ToyPolicy, toy_policies};
 use crate::framework::{Chart, Error, Series, Table, strings};
+use crate::math::Exponent;
 
 /// Seed of the draws of both figures.
 const SEED: u64 = 1;
@@ -60,6 +62,10 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let [small, large] = [3, TOY_SIZES.len() - 1].map(|index| points[index].output.mean);
         100.0 * (large / small - 1.0)
     };
+    let trend = |policy| {
+        let large = of(policy, 1.0).into_iter().filter(|point| point.k >= 10);
+        Trend::fit(&large.map(|point| (point.k as f64, point.output.mean)).collect::<Vec<_>>())
+    };
     let smallest = of(ToyPolicy::One, 1.0)[0];
     let off = 100.0 * (smallest.output.mean / smallest.asymptotic - 1.0);
     let mut columns = strings(["", "K"]);
@@ -73,10 +79,11 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             "From K = 10 to 500 the output for x_k = 1 changes by {:+.1} % under policy 1, \
              y_k = x_k/(1 + (1/K)·Σ_(j≠k) x_j), and by {:+.0} % under policy 2, \
              y_k = x_k·ln(1 + Σ_(j≠k) x_j), with x exponential of mean 1 ({TOY_DRAWS} draws; the formulas \
-             are ours, the paper gives none): as the paper says, policy 2 grows and policy 1 does not depend \
-             on K, though only asymptotically (at K = 2 it is {off:.0} % above its f(x_k, K)).",
+             are ours, the paper gives none): {}. At K = 2 policy 1 is {off:+.0} % off its f(x_k, K). ({}.)",
             growth(ToyPolicy::One),
             growth(ToyPolicy::Two),
+            toy_verdict(trend(ToyPolicy::One), trend(ToyPolicy::Two)),
+            Trend::RULE,
         ),
         columns,
         rows,
@@ -89,6 +96,13 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             series: measured.into_iter().chain(limits).collect(),
         }),
     }])
+}
+
+/// What the two policies do from K = 10 on, and whether it is what the paper says: that the first stays and the second
+/// grows.
+fn toy_verdict(one: Trend, two: Trend) -> String {
+    let same = one == Trend::Stays && two == Trend::Grows;
+    format!("policy 1 {} and policy 2 {} with K, {}", one.word(), two.word(), paper_says(same))
 }
 
 pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
@@ -117,10 +131,6 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             format!("{:.3}", row.k as f64 * mean),
         ]);
     }
-    let of = |k: usize, value: fn(f64, f64) -> f64| {
-        let row = spread.iter().find(|row| row.k == k);
-        row.map_or(0.0, |row| value(row.power.mean, row.power.deviation()))
-    };
     let curve = |value: fn(f64, f64) -> f64| -> Vec<(f64, f64)> {
         let points = spread.iter();
         points.map(|row| (row.k as f64, value(row.power.mean, row.power.deviation()))).collect()
@@ -136,15 +146,11 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         title: "Figure 2(c): the closed-form power of a user with g_k in (0.9, 1.1), Rayleigh"
             .into(),
         note: format!(
-            "The deviation falls from {:.3} at K = 2 to {:.4} at K = 30 and {:.4} at K = 100, as the paper \
-             says (“approaches zero when K ≥ 30”), but so does the mean: relative to it, the spread is still \
-             {:.0} % at K = 30 and {:.0} % at K = 100, so that P_k is far from a function of g_k and K alone \
-             ({realizations} realizations for each K, P_max = 1; “integrated” is an exact formula).",
-            of(2, |_, deviation| deviation),
-            of(30, |_, deviation| deviation),
-            of(100, |_, deviation| deviation),
-            of(30, |mean, deviation| 100.0 * deviation / mean),
-            of(100, |mean, deviation| 100.0 * deviation / mean),
+            "{} ({realizations} realizations for each K, P_max = 1; “integrated” is an exact formula).",
+            spread_note(
+                &curve(|_, deviation| deviation),
+                &curve(|mean, deviation| deviation / mean)
+            ),
         ),
         columns: strings([
             "K",
@@ -179,6 +185,34 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     Ok(vec![first, relative])
 }
 
+/// A deviation under this share of P_max is next to zero.
+const NEXT_TO_ZERO: f64 = 0.05;
+/// With a relative spread over this an output is no function of `x_k` and K.
+const SPREAD_OUT: f64 = 0.1;
+
+/// What the deviation does, by itself and over the mean; both as points over K.
+fn spread_note(deviation: &[(f64, f64)], relative: &[(f64, f64)]) -> String {
+    let at = |points: &[(f64, f64)], size: f64| {
+        let found = points.iter().find(|(k, _)| (k / size - 1.0).abs() < 1e-9);
+        found.map_or(f64::NAN, |point| point.1)
+    };
+    let zero = deviation.iter().filter(|point| point.0 >= 30.0).all(|p| p.1 <= NEXT_TO_ZERO);
+    let apart = at(relative, 100.0) > SPREAD_OUT;
+    format!(
+        "The deviation goes from {:.3} at K = 2 to {:.4} at K = 30 and {:.4} at K = 100; that it “approaches zero when \
+         K ≥ 30” {} (at most 5 % of P_max from there on), {}. Relative to the mean, the spread is {:.0} % at K = 30 and \
+         {:.0} % at K = 100, so that P_k is {} a function of g_k and K alone (10 % at K = 100 is the limit)",
+        at(deviation, 2.0),
+        at(deviation, 30.0),
+        at(deviation, 100.0),
+        holds(Some(zero)),
+        paper_says(zero),
+        100.0 * at(relative, 30.0),
+        100.0 * at(relative, 100.0),
+        either(apart, ["far from", "close to"]),
+    )
+}
+
 /// The same power relative to its mean, and far beyond K = 100.
 fn relative_spread(
     exact: &ExactPower,
@@ -203,21 +237,27 @@ fn relative_spread(
         let sizes = (0..=70).map(|index| 2.0 * 10f64.powf(f64::from(index) / 10.0));
         sizes.map(|k| (k, value(k, exact.in_window(k)))).collect()
     };
+    type Exact = (f64, (f64, f64));
+    let far = |value: fn(Exact) -> f64| -> Vec<(f64, f64)> {
+        large.iter().filter(|point| point.0 >= 1e3).map(|&point| (point.0, value(point))).collect()
+    };
     let scaled = spread.iter().map(|row| (row.k as f64, row.k as f64 * row.power.mean)).collect();
     Table {
         name: "fig2c-relative".into(),
         title: "Figure 2(c), continued: there is no f_3 under Rayleigh fading".into(),
         note: format!(
-            "E(1/g) is infinite for Rayleigh fading, so that the paper's f_3 = P_max/(K·g_k·E(1/g)) is 0 \
-             there and P_k does not scale as 1/K: K·P_k falls like 1/ln K, from {:.3} at K = 10 to {:.3} at \
-             100 and {:.3} at a million, and the relative spread like 1/√ln K, from {:.0} % to {:.0} % and \
-             {:.0} %; that it vanishes is true only for K no cell will have.",
+            "E(1/g) is infinite for Rayleigh fading, so that the paper's f_3 = P_max/(K·g_k·E(1/g)) is 0 there. K·P_k \
+             goes from {:.3} at K = 10 to {:.3} at 100 and {:.3} at a million, {}, and the relative spread from \
+             {:.0} % to {:.0} % and {:.0} %, {} (powers of ln K fitted from K = 1000 on; like the expected one if it \
+             is within the 95 % interval and a tenth).",
             at(10.0).0,
             at(100.0).0,
             at(1e6).0,
+            logarithmic(&far(|(k, (mean, _))| k * mean), ("1/ln K", -1.0)),
             at(10.0).1,
             at(100.0).1,
             at(1e6).1,
+            logarithmic(&far(|(_, (mean, deviation))| deviation / mean), ("1/√ln K", -0.5)),
         ),
         columns: strings([
             "K",
@@ -240,5 +280,43 @@ fn relative_spread(
                 Series::dashed("deviation / mean, integrated", curve(|_, e| e.1 / e.0)),
             ],
         }),
+    }
+}
+
+/// The power of ln K that points over K follow, beside the one that is expected.
+fn logarithmic(points: &[(f64, f64)], (name, expected): (&str, f64)) -> String {
+    let logs: Vec<(f64, f64)> = points.iter().map(|&(k, value)| (k.ln(), value)).collect();
+    let found = Exponent::fit(&logs);
+    let like = either(is_exponent(found, expected), ["like", "unlike"]);
+    match found {
+        Some(Exponent { value, half_width }) => {
+            format!("as (ln K)^({value:.2} ± {half_width:.2}), {like} {name}")
+        }
+        None => format!("{like} {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_follow_the_numbers() {
+        let same = toy_verdict(Trend::Stays, Trend::Grows);
+        assert_eq!(same, "policy 1 stays and policy 2 grows with K, as the paper says");
+        for other in [(Trend::Grows, Trend::Grows), (Trend::Stays, Trend::Stays)] {
+            assert!(toy_verdict(other.0, other.1).ends_with("against the paper"));
+        }
+        let points = |scale: f64| [2.0, 30.0, 100.0].map(|k| (k, scale / k));
+        let small = spread_note(&points(1.0), &points(30.0));
+        assert!(
+            small.contains("“approaches zero when K ≥ 30” holds") && small.contains("far from")
+        );
+        let large = spread_note(&points(10.0), &points(1.0));
+        assert!(large.contains("does not hold") && large.contains("against the paper"), "{large}");
+        assert!(large.contains("close to a function"), "{large}");
+        let logs = |power: f64| [1e3f64, 1e4, 1e5, 1e6].map(|k| (k, k.ln().powf(power)));
+        assert!(logarithmic(&logs(-1.0), ("1/ln K", -1.0)).ends_with(", like 1/ln K"));
+        assert!(logarithmic(&logs(-0.2), ("1/ln K", -1.0)).ends_with(", unlike 1/ln K"));
     }
 }

@@ -1,5 +1,6 @@
 //! Figures 2(a) and 2(b): how often WMMSE gives a link full power.
 
+use super::verdict::{Trend, either, holds, holds_from, paper_says};
 use super::{FullPower, GainBin, Lab, full_power};
 use crate::framework::{Chart, Error, Series, Table, strings};
 use crate::math::Exponent;
@@ -68,17 +69,8 @@ pub(crate) fn fig2a(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         name: "fig2a".into(),
         title: "Figure 2(a): probability of full power under WMMSE, by the own gain".into(),
         note: format!(
-            "The paper says ≈ 0 for g_kk ≤ 1 and ≈ 1 for g_kk ≥ 2, almost invariant to K for K ≥ 50: the first \
-             holds for K ≥ 50 ({:.2} at g_kk = 1 for K = 10, {:.3} for K = 50), the second does not ({:.2} at \
-             g_kk = 2 and {:.2} at g_kk = 3 for K = 50), and the curve keeps moving to larger gains ({:.2} at \
-             g_kk = 2 and {:.2} at g_kk = 3 for K = 100; {} networks for each K, 100 iterations from full \
-             power, P_max = σ_0 = 1).",
-            at(10, 1.0),
-            at(50, 1.0),
-            at(50, 2.0),
-            at(50, 3.0),
-            at(100, 2.0),
-            at(100, 3.0),
+            "{} ({} networks for each K, 100 iterations from full power, P_max = σ_0 = 1.)",
+            gain_note(&at),
             lab.networks(),
         ),
         columns,
@@ -92,6 +84,37 @@ pub(crate) fn fig2a(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             series: curves,
         }),
     }])
+}
+
+/// A probability this close to 0 or 1 is there; two that differ by more are different.
+const PROBABILITY: f64 = 0.05;
+
+/// What the probabilities `at(K, g_kk)` say of the paper's words about figure 2(a).
+fn gain_note(at: &impl Fn(usize, f64) -> f64) -> String {
+    let from = |holds: &dyn Fn(usize) -> bool| holds_from(&SIZES.map(|k| (k, holds(k))));
+    let said = |from: Option<usize>| match from {
+        Some(k) if k <= 50 => format!("holds, from K = {k} on"),
+        Some(k) => format!("holds only from K = {k} on"),
+        None => "does not hold".to_owned(),
+    };
+    let low = from(&|k| at(k, 1.0) <= PROBABILITY);
+    let high = from(&|k| at(k, 2.0) >= 1.0 - PROBABILITY);
+    let moved = [2.0, 3.0].map(|gain| (at(100, gain) - at(50, gain)).abs()).into_iter();
+    let still = moved.fold(0.0, f64::max) <= PROBABILITY;
+    format!(
+        "The paper says ≈ 0 for g_kk ≤ 1 and ≈ 1 for g_kk ≥ 2, almost invariant to K for K ≥ 50. To {PROBABILITY}, the \
+         first {} ({:.2} at g_kk = 1 for K = 10, {:.3} for K = 50), the second {} ({:.2} at g_kk = 2 and {:.2} at \
+         g_kk = 3 for K = 50), and the third {} ({:.2} at g_kk = 2 and {:.2} at g_kk = 3 for K = 100).",
+        said(low),
+        at(10, 1.0),
+        at(50, 1.0),
+        said(high),
+        at(50, 2.0),
+        at(50, 3.0),
+        holds(Some(still)),
+        at(100, 2.0),
+        at(100, 3.0),
+    )
 }
 
 pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
@@ -122,10 +145,10 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         title: "Figure 2(b): probability of full power under WMMSE, on average".into(),
         note: format!(
             "The paper says that it “changes slowly with K when K is large” and concludes that the policy is \
-             asymptotically size-invariant; measured, it falls from {:.3} at K = 10 to {:.3} at 50 and {:.3} \
-             at 100, like K to the power {:.2} ± {:.2} (from K = 50 on {:.2} ± {:.2}), so that the number of \
-             links at full power grows only from {:.1} to {:.1}: that is no size-invariance ({} networks for \
-             each K; at least {:.1} % of the powers are 0 or P_max, the paper says over 95 %).",
+             asymptotically size-invariant; measured, it goes from {:.3} at K = 10 to {:.3} at 50 and {:.3} at 100, \
+             like K to the power {:.2} ± {:.2} (from K = 50 on {:.2} ± {:.2}), and the number of links at full power \
+             from {:.1} to {:.1}: {} ({}; {} networks for each K). At least {:.1} % of the powers are 0 or P_max; that \
+             it is over 95 % {}.",
             at(10),
             at(50),
             at(100),
@@ -135,8 +158,11 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             late.half_width,
             10.0 * at(10),
             100.0 * at(100),
+            invariance(Trend::of_exponent(late)),
+            Trend::RULE,
             lab.networks(),
             100.0 * binary,
+            holds(Some(binary > BINARY)),
         ),
         columns: strings([
             "K",
@@ -162,4 +188,35 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             ],
         }),
     }])
+}
+
+/// The share of powers that are 0 or P_max, by the paper.
+const BINARY: f64 = 0.95;
+
+/// What the probability of full power at large K says of size-invariance.
+fn invariance(late: Trend) -> String {
+    let same = late == Trend::Stays;
+    let words = either(same, ["that is size-invariance", "that is no size-invariance"]);
+    format!("it {} there, {words}, {}", late.word(), paper_says(same))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_follow_the_numbers() {
+        // A step at 1.5 whatever K is, as the paper has it; and one that moves.
+        let paper = gain_note(&|_, gain| if gain < 1.5 { 0.0 } else { 1.0 });
+        assert!(paper.contains("the first holds, from K = 10 on"), "{paper}");
+        assert!(paper.contains("the second holds") && paper.contains("the third holds"), "{paper}");
+        let moving = gain_note(&|k, gain| (gain * 10.0 / k as f64).min(0.9));
+        assert!(moving.contains("the first does not hold"), "{moving}");
+        assert!(moving.contains("the second does not hold"), "{moving}");
+        assert!(moving.contains("the third does not hold"), "{moving}");
+        let late = gain_note(&|k, gain| if k < 60 || gain > 1.5 { 1.0 } else { 0.0 });
+        assert!(late.contains("the first holds only from K = 60 on"), "{late}");
+        assert!(invariance(Trend::Stays).contains("that is size-invariance, as the paper says"));
+        assert!(invariance(Trend::Falls).contains("that is no size-invariance, against the paper"));
+    }
 }

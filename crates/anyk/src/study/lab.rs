@@ -17,6 +17,9 @@ use crate::problems::urllc::{AnySettings, TestSet, TrainRanges, law_for};
 /// Seed of the cells that settings are chosen on: not the test set's.
 pub(crate) const SELECTION_SEED: u64 = 8;
 
+/// What the seconds of a pre-training are kept as.
+const PRETRAINING: &str = "seconds of pre-training";
+
 /// One training, measured, or how it diverged.
 pub(crate) type Outcome = Result<Measure, Diverged>;
 
@@ -136,9 +139,24 @@ impl<'a> Lab<'a> {
         let settings = entry.settings_of_run(0);
         let mut session = Session::new(self.observer);
         if let Some(law) = law_for(&self.system, &settings, &entry.pretraining, &mut session)? {
+            self.cache.keep(PRETRAINING, &key, &session.seconds("pre-training"))?;
             self.laws.insert(key, law);
         }
         Ok(())
+    }
+
+    /// Seconds that the pre-training of an entry's outer function took, once for all of its trainings; `None` for
+    /// methods without one.
+    pub(crate) fn pretrain_seconds(&mut self, entry: &Entry) -> Result<Option<f64>, Error> {
+        if entry.settings.method != Method::PGnn {
+            return Ok(None);
+        }
+        let key = law_key(&self.shortened(entry));
+        if let Some(known) = self.cache.find(PRETRAINING, &key)? {
+            return Ok(Some(known));
+        }
+        self.prepare_law(entry)?;
+        self.cache.find(PRETRAINING, &key)
     }
 
     /// The outer function of an entry, if it has one and it is prepared.

@@ -38,6 +38,7 @@ mod registry;
 mod size_laws;
 mod tables;
 mod timing;
+mod verdict;
 
 pub use asymptotic::{AsymptoticForm, asymptotic_forms, largest_size};
 pub use decoupling::{Decoupling, EquivariantPolicy, decoupling};

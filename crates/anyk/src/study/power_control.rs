@@ -3,14 +3,15 @@
 
 use rayon::prelude::*;
 
+use super::verdict::{Trend, either, paper_says};
 use super::{Effort, Lab, TEST_SEED};
 use crate::channel::D2dField;
 use crate::framework::{Chart, Counted, Error, Model, Quietly, Series, Session, Table, strings};
 use crate::math::worst_but;
 use crate::network::{Aggregator, EdgeGnn};
 use crate::problems::interference::{
-    PASSES, PowerLoss, PowerOutput, PowerPolicy, PowerSizeResult, PowerTrainSettings, Scenario,
-    WmmseSettings, binary_gap, power_over_sizes, train_power,
+    BinaryGap, PASSES, PowerLoss, PowerOutput, PowerPolicy, PowerSizeResult, PowerTrainSettings,
+    Scenario, WmmseSettings, binary_gap, power_over_sizes, train_power,
 };
 
 /// Trainings from which the second worst is shown instead of the worst.
@@ -199,38 +200,69 @@ fn note(
     );
     let last = plan.rows.len() - 1;
     if plan.scenario == Scenario::Dense {
-        let (first, end) = (share(results.first()), share(results.last()));
+        let shares = results.iter().map(|result| (result.k as f64, result.wmmse_power_share));
         let improved = results
             .iter()
             .map(|result| result.greedy_improved_percent)
             .fold(f64::INFINITY, f64::min);
+        let sigmoids = [lowest(0), lowest(3), lowest(1)];
+        let learned = dense_words(&shares.collect::<Vec<_>>(), sigmoids, lowest(last));
+        let (first, end) = (share(results.first()), share(results.last()));
         format!(
-            "{intro}The share of power that WMMSE uses falls from {first:.3} to {end:.3}: the policy is not \
-             size-invariant, against the paper's text, and a network whose output is a sigmoid falls to \
-             {:.0} % (max), {:.0} % (mean) or {:.0} % (sum) of WMMSE, classifiers included. With outputs \
-             that only rank, and the objective to decide how many links are on, the same networks stay \
-             above {:.1} %. Most of that is the outer function: with the order of greedy it stays above \
-             {improved:.1} %.",
-            lowest(0),
-            lowest(3),
-            lowest(1),
-            lowest(last),
+            "{intro}The share of power that WMMSE uses goes from {first:.3} to {end:.3}: {learned} With the order of \
+             greedy in place of the network's, the same outer function stays above {improved:.1} %.",
         )
     } else {
         let best = results.iter().find_map(|result| result.exact_percent).unwrap_or(f64::NAN);
+        let plain = [lowest(last - 1), lowest(0), lowest(1)];
+        let words = field_words(plain, lowest(last), lowest(last - 2), best);
         format!(
-            "{intro}At constant density a link has as many neighbours whatever K is, and every aggregator \
-             generalizes: at least {:.1} % (sum), {:.1} % (max), {:.1} % (mean) of WMMSE without any outer \
-             function, {:.1} % after one step to the prices of interference. Schedules stay behind powers \
-             between 0 and P_max: the learned ones are at {:.1} % or more, the best ones at K = 20 at \
-             {best:.1} %.",
-            lowest(last - 1),
-            lowest(0),
-            lowest(1),
-            lowest(last),
-            lowest(last - 2),
+            "{intro}At constant density a link has as many neighbours whatever K is, and {words}",
         )
     }
+}
+
+/// From this share of WMMSE's sum rate on, in percent, a network generalizes.
+const GENERALIZES_PERCENT: f64 = 95.0;
+
+/// What dense networks show: the share of power that WMMSE uses over K; the lowest shares of its sum rate, in percent,
+/// of networks with a sigmoid (max, mean, sum), and with outputs that only rank.
+fn dense_words(shares: &[(f64, f64)], sigmoids: [f64; 3], ranked: f64) -> String {
+    let trend = Trend::fit(shares);
+    let invariant = trend == Trend::Stays;
+    let generalizes = |percent: f64| percent >= GENERALIZES_PERCENT;
+    let [max, mean, sum] = sigmoids;
+    format!(
+        "it {}, and the policy is {}, {}. A network whose output is a sigmoid {} (lowest: {max:.0} % of WMMSE with max, \
+         {mean:.0} % with mean, {sum:.0} % with sum, classifiers included). With outputs that only rank, and the \
+         objective to decide how many links are on, the same networks {} (lowest: {ranked:.1} %; from \
+         {GENERALIZES_PERCENT:.0} % on a network generalizes; {}).",
+        trend.word(),
+        either(invariant, ["size-invariant", "not size-invariant"]),
+        paper_says(invariant),
+        either(
+            sigmoids.into_iter().all(generalizes),
+            ["generalizes", "does not generalize with every aggregator"],
+        ),
+        either(generalizes(ranked), ["do", "do not"]),
+        Trend::RULE,
+    )
+}
+
+/// What fields of constant density show, by the lowest shares of WMMSE's sum rate in percent: without an outer function
+/// (sum, max, mean), after a step to the prices, of learned schedules; and of the best schedules.
+fn field_words(plain: [f64; 3], priced: f64, scheduled: f64, best: f64) -> String {
+    let generalizes = plain.into_iter().all(|percent| percent >= GENERALIZES_PERCENT);
+    let behind = scheduled < priced && best < 100.0;
+    let [sum, max, mean] = plain;
+    format!(
+        "{} (lowest: {sum:.1} % of WMMSE with sum, {max:.1} % with max, {mean:.1} % with mean without any outer \
+         function, {priced:.1} % after one step to the prices of interference; from {GENERALIZES_PERCENT:.0} % on a \
+         network generalizes). Schedules {} powers between 0 and P_max: the learned ones are at {scheduled:.1} % or \
+         more, the best ones at K = 20 at {best:.1} %.",
+        either(generalizes, ["every aggregator generalizes", "not every aggregator generalizes"],),
+        either(behind, ["stay behind", "do not stay behind"]),
+    )
 }
 
 /// All trainings of all rows: row by row, and run by run. A network that several rows share is trained
@@ -332,14 +364,8 @@ fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
         name: "binary".into(),
         title: format!("WMMSE beside the best schedule, K = {BINARY_SIZE}"),
         note: format!(
-            "{samples} networks of each scenario, seed {TEST_SEED}. On dense networks nearly all powers are \
-             binary ({:.1} %), as the paper says, and WMMSE beats the best schedule in {:.1} % of networks; on \
-             a field only {:.0} % are, and powers in between are worth more than any schedule in {:.0} % \
-             of networks.",
-            100.0 * gaps[0].share_binary_powers,
-            100.0 * gaps[0].share_of_instances_where_wmmse_beats,
-            100.0 * gaps[2].share_binary_powers,
-            100.0 * gaps[2].share_of_instances_where_wmmse_beats,
+            "{samples} networks of each scenario, seed {TEST_SEED}. {}",
+            binary_words(&gaps[0], &gaps[2]),
         ),
         columns: strings([
             "scenario",
@@ -353,4 +379,66 @@ fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
         rows,
         chart: None,
     })
+}
+
+/// From this share on nearly all powers are 0 or P_max: the paper's own.
+const NEARLY_ALL: f64 = 0.95;
+
+/// What dense networks and fields show of powers that are 0 or P_max.
+fn binary_words(dense: &BinaryGap, field: &BinaryGap) -> String {
+    let nearly = |gap: &BinaryGap| gap.share_binary_powers >= NEARLY_ALL;
+    let all = |gap| either(nearly(gap), ["nearly all powers are", "not nearly all powers are"]);
+    format!(
+        "On dense networks {} binary ({:.1} %), {}, and WMMSE beats the best schedule in {:.1} % of networks. On a field \
+         {} binary ({:.0} %), and powers in between are worth more than any schedule in {:.0} % of networks. (Nearly all \
+         is 95 %, as in the paper.)",
+        all(dense),
+        100.0 * dense.share_binary_powers,
+        paper_says(nearly(dense)),
+        100.0 * dense.share_of_instances_where_wmmse_beats,
+        all(field),
+        100.0 * field.share_binary_powers,
+        100.0 * field.share_of_instances_where_wmmse_beats,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_follow_the_numbers() {
+        let shares = |exponent: f64| [5.0f64, 10.0, 50.0, 100.0].map(|k| (k, k.powf(exponent)));
+        let falling = dense_words(&shares(-0.8), [90.0, 64.0, 25.0], 100.3);
+        assert!(falling.contains("is not size-invariant, against the paper"), "{falling}");
+        assert!(falling.contains("does not generalize with every aggregator"), "{falling}");
+        assert!(falling.contains("the same networks do (lowest: 100.3 %"), "{falling}");
+        let steady = dense_words(&shares(0.0), [99.0, 98.0, 97.0], 90.0);
+        assert!(steady.contains("is size-invariant, as the paper says"), "{steady}");
+        assert!(steady.contains("sigmoid generalizes") && steady.contains("networks do not"));
+        let behind = field_words([99.3, 99.0, 99.0], 101.0, 97.0, 96.0);
+        assert!(behind.starts_with("every aggregator generalizes"), "{behind}");
+        assert!(behind.contains("Schedules stay behind"), "{behind}");
+        let ahead = field_words([99.3, 91.0, 99.0], 96.0, 97.0, 101.0);
+        assert!(ahead.starts_with("not every aggregator generalizes"), "{ahead}");
+        assert!(ahead.contains("Schedules do not stay behind"), "{ahead}");
+    }
+
+    #[test]
+    fn binary_or_not_by_the_numbers() {
+        let gap = |share_binary_powers: f64| BinaryGap {
+            k: 10,
+            samples: 1,
+            share_binary_powers,
+            share_of_instances_where_wmmse_beats: 0.1,
+            mean_gain_percent: 1.0,
+            max_gain_percent: 1.0,
+            wmmse_percent_of_best_schedule: 99.0,
+        };
+        let paper = binary_words(&gap(0.99), &gap(0.6));
+        assert!(paper.contains("On dense networks nearly all powers are binary (99.0 %), as the"));
+        assert!(paper.contains("On a field not nearly all"), "{paper}");
+        let other = binary_words(&gap(0.6), &gap(0.99));
+        assert!(other.contains("not nearly all powers are binary (60.0 %), against the paper"));
+    }
 }

@@ -1,12 +1,13 @@
 //! Propositions 1 to 4 and the asymptotic forms of (P6), measured.
 
+use super::verdict::{Trend, either, holds, is_within, listed, paper_says};
 use super::{
-    AsymptoticForm, EquivariantPolicy, ExactPower, Family, Lab, SizeLaw, SizeLawPoint,
+    AsymptoticForm, Decoupling, EquivariantPolicy, ExactPower, Family, Lab, SizeLaw, SizeLawPoint,
     asymptotic_forms, decoupling, largest_size, size_law,
 };
 use crate::System;
 use crate::framework::{Chart, Error, ProblemError, Series, Table, strings};
-use crate::math::{Exponent, Input};
+use crate::math::{Exponent, Input, Moments};
 use crate::network::{Activation, Aggregator};
 
 /// Seed of networks and draws.
@@ -19,8 +20,8 @@ const COUNTS: [(u64, u64); 3] = [(3, 30), (11, 300), (25, 2_000)];
 const POLICY_SIZES: [usize; 5] = [4, 16, 64, 256, 1024];
 const POLICY_DRAWS: u64 = 5_000;
 
-/// The families of networks, and what each one shows.
-const FAMILIES: [(Family, [&str; 2]); 7] = {
+/// The families of networks.
+const FAMILIES: [Family; 7] = {
     use Activation::{Identity, LeakyRelu, Sigmoid, Tanh};
     use Aggregator::{Max, Mean, Sum};
     const fn family(
@@ -32,40 +33,19 @@ const FAMILIES: [(Family, [&str; 2]); 7] = {
         Family { aggregator, hidden, output, input }
     }
     [
-        (
-            family(Mean, LeakyRelu, Identity, Input::Gaussian),
-            ["proposition 2 holds", "proposition 3 holds"],
-        ),
-        (
-            family(Mean, Tanh, Identity, Input::Gaussian),
-            ["proposition 2 holds", "proposition 3 holds"],
-        ),
-        (
-            family(Sum, LeakyRelu, Identity, Input::Gaussian),
-            ["proposition 4: no q̂(x_k, K), the spread grows", "proposition 4 holds"],
-        ),
-        (
-            family(Sum, LeakyRelu, Sigmoid, Input::Exponential),
-            ["proposition 4: q̂(x_k, K) exists", "proposition 4 does not hold: saturated"],
-        ),
-        (
-            family(Max, LeakyRelu, Identity, Input::Gaussian),
-            ["proposition 4: slow, as 1/√ln K", "proposition 4 holds: sum of steps is √ln K"],
-        ),
-        (
-            family(Max, LeakyRelu, Identity, Input::Exponential),
-            ["proposition 4: no q̂(x_k, K), the spread stays", "proposition 4 holds: moves as ln K"],
-        ),
-        (
-            family(Max, LeakyRelu, Identity, Input::Uniform),
-            ["proposition 4: q̂(x_k, K) exists", "proposition 4 does not hold: bounded x"],
-        ),
+        family(Mean, LeakyRelu, Identity, Input::Gaussian),
+        family(Mean, Tanh, Identity, Input::Gaussian),
+        family(Sum, LeakyRelu, Identity, Input::Gaussian),
+        family(Sum, LeakyRelu, Sigmoid, Input::Exponential),
+        family(Max, LeakyRelu, Identity, Input::Gaussian),
+        family(Max, LeakyRelu, Identity, Input::Exponential),
+        family(Max, LeakyRelu, Identity, Input::Uniform),
     ]
 };
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let (networks, draws) = lab.effort.of(COUNTS);
-    let measure = |(family, _): &(Family, [&str; 2])| {
+    let measure = |family: &Family| {
         lab.go_on()?;
         Ok(size_law(*family, &SIZES, (networks, draws), SEED, || lab.observer.done(1)))
     };
@@ -89,15 +69,46 @@ fn exponent_cell(exponent: Option<Exponent>) -> String {
     })
 }
 
+/// What proposition 1 is worth for a policy: `relative` is what the deviation over the mean does with K, `absolute`
+/// what the deviation itself does.
+fn decouples(relative: Trend, absolute: Trend) -> &'static str {
+    match (relative.vanishes(), absolute.vanishes()) {
+        (Some(false), _) => "does not hold",
+        (Some(true), Some(true)) => either(relative == Trend::Falls, ["holds", "holds slowly"]),
+        (Some(true), Some(false)) => "holds relative to the mean alone",
+        _ => "is undecided",
+    }
+}
+
+impl Decoupling {
+    fn verdict(&self) -> &'static str {
+        let trend = |value: fn(&Moments) -> f64, exponent| {
+            let points = self.points.iter().map(|(k, moments)| (*k as f64, value(moments)));
+            Trend::of(&points.collect::<Vec<_>>(), exponent)
+        };
+        let relative = trend(|m| m.deviation() / m.mean.abs(), self.relative_exponent);
+        decouples(relative, trend(Moments::deviation, self.exponent))
+    }
+}
+
+/// The rows that have each verdict, in words.
+fn by_verdict(rows: &[(String, &'static str)]) -> String {
+    let mut verdicts: Vec<&str> = Vec::new();
+    for (_, verdict) in rows {
+        if !verdicts.contains(verdict) {
+            verdicts.push(verdict);
+        }
+    }
+    let sentence = |verdict: &&str| {
+        let names: Vec<&str> =
+            rows.iter().filter(|row| row.1 == *verdict).map(|row| row.0.as_str()).collect();
+        format!("{verdict} for {}", listed(&names))
+    };
+    verdicts.iter().map(sentence).collect::<Vec<_>>().join("; ")
+}
+
 fn policies() -> Table {
     let measured = EquivariantPolicy::ALL.map(|p| decoupling(p, &POLICY_SIZES, POLICY_DRAWS, SEED));
-    let verdict = |policy: EquivariantPolicy| match policy {
-        EquivariantPolicy::Power { antennas: 1 } => "barely: as 1/√ln K",
-        EquivariantPolicy::Power { antennas: 2 } => "holds: as √(ln K / K)",
-        EquivariantPolicy::Power { .. } | EquivariantPolicy::Toy(_) => "holds",
-        EquivariantPolicy::Largest => "only relative to ln K: the spread stays π/√6",
-        EquivariantPolicy::Fluctuation => "does not hold: both stay",
-    };
     let rows = measured.iter().map(|row| {
         let mut cells = vec![row.policy.label()];
         let relative = row.points.iter().map(|(_, output)| output.deviation() / output.mean.abs());
@@ -105,7 +116,7 @@ fn policies() -> Table {
         cells.extend([
             exponent_cell(row.relative_exponent),
             exponent_cell(row.exponent),
-            verdict(row.policy).to_owned(),
+            row.verdict().to_owned(),
         ]);
         cells
     });
@@ -123,10 +134,13 @@ fn policies() -> Table {
         title: "Proposition 1: what the others' draw does to a user's output, relative to its mean"
             .into(),
         note: format!(
-            "The output becomes a function of x_k and K at the rate K^(−1/2) where a law of large numbers \
-             stands behind it, hardly at all for the closed-form power under Rayleigh fading, and not for \
-             every equivariant policy: the proposition as stated is wrong for the last row, and true of a \
-             maximum only relative to a mean that grows (deviation over mean, {POLICY_DRAWS} draws)."
+            "Deviation over mean of a user's output given x_k, {POLICY_DRAWS} draws of the others. That the output \
+             becomes a function of x_k and K {}. It holds where deviation over mean and deviation fall with K, \
+             slowly where the first falls slowly, relative to the mean alone where only the first falls ({}). In \
+             theory the first goes as K^(−1/2) where a law of large numbers stands behind it, as √(ln K/K) for the \
+             power with two antennas, and as 1/√ln K with one.",
+            by_verdict(&measured.each_ref().map(|row| (row.policy.label(), row.verdict()))),
+            Trend::RULE,
         ),
         columns,
         rows: rows.collect(),
@@ -151,17 +165,92 @@ fn family_label(family: &Family) -> String {
     format!("{aggregator}{activation}, x {}", family.input.label())
 }
 
+/// What is measured of the networks.
+#[derive(Clone, Copy, PartialEq)]
+enum Quantity {
+    /// Of the output over the others: where it vanishes there is a `q̂(x_k, K)`, which proposition 2 says of the mean
+    /// and the first sentence of proposition 4 of sum and max.
+    Spread,
+    /// Of the mean output from K to 2K: where it adds up to something finite the output settles, which proposition 3
+    /// says of the mean, and proposition 4 denies of sum and max.
+    Movement,
+}
+
+impl Quantity {
+    fn of(self, point: &SizeLawPoint) -> f64 {
+        match self {
+            Self::Spread => point.spread,
+            Self::Movement => point.movement,
+        }
+    }
+
+    fn exponent(self, law: &SizeLaw) -> Option<Exponent> {
+        match self {
+            Self::Spread => law.spread_exponent,
+            Self::Movement => law.movement_exponent,
+        }
+    }
+
+    fn trend(self, law: &SizeLaw) -> Trend {
+        let points = law.points.iter().map(|point| (point.k as f64, self.of(point)));
+        Trend::of(&points.collect::<Vec<_>>(), self.exponent(law))
+    }
+
+    /// The proposition that speaks of it, and whether that holds.
+    fn proposition(self, law: &SizeLaw) -> (u32, Option<bool>) {
+        let (mean, trend) = (law.family.aggregator == Aggregator::Mean, self.trend(law));
+        match (self, mean) {
+            (Self::Spread, true) => (2, trend.vanishes()),
+            (Self::Spread, false) => (4, trend.vanishes()),
+            (Self::Movement, true) => (3, trend.settles()),
+            (Self::Movement, false) => (4, trend.settles().map(|settles| !settles)),
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Spread => "spread",
+            Self::Movement => "movement",
+        }
+    }
+
+    /// What a row shows.
+    fn shows(self, law: &SizeLaw) -> String {
+        let (number, verdict) = self.proposition(law);
+        format!(
+            "proposition {number} {}: the {} {}",
+            holds(verdict),
+            self.word(),
+            self.trend(law).word()
+        )
+    }
+
+    /// What all rows show, in a sentence.
+    fn sentence(self, laws: &[SizeLaw]) -> String {
+        let rows = laws.iter().map(|law| {
+            let (number, verdict) = self.proposition(law);
+            ((number, family_label(&law.family)), holds(verdict))
+        });
+        let rows: Vec<((u32, String), &'static str)> = rows.collect();
+        let mut numbers: Vec<u32> = rows.iter().map(|row| row.0.0).collect();
+        numbers.dedup();
+        let of = |number: &u32| {
+            let own = rows.iter().filter(|row| row.0.0 == *number);
+            let own: Vec<(String, &'static str)> =
+                own.map(|row| (format!("“{}”", row.0.1), row.1)).collect();
+            format!("Proposition {number} {}.", by_verdict(&own))
+        };
+        numbers.iter().map(of).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// A table of the networks: one quantity at each size, its exponent and what it shows.
-fn law_table(
-    laws: &[SizeLaw],
-    shows: usize,
-    value: fn(&SizeLawPoint) -> f64,
-    exponent: fn(&SizeLaw) -> Option<Exponent>,
-) -> Table {
-    let rows = laws.iter().zip(&FAMILIES).map(|(law, (family, verdicts))| {
-        let mut cells = vec![family_label(family)];
+fn law_table(laws: &[SizeLaw], quantity: Quantity) -> Table {
+    let value = |point: &SizeLawPoint| quantity.of(point);
+    let rows = laws.iter().map(|law| {
+        let mut cells = vec![family_label(&law.family)];
         cells.extend(law.points.iter().map(|point| format!("{:.2e}", value(point))));
-        cells.extend([exponent_cell(exponent(law)), verdicts[shows].to_owned()]);
+        cells.extend([exponent_cell(quantity.exponent(law)), quantity.shows(law)]);
         cells
     });
     let curves = laws.iter().map(|law| {
@@ -194,14 +283,15 @@ fn titled(table: Table, name: &str, title: &str, note: String, chart: [&str; 2])
 
 fn spread(laws: &[SizeLaw], made: &str) -> Table {
     titled(
-        law_table(laws, 0, |point| point.spread, |law| law.spread_exponent),
+        law_table(laws, Quantity::Spread),
         "proposition2",
         "Propositions 2 and 4: spread of a network's output over the others",
         format!(
-            "For given x_k the mean-GNN's output becomes a function of x_k and K (proposition 2), with a spread \
-             like K^(−1/2); that sum and max do so too (proposition 4, first sentence) is not seen: under the \
-             sum of Gaussian x the spread grows as fast as the output moves, under the max of exponential x it \
-             stays ({made})."
+            "That for given x_k the output becomes a function of x_k and K is proposition 2 for the mean, and the first \
+             sentence of proposition 4 for sum and max; it holds where the spread falls, fast or slowly. {} ({made}; \
+             {}.)",
+            Quantity::Spread.sentence(laws),
+            Trend::RULE,
         ),
         ["Standard deviation of the output over the others, given x_k", "spread of the output"],
     )
@@ -209,19 +299,30 @@ fn spread(laws: &[SizeLaw], made: &str) -> Table {
 
 fn movement(laws: &[SizeLaw], made: &str) -> Table {
     titled(
-        law_table(laws, 1, |point| point.movement, |law| law.movement_exponent),
+        law_table(laws, Quantity::Movement),
         "proposition3",
         "Propositions 3 and 4: how far a network's mean output moves from K to 2K users",
         format!(
-            "The mean-GNN's output settles (proposition 3), with the exponents {} (leaky ReLU) and {} (tanh) over \
-             these sizes, where −1 is expected in the limit; those of sum and max keep moving (proposition 4), \
-             but proposition 4 needs more than it says: with bounded x the max settles like 1/K as well, and a \
-             sum into a saturating output even faster ({made}).",
+            "Proposition 3 says that the output settles under the mean, proposition 4 that it does not under sum and \
+             max; it settles where its movement falls other than slowly, so that all doublings of K add up to \
+             something finite. {} The exponents of the mean are {} (leaky ReLU) and {} (tanh) over these sizes, where \
+             −1 is expected in the limit ({made}; {}).",
+            Quantity::Movement.sentence(laws),
             exponent_cell(laws[0].movement_exponent),
             exponent_cell(laws[1].movement_exponent),
+            Trend::RULE,
         ),
         ["Movement of the mean output from K to 2K users, given x_k", "movement of the output"],
     )
+}
+
+/// A ratio to an asymptotic form this close to 1 is there.
+const AT_THE_FORM: f64 = 0.05;
+
+/// Whether means tend to their asymptotic forms, by their ratios at the largest size.
+fn tends(last: &[f64]) -> String {
+    let there = last.iter().all(|&ratio| is_within(ratio, 1.0, AT_THE_FORM));
+    format!("{}, {}", holds(Some(there)), paper_says(there))
 }
 
 /// Rate, sizes and realizations of the asymptotic bandwidth.
@@ -259,10 +360,11 @@ fn bandwidth_form(system: &System) -> Result<Table, Error> {
         name: "asymptotic-bandwidth".into(),
         title: "Asymptotic forms f_3 and f_4 of (P6): users on the road, 1 Mbit/s each".into(),
         note: format!(
-            "The means of P_k and B* tend to f_3 and f_4, as the paper says: they are {:.3} and {:.3} of them at \
+            "That the means of P_k and B* tend to f_3 and f_4 {} (within 5 % at K = 1000): they are {:.3} and {:.3} of them at \
              K = 10, {:.3} and {:.4} at 100, {:.3} and {:.4} at 1000; but there is no limit K → ∞, since F(B) \
              falls only to N_0·s_0·ln 2 and a fixed P_max serves no more than about {most:.0} users here, \
              whatever the bandwidth ({FORM_REALIZATIONS} cells for each K, P_max = 43 dBm).",
+            tends(&[power(1000), at(1000)]),
             power(10),
             at(10),
             power(100),
@@ -316,14 +418,17 @@ fn power_form() -> Table {
         name: "asymptotic-power".into(),
         title: "Asymptotic form f_3 of (P6): the power".into(),
         note: format!(
-            "Where E(1/g) is finite the mean of P_k tends to f_3 = P_max/(K·g_k·E(1/g)), as the paper says, \
-             fast with eight antennas ({:.4} of it at K = 100) and slowly with two ({:.3}), whose 1/g has no \
-             variance; under the Rayleigh fading of its figure 2(c) f_3 does not exist, and K·g_k·P_k falls \
-             without end ({:.3} at K = 100, {:.3} at a million).",
+            "Where E(1/g) is finite there is an f_3 = P_max/(K·g_k·E(1/g)); that the means of P_k tend to it {} (within \
+             5 % at a million users): with eight antennas they are {:.4} of it at K = 100, with two, whose 1/g has no \
+             variance, {:.3}. Under the Rayleigh fading of figure 2(c) E(1/g) is infinite and there is no f_3; \
+             K·g_k·P_k {} from K = 1000 on ({:.3} at K = 100, {:.3} at a million; {}).",
+            tends(&[eight[7].1 / 7.0, two[7].1]),
             eight[4].1 / 7.0,
             two[4].1,
+            Trend::fit(&one[5..]).word(),
             one[4].1,
             one[7].1,
+            Trend::RULE,
         ),
         columns: strings([
             "K",
@@ -344,5 +449,70 @@ fn power_form() -> Table {
                 Series::solid("Rayleigh: no f_3", one.to_vec()),
             ],
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Networks whose spread and movement go as powers of K.
+    fn law(aggregator: Aggregator, spread: f64, movement: f64) -> SizeLaw {
+        let points = [16usize, 32, 64, 128].map(|k| SizeLawPoint {
+            k,
+            movement: (k as f64).powf(movement),
+            spread: (k as f64).powf(spread),
+        });
+        let exponent = |value| Some(Exponent { value, half_width: 0.01 });
+        let family = Family { aggregator, ..FAMILIES[0] };
+        SizeLaw {
+            family,
+            points: points.to_vec(),
+            movement_exponent: exponent(movement),
+            spread_exponent: exponent(spread),
+        }
+    }
+
+    /// Data of either kind get either word.
+    #[test]
+    fn propositions_follow_the_numbers() {
+        use Aggregator::{Max, Mean, Sum};
+        for (aggregator, exponent, spread, movement) in [
+            (Mean, -0.5, "proposition 2 holds", "proposition 3 holds"),
+            (Mean, 0.0, "proposition 2 does not hold", "proposition 3 does not hold"),
+            (Mean, -0.1, "proposition 2 holds", "proposition 3 does not hold"),
+            (Sum, 2.5, "proposition 4 does not hold", "proposition 4 holds"),
+            (Max, -1.0, "proposition 4 holds", "proposition 4 does not hold"),
+        ] {
+            let law = law(aggregator, exponent, exponent);
+            let shown = [Quantity::Spread, Quantity::Movement].map(|quantity| quantity.shows(&law));
+            assert!(shown[0].starts_with(&format!("{spread}:")), "{exponent}: {shown:?}");
+            assert!(shown[1].starts_with(&format!("{movement}:")), "{exponent}: {shown:?}");
+        }
+        let laws = [law(Mean, -0.5, -1.0), law(Sum, 2.5, 2.5), law(Max, -1.0, -1.0)];
+        let sentence = Quantity::Movement.sentence(&laws);
+        assert!(sentence.contains("Proposition 3 holds for “mean"), "{sentence}");
+        assert!(sentence.contains("holds for “sum") && sentence.contains("does not hold for “max"));
+    }
+
+    #[test]
+    fn a_policy_decouples_by_both_of_its_deviations() {
+        use Trend::{Falls, FallsSlowly, Grows, Stays, Undecided};
+        for (relative, absolute, verdict) in [
+            (Falls, Falls, "holds"),
+            (FallsSlowly, Falls, "holds slowly"),
+            (FallsSlowly, Stays, "holds relative to the mean alone"),
+            (Stays, Stays, "does not hold"),
+            (Grows, Falls, "does not hold"),
+            (Undecided, Falls, "is undecided"),
+        ] {
+            assert_eq!(decouples(relative, absolute), verdict);
+        }
+    }
+
+    #[test]
+    fn means_tend_to_a_form_or_do_not() {
+        assert_eq!(tends(&[1.001, 0.99]), "holds, as the paper says");
+        assert_eq!(tends(&[1.001, 1.2]), "does not hold, against the paper");
     }
 }
