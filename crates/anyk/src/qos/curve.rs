@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::qos::bandwidth_table::CONVEX_UP_TO;
-use crate::qos::required_bandwidth::{NEIGHBOURS, Response};
+use crate::qos::required_bandwidth::Response;
 use crate::qos::{BandwidthTable, Qos, RequiredBandwidth, ServiceClass};
 use crate::tolerance;
 
@@ -78,28 +77,11 @@ impl Curve {
         }
     }
 
-    /// How far at most, in W, the power of a user that is served at the least cost for a price is from the power
-    /// that it has; infinite where that is not known. See the certificate of
-    /// [`UrllcSolver`](crate::problems::urllc::UrllcSolver).
-    #[inline]
-    pub(crate) fn distance_w(&self, answer: &PricedAnswer) -> f64 {
+    /// The table's [`fall_at_double`](BandwidthTable::fall_at_double); `None` without a table.
+    pub(crate) fn fall_at_double(&self) -> Option<f64> {
         match self {
-            Self::Table(table) => {
-                let known = answer.w < CONVEX_UP_TO;
-                if known && answer.own_price < table.fall_at_double() * answer.price {
-                    answer.over_w
-                } else {
-                    f64::INFINITY
-                }
-            }
-            Self::Exact(exact) => {
-                let ln_price = answer.price.ln() + answer.ln_unit;
-                if exact.is_cheapest(answer.w * answer.w, answer.ln_z, ln_price) {
-                    NEIGHBOURS * answer.bandwidth_hz / answer.price
-                } else {
-                    f64::INFINITY
-                }
-            }
+            Self::Table(table) => Some(table.fall_at_double()),
+            Self::Exact(_) => None,
         }
     }
 
@@ -110,25 +92,6 @@ impl Curve {
             Self::Exact(_) => (tolerance::EXACT_BANDWIDTH, tolerance::EXACT_BANDWIDTH),
         }
     }
-}
-
-/// A user's power and bandwidth beside a price of power.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PricedAnswer {
-    /// `√ln(u/u_min)`.
-    pub(crate) w: f64,
-    /// `ln z`.
-    pub(crate) ln_z: f64,
-    /// Power over the least, W.
-    pub(crate) over_w: f64,
-    /// Bandwidth, Hz.
-    pub(crate) bandwidth_hz: f64,
-    /// Price of power, Hz/W.
-    pub(crate) price: f64,
-    /// The user's own, `−db/dP` at its power, Hz/W.
-    pub(crate) own_price: f64,
-    /// `ln` of the curve's own unit of prices over Hz/W.
-    pub(crate) ln_unit: f64,
 }
 
 /// With more classes than this in one problem, those of few users get no table.

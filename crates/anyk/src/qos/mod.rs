@@ -11,7 +11,8 @@ mod service;
 
 pub use bandwidth_function::{BandwidthFunction, KnownBandwidth};
 pub use bandwidth_table::BandwidthTable;
-pub(crate) use curve::{Curve, Curves, PricedAnswer};
+pub(crate) use bandwidth_table::CONVEX_UP_TO;
+pub(crate) use curve::{Curve, Curves};
 pub(crate) use loss_check::worst_true_loss;
 pub use margin::{Margin, MarginCurvature, Qos};
 pub(crate) use required_bandwidth::Response;

@@ -156,13 +156,15 @@ impl RequiredBandwidth {
         self.qos.is_outside(Line::through(self.fold, 0.0), Side::Wider)
     }
 
-    /// Whether nothing that meets the QoS is cheaper, at a price of power `e^ln_price` (in the normalised unit
-    /// `−dz/dv`), than the place on the curve where `ln(u/u_min)` is `rise`; but for places whose bandwidth is
-    /// within [`NEIGHBOURS`] of that one, where `b` is found to be convex.
-    pub(crate) fn is_cheapest(&self, rise: f64, ln_z: f64, ln_price: f64) -> bool {
+    /// How far from the place on the curve where `ln(u/u_min)` is `rise` the cheapest place that meets the QoS can be,
+    /// at a price of power `e^ln_price` (in the normalised unit `−dz/dv`): in bandwidth, as a share; infinite where
+    /// that is not known.
+    #[cold]
+    pub(crate) fn distance_at(&self, rise: f64, ln_z: f64, ln_price: f64) -> f64 {
         let point = Point { ln_v: self.fold.ln_v + rise, ln_z };
         let line = Line::through(point, (-ln_price).exp());
-        self.qos.is_outside(line, Side::Narrower) && self.qos.is_outside(line, Side::Wider)
+        let outside = |side| self.qos.is_outside(line, side);
+        if outside(Side::Narrower) && outside(Side::Wider) { NEIGHBOURS } else { f64::INFINITY }
     }
 
     /// The root `ln v ≥ ln v_fold` of `M = 0` at `ln z`; `near` is a first guess.
@@ -251,7 +253,7 @@ enum Side {
 /// Places on a line this close to where it touches the curve, in `√z`, are not looked at one by one.
 const NEAR: f64 = 0.005;
 /// The same in bandwidth, relative, rounded up.
-pub(crate) const NEIGHBOURS: f64 = 0.0101;
+const NEIGHBOURS: f64 = 0.0101;
 /// Steps along a line; a few are usual.
 const MOST_STEPS: usize = 400;
 

@@ -458,10 +458,9 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let result = lab.results(entry)?;
         let large = TEST_SIZES.iter().filter(|&&size| size >= FROM);
         // No number stays none.
-        let farthest =
-            large
-                .map(|&size| result.gap_percent(size).abs())
-                .fold(0.0, |most: f64, gap| if gap.is_nan() || gap > most { gap } else { most });
+        let farthest = large
+            .map(|&size| result.gap_percent(size).abs())
+            .fold(0.0, |most: f64, gap| if gap.is_nan() || gap > most { gap } else { most });
         gaps.push((paper.label, farthest));
         rows.extend(size_rows(paper.label, &result, paper));
         let per_user = |size: usize| result.bandwidth_mhz(size) / size as f64;

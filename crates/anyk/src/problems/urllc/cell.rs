@@ -1,7 +1,7 @@
 //! The users of one cell at a price of power: what each answers, alone.
 
 use crate::problems::urllc::{Allocation, Urllc};
-use crate::qos::{Curve, Curves, PricedAnswer, Response};
+use crate::qos::{CONVEX_UP_TO, Curve, Curves, Response};
 use crate::tolerance;
 
 /// The users of the problem at hand, grouped by class; its buffers are kept between solves.
@@ -168,9 +168,10 @@ impl CellByClass {
         allocation.power_w.resize(users, 0.0);
         allocation.bandwidth_hz.resize(users, 0.0);
         let (mut total_hz, mut gap_hz) = (0.0, 0.0);
-        for Group { curve, start, end } in &self.groups {
-            for i in *start..*end {
-                let answer = self.answer(curve, i, scale, price);
+        for group in &self.groups {
+            let terms = Terms::new(&group.curve, price);
+            for i in group.start..group.end {
+                let answer = self.answer(&group.curve, &terms, i, scale);
                 gap_hz += answer.lost_hz;
                 total_hz += answer.bandwidth_hz;
                 let index = self.order[i];
@@ -183,40 +184,68 @@ impl CellByClass {
 
     /// Whether the last answers are proved to be the cheapest for each user at a price, `P + b(αP)/ν`, to a share.
     pub(crate) fn is_cheapest(&self, price: f64, share: f64) -> bool {
-        self.groups.iter().all(|Group { curve, start, end }| {
-            (*start..*end).all(|i| {
-                let answer = self.answer(curve, i, 1.0, price);
+        self.groups.iter().all(|group| {
+            let terms = Terms::new(&group.curve, price);
+            (group.start..group.end).all(|i| {
+                let answer = self.answer(&group.curve, &terms, i, 1.0);
                 answer.lost_hz <= share * (answer.bandwidth_hz + price * answer.power_w)
             })
         })
     }
 
-    /// One user's power and bandwidth from its last answer, and what they may lose at the price `ν`.
-    #[inline]
-    fn answer(&self, curve: &Curve, i: usize, scale: f64, price: f64) -> UserAnswer {
-        let (error, slope_error) = curve.error_bounds();
+    /// One user's power and bandwidth from its last answer, and what they may lose at the price of the terms.
+    #[inline(always)]
+    fn answer(&self, curve: &Curve, terms: &Terms, i: usize, scale: f64) -> UserAnswer {
+        let (price, least_w) = (terms.price, self.least_w[i]);
         let over_w = self.over_w[i] * scale;
-        let power_w = self.least_w[i] + over_w;
-        let (w, ln_z, elasticity) = curve.point(over_w / self.least_w[i]);
-        let ln_uses_scale = curve.exact().qos().ln_uses_scale();
-        let bandwidth_hz = (ln_z - ln_uses_scale).exp() * (1.0 + error);
+        let power_w = least_w + over_w;
+        let (w, ln_z, elasticity) = curve.point(over_w / least_w);
+        let bandwidth_hz = (ln_z - terms.ln_uses_scale).exp() * (1.0 + terms.error);
         // D_k, and how far it may be off.
         let own_price = bandwidth_hz / power_w * elasticity;
-        let uncertain = (slope_error / w.min(1.0) + 2.0 * error) * own_price;
-        let ln_unit = self.ln_noise - self.ln_gain[i];
-        let distance_w = curve.distance_w(&PricedAnswer {
-            w,
-            ln_z,
-            over_w,
-            bandwidth_hz,
-            price,
-            own_price: own_price + uncertain,
-            ln_unit,
-        });
+        let uncertain = (terms.slope_error / w.min(1.0) + terms.twice_error) * own_price;
+        // How far the best power may be.
+        let distance_w = match terms.fall_at_double {
+            Some(fall) if own_price + uncertain < fall * price && w < CONVEX_UP_TO => over_w,
+            Some(_) => f64::INFINITY,
+            None => {
+                let ln_price = price.ln() + self.ln_noise - self.ln_gain[i];
+                let share = curve.exact().distance_at(w * w, ln_z, ln_price);
+                share * bandwidth_hz / price
+            }
+        };
         let lost_hz = ((price - own_price).abs() + uncertain) * distance_w
-            + 2.0 * error * bandwidth_hz
-            + HELD_BACK * price * power_w;
+            + terms.twice_error * bandwidth_hz
+            + terms.held_back * power_w;
         UserAnswer { power_w, bandwidth_hz, lost_hz }
+    }
+}
+
+/// What the answers of a class at a price have in common.
+struct Terms {
+    price: f64,
+    ln_uses_scale: f64,
+    error: f64,
+    twice_error: f64,
+    slope_error: f64,
+    /// Of a table; without one each user's own line is walked.
+    fall_at_double: Option<f64>,
+    /// What the power that is held back is worth, Hz for each W.
+    held_back: f64,
+}
+
+impl Terms {
+    fn new(curve: &Curve, price: f64) -> Self {
+        let (error, slope_error) = curve.error_bounds();
+        Self {
+            price,
+            ln_uses_scale: curve.exact().qos().ln_uses_scale(),
+            error,
+            twice_error: 2.0 * error,
+            slope_error,
+            fall_at_double: curve.fall_at_double(),
+            held_back: HELD_BACK * price,
+        }
     }
 }
 
