@@ -71,7 +71,8 @@ pub enum Outcome {
 pub enum Status {
     /// Solved, with a relative duality gap of at most [`tolerance::DUALITY_GAP`].
     Optimal,
-    /// A feasible answer whose gap is larger than that: the budget is so tight that rounding shows.
+    /// A feasible answer whose gap is larger than that: the budget is so tight that rounding shows, or the law of
+    /// fading leaves a problem that is not convex, and the gap is 1.
     Inaccurate,
     /// The budget cannot serve every user.
     Infeasible(Infeasibility),

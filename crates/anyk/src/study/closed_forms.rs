@@ -149,8 +149,8 @@ fn note(worst: &[f64], (runs, test_cells): (u64, u64), infeasible: usize) -> Str
          leaves open: with V free the mean aggregator is off by up to {:.1} %. Remark 2, that softmax makes up \
          for the sum aggregator, {} where the penalty keeps V small ({:.3} %) and {} with V free ({:.1} %), \
          where sums over more users than trained may push hidden features over their kinks. Without an outer \
-         function the bandwidth {generalizes} (off by up to {:.0} %); with the pre-trained one it {follows} K \
-         (off by up to {:.0} %). A policy counts as learned up to {LEARNED_PERCENT} % from its closed form, and a \
+         function the bandwidth {generalizes} (off by up to {:.1} %); with the pre-trained one it {follows} K \
+         (off by up to {:.1} %). A policy counts as learned up to {LEARNED_PERCENT} % from its closed form, and a \
          bandwidth as following K up to {OFF_PERCENT:.0} %. The rate of (P6) is 100 kbit/s, so that the budget \
          can serve a thousand users; cells that it cannot serve ({infeasible} of {all}) have no bandwidth.",
         at(0),
@@ -207,8 +207,8 @@ mod tests {
         for words in [
             "this agrees with the paper. It rests on a penalty",
             "aggregator, holds where the penalty keeps V small (0.100 %) and does not hold with V free",
-            "does not generalize, as the paper says (off by up to 95 %)",
-            "it follows K (off by up to 16 %)",
+            "does not generalize, as the paper says (off by up to 95.0 %)",
+            "it follows K (off by up to 16.0 %)",
         ] {
             assert!(as_measured.contains(words), "{words}: {as_measured}");
         }
@@ -217,8 +217,8 @@ mod tests {
             "this does not agree with the paper. It does not rest on the penalty",
             "aggregator, does not hold where",
             "and holds with V free",
-            "generalizes, against the paper (off by up to 1 %)",
-            "it does not follow K (off by up to 60 %)",
+            "generalizes, against the paper (off by up to 1.0 %)",
+            "it does not follow K (off by up to 60.0 %)",
         ] {
             assert!(otherwise.contains(words), "{words}: {otherwise}");
         }

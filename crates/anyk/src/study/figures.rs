@@ -201,7 +201,7 @@ fn spread_note(deviation: &[(f64, f64)], relative: &[(f64, f64)]) -> String {
     format!(
         "The deviation goes from {:.3} at K = 2 to {:.4} at K = 30 and {:.4} at K = 100; that it “approaches zero when \
          K ≥ 30” {} (at most 5 % of P_max from there on), {}. Relative to the mean, the spread is {:.0} % at K = 30 and \
-         {:.0} % at K = 100, so that P_k is {} a function of g_k and K alone (10 % at K = 100 is the limit)",
+         {:.0} % at K = 100, so that P_k is {} a function of g_k and K alone, 10 % at K = 100 being the limit",
         at(deviation, 2.0),
         at(deviation, 30.0),
         at(deviation, 100.0),

@@ -14,6 +14,8 @@ pub(crate) enum Trend {
     Stays,
     /// Faster than that.
     Grows,
+    /// Any of the last three: the exponent is too uncertain for one of them.
+    NotFast,
     /// The exponent is too uncertain for a word.
     Undecided,
 }
@@ -25,9 +27,8 @@ const STAYS: f64 = -0.05;
 
 impl Trend {
     /// The rule, for a reader.
-    pub(crate) const RULE: &'static str = "“falls” is an exponent of K under −0.25, “falls slowly” one up to −0.05, \
-        “stays” one up to +0.05, “grows” one over that, and “undecided” one whose 95 % interval reaches over more than \
-        two of these";
+    pub(crate) const RULE: &'static str = "“falls”: exponent of K under −0.25; “falls slowly”: up to −0.05; “stays”: \
+        up to +0.05; “grows”: over that; no word where its 95 % interval reaches over more than two";
 
     /// By an exponent in K with its 95 % interval: the word for its value, unless the interval reaches over more than
     /// two words.
@@ -39,11 +40,12 @@ impl Trend {
             _ => Self::Grows,
         };
         let Exponent { value, half_width } = exponent;
-        let reached = word(value + half_width) as u8 - word(value - half_width) as u8;
-        if value.is_finite() && half_width.is_finite() && reached < 2 {
-            word(value)
-        } else {
-            Self::Undecided
+        let (low, high) = (word(value - half_width), word(value + half_width));
+        match high as u8 - low as u8 {
+            _ if !(value.is_finite() && half_width.is_finite()) => Self::Undecided,
+            0 | 1 => word(value),
+            _ if low > Self::Falls => Self::NotFast,
+            _ => Self::Undecided,
         }
     }
 
@@ -64,7 +66,7 @@ impl Trend {
 
     /// Whether it vanishes in the limit, fast or slowly; `None` where that is not known.
     pub(crate) fn vanishes(self) -> Option<bool> {
-        (self != Self::Undecided).then_some(self < Self::Stays)
+        (self < Self::NotFast).then_some(self < Self::Stays)
     }
 
     /// Whether steps of this kind, one for each doubling of K, add up to something finite.
@@ -79,6 +81,7 @@ impl Trend {
             Self::FallsSlowly => "falls slowly",
             Self::Stays => "stays",
             Self::Grows => "grows",
+            Self::NotFast => "does not fall fast",
             Self::Undecided => "is undecided",
         }
     }
@@ -156,6 +159,8 @@ mod tests {
         assert_eq!(Trend::of_exponent(vague), Trend::Undecided);
         assert_eq!((Trend::Undecided.vanishes(), Trend::Undecided.settles()), (None, None));
         assert_eq!(Trend::fit(&[(4.0, 1.0)]), Trend::Undecided);
+        let not_fast = Trend::of_exponent(Exponent { value: 0.0, half_width: 0.08 });
+        assert_eq!((not_fast.vanishes(), not_fast.settles()), (None, Some(false)));
         // A little over an edge is still a word.
         let near = Exponent { value: 0.03, half_width: 0.04 };
         assert_eq!(Trend::of_exponent(near), Trend::Stays);
