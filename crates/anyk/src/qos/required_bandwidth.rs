@@ -303,7 +303,7 @@ impl Qos {
             // c₀ + c₁·δ + c₂·δ² for a step δ > 0 in the direction of the side.
             let (c0, c1, c2) = (margin.value, 2.0 * y * slope * sign, slope + rate / (2.0 * y));
             let discriminant = c1 * c1 - 4.0 * c0 * c2;
-            if !(c0 < 0.0) {
+            if c0 >= 0.0 || c0.is_nan() {
                 return false;
             }
             if c2 <= 0.0 && (c1 <= 0.0 || discriminant < 0.0) {
