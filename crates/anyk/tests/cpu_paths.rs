@@ -251,7 +251,8 @@ fn edge_gnn<T: Real + Default>(
     sparse: &SparseInterference,
 ) -> (Vec<f64>, Vec<f64>) {
     let standard = Standard { mean: 2.0, deviation: 3.0 };
-    let graph: LinkGraph<T> = Features { link: standard, path: standard }.graph(sparse);
+    let graph: LinkGraph<T> =
+        Features { link: standard, path: standard, neighbours: 3.0 }.graph(sparse);
     let parameters: Vec<T> = parameters.iter().map(|&value| T::of(value)).collect();
     let mut tape = EdgeTape::default();
     let outputs = network.forward(&parameters, &graph, &mut tape).to_vec();

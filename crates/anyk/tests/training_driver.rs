@@ -315,6 +315,8 @@ enum How {
     Loss(f64),
     /// A gradient that is none, at a loss that is: found at the end.
     Gradient,
+    /// Nothing wrong with loss and gradient, but what was learned is worth no more than this.
+    Gain(f64),
 }
 
 const TARGETS: usize = 3;
@@ -343,6 +345,13 @@ impl Objective<f64> for Diverging {
             _ => {}
         }
         parameters.iter().enumerate().map(|(i, x)| (x - target(i)).powi(2)).sum()
+    }
+
+    fn gain(&mut self, _: &[f64]) -> Option<f64> {
+        match self.how {
+            How::Gain(gain) => Some(if self.started < self.bad.0 { gain } else { 1.5 }),
+            _ => None,
+        }
     }
 }
 
@@ -394,6 +403,40 @@ fn a_restart_after_divergence_is_told() {
         Session::new(&watcher).train("toy", &PLAN, &mut objective).unwrap();
         assert!(watcher.seen().told.is_empty());
     }
+}
+
+/// A network that has died is no model: the driver notices, starts over and says so.
+#[test]
+fn a_collapsed_training_starts_over() {
+    let watcher = Watcher::default();
+    let mut objective = Diverging::new((1, 0), How::Gain(1.001));
+    let found = Session::new(&watcher).train("toy", &PLAN, &mut objective).unwrap();
+    let told = watcher.seen().told;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].starts_with("toy: the network has collapsed: on validation it reaches 100.1 %")
+    );
+    assert!(told[0].ends_with("starting over from initialization 2"), "{told:?}");
+    // What it ends with is the second start's.
+    let mut objective = Diverging::new((0, 0), How::Gain(1.5));
+    let mut state = State::start(&mut objective, &PLAN, 1);
+    let mut gradient = [0.0; TARGETS];
+    while state.step < PLAN.steps {
+        state.advance(&mut objective, &PLAN, &mut gradient);
+    }
+    assert_eq!(found, state.parameters);
+    // Where no start does better, the last is kept, with a word.
+    let watcher = Watcher::default();
+    let mut objective = Diverging::new((9, 0), How::Gain(1.001));
+    Session::new(&watcher).train("toy", &PLAN, &mut objective).unwrap();
+    let told = watcher.seen().told;
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told[2].ends_with("no start did better, and this one is kept"), "{told:?}");
+    // A training that has learned is left alone.
+    let watcher = Watcher::default();
+    let mut objective = Diverging::new((9, 0), How::Gain(1.03));
+    Session::new(&watcher).train("toy", &PLAN, &mut objective).unwrap();
+    assert!(watcher.seen().told.is_empty());
 }
 
 #[test]

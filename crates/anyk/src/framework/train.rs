@@ -47,6 +47,12 @@ pub trait Objective<T> {
     /// The loss of a step's batch; its gradient overwrites `gradient`. Which batch that is depends on the step
     /// (and the attempt started last) alone: a training may continue at any step.
     fn step(&mut self, step: u64, parameters: &[T], gradient: &mut [T]) -> f64;
+
+    /// What parameters reach on samples that no step uses, over the best that a network can reach which does not
+    /// look at its inputs: about 1 for one that has died. None where nothing is known of that.
+    fn gain(&mut self, _parameters: &[T]) -> Option<f64> {
+        None
+    }
 }
 
 /// How an objective is minimised.
@@ -68,6 +74,9 @@ pub struct Plan {
 
 /// Starts tried before a training is given up, unless there is a reason for another number.
 pub const ATTEMPTS: u32 = 5;
+
+/// A training whose [`Objective::gain`] ends below this has collapsed.
+const LEAST_GAIN: f64 = 1.02;
 
 /// Steps between looks at the observer and the clock: some microseconds at the least.
 const LOOK_EVERY: u64 = 64;
@@ -140,6 +149,19 @@ impl Plan {
     fn has_diverged(&self, loss: f64) -> bool {
         !loss.is_finite() || loss.abs() > self.largest_loss
     }
+}
+
+/// What is told of a training that has collapsed, and from which initialization it starts over.
+fn collapse(stage: &str, gain: f64, next: Option<u32>) -> String {
+    let next = next.map_or_else(
+        || "no start did better, and this one is kept".to_owned(),
+        |next| format!("starting over from initialization {next}"),
+    );
+    let percent = 100.0 * gain;
+    format!(
+        "{stage}: the network has collapsed: on validation it reaches {percent:.1} % of what one does that does \
+         not look at its inputs; {next}"
+    )
 }
 
 /// One training, from its first stage to its last: who watches it, and where its checkpoint is.
@@ -236,6 +258,18 @@ impl<'a> Session<'a> {
             if done {
                 let finite = |parameter: &T| parameter.to().is_finite();
                 diverged |= !state.parameters.iter().all(finite);
+            }
+            let gain = if done && !diverged { objective.gain(&state.parameters) } else { None };
+            if let Some(gain) = gain
+                && gain < LEAST_GAIN
+            {
+                let again = state.attempt + 1 < plan.attempts;
+                self.observer.tell(&collapse(stage, gain, again.then_some(state.attempt + 2)));
+                if again {
+                    self.observer.begin(&format!("{stage}, steps"), plan.steps);
+                    state = State::start(objective, plan, state.attempt + 1);
+                    continue;
+                }
             }
             if diverged {
                 let (attempt, step) = (state.attempt + 1, state.step);

@@ -13,6 +13,10 @@ use crate::network::{Aggregator, Real};
 /// o_k = w·relu(W h_k + c) + c
 /// ```
 ///
+/// Every relu leaks a hundredth. A sum of messages is divided by one number for all networks, whatever their size:
+/// features of the order of 1 are what the learning rate is for. With sums as they are one training in five started
+/// with saturated outputs, and died.
+///
 /// `x_k` is the feature of the link's own gain, `e_kj` that of the path from transmitter j to receiver
 /// k, and `o_k` one number for each link. The number of parameters does not depend on how many links
 /// there are, and the outputs move with the links when these are put in another order.
@@ -40,6 +44,8 @@ pub struct LinkGraph<T> {
     pub harms: Vec<T>,
     /// `x_k`.
     pub links: Vec<T>,
+    /// What a sum of messages is multiplied by, whatever the number of links.
+    pub per_neighbour: T,
 }
 
 impl<T> LinkGraph<T> {
@@ -264,15 +270,23 @@ fn pull_back<T: Real, const H: usize>(
 #[inline(always)]
 fn relu<T: Real, const H: usize>(values: &mut [T; H]) {
     for value in values {
-        *value = value.max(T::zero());
+        *value = leaky(*value);
     }
+}
+
+/// Slope of a shut relu: a feature that is shut for every link can open again.
+const LEAK: f64 = 0.01;
+
+#[inline(always)]
+fn leaky<T: Real>(value: T) -> T {
+    value.max(T::of(LEAK) * value)
 }
 
 /// Zeroes the derivatives where a relu was shut.
 #[inline(always)]
 fn through_relu<T: Real, const H: usize>(of: &mut [T; H], value: &[T; H]) {
     for i in 0..H {
-        of[i] = if value[i] > T::zero() { of[i] } else { T::zero() };
+        of[i] = if value[i] > T::zero() { of[i] } else { T::of(LEAK) * of[i] };
     }
 }
 
@@ -310,12 +324,14 @@ fn message<T: Real, const H: usize>(sent: &[T; H], b: &[[T; H]], hears: T, harms
     result
 }
 
-/// 1, or one over the number of links that a link hears, itself counted: on a complete graph 1/K.
+/// One over the number of links that a link hears, itself counted (on a complete graph 1/K); for a sum the same
+/// number everywhere.
 #[inline(always)]
-fn scale_of<T: Real>(aggregator: Aggregator, degree: usize) -> T {
+fn scale_of<T: Real>(aggregator: Aggregator, degree: usize, per_neighbour: T) -> T {
     match aggregator {
         Aggregator::Mean => T::of(1.0 / (degree + 1) as f64),
-        Aggregator::Sum | Aggregator::Max => T::one(),
+        Aggregator::Sum => per_neighbour,
+        Aggregator::Max => T::one(),
     }
 }
 
@@ -367,9 +383,9 @@ fn forward<T: Real, const H: usize>(
                     let other = graph.neighbours[path] as usize;
                     let m = message(&sent[other], b, graph.hears[path], graph.harms[path]);
                     for i in 0..H {
-                        // Messages are at least 0, and so is the maximum of none.
-                        if m[i] > sum[i] {
-                            sum[i] = m[i];
+                        let m = leaky(m[i]);
+                        if m > sum[i] || chosen[i] == NONE {
+                            sum[i] = m;
                             #[allow(clippy::cast_possible_truncation)]
                             {
                                 chosen[i] = path as u32;
@@ -383,10 +399,10 @@ fn forward<T: Real, const H: usize>(
                 for ((&hears, &harms), &other) in features.zip(&graph.neighbours[range]) {
                     let m = message(&sent[other as usize], b, hears, harms);
                     for i in 0..H {
-                        sum[i] = sum[i] + m[i].max(T::zero());
+                        sum[i] = sum[i] + leaky(m[i]);
                     }
                 }
-                let scale = scale_of::<T>(network.aggregator, degree);
+                let scale = scale_of(network.aggregator, degree, graph.per_neighbour);
                 for value in &mut sum {
                     *value = *value * scale;
                 }
@@ -487,8 +503,9 @@ fn backward<T: Real, const H: usize>(
                 for i in 0..H {
                     if chosen[i] != NONE {
                         let path = chosen[i] as usize;
-                        let d = of_heard[i];
                         let other = graph.neighbours[path] as usize;
+                        let shut = heard[link][i] <= T::zero();
+                        let d = if shut { T::of(LEAK) * of_heard[i] } else { of_heard[i] };
                         of_sent[other][i] = of_sent[other][i] + d;
                         of_b[0][i] = of_b[0][i] + d * graph.hears[path];
                         of_b[1][i] = of_b[1][i] + d * graph.harms[path];
@@ -496,7 +513,7 @@ fn backward<T: Real, const H: usize>(
                 }
                 continue;
             }
-            let scale = scale_of::<T>(network.aggregator, range.len());
+            let scale = scale_of(network.aggregator, range.len(), graph.per_neighbour);
             for value in &mut of_heard {
                 *value = *value * scale;
             }

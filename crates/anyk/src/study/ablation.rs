@@ -4,7 +4,10 @@
 use super::entry::AVAILABLE;
 use super::lab::Outcome;
 use super::{Entry, EntryResult, Lab, Measure, PAPER_EPSILON, TEST_SIZES};
-use crate::framework::{Error, Initialization, PretrainSettings, RatePer, Table, strings};
+use crate::framework::{
+    Error, Initialization, PretrainLoss, PretrainSettings, RatePer, Table, strings,
+};
+use crate::network::LawShape;
 use crate::problems::urllc::LossScale;
 
 /// Sizes whose bandwidths are shown, and where they stand among the test sizes.
@@ -43,12 +46,26 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 let recipe = &mut entry.settings.recipe;
                 (recipe.initialization, recipe.rate_per, recipe.loss) =
                     (initialization, rate_per, loss);
-                add(lab, &entry, [start, count, scale, "the paper's"])?;
+                add(lab, &entry, [start, count, scale, "the paper's, in 100 kHz"])?;
             }
         }
     }
-    let ours = Entry { pretraining: PretrainSettings::default(), ..paper };
-    add(lab, &ours, [STARTS[0].1, COUNTS[0].1, SCALES[0].1, "preset fast"])?;
+    // The outer function, of which the paper says what it is trained with but not in which units.
+    let in_mhz = PretrainSettings {
+        shape: LawShape { unit_khz: 1000, ..paper.pretraining.shape.clone() },
+        ..paper.pretraining.clone()
+    };
+    let without =
+        PretrainSettings { loss: PretrainLoss::Unsupervised, ..paper.pretraining.clone() };
+    let ways = [
+        (in_mhz, "the paper's, in MHz"),
+        (without, "the paper's, without labels"),
+        (PretrainSettings::default(), "preset fast"),
+    ];
+    for (pretraining, words) in ways {
+        let entry = Entry { pretraining, ..paper.clone() };
+        add(lab, &entry, [STARTS[0].1, COUNTS[0].1, SCALES[0].1, words])?;
+    }
     let all = reached.iter().filter(|&&all| all).count();
     let [w50, w100, w200] = SHOWN.map(paper_mhz);
     let mut columns = strings(["networks start", "t counts", "loss in", "B^v"]);

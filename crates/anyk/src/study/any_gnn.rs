@@ -63,7 +63,14 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let label = sampled_label();
     let runs = any_runs(lab, &test, &(&label, DEVIATIONS), |run| {
         let way = PretrainLoss::Supervised;
-        let policy = policy_of_draw(lab, &FadingLaw::Rayleigh, SAMPLES, way, 100 + run)?;
+        let policy = policy_of_draw(
+            lab,
+            &FadingLaw::Rayleigh,
+            SAMPLES,
+            way,
+            100 + run,
+            &Quietly(lab.observer),
+        )?;
         Ok(policy.with_deviations(DEVIATIONS)?)
     })?;
     rows.push(Row::new(&label, &runs));

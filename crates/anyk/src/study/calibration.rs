@@ -48,7 +48,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         tables.push(table(lab, &case, &policy, (&test, &judge))?);
     }
     let (law, way) = (FadingLaw::Rayleigh, PretrainLoss::Supervised);
-    let policy = policy_of_draw(lab, &law, SAMPLES, way, 0)?;
+    let policy = policy_of_draw(lab, &law, SAMPLES, way, 0, &Quietly(lab.observer))?;
     for sizes in [&[10][..], &[1, 10, 200]] {
         let case = Case {
             name: format!("calibration-sampled-{}", sizes.len()),

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::{Lab, TEST_SEED};
 use crate::channel::{FadingLaw, FadingSamples};
-use crate::framework::{Error, PretrainLoss, Quietly, Session, Table};
+use crate::framework::{Error, Observer, PretrainLoss, Quietly, Session, Table};
 use crate::network::SplitRule;
 use crate::problems::urllc::{
     AnyPolicy, DEVIATIONS, SampledSettings, SizeResult, TestSet, TrainRanges, bandwidth_errors,
@@ -167,6 +167,7 @@ pub(crate) fn policy_of_draw(
     samples: usize,
     way: PretrainLoss,
     draw: u64,
+    observer: &dyn Observer,
 ) -> Result<AnyPolicy, Error> {
     let seed = FIRST_SEED + draw;
     // The same samples for each way to learn from them.
@@ -175,8 +176,7 @@ pub(crate) fn policy_of_draw(
     let mut learning = SampledSettings::new(way, seed);
     learning.steps = lab.effort.of_training((samples, learning.steps)).1;
     let settings = lab.any_settings(TrainRanges::Paper, SplitRule::Kkt, seed);
-    let quietly = Quietly(lab.observer);
-    let mut session = Session::new(&quietly);
+    let mut session = Session::new(observer);
     Ok(train_sampled_policy(&lab.system, &gains, &learning, &settings, 0.0, &mut session)?)
 }
 
@@ -187,7 +187,7 @@ fn learn(
     way: PretrainLoss,
     draw: u64,
 ) -> Result<Run, Error> {
-    let policy = policy_of_draw(lab, &truth.law, samples, way, draw)?;
+    let policy = policy_of_draw(lab, &truth.law, samples, way, draw, &Quietly(lab.observer))?;
     let errors = policy
         .bandwidth()
         .map_or_else(Vec::new, |learned| bandwidth_errors(learned, &truth.table, &RECEIVED_W));

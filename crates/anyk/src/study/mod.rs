@@ -35,6 +35,7 @@ mod power_control;
 mod power_spread;
 mod propositions;
 mod registry;
+mod seeds;
 mod size_laws;
 mod tables;
 mod timing;

@@ -2,7 +2,7 @@
 
 use super::{
     Lab, ablation, any_gnn, any_ranges, calibration, closed_forms, diagnose, fading, figures,
-    interference, power_control, propositions, tables,
+    interference, power_control, propositions, seeds, tables,
 };
 use crate::framework::{Error, Table};
 
@@ -27,7 +27,7 @@ impl Study {
 }
 
 /// All studies: the paper's, in its order, then our own.
-pub static STUDIES: [Study; 19] = {
+pub static STUDIES: [Study; 20] = {
     type Run = fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>;
     const fn paper(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: true, run }
@@ -89,6 +89,11 @@ pub static STUDIES: [Study; 19] = {
             "ablation",
             "Algorithm 1: initialization, meaning of t and units of the loss, which the paper leaves open",
             ablation::tables,
+        ),
+        own(
+            "seeds",
+            "Fifty trainings of every kind: the worst, the median and the spread",
+            seeds::tables,
         ),
         own("fading", "Fading of unknown law, learned from samples", fading::tables),
     ]

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::training::VALIDATION_SEED;
 use crate::framework::{ModelError, Observer, Rows, Session, Silent, TrainError, over_instances};
 use crate::math::Mean;
 use crate::problems::interference::{Features, PowerObjective, PowerTrainSettings};
@@ -115,8 +116,7 @@ pub fn power_over_sizes(
     Ok(measured.iter().map(result).collect())
 }
 
-/// Seed of the validation set, its own stream for each training; test sets use other seeds.
-const VALIDATION_SEED: u64 = 0x7a11_da7e;
+/// Networks of the validation set.
 const VALIDATION_SAMPLES: u64 = 100;
 
 /// Trains a policy and measures it on a validation set of the training size.

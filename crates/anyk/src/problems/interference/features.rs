@@ -35,7 +35,7 @@ impl Standard {
     }
 
     /// Whether features come out as numbers.
-    pub fn is_sound(&self) -> bool {
+    fn is_sound(&self) -> bool {
         self.mean.is_finite() && self.deviation.is_finite() && self.deviation > 1e-7
     }
 
@@ -81,11 +81,27 @@ pub struct Features {
     pub link: Standard,
     /// Of paths between them.
     pub path: Standard,
+    /// Neighbours of a link, on average over the training samples: sums of messages are in units of it, at every
+    /// size the same.
+    #[serde(default = "one")]
+    pub neighbours: f64,
+}
+
+/// Files of before have sums as they are.
+fn one() -> f64 {
+    1.0
 }
 
 impl Features {
+    /// Whether features come out as numbers.
+    pub fn is_sound(&self) -> bool {
+        let neighbours = (1e-6..=1e9).contains(&self.neighbours);
+        self.link.is_sound() && self.path.is_sound() && neighbours
+    }
+
     /// Features of all links and paths, in buffers that are kept.
     pub fn fill<T: Real>(&self, problem: &SparseInterference, graph: &mut LinkGraph<T>) {
+        graph.per_neighbour = T::of(1.0 / self.neighbours);
         graph.offsets.clone_from(&problem.offsets);
         graph.neighbours.clone_from(&problem.neighbours);
         for (features, gains) in [

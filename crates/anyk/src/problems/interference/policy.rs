@@ -81,7 +81,7 @@ impl PowerPolicy {
         if let Err(error) = record.training.validate() {
             return content(error.to_string());
         }
-        if !(record.features.link.is_sound() && record.features.path.is_sound()) {
+        if !record.features.is_sound() {
             return content("the scale of its features is not a positive number".into());
         }
         let (PowerOutput::Ranked { passes: count } | PowerOutput::Priced { steps: count }) =

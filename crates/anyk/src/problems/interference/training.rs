@@ -64,7 +64,7 @@ impl PowerTrainSettings {
             rounds: 2,
             aggregator: if dense { Aggregator::Mean } else { Aggregator::Sum },
         };
-        let rate = if dense { 1e-3 } else { 3e-3 };
+        let rate = if dense { 1e-3 } else { 1e-2 };
         Self {
             scenario,
             network,
@@ -120,6 +120,10 @@ impl PowerTrainSettings {
     }
 }
 
+/// Seed of the validation networks, its own stream for each training; test sets use other seeds.
+pub(crate) const VALIDATION_SEED: u64 = 0x7a11_da7e;
+/// Networks on which a training is watched.
+const WATCHED: usize = 32;
 /// Memory of a gain of a sample: itself, its message in the graph, and the paths that the graph is made of.
 const GAIN_BYTES: usize = 32;
 /// Memory of a sample beside its gains.
@@ -139,6 +143,13 @@ pub struct PowerObjective {
     order: Vec<u32>,
     epoch: Option<u64>,
     slots: Vec<Slot>,
+    validation: Validation,
+}
+
+/// Networks that no step uses, and what they reach at full power.
+struct Validation {
+    samples: Vec<Sample>,
+    full_power: f64,
 }
 
 /// Buffers of one sample of a batch.
@@ -158,23 +169,12 @@ impl PowerObjective {
         settings.validate()?;
         settings.allow_memory()?;
         let PowerTrainSettings { scenario, train_k, samples, .. } = *settings;
-        let problems: Vec<(Interference, SparseInterference)> = (0..samples as u64)
-            .into_par_iter()
-            .map(|index| {
-                let problem = scenario.draw(settings.seed, train_k, index)?;
-                let sparse = SparseInterference::new(&problem, scenario.threshold());
-                Ok((problem, sparse))
-            })
-            .collect::<Result<_, InterferenceError>>()
-            .map_err(|error| TrainError::Setting {
-                field: "scenario",
-                value: error.to_string(),
-                expected: "gains that a network can be drawn from",
-            })?;
+        let problems = draw(&scenario, (train_k, samples), settings.seed)?;
         let all = || problems.iter().map(|problem| &problem.1);
         let features = Features {
             link: Standard::of(all().flat_map(|sparse| sparse.direct.iter().copied())),
             path: Standard::of(all().flat_map(|sparse| sparse.hears.iter().copied())),
+            neighbours: mean_neighbours(all()),
         };
         let samples: Vec<Sample> = problems
             .into_par_iter()
@@ -189,8 +189,9 @@ impl PowerObjective {
             })
             .collect();
         let slots = (0..settings.batch).map(|_| Slot::default()).collect();
+        let validation = Validation::draw(settings, &features)?;
         let settings = settings.clone();
-        Ok(Self { settings, features, samples, order: Vec::new(), epoch: None, slots })
+        Ok(Self { settings, features, samples, order: Vec::new(), epoch: None, slots, validation })
     }
 
     /// How it is minimised.
@@ -203,6 +204,51 @@ impl PowerObjective {
     pub fn features(&self) -> Features {
         self.features
     }
+}
+
+/// Networks of a scenario, with their weak paths taken together.
+fn draw(
+    scenario: &Scenario,
+    (size, count): (usize, usize),
+    seed: u64,
+) -> Result<Vec<(Interference, SparseInterference)>, TrainError> {
+    (0..count as u64)
+        .into_par_iter()
+        .map(|index| {
+            let problem = scenario.draw(seed, size, index)?;
+            let sparse = SparseInterference::new(&problem, scenario.threshold());
+            Ok((problem, sparse))
+        })
+        .collect::<Result<_, InterferenceError>>()
+        .map_err(|error| TrainError::Setting {
+            field: "scenario",
+            value: error.to_string(),
+            expected: "gains that a network can be drawn from",
+        })
+}
+
+impl Validation {
+    fn draw(settings: &PowerTrainSettings, features: &Features) -> Result<Self, TrainError> {
+        let seed = VALIDATION_SEED ^ settings.seed;
+        let drawn = draw(&settings.scenario, (settings.train_k, WATCHED), seed)?;
+        let mut slopes = vec![0.0; settings.train_k];
+        let (mut samples, mut full_power) = (Vec::with_capacity(WATCHED), 0.0);
+        for (problem, sparse) in drawn {
+            let ones = vec![1.0; settings.train_k];
+            full_power += problem.value_and_gradient(&ones, &mut slopes);
+            let graph = features.graph(&sparse);
+            samples.push(Sample { problem, graph, labels: Vec::new() });
+        }
+        Ok(Self { samples, full_power })
+    }
+}
+
+/// Neighbours of a link, on average; 1 where there are hardly any.
+fn mean_neighbours<'a>(problems: impl Iterator<Item = &'a SparseInterference>) -> f64 {
+    let (paths, links) = problems.fold((0, 0), |(paths, links), problem| {
+        (paths + problem.neighbours.len(), links + problem.direct.len())
+    });
+    (paths as f64 / links.max(1) as f64).max(1.0)
 }
 
 impl Objective<f32> for PowerObjective {
@@ -251,6 +297,22 @@ impl Objective<f32> for PowerObjective {
             *value *= scale;
         }
         sum / batch as f64
+    }
+
+    /// A network that has died gives all links the same power, and the sum rate of equal powers grows with them:
+    /// full power for everyone is the best that it can reach.
+    fn gain(&mut self, parameters: &[f32]) -> Option<f64> {
+        let Self { settings, validation, slots, .. } = self;
+        let slot = slots.first_mut()?;
+        let mut sum = 0.0;
+        for sample in &validation.samples {
+            let outputs = settings.network.forward(parameters, &sample.graph, &mut slot.tape);
+            slot.shares.clear();
+            slot.shares.extend(outputs.iter().map(|&output| sigmoid(f64::from(output))));
+            slot.slopes.resize(slot.shares.len(), 0.0);
+            sum += sample.problem.value_and_gradient(&slot.shares, &mut slot.slopes);
+        }
+        Some(sum / validation.full_power)
     }
 }
 
