@@ -380,3 +380,49 @@ fn fold(qos: &Qos) -> Point {
     }
     point
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use crate::qos::ServiceClass;
+
+    fn exact(law: &str, service: ServiceClass) -> RequiredBandwidth {
+        let system = Config { service, ..Config::default() }.validate().unwrap();
+        let rule = system.fading_rule(&law.parse().unwrap());
+        RequiredBandwidth::new(system.qos(service).unwrap().with_fading(rule))
+    }
+
+    /// Tangents of the curve, looked at place by place: how many have a place on them that meets the QoS, and how many
+    /// the walk leaves without a bound; the first are always among the second.
+    fn tangents(exact: &RequiredBandwidth) -> (usize, usize) {
+        let (mut cut, mut unknown) = (0, 0);
+        for i in 1..40 {
+            let rise = (0.08 * f64::from(i)).powi(2);
+            let (_, ln_z, elasticity) = exact.point(rise.exp_m1());
+            let ln_v = exact.fold.ln_v + rise;
+            let ln_price = ln_z - ln_v + elasticity.ln();
+            let met = (-600..300).filter(|step: &i32| step.abs() > 2).any(|step| {
+                let z = (ln_z + 0.01 * f64::from(step)).exp();
+                let v = ln_v.exp() - (z - ln_z.exp()) / ln_price.exp();
+                v > 0.0 && exact.qos.margin_normalised(v.ln(), z.ln()).value >= 0.0
+            });
+            let bound = exact.distance_at(rise, ln_z, ln_price);
+            assert!(!met || bound.is_infinite(), "a place was missed at {rise}");
+            (cut, unknown) = (cut + usize::from(met), unknown + usize::from(bound.is_infinite()));
+        }
+        (cut, unknown)
+    }
+
+    #[test]
+    fn the_walk_along_a_line_misses_nothing() {
+        // Convex: no tangent cuts the curve, and the walk shows it.
+        for law in ["rayleigh", "mixture:share=0.1,loss_db=40", "shadowed:sigma_db=8"] {
+            assert_eq!(tangents(&exact(law, ServiceClass::default())), (0, 0), "{law}");
+        }
+        // Not convex: some do, and others do not.
+        let tiny = ServiceClass { epsilon: 1.6e-6, packet_bits: 2.0, arrival_rate: 0.0012 };
+        let (cut, unknown) = tangents(&exact("mixture:share=0.001,loss_db=40", tiny));
+        assert!(cut > 0 && unknown < 39, "{cut} {unknown}");
+    }
+}

@@ -270,7 +270,7 @@ fn times(rows: &[Row], solve_us: f64, pretrain_seconds: f64) -> Table {
              outer function of P-GNN ({pretrain_seconds:.1} s of pre-training) is not in its training time. With a known \
              law of fading and one cell the solver is the better choice: it is exact, needs no training and takes \
              {solve_us:.0} µs. any-gnn, at most {:.1e} % over the optimum, takes {any_us:.0} µs, {verdict}. P-GNN \
-             takes {p_gnn_us:.0} µs, but pays {:.1} % and more of bandwidth. Where the law of fading is not known \
+             takes {p_gnn_us:.0} µs and {:+.1} % of bandwidth over the optimum or more. Where the law of fading is not known \
              there is nothing for the solver to tabulate, and the network is the choice: any-gnn from {SAMPLES} \
              samples takes {sampled_us:.0} µs and is at most {:.2} % over the optimum of the law that it never saw. \
              So it is where the allocation is to be differentiated as a part of something larger.",
