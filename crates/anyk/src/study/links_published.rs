@@ -37,7 +37,12 @@ static PLANS: [Plan; 2] = [
         trained_on: Scenario::D2d(D2dField::DEFAULT),
         measured_on: Scenario::D2d(D2dField::PUBLISHED),
         output: PowerOutput::Priced { steps: 1 },
-        sizes: &[(20, [2, 100, 500]), (50, [2, 100, 500]), (100, [2, 40, 200]), (200, [1, 20, 100])],
+        sizes: &[
+            (20, [2, 100, 500]),
+            (50, [2, 100, 500]),
+            (100, [2, 40, 200]),
+            (200, [1, 20, 100]),
+        ],
         published: "95.6 to 96.1 % at K = 20 to 200",
     },
     Plan {
@@ -46,7 +51,12 @@ static PLANS: [Plan; 2] = [
         trained_on: Scenario::Dense,
         measured_on: Scenario::DensePublished,
         output: PowerOutput::Ranked { passes: PASSES },
-        sizes: &[(10, [2, 200, 1000]), (20, [2, 200, 1000]), (30, [2, 100, 500]), (50, [1, 100, 500])],
+        sizes: &[
+            (10, [2, 200, 1000]),
+            (20, [2, 200, 1000]),
+            (30, [2, 100, 500]),
+            (50, [1, 100, 500]),
+        ],
         published: "101, 96, 86 and 71 % from K = 10 to 50",
     },
 ];
@@ -65,7 +75,8 @@ fn table(lab: &Lab<'_>, plan: &Plan) -> Result<Table, Error> {
         plan.sizes.iter().map(|&(size, counts)| (size, lab.effort.of(counts))).collect();
     let all = counts.iter().map(|count| count.1).sum();
     let results = lab.watched("networks measured", all, || {
-        counts.iter().map(|&count| measure(lab, plan, &policies, count)).collect()
+        let measure = |&count| measure(lab, plan, &policies, count);
+        counts.iter().map(measure).collect::<Result<Vec<_>, Error>>()
     })?;
     let (pass_us, starts_us) = times(plan, &policies)?;
     Ok(shown(plan, &results, (runs, pass_us, starts_us)))
@@ -74,8 +85,7 @@ fn table(lab: &Lab<'_>, plan: &Plan) -> Result<Table, Error> {
 fn train(lab: &Lab<'_>, plan: &Plan, run: u64) -> Result<PowerPolicy, Error> {
     lab.go_on()?;
     let mut settings = PowerTrainSettings::preset(plan.trained_on, 100 + run);
-    (settings.samples, settings.steps) =
-        lab.effort.of_training((settings.samples, settings.steps));
+    (settings.samples, settings.steps) = lab.effort.of_training((settings.samples, settings.steps));
     let kept = lab.cache.get_or("network of links", &settings, || {
         let quietly = Quietly(lab.observer);
         let policy = train_power(&settings, plan.output, &mut Session::new(&quietly))?;

@@ -73,11 +73,7 @@ impl Choice for Scenario {
              is under a metre",
             Self::D2d(D2dField::PUBLISHED),
         ),
-        (
-            "dense-published",
-            "As dense, with a tenth of the noise",
-            Self::DensePublished,
-        ),
+        ("dense-published", "As dense, with a tenth of the noise", Self::DensePublished),
     ];
 }
 
