@@ -1,6 +1,6 @@
 //! Device-to-device links on a field: geometry and short-range path loss.
 
-use rand::RngExt;
+use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
 
@@ -23,8 +23,7 @@ pub struct ShortRange {
     pub carrier_ghz: f64,
     /// Height of both antennas, m.
     pub height_m: f64,
-    /// Gain of the antennas, dB, once for each path: what published set-ups take. All links and all
-    /// interference share it.
+    /// Gain of the antennas, dB, once for each path.
     pub antenna_gain_db: f64,
 }
 
@@ -69,6 +68,22 @@ pub struct D2dField {
     pub noise_density_dbm_hz: f64,
     /// Bandwidth, MHz.
     pub bandwidth_mhz: f64,
+    /// Which paths have the gain of the antennas.
+    pub antennas: AntennaGain,
+    /// Shortest path between a transmitter and any receiver, m: a layout with a shorter one is drawn again. With 0
+    /// none is, and paths shorter than the shortest link count as that long.
+    pub min_path_m: f64,
+}
+
+/// Which paths have the gain of the antennas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AntennaGain {
+    /// All of them, interference too.
+    #[default]
+    All,
+    /// Those from a transmitter to its own receiver: antennas that are aimed at each other.
+    Own,
 }
 
 impl Default for D2dField {
@@ -87,7 +102,14 @@ impl D2dField {
         power_dbm: 40.0,
         noise_density_dbm_hz: -169.0,
         bandwidth_mhz: 5.0,
+        antennas: AntennaGain::All,
+        min_path_m: 0.0,
     };
+
+    /// The field of the public code of "Spatial Deep Learning for Wireless Scheduling" (Cui, Shen, Yu, 2019) and of what was compared with it
+    /// since: antennas gain on a transmitter's own link alone, and no path is under a metre.
+    pub const PUBLISHED: Self =
+        Self { antennas: AntennaGain::Own, min_path_m: 1.0, ..Self::DEFAULT };
 }
 
 /// Where the devices are, m.
@@ -113,8 +135,17 @@ impl D2dField {
     /// Random places: transmitters uniform on the square field, each receiver at a uniform distance and
     /// in a uniform direction from its own, drawn again while it lies outside.
     pub fn layout(&self, seed: u64, size: usize, index: u64) -> D2dLayout {
-        let side_m = 1e3 * (size as f64 / self.pairs_per_km2).sqrt();
         let mut rng = realization_rng(seed, size, index);
+        loop {
+            let layout = self.place(&mut rng, size);
+            if self.min_path_m <= 0.0 || layout.shortest_path_m() >= self.min_path_m {
+                return layout;
+            }
+        }
+    }
+
+    fn place(&self, rng: &mut impl Rng, size: usize) -> D2dLayout {
+        let side_m = 1e3 * (size as f64 / self.pairs_per_km2).sqrt();
         let (mut transmitters_m, mut receivers_m) = (Vec::new(), Vec::new());
         for _ in 0..size {
             // A corner of the field leaves a quarter of all directions, so that this ends.
@@ -135,14 +166,40 @@ impl D2dField {
 
     /// All gains of a layout.
     pub fn gains(&self, layout: &D2dLayout) -> GainMatrix {
-        let gains = layout.receivers_m.iter().flat_map(|receiver| {
-            layout.transmitters_m.iter().map(move |transmitter| {
-                // Devices closer than the shortest link would leave the model's range.
-                let distance_m = distance(receiver, transmitter).max(self.min_link_m);
-                self.path_loss.gain(distance_m)
+        // Devices closer than this would leave the model's range.
+        let least_m = if self.min_path_m > 0.0 { self.min_path_m } else { self.min_link_m };
+        let gains = layout.receivers_m.iter().enumerate().flat_map(|(link, receiver)| {
+            layout.transmitters_m.iter().enumerate().map(move |(other, transmitter)| {
+                let distance_m = distance(receiver, transmitter).max(least_m);
+                if link == other {
+                    self.path_loss.gain(distance_m)
+                } else {
+                    self.interference_gain(distance_m)
+                }
             })
         });
         GainMatrix::from_sound(layout.receivers_m.len(), gains.collect())
+    }
+}
+
+impl D2dField {
+    /// Power gain of a path that is not a transmitter's own, at a distance in m.
+    pub fn interference_gain(&self, distance_m: f64) -> f64 {
+        let antenna_gain_db = match self.antennas {
+            AntennaGain::All => self.path_loss.antenna_gain_db,
+            AntennaGain::Own => 0.0,
+        };
+        ShortRange { antenna_gain_db, ..self.path_loss }.gain(distance_m)
+    }
+}
+
+impl D2dLayout {
+    /// The shortest path between a transmitter and any receiver, m.
+    fn shortest_path_m(&self) -> f64 {
+        let paths = self.receivers_m.iter().flat_map(|receiver| {
+            self.transmitters_m.iter().map(move |transmitter| distance(receiver, transmitter))
+        });
+        paths.fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -163,6 +220,28 @@ mod tests {
         assert!((db(72.048) + 77.18).abs() < 0.01, "{}", db(72.048));
         assert!((db(720.48) + 117.18).abs() < 0.01, "{}", db(720.48));
         assert!((db(7.2048) + 57.18).abs() < 0.01, "{}", db(7.2048));
+    }
+
+    /// The published field: antennas on the own link alone, and no path under a metre.
+    #[test]
+    fn the_published_field_aims_its_antennas() {
+        let (ours, published) = (D2dField::DEFAULT, D2dField::PUBLISHED);
+        let layout = published.layout(1, 50, 0);
+        let [ours, theirs] = [ours, published].map(|field| field.gains(&layout));
+        let ratio_db = |link: usize, other: usize| {
+            10.0 * (ours.row(link)[other] / theirs.row(link)[other]).log10()
+        };
+        // The same links; interference is weaker by the gain of the antennas.
+        assert!(ratio_db(3, 3).abs() < 1e-9);
+        assert!((ratio_db(3, 4) - 2.5).abs() < 1e-9, "{}", ratio_db(3, 4));
+        // Where devices stand close together, layouts are drawn again.
+        let crowded = D2dField { pairs_per_km2: 50_000.0, max_link_m: 5.0, ..published };
+        for index in 0..20 {
+            assert!(crowded.layout(1, 10, index).shortest_path_m() >= 1.0);
+        }
+        let free = D2dField { min_path_m: 0.0, ..crowded };
+        let shortest = (0..200).map(|index| free.layout(1, 10, index).shortest_path_m());
+        assert!(shortest.fold(f64::INFINITY, f64::min) < 1.0);
     }
 
     #[test]

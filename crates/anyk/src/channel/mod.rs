@@ -11,7 +11,7 @@ mod rayleigh;
 mod road;
 mod sample;
 
-pub use d2d::{D2dField, D2dLayout, ShortRange};
+pub use d2d::{AntennaGain, D2dField, D2dLayout, ShortRange};
 pub use fading::{Fading, FadingQuadrature, QuadratureRule};
 pub use fading_law::{FadingLaw, FadingLawError};
 pub use fading_samples::{FadingSamples, FadingSamplesError};

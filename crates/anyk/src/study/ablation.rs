@@ -46,19 +46,20 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 let recipe = &mut entry.settings.recipe;
                 (recipe.initialization, recipe.rate_per, recipe.loss) =
                     (initialization, rate_per, loss);
-                add(lab, &entry, [start, count, scale, "the paper's, in 100 kHz"])?;
+                add(lab, &entry, [start, count, scale, "the paper's, in 30 kHz"])?;
             }
         }
     }
     // The outer function, of which the paper says what it is trained with but not in which units.
-    let in_mhz = PretrainSettings {
-        shape: LawShape { unit_khz: 1000, ..paper.pretraining.shape.clone() },
+    let in_khz = |unit_khz| PretrainSettings {
+        shape: LawShape { unit_khz, ..paper.pretraining.shape.clone() },
         ..paper.pretraining.clone()
     };
     let without =
         PretrainSettings { loss: PretrainLoss::Unsupervised, ..paper.pretraining.clone() };
     let ways = [
-        (in_mhz, "the paper's, in MHz"),
+        (in_khz(100), "the paper's, in 100 kHz"),
+        (in_khz(1000), "the paper's, in MHz"),
         (without, "the paper's, without labels"),
         (PretrainSettings::default(), "preset fast"),
     ];

@@ -30,6 +30,7 @@ mod figures;
 mod full_power;
 mod interference;
 mod lab;
+mod links_published;
 mod paper_figures;
 mod power_control;
 mod power_spread;

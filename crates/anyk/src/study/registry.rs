@@ -2,7 +2,7 @@
 
 use super::{
     Lab, ablation, any_gnn, any_ranges, calibration, closed_forms, diagnose, fading, figures,
-    interference, power_control, propositions, seeds, tables,
+    interference, links_published, power_control, propositions, seeds, tables,
 };
 use crate::framework::{Error, Table};
 
@@ -27,7 +27,7 @@ impl Study {
 }
 
 /// All studies: the paper's, in its order, then our own.
-pub static STUDIES: [Study; 20] = {
+pub static STUDIES: [Study; 21] = {
     type Run = fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>;
     const fn paper(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: true, run }
@@ -89,6 +89,11 @@ pub static STUDIES: [Study; 20] = {
             "ablation",
             "Algorithm 1: initialization, meaning of t and units of the loss, which the paper leaves open",
             ablation::tables,
+        ),
+        own(
+            "links-published",
+            "Links on published fields, beside the best of 60 starts of WMMSE",
+            links_published::tables,
         ),
         own(
             "seeds",

@@ -67,6 +67,13 @@ impl Choice for Scenario {
             "Pairs of devices on a field, 50 on a square kilometre",
             Self::D2d(D2dField::DEFAULT),
         ),
+        (
+            "d2d-published",
+            "The same as the public code of published networks has it: antennas gain on the own link alone, no path \
+             is under a metre",
+            Self::D2d(D2dField::PUBLISHED),
+        ),
+        ("dense-published", "As dense, with a tenth of the noise", Self::DensePublished),
     ];
 }
 
@@ -214,7 +221,7 @@ impl LinkRoom {
             rounds: count("rounds")?.unwrap_or(network.rounds),
         });
         settings.loss = options.choice("labels")?.unwrap_or(PowerLoss::SumRate);
-        let usual = if self.scheduling || settings.scenario == Scenario::Dense {
+        let usual = if self.scheduling || settings.scenario.is_dense() {
             PowerOutput::Ranked { passes: PASSES }
         } else {
             PowerOutput::Priced { steps: 1 }

@@ -11,6 +11,8 @@ use crate::problems::interference::{Interference, InterferenceError};
 pub enum Scenario {
     /// Rayleigh fading without geometry: every gain exponential with mean 1, `P_max = σ_0 = 1`.
     Dense,
+    /// The same with a noise of 0.1: another published set-up, ten times as much ruled by interference.
+    DensePublished,
     /// Pairs on a field of constant density.
     D2d(D2dField),
 }
@@ -19,10 +21,17 @@ pub enum Scenario {
 const CUT_OFF_M: f64 = 300.0;
 
 impl Scenario {
+    /// Whether every link hears every other.
+    pub fn is_dense(&self) -> bool {
+        !matches!(self, Self::D2d(_))
+    }
+
     /// The name, as in flags and files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Dense => "dense",
+            Self::DensePublished => "dense-published",
+            Self::D2d(field) if *field == D2dField::PUBLISHED => "d2d-published",
             Self::D2d(_) => "d2d",
         }
     }
@@ -36,6 +45,7 @@ impl Scenario {
     ) -> Result<Interference, InterferenceError> {
         match self {
             Self::Dense => Interference::new(rayleigh_gains(seed, size, index), 1.0, 1.0),
+            Self::DensePublished => Interference::new(rayleigh_gains(seed, size, index), 1.0, 0.1),
             Self::D2d(field) => {
                 let gains = field.gains(&field.layout(seed, size, index));
                 Interference::new(gains, field.power_w(), field.noise_w())
@@ -47,8 +57,10 @@ impl Scenario {
     /// ([`SparseInterference`](crate::problems::interference::SparseInterference)); 0 where all matter.
     pub fn threshold(&self) -> f64 {
         match self {
-            Self::Dense => 0.0,
-            Self::D2d(field) => field.path_loss.gain(CUT_OFF_M) * field.power_w() / field.noise_w(),
+            Self::Dense | Self::DensePublished => 0.0,
+            Self::D2d(field) => {
+                field.interference_gain(CUT_OFF_M) * field.power_w() / field.noise_w()
+            }
         }
     }
 }

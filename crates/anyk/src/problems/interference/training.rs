@@ -58,7 +58,7 @@ impl PowerTrainSettings {
     /// its neighbours adds up the same way at every size, so the messages of a field are summed; where
     /// everyone hears everyone, they are averaged.
     pub fn preset(scenario: Scenario, seed: u64) -> Self {
-        let dense = scenario == Scenario::Dense;
+        let dense = scenario.is_dense();
         let network = EdgeGnn {
             hidden: if dense { 16 } else { 8 },
             rounds: 2,
