@@ -156,15 +156,17 @@ fn shown(
         let cells = results.iter().map(|(result, best)| format!("{:.2}", value(result, *best)));
         std::iter::once(label).chain(cells).collect::<Vec<String>>()
     };
-    let at = |result: &PowerSizeResult, place: usize| {
-        sorted(result).get(place).copied().unwrap_or(f64::NAN)
+    // From the worst, 0, to the best, 1.
+    let at = |result: &PowerSizeResult, share: (usize, usize)| {
+        let sorted = sorted(result);
+        let place = sorted.len().saturating_sub(1) * share.0 / share.1;
+        sorted.get(place).copied().unwrap_or(f64::NAN)
     };
-    let middle = (runs / 2) as usize;
-    let last = (runs.max(1) - 1) as usize;
+    let (worst, middle, best) = ((0, 1), (1, 2), (1, 1));
     let rows = vec![
-        row(format!("network, worst of {runs} trainings"), &|result, _| at(result, 0)),
+        row(format!("network, worst of {runs} trainings"), &|result, _| at(result, worst)),
         row("network, median".into(), &|result, _| at(result, middle)),
-        row("network, best".into(), &|result, _| at(result, last)),
+        row("network, best".into(), &|result, _| at(result, best)),
         row(format!("WMMSE, best of {STARTS} starts"), &|_, best| best),
         row("FPLinQ".into(), &|result, _| result.fplinq_percent),
         row("greedy, links tried again".into(), &|result, _| result.greedy_improved_percent),

@@ -12,7 +12,7 @@ use crate::framework::{Error, Model, Observer, PretrainLoss, Session, Table, str
 use crate::math::median;
 use crate::network::SplitRule;
 use crate::problems::closed_forms::{
-    ClosedForm, ClosedFormSettings, evaluate_closed_form, train_closed_form,
+    ClosedForm, ClosedFormResult, ClosedFormSettings, evaluate_closed_form, train_closed_form,
 };
 use crate::problems::interference::{
     PASSES, PowerOutput, PowerTrainSettings, Scenario, train_power,
@@ -110,7 +110,7 @@ static KINDS: [Kind; 8] = [
             let mut session = Session::new(observer);
             let policy = train_closed_form(&lab.system, &settings, &mut session)?;
             let results = evaluate_closed_form(&policy, &SIZES, TEST.1, TEST.0)?;
-            let worst = results.iter().map(|result| result.power_percent()).fold(0.0, f64::max);
+            let worst = results.iter().map(ClosedFormResult::power_percent).fold(0.0, f64::max);
             Ok((100.0 - worst, None))
         },
     },
