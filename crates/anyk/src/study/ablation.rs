@@ -39,6 +39,13 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         rows.push(strings(words).into_iter().chain(found.cells(outcomes.len())).collect());
         Ok(())
     };
+    let mut anew = paper.clone();
+    anew.settings.recipe.stored_draws = 256;
+    add(
+        lab,
+        &anew,
+        [STARTS[0].1, COUNTS[0].1, SCALES[0].1, "the paper's, in 30 kHz; fading anew"],
+    )?;
     for (initialization, start) in STARTS {
         for (rate_per, count) in COUNTS {
             for (loss, scale) in SCALES {
