@@ -17,11 +17,13 @@
 mod any_gnn;
 mod any_ranges;
 mod asymptotic;
+mod battery;
 mod cache;
 mod calibration;
 mod closed_forms;
 mod decoupling;
 mod diagnose;
+mod diagnose_battery;
 mod entry;
 mod fading;
 mod figures;
