@@ -210,9 +210,7 @@ const MOVES: &[Word] =
 /// The battery; the names are the truth.
 pub(crate) static CASES: [Case; 60] = {
     use Advice::{Invariant, Normalisation, Nothing, Pretrained, Undecided};
-    use Word::{
-        Any, Constant, Exponential, Logarithmic, Normalised, Other, Power, Settles,
-    };
+    use Word::{Any, Constant, Exponential, Logarithmic, Normalised, Other, Power, Settles};
     [
         // Powers and logarithms.
         case("(1+x)/K, sums differ", UNIFORM, &[Power], &[Normalisation, Pretrained], |x, _| {
@@ -275,9 +273,13 @@ pub(crate) static CASES: [Case; 60] = {
         case("x over the sum", EXPONENTIAL, &[Normalised], &[Normalisation], |x, _| {
             shares(x, 1.0, |x| x)
         }),
-        case("heavy-tailed shares, sum 10", Inputs::HeavyTailed, &[Normalised], &[Normalisation], {
-            |x, _| shares(x, 10.0, |x| x)
-        }),
+        case(
+            "heavy-tailed shares, sum 10",
+            Inputs::HeavyTailed,
+            &[Normalised],
+            &[Normalisation],
+            { |x, _| shares(x, 10.0, |x| x) },
+        ),
         case("shares by e^(-2x)", GAUSSIAN, &[Normalised], &[Normalisation], |x, _| {
             shares(x, 20.0, |x| (-2.0 * x).exp())
         }),
@@ -290,9 +292,13 @@ pub(crate) static CASES: [Case; 60] = {
         case("all to the largest", UNIFORM, &[Normalised], &[Normalisation], |x, _| {
             x.iter().map(|&own| if rank(x, own) == 0 { 1.0 } else { 0.0 }).collect()
         }),
-        case("half to each of the two largest", GAUSSIAN, &[Normalised], &[Normalisation], |x, _| {
-            x.iter().map(|&own| if rank(x, own) < 2 { 0.5 } else { 0.0 }).collect()
-        }),
+        case(
+            "half to each of the two largest",
+            GAUSSIAN,
+            &[Normalised],
+            &[Normalisation],
+            |x, _| x.iter().map(|&own| if rank(x, own) < 2 { 0.5 } else { 0.0 }).collect(),
+        ),
         case("1 for the larger half", UNIFORM, STILL, &[Invariant], |x, _| {
             let chosen = |own: f64| 2 * rank(x, own) < x.len();
             x.iter().map(|&own| if chosen(own) { 1.0 } else { 0.0 }).collect()
@@ -371,9 +377,13 @@ pub(crate) static CASES: [Case; 60] = {
         case("ln(1+x), heavy-tailed x", Inputs::HeavyTailed, &[Constant], &[Invariant], |x, _| {
             x.iter().map(|own| own.ln_1p()).collect()
         }),
-        case("√x·K^-0.5, heavy-tailed x", Inputs::HeavyTailed, &[Power], &[Pretrained], |x, _| {
-            x.iter().map(|own| (own / x.len() as f64).sqrt()).collect()
-        }),
+        case(
+            "√x·K^-0.5, heavy-tailed x",
+            Inputs::HeavyTailed,
+            &[Power],
+            &[Pretrained],
+            |x, _| x.iter().map(|own| (own / x.len() as f64).sqrt()).collect(),
+        ),
         case("0 for all", UNIFORM, &[Constant], &[Invariant], |x, _| vec![0.0; x.len()]),
         case("2x - 0.5, cut at 0 and 1", UNIFORM, &[Constant], &[Invariant], |x, _| {
             x.iter().map(|own| (2.0 * own - 0.5).clamp(0.0, 1.0)).collect()

@@ -1,8 +1,8 @@
 //! The studies by their names.
 
 use super::{
-    Lab, any_gnn, any_ranges, calibration, closed_forms, diagnose, diagnose_battery, fading, figures, interference,
-    power_control, propositions, tables,
+    Lab, any_gnn, any_ranges, calibration, closed_forms, diagnose, diagnose_battery, fading,
+    figures, interference, power_control, propositions, tables,
 };
 use crate::framework::{Error, Table};
 
