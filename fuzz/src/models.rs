@@ -78,6 +78,7 @@ pub const OURS: &str = "\"OURS\"";
 /// The plan of both stages.
 pub fn plan() -> Plan {
     Plan {
+        rate_every: 1,
         steps: 200,
         rate: Schedule::Cosine { rate: 0.1, last: 0.0 },
         update: Update::ADAM,

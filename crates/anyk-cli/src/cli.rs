@@ -387,6 +387,9 @@ pub(crate) struct ReproduceArgs {
     /// fig2a and fig2b
     #[arg(long)]
     pub(crate) full: bool,
+    /// Every table from a few cells and short trainings, to see that it runs: its figures mean nothing
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) trial: bool,
     /// Trainings for each entry [default: 3, or 10 with --full (closed-forms: 5)]
     #[arg(long, value_name = "N", value_parser = whole(1, 100))]
     pub(crate) trainings: Option<u64>,

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Exit code, standard output and standard error.
 fn run(args: &[&str], stdin: &str) -> (i32, String, String) {
     let mut command = Command::cargo_bin("anyk").unwrap();
-    command.timeout(std::time::Duration::from_secs(120));
+    command.timeout(std::time::Duration::from_secs(600));
     let output = command.args(args).write_stdin(stdin).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (code, stderr) = (output.status.code().unwrap_or(-1), text(&output.stderr));

@@ -9,7 +9,7 @@ use assert_cmd::Command;
 
 fn reproduce(args: &[&str]) -> Output {
     let mut command = Command::cargo_bin("anyk").unwrap();
-    command.timeout(std::time::Duration::from_secs(120)).arg("reproduce").args(args);
+    command.timeout(std::time::Duration::from_secs(600)).arg("reproduce").args(args);
     command.output().unwrap()
 }
 

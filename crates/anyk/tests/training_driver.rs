@@ -347,6 +347,7 @@ impl Objective<f64> for Diverging {
 }
 
 const PLAN: Plan = Plan {
+    rate_every: 1,
     steps: 1000,
     rate: Schedule::Cosine { rate: 0.05, last: 0.0 },
     update: Update::ADAM,

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::framework::Table;
-use anyk::study::{Lab, STUDIES, Study, StudySettings};
+use anyk::study::{Effort, Lab, STUDIES, Study, StudySettings};
 
 use crate::cli::ReproduceArgs;
 use crate::failure::Failure;
@@ -19,7 +19,11 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     files::claim_folder(&args.out)?;
     let settings = StudySettings {
         trainings: args.trainings,
-        full: args.full,
+        effort: match (args.trial, args.full) {
+            (true, _) => Effort::Trial,
+            (_, true) => Effort::Full,
+            _ => Effort::Usual,
+        },
         cache: Some(args.out.join("cache")),
     };
     let watcher = Watcher::interruptible();

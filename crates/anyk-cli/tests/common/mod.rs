@@ -9,7 +9,7 @@ use assert_cmd::Command;
 
 pub(crate) fn anyk() -> Command {
     let mut command = Command::cargo_bin("anyk").unwrap();
-    command.timeout(std::time::Duration::from_secs(120));
+    command.timeout(std::time::Duration::from_secs(600));
     command
 }
 

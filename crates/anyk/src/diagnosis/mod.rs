@@ -46,7 +46,7 @@ pub use estimate::{Curve, Estimate, Point, QUANTILES};
 pub use finding::Finding;
 pub use law::Law;
 pub use order::{Order, Pattern};
-pub use prediction::{Prediction, SMALL_PERCENT, predict};
+pub use prediction::{PROMISE_PERCENT, Prediction, SMALL_PERCENT, predict};
 pub use samples::{
     FEWEST_INSTANCES, FEWEST_SAMPLES, Instance, SampleError, Samples, SizeSamples, Support,
 };

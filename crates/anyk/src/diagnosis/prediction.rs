@@ -32,6 +32,9 @@ const HELD_OUT: usize = 5;
 const FADE_FROM: f64 = 0.2;
 /// An output of 0 is off by no more than this, as a logarithm.
 const MOST_OFF: f64 = 600.0;
+/// What a range promises: so many of a hundred losses lie in it. It was set on policies of known law, and is counted
+/// on others (`study/diagnose_battery.rs`).
+pub const PROMISE_PERCENT: f64 = 95.0;
 /// Deviations to each side of a range.
 const DEVIATIONS: f64 = 2.0;
 /// Steps in which a range is gone through.

@@ -6,7 +6,9 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use crate::framework::batches::{Batches, Order};
-use crate::framework::{Objective, Plan, Session, TrainError};
+use crate::framework::{
+    Initialization, Objective, Plan, RatePer, Schedule, Session, TrainError, Update,
+};
 use crate::math::single;
 use crate::network::{Activation, BandwidthLaw, Dense, DenseTape, LawShape};
 
@@ -14,8 +16,7 @@ use crate::network::{Activation, BandwidthLaw, Dense, DenseTape, LawShape};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PretrainLoss {
-    /// Mean square of the relative error against labels `b(α P_max/K)` (eq. (Loss-sup), but
-    /// relative: the paper's absolute square neglects the near users, whose bandwidths are small).
+    /// Mean square of the error against labels `b(α P_max/K)` (eq. (Loss-sup)).
     Supervised,
     /// Mean square of the KKT residual `θ(S^E − C^E)` at equal power (eq. (Loss-unsup)): no labels.
     Unsupervised,
@@ -37,8 +38,18 @@ pub struct PretrainSettings {
     pub batch: usize,
     /// Passes over the samples.
     pub epochs: usize,
-    /// Learning rate at the start; it falls to 0 along a half cosine.
-    pub rate: f64,
+    /// How parameters move.
+    pub update: Update,
+    /// Learning rate over the steps.
+    pub rate: Schedule,
+    /// What t counts in it.
+    pub rate_per: RatePer,
+    /// How the parameters start.
+    pub initialization: Initialization,
+    /// Whether errors count relative to the label, and those of small cells more: the paper's absolute squares
+    /// neglect the near users, whose bandwidths are small, and the smallest cells, which are few among
+    /// 1, …, 200 and where the law is steepest.
+    pub balanced: bool,
 }
 
 impl Default for PretrainSettings {
@@ -52,7 +63,39 @@ impl Default for PretrainSettings {
             samples_per_size: 20,
             batch: 100,
             epochs: 400,
-            rate: 3e-3,
+            update: Update::ADAM,
+            rate: Schedule::Cosine { rate: 3e-3, last: 0.0 },
+            rate_per: RatePer::Step,
+            initialization: Initialization::Placed,
+            balanced: true,
+        }
+    }
+}
+
+impl PretrainSettings {
+    /// The paper's, all of them (table II): plain gradient steps, `0.01/(1 + 0.001t)`, 2500 epochs, squares of the
+    /// errors in MHz as they are.
+    pub fn paper() -> Self {
+        Self {
+            shape: LawShape { unit_khz: 1000, ..LawShape::default() },
+            epochs: 2500,
+            update: Update::Sgd { scale: 1.0 },
+            rate: Schedule::Inverse { rate: 0.01, decay: 0.001 },
+            rate_per: RatePer::Epoch,
+            initialization: Initialization::Normal,
+            balanced: false,
+            ..Self::default()
+        }
+    }
+
+    /// How it is minimised, on so many samples.
+    fn plan(&self, samples: usize) -> Plan {
+        let per_epoch = samples.div_ceil(self.batch.max(1)) as u64;
+        Plan {
+            rate: self.rate,
+            rate_every: self.rate_per.steps(per_epoch),
+            update: self.update,
+            ..Plan::cosine(self.epochs as u64 * per_epoch, 0.0)
         }
     }
 }
@@ -90,6 +133,13 @@ impl Objective<f32> for LawObjective<'_> {
             // He's initialization; the last layer starts small around a bandwidth of 2·10^5 Hz, so that
             // no first step can push the softplus to its flat end.
             let scale = (2.0 / pair[0] as f64).sqrt() * if layer == last { 0.1 } else { 1.0 };
+            let rule = self.settings.initialization;
+            if rule.is_blind() {
+                let weight = |_| single(rule.weight((pair[0], pair[1]), &mut rng));
+                parameters.extend((0..pair[0] * pair[1]).map(weight));
+                parameters.extend((0..pair[1]).map(|_| single(rule.bias(pair[0], &mut rng))));
+                continue;
+            }
             let bias = |rng: &mut ChaCha8Rng| if layer == last { 1.854 } else { 0.3 * normal(rng) };
             parameters.extend((0..pair[0] * pair[1]).map(|_| single(scale * normal(&mut rng))));
             parameters.extend((0..pair[1]).map(|_| single(bias(&mut rng))));
@@ -111,8 +161,8 @@ impl Objective<f32> for LawObjective<'_> {
         for (&index, &output) in batch.iter().zip(outputs) {
             let (value, slope) = (self.loss_of)(index, output);
             loss += value;
-            // The law is steepest in K for the smallest cells, which are few among 1, …, 200.
-            let weight = 1.0 + 20.0 / self.samples[index].size as f32;
+            let small = 20.0 / self.samples[index].size as f32;
+            let weight = if self.settings.balanced { 1.0 + small } else { 1.0 };
             self.upstream.push(weight * slope / batch.len() as f32);
         }
         gradient.fill(0.0);
@@ -129,7 +179,7 @@ pub(crate) fn fit_law(
     loss_of: LossOf<'_>,
     seed: u64,
 ) -> Result<BandwidthLaw, TrainError> {
-    let steps = (settings.epochs * samples.len().div_ceil(settings.batch.max(1))) as u64;
+    let plan = settings.plan(samples.len());
     let mut objective = LawObjective {
         settings,
         network: settings.shape.network(),
@@ -142,18 +192,19 @@ pub(crate) fn fit_law(
         upstream: Vec::new(),
     };
     let stage = "pre-training";
-    let parameters = session.train(stage, &Plan::cosine(steps, settings.rate), &mut objective)?;
+    let parameters = session.train(stage, &plan, &mut objective)?;
     let parameters = parameters.into_iter().map(f64::from).collect();
-    let diverged = || TrainError::Diverged { stage: stage.into(), attempts: 1, step: steps };
+    let diverged = || TrainError::Diverged { stage: stage.into(), attempts: 1, step: plan.steps };
     BandwidthLaw::new(&settings.shape, parameters).ok_or_else(diverged)
 }
 
-/// `(ŷ/y − 1)²` with `ŷ = softplus(output)`, and its slope by the output.
-pub(crate) fn relative_square(output: f32, label: f32) -> (f32, f32) {
+/// `((ŷ − y)/unit)²` with `ŷ = softplus(output)`, and its slope by the output: with the label as unit, the square
+/// of the relative error.
+pub(crate) fn square(output: f32, label: f32, unit: f32) -> (f32, f32) {
     let output = f64::from(output);
-    let label = f64::from(label);
-    let off = Activation::Softplus.value(output) / label - 1.0;
-    (single(off * off), single(2.0 * off * Activation::Softplus.slope(output) / label))
+    let (label, unit) = (f64::from(label), f64::from(unit));
+    let off = Activation::Softplus.value(output) / unit - label / unit;
+    (single(off * off), single(2.0 * off * Activation::Softplus.slope(output) / unit))
 }
 
 /// A standard normal number.

@@ -17,6 +17,7 @@ mod checkpoint;
 mod error;
 mod evaluate;
 mod guarantee;
+mod initialization;
 mod law_fit;
 mod method;
 mod model;
@@ -45,7 +46,8 @@ pub use error::{Error, ErrorKind, ModelError, OptionError, TrainError};
 pub(crate) use evaluate::allow_instances;
 pub use evaluate::{Rows, over_instances};
 pub use guarantee::{Guarantee, GuaranteeError, MOST_CELLS};
-pub(crate) use law_fit::{LawSample, fit_law, relative_square};
+pub use initialization::Initialization;
+pub(crate) use law_fit::{LawSample, fit_law, square};
 pub use law_fit::{PretrainLoss, PretrainSettings};
 pub use method::Method;
 pub use model::{Model, ModelFile, Tensors, network_tensors};
@@ -63,7 +65,7 @@ pub use room::{
     BuiltIn, Calibrated, CalibrationSettings, Input, LoadedModel, Quantity, Room, Trained, Trials,
     Verb, Workshop,
 };
-pub use schedule::{Schedule, Update};
+pub use schedule::{RatePer, Schedule, Update};
 pub(crate) use settings::{allow_cells, check_price_response};
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};

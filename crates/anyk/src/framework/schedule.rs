@@ -2,14 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::framework::Choice;
+
 /// How parameters move against their gradient.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
     /// `x ← x − rate·scale·g`.
     Sgd {
-        /// Factor on the loss: the paper says nothing of the units of its bandwidths, and plain
-        /// gradient steps depend on them.
+        /// Factor on the loss.
         scale: f64,
     },
     /// Adam, with these decay rates.
@@ -29,7 +30,7 @@ pub enum Schedule {
     Inverse {
         /// At the start.
         rate: f64,
-        /// For each step.
+        /// For each t: see [`RatePer`].
         decay: f64,
     },
     /// From `rate` down to `last` along a half cosine.
@@ -39,6 +40,32 @@ pub enum Schedule {
         /// At the end.
         last: f64,
     },
+}
+
+/// What t counts in a learning rate such as `0.01/(1 + 0.01t)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RatePer {
+    /// Steps.
+    #[default]
+    Step,
+    /// Passes over the samples.
+    Epoch,
+}
+
+impl RatePer {
+    /// Steps for one t.
+    pub(crate) fn steps(self, steps_per_epoch: u64) -> u64 {
+        match self {
+            Self::Step => 1,
+            Self::Epoch => steps_per_epoch.max(1),
+        }
+    }
+}
+
+impl Choice for RatePer {
+    const ALL: &'static [(&'static str, &'static str, Self)] =
+        &[("epoch", "Passes over the samples", Self::Epoch), ("step", "Steps", Self::Step)];
 }
 
 impl Schedule {

@@ -23,6 +23,7 @@
 //! let plan = Plan {
 //!     steps: 500,
 //!     rate: Schedule::Cosine { rate: 0.1, last: 0.0 },
+//!     rate_every: 1,
 //!     update: Update::ADAM,
 //!     attempts: 1,
 //!     largest_loss: f64::INFINITY,
@@ -55,6 +56,8 @@ pub struct Plan {
     pub steps: u64,
     /// Learning rate over the steps.
     pub rate: Schedule,
+    /// Steps for which it stays.
+    pub rate_every: u64,
     /// How parameters move.
     pub update: Update,
     /// Starts tried before a training is given up.
@@ -99,7 +102,7 @@ impl<T: Real> State<T> {
     ) -> f64 {
         let loss = objective.step(self.step, &self.parameters, gradient);
         if !plan.has_diverged(loss) {
-            let rate = plan.rate.at(self.step, plan.steps);
+            let rate = plan.rate_at(self.step);
             match plan.update {
                 Update::Adam { .. } => self.adam.descend(&mut self.parameters, gradient, rate),
                 Update::Sgd { scale } => {
@@ -121,10 +124,17 @@ impl Plan {
         Self {
             steps,
             rate: Schedule::Cosine { rate, last: 0.0 },
+            rate_every: 1,
             update: Update::ADAM,
             attempts: ATTEMPTS,
             largest_loss: f64::INFINITY,
         }
+    }
+
+    /// The learning rate of a step.
+    pub fn rate_at(&self, step: u64) -> f64 {
+        let every = self.rate_every.max(1);
+        self.rate.at(step / every, self.steps / every)
     }
 
     fn has_diverged(&self, loss: f64) -> bool {

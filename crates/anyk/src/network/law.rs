@@ -7,16 +7,17 @@ use crate::network::{Activation, Dense, DenseTape};
 
 /// `B^v(α, K)` in Hz: `softplus(FNN(ln α + 30, K/200))·10^5`.
 ///
-/// Inputs are scaled as in the paper (section V-B), or with `ln K` ([`SizeScale`]). The unit of 10^5 Hz keeps the network's output
-/// near 1.
+/// Inputs are scaled as in the paper (section V-B), or with `ln K` ([`SizeScale`]). The unit of 10^5 Hz keeps the
+/// network's output near 1; a [`LawShape`] may have another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandwidthLaw {
     network: Dense,
     scale: SizeScale,
+    unit_hz: f64,
     parameters: Vec<f64>,
 }
 
-/// Hz for a network output of 1.
+/// Hz for a network output of 1, unless a shape says otherwise.
 pub(crate) const UNIT_HZ: f64 = 1e5;
 
 /// The paper's scaling of a gain: `ln α + 30`.
@@ -33,6 +34,19 @@ pub struct LawShape {
     /// How the size goes in.
     #[serde(default, skip_serializing_if = "SizeScale::is_linear")]
     pub scale: SizeScale,
+    /// kHz for a network output of 1.
+    #[serde(default = "usual_unit_khz", skip_serializing_if = "is_usual_unit")]
+    pub unit_khz: u32,
+}
+
+fn usual_unit_khz() -> u32 {
+    100
+}
+
+// By reference, as serde asks for it.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_usual_unit(unit_khz: &u32) -> bool {
+    *unit_khz == usual_unit_khz()
 }
 
 /// How the number of users goes into a law.
@@ -64,14 +78,25 @@ impl SizeScale {
 impl Default for LawShape {
     /// The paper's (table II): 35,901 parameters.
     fn default() -> Self {
-        Self { hidden: vec![200, 100, 100, 50], scale: SizeScale::Linear }
+        Self {
+            hidden: vec![200, 100, 100, 50],
+            scale: SizeScale::Linear,
+            unit_khz: usual_unit_khz(),
+        }
     }
 }
 
 impl LawShape {
     /// Whether there are hidden layers, of sizes that fit into memory.
     pub(crate) fn is_sound(&self) -> bool {
-        !self.hidden.is_empty() && self.hidden.iter().all(|width| (1..=4096).contains(width))
+        !self.hidden.is_empty()
+            && self.hidden.iter().all(|width| (1..=4096).contains(width))
+            && (1..=1_000_000).contains(&self.unit_khz)
+    }
+
+    /// Hz for a network output of 1.
+    pub(crate) fn unit_hz(&self) -> f64 {
+        1e3 * f64::from(self.unit_khz)
     }
 
     /// The network's inputs for a user of a cell.
@@ -94,7 +119,7 @@ impl BandwidthLaw {
         let network = shape.network();
         let sound = parameters.len() == network.parameter_count()
             && parameters.iter().all(|parameter| parameter.is_finite());
-        sound.then_some(Self { network, scale: shape.scale, parameters })
+        sound.then_some(Self { network, scale: shape.scale, unit_hz: shape.unit_hz(), parameters })
     }
 
     /// The parameters.
@@ -109,12 +134,12 @@ impl BandwidthLaw {
         let inputs: Vec<f64> = gains.iter().flat_map(|&gain| [scaled_gain(gain), second]).collect();
         let mut tape = DenseTape::default();
         let outputs = self.network.forward(&self.parameters, &inputs, &mut tape);
-        outputs.iter().map(|&output| UNIT_HZ * Activation::Softplus.value(output)).collect()
+        outputs.iter().map(|&output| self.unit_hz * Activation::Softplus.value(output)).collect()
     }
 
     /// The law at one size as a table over the gain, exact to rounding.
     pub fn at_size(&self, size: usize) -> CompiledLaw {
-        CompiledLaw::new(&self.network, &self.parameters, self.scale.input(size))
+        CompiledLaw::new(&self.network, &self.parameters, self.scale.input(size), self.unit_hz)
     }
 }
 
@@ -126,6 +151,7 @@ impl BandwidthLaw {
 /// and differs from it by rounding alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompiledLaw {
+    unit_hz: f64,
     /// Ascending ends of the pieces, the range's own ends included.
     knots: Vec<f64>,
     /// Value at the knots, before the softplus.
@@ -139,7 +165,7 @@ const RANGE: (f64, f64) = (-39.2, 30.1);
 const BINS: usize = 4096;
 
 impl CompiledLaw {
-    fn new(network: &Dense, parameters: &[f64], second: f64) -> Self {
+    fn new(network: &Dense, parameters: &[f64], second: f64, unit_hz: f64) -> Self {
         // Values of all neurons of a layer at the knots, knot by knot. Between knots they are linear;
         // where one crosses zero its activation bends: a new knot.
         let mut knots = vec![RANGE.0, RANGE.1];
@@ -177,7 +203,7 @@ impl CompiledLaw {
                 u32::try_from(piece).unwrap_or(u32::MAX)
             })
             .collect();
-        Self { knots, values, bins }
+        Self { unit_hz, knots, values, bins }
     }
 
     /// `B^v` of one user, Hz.
@@ -189,7 +215,12 @@ impl CompiledLaw {
     /// `B^v` at `ln α + 30`, Hz.
     #[inline]
     pub(crate) fn at_scaled_gain(&self, x: f64) -> f64 {
-        UNIT_HZ * Activation::Softplus.value(self.before_softplus(x))
+        self.unit_hz * Activation::Softplus.value(self.before_softplus(x))
+    }
+
+    /// Hz for an output of 1 after the softplus.
+    pub(crate) fn unit_hz(&self) -> f64 {
+        self.unit_hz
     }
 
     /// The piecewise linear part at `ln α + 30`.
@@ -255,7 +286,7 @@ mod tests {
             (5000, SizeScale::Linear),
             (5000, SizeScale::Logarithmic),
         ] {
-            let shape = LawShape { hidden: vec![60, 40, 30], scale };
+            let shape = LawShape { hidden: vec![60, 40, 30], scale, ..LawShape::default() };
             let count = shape.network().parameter_count();
             let parameters = (0..count).map(|_| rng.random_range(-0.5..0.5)).collect();
             let law = BandwidthLaw::new(&shape, parameters).unwrap();

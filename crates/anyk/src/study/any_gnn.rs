@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::fading::policy_of_draw;
 use super::{
-    Entry, EntryResult, Lab, Measure, TEST_SAMPLES, TEST_SEED, paper_entries, policy_us,
-    random_cell, short_any_policy, short_sampled_policy, solve_us, untrained_p_gnn,
+    Entry, EntryResult, Lab, Measure, TEST_SEED, paper_entries, policy_us, random_cell,
+    short_any_policy, short_sampled_policy, solve_us, untrained_p_gnn,
 };
 use crate::channel::FadingLaw;
 use crate::framework::{
@@ -17,8 +17,8 @@ use crate::framework::{
 use crate::math::second_worst;
 use crate::network::SplitRule;
 use crate::problems::urllc::{
-    Algorithm1, AnyPolicy, AnySettings, DEVIATIONS, EqualPower, SizeResult, TestSet, TrainRanges,
-    Urllc, finish, train_any_policy,
+    Algorithm1, AnyPolicy, DEVIATIONS, EqualPower, SizeResult, TestSet, TrainRanges, Urllc, finish,
+    train_any_policy,
 };
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
@@ -48,13 +48,13 @@ struct Row {
 }
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
-    let test = TestSet::draw(&lab.system, &SIZES, TEST_SAMPLES, TEST_SEED)?;
+    let test = TestSet::draw(&lab.system, &SIZES, lab.cells, TEST_SEED)?;
     let equal = test.evaluate(&EqualPower::default())?;
     let optimum: Vec<f64> = equal.iter().map(|size| size.optimum_mhz).collect();
     let mut rows = Vec::new();
     for (label, output) in ANY {
         let runs = any_runs(lab, &test, &(label, output), |run| {
-            let settings = AnySettings::preset(TrainRanges::Paper, output, 100 + run);
+            let settings = lab.any_settings(TrainRanges::Paper, output, 100 + run);
             let quietly = Quietly(lab.observer);
             Ok(train_any_policy(&lab.system, &settings, &mut Session::new(&quietly))?)
         })?;
@@ -67,7 +67,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         Ok(policy.with_deviations(DEVIATIONS)?)
     })?;
     rows.push(Row::new(&label, &runs));
-    let entries = paper_entries(lab.full);
+    let entries = paper_entries(lab.effort);
     for entry in &entries {
         let EntryResult { runs, .. } = if entry.settings.method == Method::Fnn {
             // Table VI has all sizes that it is for, but K = 20: not worth minutes of training.
@@ -149,7 +149,7 @@ fn any_runs(
 ) -> Result<Vec<Measure>, Error> {
     let measure = |run: u64| {
         lab.go_on()?;
-        let measure = lab.cache.get_or("any-gnn", &(key, run), || {
+        let measure = lab.cache.get_or("any-gnn", &(key, lab.effort, run), || {
             let started = Instant::now();
             let policy = train(run)?;
             let train_seconds = started.elapsed().as_secs_f64();
@@ -174,7 +174,7 @@ fn paper_us(lab: &Lab<'_>, entry: &Entry, cell: &Urllc) -> Result<(f64, f64), Er
     }
     let mut objective = Algorithm1::new(&lab.system, &settings, law)?;
     let start = objective.start(0);
-    let policy = finish(&lab.system, &objective, &start, (&lab.pretraining, law))?;
+    let policy = finish(&lab.system, &objective, &start, (&entry.pretraining, law))?;
     policy_us(&policy, cell)
 }
 
@@ -205,7 +205,7 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
         name: "any-gnn".into(),
         title: "any-gnn, trained at K = 10, beside the paper's methods on the same cells".into(),
         note: format!(
-            "Each figure is the {}, on {TEST_SAMPLES} cells of each size (seed {TEST_SEED}). any-gnn with the \
+            "Each figure is the {}, on {} cells of each size (seed {TEST_SEED}). any-gnn with the \
              price as its output layer: availability {availability:.4} and at most {gap:.1e} % over the \
              optimum at every K; the target of 1.00 and {TARGET_PERCENT} % is {reached}. Its bandwidth is \
              b(α_k P_k) from the certified table, so that its availability does not depend on what was learned. \
@@ -213,6 +213,7 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
              as the paper trains on, drawn anew for each training) it does not know the law that it is judged \
              under. A negative distance goes with an availability under 1.00: bandwidth that users lack.",
             lab.rule(),
+            lab.cells,
         ),
         columns,
         rows: cells,

@@ -14,7 +14,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::diagnosis::{SampleError, Samples, ToyPolicy};
+use crate::diagnosis::{FEWEST_INSTANCES, SampleError, Samples, ToyPolicy};
 use crate::exchange::SampleRow;
 use crate::math::{Input, realization_rng};
 
@@ -45,6 +45,23 @@ pub(crate) enum Word {
     Any,
 }
 
+impl Word {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Settles => "settles",
+            Self::Normalised => "normalised",
+            Self::Power => "power",
+            Self::Logarithmic => "logarithm",
+            Self::Drifting => "drifting power",
+            Self::Exponential => "exponential",
+            Self::Other => "none known",
+            Self::Undecided => "undecided",
+            Self::Any => "any",
+        }
+    }
+}
+
 /// A word for what is recommended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Advice {
@@ -53,6 +70,18 @@ pub(crate) enum Advice {
     Pretrained,
     Nothing,
     Undecided,
+}
+
+impl Advice {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Invariant => "size-invariant",
+            Self::Normalisation => "normalisation",
+            Self::Pretrained => "pre-trained",
+            Self::Nothing => "none",
+            Self::Undecided => "undecided",
+        }
+    }
 }
 
 /// All outputs of a cell, from its inputs.
@@ -84,7 +113,7 @@ impl Case {
     ) -> Result<Samples, SampleError> {
         let mut rows = Vec::new();
         for &k in sizes {
-            for instance in 0..users.div_ceil(k) as u64 {
+            for instance in 0..users.div_ceil(k).max(FEWEST_INSTANCES) as u64 {
                 let mut rng = realization_rng(seed, k, instance);
                 let x: Vec<f64> = (0..k).map(|_| self.inputs.sample(&mut rng)).collect();
                 let y = (self.outputs)(&x, &mut rng);

@@ -37,8 +37,9 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     for (epsilon, sizes) in cases {
         let entry = Entry::p_gnn(10, 2000, epsilon);
         lab.prepare_law(&entry)?;
-        let law = (&lab.pretraining, lab.law(&entry));
-        let (policy, _) = entry.train(&lab.system, 0, law, &Quietly(lab.observer))?;
+        let law = lab.law(&entry);
+        let (policy, _) =
+            lab.shortened(&entry).train(&lab.system, 0, law, &Quietly(lab.observer))?;
         let case = Case {
             name: format!("calibration-{epsilon:e}-{}", sizes.len()),
             subject: format!("P-GNN trained at K = 10 with ε_D = {epsilon:e}"),
@@ -82,7 +83,7 @@ fn table<P: CellPolicy + Sync>(
     (test, judge): (&TestSet, &BandwidthTable),
 ) -> Result<Table, Error> {
     let Case { name, subject, sizes: own } = case;
-    let repetitions: u64 = if lab.full { 1000 } else { 200 };
+    let repetitions: u64 = lab.effort.of([3, 200, 1000]);
     let factors = |size: usize, cells: usize, seed: u64, judged: Judged| {
         required_factors(policy, judge, size, cells, seed, judged).map_err(Error::other)
     };
@@ -116,6 +117,7 @@ fn table<P: CellPolicy + Sync>(
         lab.go_on()?;
         let calibrated = own.contains(&size);
         let users = if calibrated { OWN_POOL.max(OWN_CELLS * size) } else { POOL };
+        let users = lab.effort.of([users / 1000, users, users]);
         let mut pool = factors(size, users.div_ceil(size), POOL_SEED, Judged::All)?;
         pool.sort_by(f64::total_cmp);
         let (mut cells, mut missed_shares) = (Vec::new(), Vec::new());

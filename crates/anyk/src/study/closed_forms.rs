@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::{Lab, TEST_SAMPLES, TEST_SEED};
+use super::{Lab, TEST_SEED};
 use crate::framework::{Chart, Error, Method, Quietly, Series, Session, Table};
 use crate::math::worst_but;
 use crate::network::{Aggregator, Output};
@@ -108,7 +108,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     Ok(vec![Table {
         name: "closed-forms".into(),
         title: "Policies with closed forms, learned at K = 10".into(),
-        note: note(&worst, runs, infeasible),
+        note: note(&worst, (runs, lab.cells), infeasible),
         columns,
         rows: cells,
         chart: Some(Chart {
@@ -123,8 +123,8 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
 }
 
 /// What is seen, in the order of the rows.
-fn note(worst: &[f64], runs: u64, infeasible: usize) -> String {
-    let all = TEST_SAMPLES * SIZES.len() as u64;
+fn note(worst: &[f64], (runs, test_cells): (u64, u64), infeasible: usize) -> String {
+    let all = test_cells * SIZES.len() as u64;
     let rule = if runs >= SECOND_WORST_FROM { "second worst" } else { "worst" };
     let at = |row: usize| worst.get(row).copied().unwrap_or(f64::NAN);
     // Half a percent is as good as the closed form; ten are not.
@@ -132,7 +132,7 @@ fn note(worst: &[f64], runs: u64, infeasible: usize) -> String {
     let holds = |row: usize| if at(row) <= 0.5 { "holds" } else { "fails" };
     let generalizes = if at(6) > 10.0 { "does not generalize, as the paper says" } else { "holds" };
     format!(
-        "Each figure is the {rule} of {runs} trainings on {TEST_SAMPLES} cells (seed {TEST_SEED}): the mean \
+        "Each figure is the {rule} of {runs} trainings on {test_cells} cells (seed {TEST_SEED}): the mean \
          relative error of the powers of (P5), the total variation between learned and optimal shares of the \
          power of (P6), the mean distance of its bandwidth with the mean gap in brackets. (P5) is off by at \
          most {:.3} % at any K, the powers of (P6) by {:.3} % with softmax and {:.3} % with sum-normalisation: \
@@ -166,14 +166,16 @@ fn measure(
         .into_par_iter()
         .map(|run| {
             lab.go_on()?;
-            let settings = ClosedFormSettings { seed: 100 + run, ..settings.clone() };
-            let result = lab.cache.get_or("closed form", &settings, || {
+            let mut settings = ClosedFormSettings { seed: 100 + run, ..settings.clone() };
+            (settings.samples, settings.steps) =
+                lab.effort.of_training((settings.samples, settings.steps));
+            let result = lab.cache.get_or("closed form", &(&settings, lab.cells), || {
                 let policy = train_closed_form(
                     &lab.system,
                     &settings,
                     &mut Session::new(&Quietly(lab.observer)),
                 )?;
-                Ok(evaluate_closed_form(&policy, &SIZES, TEST_SAMPLES, TEST_SEED)?)
+                Ok(evaluate_closed_form(&policy, &SIZES, lab.cells, TEST_SEED)?)
             })?;
             lab.observer.done(1);
             Ok(result)

@@ -60,8 +60,8 @@ const POLICIES: [&str; 9] = [
 ];
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
-    let more: &[u64] = if lab.full { &MORE_SEEDS } else { &[] };
-    let seeds: Vec<u64> = SEEDS.iter().chain(more).copied().collect();
+    let seeds = [&SEEDS[..], &MORE_SEEDS].concat();
+    let seeds = &seeds[..lab.effort.of([1, SEEDS.len(), seeds.len()])];
     let diagnose = |policy: &&BuiltIn| -> Result<Vec<Finding>, Error> {
         let finding = |&seed: &u64| {
             lab.go_on()?;

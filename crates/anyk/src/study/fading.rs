@@ -7,8 +7,8 @@ use crate::channel::{FadingLaw, FadingSamples};
 use crate::framework::{Error, PretrainLoss, Quietly, Session, Table};
 use crate::network::SplitRule;
 use crate::problems::urllc::{
-    AnyPolicy, AnySettings, DEVIATIONS, SampledSettings, SizeResult, TestSet, TrainRanges,
-    bandwidth_errors, draw_fading, train_sampled_policy, true_bandwidth,
+    AnyPolicy, DEVIATIONS, SampledSettings, SizeResult, TestSet, TrainRanges, bandwidth_errors,
+    draw_fading, train_sampled_policy, true_bandwidth,
 };
 use crate::qos::BandwidthTable;
 
@@ -37,11 +37,10 @@ fn name(way: PretrainLoss) -> &'static str {
 
 /// Draws of the samples: many for the way that is the default, and fast.
 fn draws(lab: &Lab<'_>, way: PretrainLoss) -> u64 {
-    match (lab.full, way) {
-        (false, _) => 4,
-        (true, PretrainLoss::Supervised) => 40,
-        (true, PretrainLoss::Unsupervised) => 10,
-    }
+    lab.effort.of(match way {
+        PretrainLoss::Supervised => [1, 4, 40],
+        PretrainLoss::Unsupervised => [1, 4, 10],
+    })
 }
 
 /// One law, with the truth about it.
@@ -173,8 +172,9 @@ pub(crate) fn policy_of_draw(
     // The same samples for each way to learn from them.
     let gains = draw_fading(&lab.system, law, samples, seed ^ samples as u64);
     let gains = FadingSamples::new(gains).map_err(Error::other)?;
-    let learning = SampledSettings::new(way, seed);
-    let settings = AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, seed);
+    let mut learning = SampledSettings::new(way, seed);
+    learning.steps = lab.effort.of_training((samples, learning.steps)).1;
+    let settings = lab.any_settings(TrainRanges::Paper, SplitRule::Kkt, seed);
     let quietly = Quietly(lab.observer);
     let mut session = Session::new(&quietly);
     Ok(train_sampled_policy(&lab.system, &gains, &learning, &settings, 0.0, &mut session)?)

@@ -5,24 +5,42 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::cache::Cache;
-use super::{Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
+use super::{Effort, Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
 use crate::config::{Config, System};
-use crate::framework::{Counted, Error, Method, Observer, PretrainSettings, Session};
-use crate::network::BandwidthLaw;
-use crate::problems::urllc::{TestSet, law_for};
+use crate::framework::{Counted, Error, Method, Observer, Session, TrainError};
+use crate::network::{BandwidthLaw, SplitRule};
+use crate::problems::urllc::{AnySettings, TestSet, TrainRanges, law_for};
 
 /// Seed of the cells that settings are chosen on: not the test set's.
 pub(crate) const SELECTION_SEED: u64 = 8;
+
+/// One training, measured, or how it diverged.
+pub(crate) type Outcome = Result<Measure, Diverged>;
+
+/// A training that diverged from every start.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Diverged {
+    stage: String,
+    attempts: u32,
+    step: u64,
+}
+
+impl From<Diverged> for Error {
+    fn from(Diverged { stage, attempts, step }: Diverged) -> Self {
+        TrainError::Diverged { stage, attempts, step }.into()
+    }
+}
 
 /// How much is trained and measured, and where it is kept.
 #[derive(Debug, Clone, Default)]
 pub struct StudySettings {
     /// Trainings for each entry of a table; each study has a number of its own unless it is said.
     pub trainings: Option<u64>,
-    /// The paper's numbers of trainings, samples and realizations, instead of those that take minutes.
-    pub full: bool,
+    /// How much is trained and measured.
+    pub effort: Effort,
     /// Folder in which results are kept, so that an interrupted study continues where it stopped.
     pub cache: Option<PathBuf>,
 }
@@ -31,16 +49,17 @@ pub struct StudySettings {
 pub struct Lab<'a> {
     /// The paper's cell.
     pub(crate) system: System,
-    /// How outer functions are pre-trained.
-    pub(crate) pretraining: PretrainSettings,
-    /// Whether the paper's numbers of samples and realizations are taken.
-    pub(crate) full: bool,
+    /// How much is trained and measured.
+    pub(crate) effort: Effort,
+    /// Cells of each size in the test sets.
+    pub(crate) cells: u64,
     /// What was measured before.
     pub(crate) cache: Cache,
     /// Who watches.
     pub(crate) observer: &'a dyn Observer,
     trainings: Option<u64>,
-    laws: HashMap<u64, BandwidthLaw>,
+    /// Outer functions, by what they were trained for.
+    laws: HashMap<String, BandwidthLaw>,
     test: Arc<TestSet>,
     selection: Arc<TestSet>,
 }
@@ -50,12 +69,14 @@ impl<'a> Lab<'a> {
     pub fn new(settings: &StudySettings, observer: &'a dyn Observer) -> Result<Self, Error> {
         let system = Config::default().validate()?;
         let cache = Cache::new(settings.cache.clone())?;
-        let draw = |seed| TestSet::draw(&system, &TEST_SIZES, TEST_SAMPLES, seed).map(Arc::new);
+        let effort = settings.effort;
+        let cells = effort.of([4, TEST_SAMPLES, TEST_SAMPLES]);
+        let draw = |seed| TestSet::draw(&system, &TEST_SIZES, cells, seed).map(Arc::new);
         let (test, selection) = (draw(TEST_SEED)?, draw(SELECTION_SEED)?);
         Ok(Self {
             system,
-            pretraining: PretrainSettings::default(),
-            full: settings.full,
+            effort,
+            cells,
             cache,
             observer,
             trainings: settings.trainings,
@@ -67,10 +88,12 @@ impl<'a> Lab<'a> {
 
     /// How the studies were done, in a line.
     pub fn about(&self) -> String {
+        let trial = self.effort.of(["a trial, whose figures mean nothing · ", "", ""]);
         format!(
-            "{} trainings for each entry, the {} · test set: {TEST_SAMPLES} cells of each size, seed {TEST_SEED}",
+            "{trial}{} trainings for each entry, the {} · test set: {} cells of each size, seed {TEST_SEED}",
             self.runs(),
             self.rule(),
+            self.cells,
         )
     }
 
@@ -79,9 +102,9 @@ impl<'a> Lab<'a> {
         self.trainings_or(10, 3)
     }
 
-    /// Trainings as said, or else so many: in full, and quickly.
-    pub(crate) fn trainings_or(&self, full: u64, quick: u64) -> u64 {
-        self.trainings.unwrap_or(if self.full { full } else { quick })
+    /// Trainings as said, or else so many: in full, and as usual.
+    pub(crate) fn trainings_or(&self, full: u64, usual: u64) -> u64 {
+        self.trainings.unwrap_or(self.effort.of([1, usual, full]))
     }
 
     /// What is shown of several trainings.
@@ -102,16 +125,17 @@ impl<'a> Lab<'a> {
         if self.observer.stop() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Pre-trains the outer function that an entry needs: once for each `ε_D`, shared by all trainings.
+    /// Pre-trains the outer function that an entry needs: once for each `ε_D` and way, shared by all trainings.
     pub(crate) fn prepare_law(&mut self, entry: &Entry) -> Result<(), Error> {
-        let key = entry.settings.epsilon_d.to_bits();
+        let entry = &self.shortened(entry);
+        let key = law_key(entry);
         if entry.settings.method != Method::PGnn || self.laws.contains_key(&key) {
             return Ok(());
         }
         self.go_on()?;
         let settings = entry.settings_of_run(0);
         let mut session = Session::new(self.observer);
-        if let Some(law) = law_for(&self.system, &settings, &self.pretraining, &mut session)? {
+        if let Some(law) = law_for(&self.system, &settings, &entry.pretraining, &mut session)? {
             self.laws.insert(key, law);
         }
         Ok(())
@@ -119,8 +143,35 @@ impl<'a> Lab<'a> {
 
     /// The outer function of an entry, if it has one and it is prepared.
     pub(crate) fn law(&self, entry: &Entry) -> Option<&BandwidthLaw> {
-        let law = self.laws.get(&entry.settings.epsilon_d.to_bits());
+        let law = self.laws.get(&law_key(&self.shortened(entry)));
         law.filter(|_| entry.settings.method == Method::PGnn)
+    }
+
+    /// An entry as it is trained here: on trial, for a few steps.
+    pub(crate) fn shortened(&self, entry: &Entry) -> Entry {
+        let mut entry = entry.clone();
+        let steps = entry.settings.steps();
+        let short = self.effort.of_training((entry.settings.samples, steps));
+        if short != (entry.settings.samples, steps) {
+            entry.settings.samples = short.0;
+            entry.settings.recipe.steps = Some(short.1);
+        }
+        let epochs = entry.pretraining.epochs;
+        entry.pretraining.epochs = self.effort.of([epochs.min(4), epochs, epochs]);
+        entry
+    }
+
+    /// Settings of a training of any-gnn.
+    pub(crate) fn any_settings(
+        &self,
+        ranges: TrainRanges,
+        output: SplitRule,
+        seed: u64,
+    ) -> AnySettings {
+        let mut settings = AnySettings::preset(ranges, output, seed);
+        (settings.samples, settings.steps) =
+            self.effort.of_training((settings.samples, settings.steps));
+        settings
     }
 
     /// All trainings of an entry on the test set.
@@ -142,32 +193,61 @@ impl<'a> Lab<'a> {
         test: &TestSet,
         cells: &str,
     ) -> Result<EntryResult, Error> {
+        let runs = self.outcomes_on(entry, test, cells)?.into_iter();
+        let runs = runs.collect::<Result<_, Diverged>>()?;
+        Ok(EntryResult { entry: entry.clone(), runs })
+    }
+
+    /// All trainings of an entry on the test set, those included that diverged from every start.
+    pub(crate) fn outcomes(&mut self, entry: &Entry) -> Result<Vec<Outcome>, Error> {
+        let test = Arc::clone(&self.test);
+        self.outcomes_on(entry, &test, "test set")
+    }
+
+    fn outcomes_on(
+        &mut self,
+        entry: &Entry,
+        test: &TestSet,
+        cells: &str,
+    ) -> Result<Vec<Outcome>, Error> {
         const WORK: &str = "training of an entry";
-        let pretraining = self.pretraining.clone();
-        let key = |run: u64| (&pretraining, entry.settings_of_run(run), cells);
+        let entry = &self.shortened(entry);
+        let place = (cells, self.cells);
+        let key = |run: u64| (&entry.pretraining, entry.settings_of_run(run), place);
         let mut runs = (0..self.runs())
             .map(|run| self.cache.find(WORK, &key(run)))
-            .collect::<Result<Vec<Option<Measure>>, Error>>()?;
+            .collect::<Result<Vec<Option<Outcome>>, Error>>()?;
         let missing: Vec<u64> =
             (0..).zip(&runs).filter(|(_, run)| run.is_none()).map(|(run, _)| run).collect();
         if !missing.is_empty() {
             self.prepare_law(entry)?;
-            let law = (&self.pretraining, self.law(entry));
+            let law = self.law(entry);
             let measure = |&run: &u64| {
                 let observer = Counted(self.observer);
-                let measure = entry.measure(&self.system, run, law, test, &observer)?;
-                self.cache.keep(WORK, &key(run), &measure)?;
-                Ok(measure)
+                let outcome = match entry.measure(&self.system, run, law, test, &observer) {
+                    Ok(measure) => Ok(measure),
+                    Err(TrainError::Diverged { stage, attempts, step }) => {
+                        Err(Diverged { stage, attempts, step })
+                    }
+                    Err(other) => return Err(other.into()),
+                };
+                self.cache.keep(WORK, &key(run), &outcome)?;
+                Ok(outcome)
             };
             let parts = missing.len() as u64 * entry.settings.steps();
-            let measured: Vec<Measure> = self.watched("training, steps", parts, || {
+            let measured: Vec<Outcome> = self.watched("training, steps", parts, || {
                 missing.par_iter().map(measure).collect::<Result<_, Error>>()
             })?;
             let empty = runs.iter_mut().filter(|run| run.is_none());
             empty.zip(measured).for_each(|(run, measure)| *run = Some(measure));
         }
-        Ok(EntryResult { entry: entry.clone(), runs: runs.into_iter().flatten().collect() })
+        Ok(runs.into_iter().flatten().collect())
     }
+}
+
+/// What an outer function is trained for, and how.
+fn law_key(entry: &Entry) -> String {
+    format!("{:e} {:?}", entry.settings.epsilon_d, entry.pretraining)
 }
 
 #[cfg(test)]
@@ -212,13 +292,15 @@ mod tests {
 
     #[test]
     fn trainings_are_as_said_or_those_of_the_study() {
-        let lab = |trainings, full| {
-            let settings = StudySettings { trainings, full, cache: None };
+        let lab = |trainings, effort| {
+            let settings = StudySettings { trainings, effort, cache: None };
             Lab::new(&settings, &Silent).unwrap()
         };
-        assert_eq!((lab(None, false).runs(), lab(None, true).runs()), (3, 10));
-        assert_eq!((lab(Some(2), true).runs(), lab(Some(2), true).trainings_or(5, 1)), (2, 2));
-        assert_eq!(lab(None, true).rule(), "second worst of ten trainings");
+        let runs = |effort| lab(None, effort).runs();
+        assert_eq!([Effort::Trial, Effort::Usual, Effort::Full].map(runs), [1, 3, 10]);
+        let said = lab(Some(2), Effort::Full);
+        assert_eq!((said.runs(), said.trainings_or(5, 1)), (2, 2));
+        assert_eq!(lab(None, Effort::Full).rule(), "second worst of ten trainings");
     }
 
     #[test]

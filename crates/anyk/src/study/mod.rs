@@ -14,6 +14,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ablation;
 mod any_gnn;
 mod any_ranges;
 mod asymptotic;
@@ -24,6 +25,7 @@ mod closed_forms;
 mod decoupling;
 mod diagnose;
 mod diagnose_battery;
+mod effort;
 mod entry;
 mod fading;
 mod figures;
@@ -41,6 +43,7 @@ mod timing;
 
 pub use asymptotic::{AsymptoticForm, asymptotic_forms, largest_size};
 pub use decoupling::{Decoupling, EquivariantPolicy, decoupling};
+pub use effort::Effort;
 pub use entry::{Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
 pub use full_power::{FullPower, GainBin, full_power};
 pub use lab::{Lab, StudySettings};

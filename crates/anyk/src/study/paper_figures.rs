@@ -3,7 +3,7 @@
 use crate::framework::Method;
 use crate::network::Aggregator;
 use crate::problems::urllc::{Recipe, TrainSettings};
-use crate::study::Entry;
+use crate::study::{Effort, Entry};
 
 /// A row of tables III and VI: label, then `(A_K, W_K in MHz)` at K = 1, 2, 5, 10, 50, 100, 200.
 pub struct PaperRow {
@@ -134,9 +134,9 @@ pub const PAPER_COMPARISON: [PaperRow; 4] = [
 /// Samples and steps of the FNN on the budget of a quick reproduction.
 const QUICK_FNN: (usize, u64) = (20_000, 2_500);
 
-/// The trainings of table VI, in its order. The FNN's budget is the paper's 100,000 samples with
-/// `full`, and a fifth of them otherwise.
-pub fn paper_entries(full: bool) -> [Entry; 4] {
+/// The trainings of table VI, in its order. The FNN's budget is the paper's 100,000 samples in full, and a fifth
+/// of them otherwise.
+pub fn paper_entries(effort: Effort) -> [Entry; 4] {
     let p_gnn = Entry::p_gnn(10, 2000, 6e-6);
     let m_gnn = |train_k: usize, samples: usize, epsilon_d: f64| Entry {
         label: format!("M-GNN^{train_k}"),
@@ -145,10 +145,11 @@ pub fn paper_entries(full: bool) -> [Entry; 4] {
             recipe: Recipe::fast(train_k),
             ..Entry::p_gnn(train_k, samples, epsilon_d).settings
         },
+        ..p_gnn.clone()
     };
     let mut recipe = Recipe::fast_fnn();
     let mut samples = 100_000;
-    if !full {
+    if effort != Effort::Full {
         samples = QUICK_FNN.0;
         recipe.steps = Some(QUICK_FNN.1);
     }
@@ -164,6 +165,7 @@ pub fn paper_entries(full: bool) -> [Entry; 4] {
             recipe,
             seed: 0,
         },
+        ..p_gnn.clone()
     };
-    [p_gnn, m_gnn(10, 2000, 5e-6), m_gnn(200, 300, 3e-6), fnn]
+    [p_gnn.clone(), m_gnn(10, 2000, 5e-6), m_gnn(200, 300, 3e-6), fnn]
 }

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::{Lab, TEST_SEED};
+use super::{Effort, Lab, TEST_SEED};
 use crate::channel::D2dField;
 use crate::framework::{Chart, Counted, Error, Model, Quietly, Series, Session, Table, strings};
 use crate::math::worst_but;
@@ -38,6 +38,12 @@ impl Row {
         let network = EdgeGnn { aggregator, ..preset.network };
         let settings = PowerTrainSettings { network, loss, ..preset };
         Self { label: label.to_owned(), settings, output }
+    }
+
+    /// Settings of one run.
+    fn settings_of_run(&self, effort: Effort, run: u64) -> PowerTrainSettings {
+        let (samples, steps) = effort.of_training((self.settings.samples, self.settings.steps));
+        PowerTrainSettings { samples, steps, seed: 100 + run, ..self.settings.clone() }
     }
 }
 
@@ -233,7 +239,7 @@ fn train(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Erro
     let mut wanted: Vec<PowerTrainSettings> = Vec::new();
     for row in &plan.rows {
         for run in 0..runs {
-            let settings = PowerTrainSettings { seed: 100 + run, ..row.settings.clone() };
+            let settings = row.settings_of_run(lab.effort, run);
             if !wanted.contains(&settings) {
                 wanted.push(settings);
             }
@@ -256,7 +262,7 @@ fn train(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Erro
     let mut policies = Vec::new();
     for row in &plan.rows {
         for run in 0..runs {
-            let settings = PowerTrainSettings { seed: 100 + run, ..row.settings.clone() };
+            let settings = row.settings_of_run(lab.effort, run);
             let found = wanted.iter().position(|other| *other == settings);
             policies.extend(found.map(|index| trained[index].with_output(row.output)));
         }
@@ -270,8 +276,11 @@ fn measure(
     plan: &Plan,
     policies: &[PowerPolicy],
 ) -> Result<Vec<PowerSizeResult>, Error> {
-    let counts: Vec<(usize, u64)> =
-        plan.sizes.iter().map(|&(size, counts)| (size, counts[usize::from(!lab.full)])).collect();
+    let counts: Vec<(usize, u64)> = plan
+        .sizes
+        .iter()
+        .map(|&(size, counts)| (size, lab.effort.of([2, counts[1], counts[0]])))
+        .collect();
     let all = counts.iter().map(|count| count.1).sum();
     let records: Vec<_> = policies.iter().map(Model::record).collect();
     let measure = |&(size, samples): &(usize, u64)| -> Result<Vec<PowerSizeResult>, Error> {
@@ -297,7 +306,7 @@ fn measure(
 
 /// How often, and by how much, a point of WMMSE that is no schedule beats the best schedule.
 fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
-    let samples = if lab.full { 10_000 } else { 500 };
+    let samples = lab.effort.of([20, 500, 10_000]);
     let mut rows = Vec::new();
     let mut gaps = Vec::new();
     let starts = [("full power", 0), ("and 10 random starts", 10)];

@@ -13,8 +13,8 @@ use crate::network::{Activation, Aggregator};
 const SEED: u64 = 1;
 /// Sizes at which networks are measured; each is compared with twice as many users.
 const SIZES: [usize; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
-/// Networks of each family, and draws of the other users: with `--full`, and quick.
-const COUNTS: [(u64, u64); 2] = [(25, 2_000), (11, 300)];
+/// Networks of each family, and draws of the other users: on trial, as usual, and in full.
+const COUNTS: [(u64, u64); 3] = [(3, 30), (11, 300), (25, 2_000)];
 /// Sizes and draws for the policies of proposition 1.
 const POLICY_SIZES: [usize; 5] = [4, 16, 64, 256, 1024];
 const POLICY_DRAWS: u64 = 5_000;
@@ -64,7 +64,7 @@ const FAMILIES: [(Family, [&str; 2]); 7] = {
 };
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
-    let (networks, draws) = COUNTS[usize::from(!lab.full)];
+    let (networks, draws) = lab.effort.of(COUNTS);
     let measure = |(family, _): &(Family, [&str; 2])| {
         lab.go_on()?;
         Ok(size_law(*family, &SIZES, (networks, draws), SEED, || lab.observer.done(1)))

@@ -1,8 +1,8 @@
 //! The studies by their names.
 
 use super::{
-    Lab, any_gnn, any_ranges, calibration, closed_forms, diagnose, diagnose_battery, fading,
-    figures, interference, power_control, propositions, tables,
+    Lab, ablation, any_gnn, any_ranges, calibration, closed_forms, diagnose, diagnose_battery,
+    fading, figures, interference, power_control, propositions, tables,
 };
 use crate::framework::{Error, Table};
 
@@ -27,7 +27,7 @@ impl Study {
 }
 
 /// All studies: the paper's, in its order, then our own.
-pub static STUDIES: [Study; 19] = {
+pub static STUDIES: [Study; 20] = {
     type Run = fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>;
     const fn paper(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: true, run }
@@ -89,6 +89,11 @@ pub static STUDIES: [Study; 19] = {
             "calibration",
             "Calibrated margins: how often the promise is broken, and what it costs",
             calibration::tables,
+        ),
+        own(
+            "ablation",
+            "Algorithm 1: initialization, meaning of t and units of the loss, which the paper leaves open",
+            ablation::tables,
         ),
         own("fading", "Fading of unknown law, learned from samples", fading::tables),
     ]

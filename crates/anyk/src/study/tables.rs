@@ -4,26 +4,27 @@ use std::collections::HashMap;
 
 use super::lab::SELECTION_SEED;
 use super::{
-    Entry, EntryResult, Lab, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow,
-    TEST_SAMPLES, TEST_SEED, TEST_SIZES, paper_entries,
+    Effort, Entry, EntryResult, Lab, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES,
+    PaperRow, TEST_SAMPLES, TEST_SEED, TEST_SIZES, paper_entries,
 };
-use crate::framework::{Chart, Error, Schedule, Series, Table, Update, strings};
+use crate::framework::{Chart, Error, PretrainSettings, Schedule, Series, Table, Update, strings};
 use crate::problems::urllc::Recipe;
 use crate::problems::urllc::measure_law;
 
 /// Sample counts that table IV tries.
 const SAMPLE_COUNTS: [usize; 10] = [20, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000];
 
-pub(crate) fn table1(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+pub(crate) fn table1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let PretrainSettings { max_size, samples_per_size, .. } = PretrainSettings::default();
     let rows = vec![
         strings(["training", "[10]", "2000", "2000", "2000"]),
         strings(["validation", "[10]", "200", "200", "200"]),
         strings(["test", "[1, 2, 5, 10, 50, 100, 200]", "100", "700", "700"]),
         vec![
             "pre-training".into(),
-            format!("[1, …, {}]", lab.pretraining.max_size),
-            lab.pretraining.samples_per_size.to_string(),
-            (lab.pretraining.max_size * lab.pretraining.samples_per_size).to_string(),
+            format!("[1, …, {max_size}]"),
+            samples_per_size.to_string(),
+            (max_size * samples_per_size).to_string(),
             "4000".into(),
         ],
     ];
@@ -48,24 +49,23 @@ pub(crate) fn table1(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 Series::solid("test", points(|_| TEST_SAMPLES as f64)),
                 Series::solid(
                     "pre-training",
-                    [1.0, lab.pretraining.max_size as f64]
-                        .map(|size| (size, lab.pretraining.samples_per_size as f64))
-                        .to_vec(),
+                    [1.0, max_size as f64].map(|size| (size, samples_per_size as f64)).to_vec(),
                 ),
             ],
         }),
     }])
 }
 
-pub(crate) fn table2(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
-    let p = paper_entries(true);
+pub(crate) fn table2(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let pretraining = PretrainSettings::default();
+    let p = paper_entries(Effort::Full);
     let recipe = &p[0].settings.recipe;
     let fnn = &p[3].settings.recipe;
     let steps = |steps: Option<u64>| steps.map_or("–".to_owned(), |steps| steps.to_string());
     let row = |name: &str, gnn: String, law: String, fnn: String, paper: &str| {
         vec![name.to_owned(), gnn, law, fnn, paper.to_owned()]
     };
-    let hidden = format!("{:?}", lab.pretraining.shape.hidden);
+    let hidden = format!("{:?}", pretraining.shape.hidden);
     let rows = vec![
         row(
             "hidden layers",
@@ -91,22 +91,22 @@ pub(crate) fn table2(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         row("optimizer", update(recipe), "Adam".into(), update(fnn), "gradient steps"),
         row(
             "learning rate",
-            rate(recipe),
-            format!("{} to 0, cosine", lab.pretraining.rate),
-            rate(fnn),
+            rate(recipe.rate),
+            rate(pretraining.rate),
+            rate(fnn.rate),
             "0.01/(1+0.01t); 0.01/(1+0.001t); 0.001/(1+0.001t)",
         ),
         row(
             "batch",
             recipe.batch.to_string(),
-            lab.pretraining.batch.to_string(),
+            pretraining.batch.to_string(),
             fnn.batch.to_string(),
             "10; 100; 100",
         ),
         row(
             "length",
             format!("{} steps", steps(recipe.steps)),
-            format!("{} epochs", lab.pretraining.epochs),
+            format!("{} epochs", pretraining.epochs),
             format!("{} steps", steps(fnn.steps)),
             "5000 epochs; 2500 epochs; –",
         ),
@@ -145,11 +145,13 @@ pub(crate) fn table2(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
 /// Learning rate at steps evenly spaced in their logarithm. The paper's recipes have epochs: 200 steps
 /// for 2,000 samples in batches of 10, 1,000 for 100,000 in batches of 100.
 fn rates(recipe: &Recipe) -> Vec<(f64, f64)> {
-    let steps = recipe.steps.unwrap_or(recipe.epochs * if recipe.batch == 10 { 200 } else { 1000 });
+    let per_epoch = if recipe.batch == 10 { 200 } else { 1000 };
+    let steps = recipe.steps.unwrap_or(recipe.epochs * per_epoch);
+    let every = recipe.rate_per.steps(per_epoch);
     let rate = |i: u32| {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let step = (steps as f64).powf(f64::from(i) / 60.0) as u64;
-        (step as f64, recipe.rate.at(step, steps))
+        (step as f64, recipe.rate.at(step / every, steps / every))
     };
     (0..=60).map(rate).collect()
 }
@@ -161,10 +163,11 @@ fn update(recipe: &Recipe) -> String {
     }
 }
 
-fn rate(recipe: &Recipe) -> String {
-    match recipe.rate {
+fn rate(schedule: Schedule) -> String {
+    match schedule {
         Schedule::Inverse { rate, decay } => format!("{rate}/(1+{decay}t)"),
-        Schedule::Cosine { rate, last } => format!("{rate} to {last:e}, cosine"),
+        Schedule::Cosine { rate, last } if last > 0.0 => format!("{rate} to {last:e}, cosine"),
+        Schedule::Cosine { rate, .. } => format!("{rate} to 0, cosine"),
     }
 }
 
@@ -255,14 +258,14 @@ pub(crate) fn table3(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
 /// largest.
 fn law_errors(lab: &mut Lab<'_>, epsilon_d: f64) -> Result<[f64; 3], Error> {
     const WORK: &str = "errors of an outer function";
-    let key = (epsilon_d, lab.pretraining.clone(), SELECTION_SEED);
+    let entry = lab.shortened(&Entry::p_gnn(10, 2000, epsilon_d));
+    let key = (epsilon_d, &entry.pretraining, SELECTION_SEED);
     if let Some(known) = lab.cache.find(WORK, &key)? {
         return Ok(known);
     }
-    let entry = Entry::p_gnn(10, 2000, epsilon_d);
     lab.prepare_law(&entry)?;
     let Some(law) = lab.law(&entry) else { return Ok([f64::NAN; 3]) };
-    let error = measure_law(&lab.system, epsilon_d, law, &lab.pretraining, SELECTION_SEED)
+    let error = measure_law(&lab.system, epsilon_d, law, &entry.pretraining, SELECTION_SEED)
         .map_err(Error::other)?;
     let errors = [error.mean, error.percentile_99, error.max];
     lab.cache.keep(WORK, &key, &errors)?;
@@ -336,7 +339,7 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
 pub(crate) fn table5(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let mut rows = Vec::new();
     let (mut ours, mut theirs) = (vec![], vec![]);
-    let entries = paper_entries(lab.full);
+    let entries = paper_entries(lab.effort);
     for (entry, (label, epsilon_d, train_k, samples, seconds)) in entries.iter().zip(PAPER_TIMES) {
         let result = lab.results(entry)?;
         let place = (entry.settings.samples as f64, result.seconds());
@@ -385,17 +388,17 @@ pub(crate) fn table5(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
 }
 
 fn fnn_note(lab: &Lab<'_>) -> String {
-    if lab.full {
+    if lab.effort == Effort::Full {
         "The FNN has the paper's 100,000 samples.".to_owned()
     } else {
-        let samples = paper_entries(false)[3].settings.samples;
+        let samples = paper_entries(lab.effort)[3].settings.samples;
         format!("The FNN is on a reduced budget of {samples} samples; --full gives it all 100,000.")
     }
 }
 
 pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let (mut rows, mut measured, mut printed) = (vec![], vec![], vec![]);
-    for (entry, paper) in paper_entries(lab.full).iter().zip(&PAPER_COMPARISON) {
+    for (entry, paper) in paper_entries(lab.effort).iter().zip(&PAPER_COMPARISON) {
         let result = lab.results(entry)?;
         rows.extend(size_rows(paper.label, &result, paper));
         let per_user = |size: usize| result.bandwidth_mhz(size) / size as f64;

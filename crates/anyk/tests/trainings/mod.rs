@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use anyk::channel::{D2dField, FadingLaw, FadingSamples};
 use anyk::framework::{Method, Model, PretrainLoss, PretrainSettings, Session, Silent, TrainError};
+use anyk::network::SplitRule;
 use anyk::network::{Aggregator, EdgeGnn, LawShape, PriceResponse};
-use anyk::network::{SizeScale, SplitRule};
 use anyk::problems::closed_forms::{ClosedForm, ClosedFormSettings, train_closed_form};
 use anyk::problems::interference::{PowerLoss, PowerOutput, PowerTrainSettings};
 use anyk::problems::interference::{Scenario, train_power};
@@ -195,7 +195,7 @@ pub(crate) fn settings(method: Method) -> TrainSettings {
 }
 
 fn pretraining(loss: PretrainLoss) -> PretrainSettings {
-    let shape = LawShape { hidden: vec![6, 5], scale: SizeScale::Linear };
+    let shape = LawShape { hidden: vec![6, 5], ..LawShape::default() };
     // Five batches an epoch, the last of them smaller.
     PretrainSettings {
         loss,

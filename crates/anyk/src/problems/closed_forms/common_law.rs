@@ -4,8 +4,7 @@
 use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::{
-    LawSample, PretrainLoss, PretrainSettings, ProblemError, Session, TrainError, fit_law,
-    relative_square,
+    LawSample, PretrainLoss, PretrainSettings, ProblemError, Session, TrainError, fit_law, square,
 };
 use crate::math::single;
 use crate::network::{BandwidthLaw, LawShape, SizeScale};
@@ -29,12 +28,15 @@ pub(crate) fn common_unit_hz(rate_bps: f64) -> f64 {
 pub fn common_pretraining() -> PretrainSettings {
     PretrainSettings {
         loss: PretrainLoss::Supervised,
-        shape: LawShape { hidden: vec![40, 40], scale: SizeScale::Logarithmic },
+        shape: LawShape {
+            hidden: vec![40, 40],
+            scale: SizeScale::Logarithmic,
+            ..LawShape::default()
+        },
         max_size: 1000,
         samples_per_size: 8,
-        batch: 100,
         epochs: 60,
-        rate: 3e-3,
+        ..PretrainSettings::default()
     }
 }
 
@@ -71,6 +73,6 @@ pub(crate) fn pretrain_common_law(
             single(bandwidth_hz / common_unit_hz(rate_bps))
         })
         .collect();
-    let loss_of = |index: usize, output: f32| relative_square(output, labels[index]);
+    let loss_of = |index: usize, output: f32| square(output, labels[index], labels[index]);
     fit_law(session, settings, &samples, &loss_of, seed)
 }

@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::System;
 use crate::framework::{
-    ATTEMPTS, Adam, Method, Objective, Plan, Schedule, TrainError, allow_cells,
+    ATTEMPTS, Adam, Initialization, Method, Objective, Plan, Schedule, TrainError, allow_cells,
 };
 use crate::math::single;
 use crate::memory::{MemoryBudget, TooMuchMemory, product};
 use crate::network::{Activation, Aggregator, BandwidthLaw, Dense};
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
 use crate::problems::urllc::engine::Engine;
-use crate::problems::urllc::lagrangian::{BANDWIDTH, MULTIPLIER, POWER};
-use crate::problems::urllc::{Recipe, StepRecord};
+use crate::problems::urllc::lagrangian::{BANDWIDTH, LossUnits, MULTIPLIER, POWER};
+use crate::problems::urllc::{LossScale, Recipe, StepRecord};
 use crate::qos::{Qos, RequiredBandwidth, ServiceClass};
 
 /// A training, whole: the same settings and the same seed give the same parameters, bit for bit.
@@ -52,7 +52,7 @@ pub struct Algorithm1 {
     epoch: Option<u64>,
     unit_hz: f64,
     qos: Qos,
-    mean_hz: f64,
+    units: LossUnits,
 }
 
 /// A multiplier's mean above this (its optimum is of the order of 1) has diverged.
@@ -122,7 +122,10 @@ impl Algorithm1 {
             (Method::PGnn, law) => law,
             (Method::MGnn | Method::Fnn, _) => None,
         };
-        let unit_hz = unit_hz(system, &qos, &settings.train_k)?;
+        let unit_hz = match settings.recipe.loss {
+            LossScale::Relative => unit_hz(system, &qos, &settings.train_k)?,
+            LossScale::Raw => LossUnits::raw(&qos).bandwidth_hz,
+        };
         let sets: Vec<TrainingSet> = settings
             .train_k
             .iter()
@@ -132,8 +135,11 @@ impl Algorithm1 {
             })
             .collect();
         let mean_uses = sets.iter().map(TrainingSet::mean_uses).sum::<f64>() / sets.len() as f64;
-        let mean_hz = mean_uses / qos.ln_uses_scale().exp();
-        let engine = Engine::new(&qos, mean_hz, settings);
+        let units = match settings.recipe.loss {
+            LossScale::Relative => LossUnits::relative(mean_uses / qos.ln_uses_scale().exp()),
+            LossScale::Raw => LossUnits::raw(&qos),
+        };
+        let engine = Engine::new(&qos, units, settings);
         Ok(Self {
             settings: settings.clone(),
             sets,
@@ -142,7 +148,7 @@ impl Algorithm1 {
             epoch: None,
             unit_hz,
             qos,
-            mean_hz,
+            units,
         })
     }
 
@@ -157,6 +163,7 @@ impl Algorithm1 {
         Plan {
             steps: self.settings.steps(),
             rate: recipe.rate,
+            rate_every: recipe.rate_per.steps(self.settings.steps_per_epoch()),
             update: recipe.update,
             attempts: ATTEMPTS,
             largest_loss: LARGEST_LOSS,
@@ -178,7 +185,7 @@ impl Algorithm1 {
         let mut after = before.to_vec();
         let mut gradient = vec![0.0; before.len()];
         let set = &self.sets[set as usize];
-        let rate = plan.rate.at(0, plan.steps);
+        let rate = plan.rate_at(0);
         let loss = self.engine.gradient(before, set, &picks, 1, &mut gradient);
         let (beta1, beta2) = plan.update.betas();
         Adam::new(before.len(), (beta1, beta2)).descend(&mut after, &gradient, rate);
@@ -190,7 +197,7 @@ impl Algorithm1 {
             gradient: rows(&gradient),
             parameters_after: rows(&after),
             loss,
-            ..StepRecord::new(&self.qos, self.mean_hz, set, &picks)
+            ..StepRecord::new(&self.qos, self.units.bandwidth_hz, set, &picks)
         }
     }
 
@@ -261,11 +268,35 @@ fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainErro
 /// Random parameters of one network, such that the outputs start near equal power, `B' = 1` and
 /// `λ = 1.25` (about its value at the optimum).
 fn initialize(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+    let rule = settings.recipe.initialization;
     let parameters = match settings.method {
+        _ if rule.is_blind() => initialize_blindly(settings, rule, rng),
         Method::Fnn => initialize_dense(settings, network, rng),
         Method::PGnn | Method::MGnn => initialize_gnn(settings, network, rng),
     };
     parameters.into_iter().map(single).collect()
+}
+
+/// The same law for every weight, and one for every bias.
+fn initialize_blindly(
+    settings: &TrainSettings,
+    rule: Initialization,
+    rng: &mut ChaCha8Rng,
+) -> Vec<f64> {
+    let gnn = || [&[1], &settings.hidden[..], &[1]].concat();
+    // A layer of a GNN has a matrix for the user itself and one for the others.
+    let (widths, matrices) = match settings.method {
+        Method::Fnn => (fnn_network(settings).widths, 1),
+        Method::PGnn | Method::MGnn => (gnn(), 2),
+    };
+    let mut parameters = Vec::new();
+    for pair in widths.windows(2) {
+        let (inputs, outputs) = (pair[0], pair[1]);
+        let weight = |_| rule.weight((inputs, outputs), rng);
+        parameters.extend((0..matrices * inputs * outputs).map(weight));
+        parameters.extend((0..outputs).map(|_| rule.bias(inputs, rng)));
+    }
+    parameters
 }
 
 /// The last bias that makes the output start where it should.

@@ -8,7 +8,7 @@ use crate::problems::urllc::TrainSettings;
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
 use crate::problems::urllc::fully_connected::FullyConnected;
 use crate::problems::urllc::lagrangian::{
-    self, Batch, HIDDEN, LossConstants, PARAMETERS, Parameters, Scratch,
+    self, Batch, HIDDEN, LossConstants, LossUnits, PARAMETERS, Parameters, Scratch,
 };
 use crate::problems::urllc::reference::{self, Networks, Sample, Tapes};
 use crate::qos::Qos;
@@ -33,20 +33,20 @@ pub(crate) struct Fused {
 pub(crate) struct Reference {
     networks: Networks,
     qos: Qos,
-    unit_hz: f64,
+    units: LossUnits,
     tapes: Tapes,
     batch: Batch,
 }
 
 impl Engine {
-    pub(crate) fn new(qos: &Qos, unit_hz: f64, settings: &TrainSettings) -> Self {
+    pub(crate) fn new(qos: &Qos, units: LossUnits, settings: &TrainSettings) -> Self {
         let (hidden, aggregator) = (&settings.hidden, settings.aggregator);
         if settings.method == Method::Fnn {
-            return Self::Dense(Box::new(FullyConnected::new(qos, unit_hz, settings)));
+            return Self::Dense(Box::new(FullyConnected::new(qos, units, settings)));
         }
         if hidden[..] == [HIDDEN] && aggregator != Aggregator::Max {
             Self::Fused(Box::new(Fused {
-                constants: LossConstants::new(qos, unit_hz, aggregator),
+                constants: LossConstants::new(qos, units, aggregator),
                 batch: Batch::default(),
                 samples: 0,
                 scratch: Scratch::default(),
@@ -57,7 +57,7 @@ impl Engine {
             Self::Reference(Box::new(Reference {
                 networks: Networks::new(hidden, aggregator),
                 qos: qos.clone(),
-                unit_hz,
+                units,
                 tapes: Tapes::default(),
                 batch: Batch::default(),
             }))
@@ -152,7 +152,7 @@ impl Reference {
                 [&parameters[..count], &parameters[count..2 * count], &parameters[2 * count..]],
                 &Sample { x: &x, energy: &energy, uses: &uses, fading: &fading },
                 &self.qos,
-                self.unit_hz,
+                self.units,
                 &mut self.tapes,
                 [first, second, third],
             );

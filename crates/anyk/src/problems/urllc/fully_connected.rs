@@ -1,9 +1,11 @@
 //! The paper's comparison with fully-connected networks (section V-C3, "FNN"): one input and one output
 //! for each user of the largest cell, smaller cells padded with zeros.
 
+use crate::framework::Initialization;
 use crate::math::single;
 use crate::network::{Activation, Dense, DenseTape};
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
+use crate::problems::urllc::lagrangian::LossUnits;
 use crate::problems::urllc::reference::LossTerms;
 use crate::problems::urllc::{TrainSettings, fnn_network};
 use crate::qos::Qos;
@@ -11,6 +13,7 @@ use crate::qos::Qos;
 /// Gradients of Algorithm 1 for three fully-connected networks.
 pub(crate) struct FullyConnected {
     network: Dense,
+    initialization: Initialization,
     terms: LossTerms,
     tapes: [DenseTape<f32>; 3],
     inputs: Vec<f32>,
@@ -18,17 +21,19 @@ pub(crate) struct FullyConnected {
     fading: Vec<f64>,
 }
 
-/// `ln α + 30` runs from 1 to 7: about standard after this, and 0 is a user in the middle of the road
-/// as well as none at all. That ambiguity is the method's, as the paper has it.
-pub(crate) fn fnn_input(x: f64) -> f64 {
-    (x - 4.0) / 1.7
+/// The input of a user at `x = ln α + 30`, which runs from 1 to 7: about standard after this, and 0 is a user in the
+/// middle of the road as well as none at all. Where nothing is placed, the input is `x` as in the paper, and 0 is a
+/// user far away as well.
+pub(crate) fn fnn_input(initialization: Initialization, x: f64) -> f64 {
+    if initialization.is_blind() { x } else { (x - 4.0) / 1.7 }
 }
 
 impl FullyConnected {
-    pub(crate) fn new(qos: &Qos, unit_hz: f64, settings: &TrainSettings) -> Self {
+    pub(crate) fn new(qos: &Qos, units: LossUnits, settings: &TrainSettings) -> Self {
         Self {
             network: fnn_network(settings),
-            terms: LossTerms::new(qos, unit_hz),
+            initialization: settings.recipe.initialization,
+            terms: LossTerms::new(qos, units),
             tapes: Default::default(),
             inputs: Vec::new(),
             slopes: Default::default(),
@@ -55,7 +60,7 @@ impl FullyConnected {
         self.inputs.resize(picks.len() * width, 0.0);
         for (row, pick) in self.inputs.chunks_exact_mut(width).zip(picks) {
             for (input, &x) in row.iter_mut().zip(set.x(*pick)) {
-                *input = single(fnn_input(f64::from(x)));
+                *input = single(fnn_input(self.initialization, f64::from(x)));
             }
         }
         for network in 0..3 {
@@ -144,7 +149,7 @@ mod tests {
         };
         let set = TrainingSet::draw(&system, &qos, (4, 8, 2), None, 1.7e5, 3);
         let picks: Vec<Pick> = (0..8).map(|index| Pick { index, first: index % 2 }).collect();
-        let mut engine = FullyConnected::new(&qos, 1.7e5, &settings);
+        let mut engine = FullyConnected::new(&qos, LossUnits::relative(1.7e5), &settings);
         let count = engine.parameter_count();
         let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(9);
         let parameters: Vec<f32> = (0..3 * count).map(|_| rng.random_range(-0.4f32..0.4)).collect();

@@ -4,7 +4,7 @@
 use crate::framework::Method;
 use crate::math::lanes::{self, LANES, Lanes};
 use crate::math::{single, vectorised};
-use crate::network::{Aggregator, CompiledLaw, UNIT_HZ, scaled_gain};
+use crate::network::{Aggregator, CompiledLaw, scaled_gain};
 use crate::problems::urllc::Allocation;
 use crate::problems::urllc::TrainSettings;
 
@@ -73,7 +73,7 @@ impl FusedPair {
             }
         }
         run(self, gains.len(), single(sum_x), law.is_some());
-        let unit_hz = if law.is_some() { UNIT_HZ } else { unit_hz };
+        let unit_hz = law.map_or(unit_hz, CompiledLaw::unit_hz);
         let (power, bandwidth) = (self.output.as_flattened(), self.bandwidth.as_flattened());
         // Sums in f64: of a million users as good as of ten.
         let total: f64 = power[..gains.len()].iter().map(|&share| f64::from(share)).sum();

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! (`v⁰ = αP_maxτ/N_0`; paper, eq. (P2) with (sk-URLLC), its constraint divided by `e^(−θS^E)` so that
-//! the multiplier is of the order of 1). The powers and bandwidths descend, the
+//! the multiplier is of the order of 1; with [`LossUnits`] of the paper's own, as it stands there). The powers and bandwidths descend, the
 //! multipliers ascend. `z⁰` is `τB^v(α_k, K)` for P-GNN and a constant for M-GNN.
 
 use crate::math::lanes::{self, LANES, Lanes};
@@ -35,6 +35,28 @@ pub(crate) const MULTIPLIER: usize = 2;
 /// Parameters, or their gradient, of the three networks.
 pub(crate) type Parameters = [[f32; PARAMETERS]; 3];
 
+/// What the two parts of the loss are measured in: plain gradient steps depend on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LossUnits {
+    /// Bandwidth that counts as 1, Hz.
+    pub(crate) bandwidth_hz: f64,
+    /// Factor on the constraint, divided by its target.
+    pub(crate) constraint: f64,
+}
+
+impl LossUnits {
+    /// The constraint relative to its target.
+    pub(crate) fn relative(bandwidth_hz: f64) -> Self {
+        Self { bandwidth_hz, constraint: 1.0 }
+    }
+
+    /// As the paper writes it: MHz, and `e^(−θs) − e^(−θS^E)`.
+    pub(crate) fn raw(qos: &Qos) -> Self {
+        let target = (-qos.theta() * qos.effective_bandwidth()).exp();
+        Self { bandwidth_hz: 1e6, constraint: target }
+    }
+}
+
 /// What the loss needs to know of the cell.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LossConstants {
@@ -44,17 +66,20 @@ pub(crate) struct LossConstants {
     demand: f32,
     /// `1/z_unit`.
     per_unit: f32,
+    /// Factor on the constraint.
+    constraint: f32,
     aggregator: Aggregator,
 }
 
 impl LossConstants {
-    /// For the QoS at `ε_D` and bandwidths in units of `unit_hz`.
-    pub(crate) fn new(qos: &Qos, unit_hz: f64, aggregator: Aggregator) -> Self {
+    /// For the QoS at `ε_D`.
+    pub(crate) fn new(qos: &Qos, units: LossUnits, aggregator: Aggregator) -> Self {
         Self {
             kappa: single(qos.kappa()),
             quantile: single(qos.service().decoding_quantile()),
             demand: single(qos.theta() * qos.effective_bandwidth()),
-            per_unit: single(1.0 / (unit_hz * qos.ln_uses_scale().exp())),
+            per_unit: single(1.0 / (units.bandwidth_hz * qos.ln_uses_scale().exp())),
+            constraint: single(units.constraint),
             aggregator,
         }
     }
@@ -254,7 +279,7 @@ fn loss_and_slopes(
     multiplier: &mut [Lanes],
     by_power: &mut [Lanes],
 ) -> Lanes {
-    let LossConstants { kappa, quantile, demand, per_unit, .. } = *constants;
+    let LossConstants { kappa, quantile, demand, per_unit, constraint, .. } = *constants;
     let zero = lanes::all(0.0);
     let mut most = lanes::all(f32::MIN);
     for output in &*power {
@@ -272,7 +297,11 @@ fn loss_and_slopes(
     for user in 0..power.len() {
         let share = lanes::zip(&power[user], &normal, |power, normal| power * normal);
         let (inner, inner_slope) = lanes::softplus(&bandwidth[user]);
-        let (lambda, lambda_slope) = lanes::softplus(&multiplier[user]);
+        let (mut lambda, mut lambda_slope) = lanes::softplus(&multiplier[user]);
+        for i in 0..LANES {
+            lambda[i] *= constraint;
+            lambda_slope[i] *= constraint;
+        }
         let z = lanes::zip(&inner, &data.uses[user], |inner, uses| inner * uses);
         let mut snr = zero;
         let mut back_off = zero;

@@ -53,7 +53,7 @@ pub use learn_bandwidth::{DEVIATIONS, SampledSettings, learn_bandwidth};
 pub use optimum::{OptimumRow, optimum_over_sizes};
 pub use policy::{LearnedPolicy, ModelMetrics, ModelRecord, SizedPolicy};
 pub use pretrain::{RelativeError, measure_law, pretrain_law};
-pub use recipe::Recipe;
+pub use recipe::{LossScale, Recipe};
 pub use room::{URLLC, UrllcRoom};
 pub use run::{finish, law_for, train_urllc, validation_set};
 pub use sampled_bandwidth::{ErrorPoint, SampledBandwidth, WidenedBandwidth};

@@ -379,7 +379,8 @@ impl PlainBuffers {
                 allocation.bandwidth_hz.extend_from_slice(bandwidths);
             }
             Networks::Fnn(network) => {
-                let mut inputs: Vec<f64> = self.x.iter().map(|&x| fnn_input(x)).collect();
+                let rule = policy.record.training.recipe.initialization;
+                let mut inputs: Vec<f64> = self.x.iter().map(|&x| fnn_input(rule, x)).collect();
                 inputs.resize(network.widths[0], 0.0);
                 let outputs = network.forward(&policy.power, &inputs, &mut self.dense);
                 allocation.power_w.extend_from_slice(&outputs[..gains.len()]);

@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use crate::config::System;
 use crate::framework::{
-    LawSample, PretrainLoss, PretrainSettings, Session, TrainError, fit_law, relative_square,
+    LawSample, PretrainLoss, PretrainSettings, Session, TrainError, fit_law, square,
 };
 use crate::math::{realization_rng, single};
-use crate::network::{Activation, BandwidthLaw, UNIT_HZ};
+use crate::network::{Activation, BandwidthLaw};
 use crate::qos::{BandwidthTable, Qos, ServiceClass};
 
 /// Relative error of a law on users it was not trained on.
@@ -32,14 +32,22 @@ pub fn pretrain_law(
 ) -> Result<BandwidthLaw, TrainError> {
     let qos = system.qos(ServiceClass { epsilon, ..system.service() })?;
     let table = BandwidthTable::new(qos.clone());
+    let unit_hz = settings.shape.unit_hz();
     let samples = draw(system, settings, seed);
     let labels: Vec<f32> = samples
         .iter()
-        .map(|sample| Ok(single(bandwidth_hz(sample, &table)? / UNIT_HZ)))
+        .map(|sample| Ok(single(bandwidth_hz(sample, &table)? / unit_hz)))
         .collect::<Result<_, TrainError>>()?;
     let loss_of = |index: usize, output: f32| match settings.loss {
-        PretrainLoss::Supervised => relative_square(output, labels[index]),
-        PretrainLoss::Unsupervised => residual_square(&qos, &samples[index], output),
+        PretrainLoss::Supervised if settings.balanced => {
+            square(output, labels[index], labels[index])
+        }
+        PretrainLoss::Supervised => square(output, labels[index], 1.0),
+        PretrainLoss::Unsupervised => {
+            // The paper's residual is S^E − C^E itself.
+            let unit = if settings.balanced { 1.0 } else { qos.theta() };
+            residual_square(&qos, &samples[index], output, (unit_hz, unit))
+        }
     };
     fit_law(session, settings, &samples, &loss_of, seed)
 }
@@ -89,12 +97,19 @@ fn draw(system: &System, settings: &PretrainSettings, seed: u64) -> Vec<LawSampl
     samples
 }
 
-/// `M²` at the bandwidth that the network gives, and its slope by the output.
-fn residual_square(qos: &Qos, sample: &LawSample, output: f32) -> (f32, f32) {
+/// `(M/unit)²` of the margin `M = θ(S^E − C^E)` at the bandwidth that the network gives, and its slope by the
+/// output.
+fn residual_square(
+    qos: &Qos,
+    sample: &LawSample,
+    output: f32,
+    (unit_hz, unit): (f64, f64),
+) -> (f32, f32) {
     let output = f64::from(output);
     let value = Activation::Softplus.value(output).max(1e-6);
-    let ln_bandwidth = (value * UNIT_HZ).ln();
+    let ln_bandwidth = (value * unit_hz).ln();
     let margin = qos.margin(sample.received_w.ln(), ln_bandwidth);
     let slope = margin.by_bandwidth * Activation::Softplus.slope(output) / value;
-    (single(margin.value * margin.value), single(2.0 * margin.value * slope))
+    let value = margin.value / unit;
+    (single(value * value), single(2.0 * value * slope / unit))
 }

@@ -3,6 +3,7 @@
 //! where the kernel does not reach.
 
 use crate::network::{Activation, Aggregator, Gnn, Output, Tape};
+use crate::problems::urllc::lagrangian::LossUnits;
 use crate::qos::Qos;
 
 /// The three networks of Algorithm 1, of one shape.
@@ -47,6 +48,7 @@ pub(crate) struct LossTerms {
     quantile: f64,
     demand: f64,
     per_unit: f64,
+    constraint: f64,
 }
 
 /// A user's loss and its slopes.
@@ -58,17 +60,19 @@ pub(crate) struct UserSlopes {
 }
 
 impl LossTerms {
-    pub(crate) fn new(qos: &Qos, unit_hz: f64) -> Self {
+    pub(crate) fn new(qos: &Qos, units: LossUnits) -> Self {
         Self {
             kappa: qos.kappa(),
             quantile: qos.service().decoding_quantile(),
             demand: qos.theta() * qos.effective_bandwidth(),
-            per_unit: 1.0 / (unit_hz * qos.ln_uses_scale().exp()),
+            per_unit: 1.0 / (units.bandwidth_hz * qos.ln_uses_scale().exp()),
+            constraint: units.constraint,
         }
     }
 
     /// For received energy `v`, channel uses `z`, multiplier `λ` and fading states `g`.
     pub(crate) fn user(&self, v: f64, z: f64, lambda: f64, fading: &[f64]) -> UserSlopes {
+        let lambda = self.constraint * lambda;
         let back_off = self.kappa * self.quantile * z.sqrt();
         let c = self.kappa * z;
         let (mut mean, mut mean_z, mut mean_v) = (0.0, 0.0, 0.0);
@@ -84,7 +88,7 @@ impl LossTerms {
             loss: z * self.per_unit + lambda * (mean - 1.0),
             by_ln_power: -lambda * mean_v,
             by_ln_bandwidth: z * self.per_unit - lambda * (mean_z - 0.5 * back_off * mean),
-            by_multiplier: mean - 1.0,
+            by_multiplier: self.constraint * (mean - 1.0),
         }
     }
 }
@@ -96,7 +100,7 @@ pub(crate) fn add_gradient(
     parameters: [&[f64]; 3],
     sample: &Sample<'_>,
     qos: &Qos,
-    unit_hz: f64,
+    units: LossUnits,
     tapes: &mut Tapes,
     gradients: [&mut [f64]; 3],
 ) -> f64 {
@@ -108,7 +112,7 @@ pub(crate) fn add_gradient(
         networks.multiplier.forward(parameters[2], sample.x, &[], multiplier_tape).to_vec();
     let size = shares.len();
     let draws = sample.fading.len() / size;
-    let terms = LossTerms::new(qos, unit_hz);
+    let terms = LossTerms::new(qos, units);
     let mut slopes = [vec![0.0; size], vec![0.0; size], vec![0.0; size]];
     let mut loss = 0.0;
     for user in 0..size {
@@ -148,6 +152,11 @@ mod tests {
         system.qos(ServiceClass { epsilon: 6e-6, ..system.service() }).unwrap()
     }
 
+    /// Not 1, so that no factor can be forgotten.
+    fn units() -> LossUnits {
+        LossUnits { bandwidth_hz: 1e5, constraint: 0.7 }
+    }
+
     /// Random parameters, and samples over the range that training meets.
     fn case(networks: &Networks, count: usize, size: usize, draws: usize, seed: u64) -> Case {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -179,7 +188,7 @@ mod tests {
                 [&case.parameters[0], &case.parameters[1], &case.parameters[2]],
                 &Sample { x, energy, uses, fading },
                 &qos(),
-                1e5,
+                units(),
                 &mut tapes,
                 [a, b, c],
             );
@@ -248,7 +257,7 @@ mod tests {
                     }
                 }
             }
-            let constants = LossConstants::new(&qos(), 1e5, aggregator);
+            let constants = LossConstants::new(&qos(), units(), aggregator);
             let mut fused: Parameters = [[f32::NAN; PARAMETERS]; 3];
             let mut scratch = lagrangian::Scratch::default();
             let fused_loss =

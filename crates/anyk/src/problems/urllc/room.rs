@@ -7,18 +7,18 @@ use crate::channel::sample_distances_m;
 use crate::config::{Config, System};
 use crate::exchange::{read_fading_samples, read_file};
 use crate::framework::{
-    Answer, BuiltIn, CellOptions, Choice, Drawn, Error, Input, LoadedModel, Method, ModelError,
-    ModelFile, OptionError, OptionSpec, OptionValue, Options, Policy, PretrainLoss,
-    PretrainSettings, Room, Source, Trained, Verb, Workshop, answer_cells, sample_options,
+    Answer, BuiltIn, CellOptions, Choice, Drawn, Error, Initialization, Input, LoadedModel, Method,
+    ModelError, ModelFile, OptionError, OptionSpec, OptionValue, Options, Policy, PretrainLoss,
+    PretrainSettings, RatePer, Room, Source, Trained, Verb, Workshop, answer_cells, sample_options,
     sample_users, training_cells,
 };
 use crate::network::{Aggregator, SplitRule};
 use crate::problems::urllc::desk::{problem_of, solve_cell};
 use crate::problems::urllc::reports::{AnyReport, LearnedReport};
 use crate::problems::urllc::{
-    Allocation, AnyPolicy, AnySettings, DEVIATIONS, LearnedPolicy, Recipe, SampledSettings,
-    TrainRanges, TrainSettings, Urllc, UrllcSolver, law_for, measure_law, train_any_policy,
-    train_sampled_policy, train_urllc,
+    Allocation, AnyPolicy, AnySettings, DEVIATIONS, LearnedPolicy, LossScale, Recipe,
+    SampledSettings, TrainRanges, TrainSettings, Urllc, UrllcSolver, law_for, measure_law,
+    train_any_policy, train_sampled_policy, train_urllc,
 };
 use crate::qos::ServiceClass;
 
@@ -85,7 +85,7 @@ enum Preset {
 impl Choice for Preset {
     const ALL: &'static [(&'static str, &'static str, Self)] = &[
         ("fast", "Seconds", Self::Fast),
-        ("paper", "The paper's million steps (table II)", Self::Paper),
+        ("paper", "The paper's: plain gradient steps, 5000 epochs (table II)", Self::Paper),
     ];
 }
 
@@ -142,6 +142,18 @@ fn training_options() -> Vec<OptionSpec> {
         .or("mean"),
         OptionSpec::choice::<Preset>("preset", "Optimizer, schedule and batch; not for any-gnn")
             .or("fast"),
+        OptionSpec::choice::<Initialization>("init", "How the networks start; not for any-gnn")
+            .or("normal with --preset paper, else placed"),
+        OptionSpec::choice::<RatePer>(
+            "rate-per",
+            "What t counts in the preset paper's learning rates 0.01/(1 + 0.01t)",
+        )
+        .or("epoch"),
+        OptionSpec::choice::<LossScale>(
+            "loss-scale",
+            "What the loss is measured in; not for any-gnn",
+        )
+        .or("raw with --preset paper, else relative"),
         OptionSpec::choice::<PretrainLoss>(
             "pretraining",
             "Loss of the outer function's pre-training, for p-gnn, or of the bandwidth's with --fading",
@@ -178,7 +190,7 @@ fn training_options() -> Vec<OptionSpec> {
 }
 
 /// Options of the paper's methods that any-gnn has no use for, and the other way round.
-const OF_PAPER: [&str; 3] = ["epsilon-d", "aggregator", "preset"];
+const OF_PAPER: [&str; 6] = ["epsilon-d", "aggregator", "preset", "init", "rate-per", "loss-scale"];
 const OF_ANY: [&str; 4] = ["train-ranges", "output", "fading", "deviations"];
 
 fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, Error> {
@@ -202,16 +214,34 @@ fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, 
         epsilon_d,
         aggregator: options.choice("aggregator")?.unwrap_or(Aggregator::Mean),
         hidden: if method == Method::Fnn { vec![300] } else { vec![4] },
-        recipe: match (options.choice("preset")?.unwrap_or(Preset::Fast), method) {
-            (Preset::Fast, Method::Fnn) => Recipe::fast_fnn(),
-            (Preset::Fast, _) => Recipe::fast(largest),
-            (Preset::Paper, Method::Fnn) => Recipe::paper_fnn(),
-            (Preset::Paper, _) => Recipe::paper(),
-        },
+        recipe: recipe(method, largest, options)?,
         seed: options.seed("seed", 1)?,
     };
     settings.validate()?;
     Ok(settings)
+}
+
+fn preset(options: &Options) -> Result<Preset, Error> {
+    Ok(options.choice("preset")?.unwrap_or(Preset::Fast))
+}
+
+fn recipe(method: Method, largest: usize, options: &Options) -> Result<Recipe, Error> {
+    let preset = preset(options)?;
+    let usual = match (preset, method) {
+        (Preset::Fast, Method::Fnn) => Recipe::fast_fnn(),
+        (Preset::Fast, _) => Recipe::fast(largest),
+        (Preset::Paper, Method::Fnn) => Recipe::paper_fnn(),
+        (Preset::Paper, _) => Recipe::paper(),
+    };
+    if preset == Preset::Fast {
+        options.refuse(&["rate-per"], "the preset fast")?;
+    }
+    Ok(Recipe {
+        rate_per: options.choice("rate-per")?.unwrap_or(usual.rate_per),
+        initialization: options.choice("init")?.unwrap_or(usual.initialization),
+        loss: options.choice("loss-scale")?.unwrap_or(usual.loss),
+        ..usual
+    })
 }
 
 fn train_learned(
@@ -222,7 +252,11 @@ fn train_learned(
     let system = CellOptions::ALL.system(options, &Config::default())?;
     let settings = learned_settings(method, options)?;
     let loss = options.choice("pretraining")?.unwrap_or(PretrainLoss::Supervised);
-    let pretraining = PretrainSettings { loss, ..PretrainSettings::default() };
+    let pretraining = match preset(options)? {
+        Preset::Fast => PretrainSettings::default(),
+        Preset::Paper => PretrainSettings::paper(),
+    };
+    let pretraining = PretrainSettings { loss, ..pretraining };
     let mut session = workshop.session(&("urllc", system.config(), &settings, &pretraining));
     let law = law_for(&system, &settings, &pretraining, &mut session)?;
     let policy = train_urllc(&system, &settings, (&pretraining, law.as_ref()), &mut session)?;
