@@ -207,3 +207,63 @@ impl Ground {
 
 /// The output that knows no K, as it is measured and trained.
 const INVARIANT: Output = Output::Elementwise(Activation::Softplus);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POSITIVE: Support = Support { negative: false, zero: false, positive: true };
+    const ZEROS: Support = Support { zero: true, ..POSITIVE };
+
+    fn prediction(output: Output, train: f64, measured: f64, with_law: f64) -> Prediction {
+        Prediction {
+            output,
+            label: output_name(output),
+            train_k: 20,
+            test_k: 200,
+            drift_percent: 0.0,
+            train_loss_percent: train,
+            predicted_percent: measured,
+            low_percent: 0.0,
+            high_percent: measured,
+            measured_percent: measured,
+            measured_error: 0.003,
+            with_law_percent: with_law,
+            ratio: 1.0,
+        }
+    }
+
+    #[test]
+    fn the_check_overrules_what_does_worse_with_more_users_and_nothing_else() {
+        let slow = Ground::Slow { loss_percent: 4.0 };
+        let pretrained = prediction(Output::Pretrained, 1.0, 6.0, 1.5);
+        let checked = |own| {
+            slow.checked(POSITIVE, &[prediction(INVARIANT, own, 12.0, 12.0), pretrained.clone()])
+        };
+        assert_eq!(checked(1.0).output(POSITIVE), Some(Output::Pretrained));
+        assert!(checked(1.0).text(POSITIVE, 20, 200).contains("misses 12.0 %"));
+        // As much at the size of its training: the network is too small, and K has nothing to do with it.
+        assert_eq!(checked(11.0), slow);
+        // No better, or not surely.
+        let alike = prediction(Output::Pretrained, 1.0, 11.0, 11.0);
+        let own = prediction(INVARIANT, 1.0, 12.0, 12.0);
+        assert_eq!(slow.checked(POSITIVE, &[own.clone(), alike]), slow);
+        let unsure = Prediction { measured_error: 0.1, ..pretrained.clone() };
+        assert_eq!(slow.checked(POSITIVE, &[own, unsure]), slow);
+        assert_eq!(slow.checked(POSITIVE, &[]), slow);
+    }
+
+    #[test]
+    fn what_does_not_keep_a_sum_cannot_overrule() {
+        let shared = Ground::SharedSum { sum: 1.0, inner_change_percent: None };
+        let softmax = prediction(Output::Softmax, 1.0, 12.0, 12.0);
+        let pretrained = prediction(Output::Pretrained, 1.0, 3.0, 3.0);
+        assert_eq!(shared.checked(POSITIVE, &[softmax.clone(), pretrained]), shared);
+        let other = prediction(Output::SumNormalisation, 1.0, 3.0, 3.0);
+        let checked = shared.checked(POSITIVE, &[softmax, other]);
+        assert_eq!(checked.output(POSITIVE), Some(Output::SumNormalisation));
+        // Zeros ask for weights that may be 0.
+        assert_eq!(shared.output(POSITIVE), Some(Output::Softmax));
+        assert_eq!(shared.output(ZEROS), Some(Output::SumNormalisation));
+    }
+}

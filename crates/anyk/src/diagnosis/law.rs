@@ -160,14 +160,9 @@ impl Form {
         Self::DRIFTING,
     ];
 
-    /// Whether its first term is one of several that differ by a number in them.
+    /// Whether its first term is one of many that differ by a number in them.
     pub(super) fn has_shape(&self) -> bool {
-        let one = Some(&Term::Inverse(1.0));
-        match self.terms.first() {
-            Some(Term::Decay(_)) => true,
-            term @ Some(Term::Inverse(_)) => term != one,
-            _ => false,
-        }
+        matches!(self.terms.first(), Some(Term::Decay(_)))
     }
 
     /// Coefficients of one curve.

@@ -14,10 +14,17 @@ const SEEN: f64 = 3.0;
 /// What a coefficient must gain for each curve, as χ²: the curves of one policy go up and down together, so that
 /// as a test this is one of about 1.5 %.
 const PENALTY: f64 = 6.0;
+/// Criteria that differ by less for each curve say about the same.
+const TIE: f64 = 6.0;
 /// A form is rejected where its χ² is less likely than this,
 const LEAST_LIKELY: f64 = 1e-3;
 /// and it misses the curves by more, relative: with many samples no law is exact.
-const MOST_MISS: f64 = 0.05;
+const MOST_MISS: f64 = 0.1;
+/// Of two laws that fit about as well, the one with a limit is taken where `f` changes by less over the last decade of
+/// K, as a logarithm,
+const HARDLY: f64 = 0.08;
+/// and the one without where it changes by more: a limit that is far away must be seen.
+const CLEARLY: f64 = 0.3;
 /// A limit is one that the largest size has come to within this factor.
 const NEAR_LIMIT: f64 = 3.0;
 /// Standard errors of an interval of 95 %.
@@ -91,6 +98,14 @@ impl Fitted {
         self.coefficients.iter().map(change).collect()
     }
 
+    /// Mean size of the change of `ln f` over the last decade of K.
+    fn decade(&self, curves: &[Vec<Point>]) -> f64 {
+        let largest = curves.iter().filter_map(|points| points.last()).map(|point| point.k).max();
+        let to = largest.unwrap_or(1);
+        let changes = self.changes((to / 10).max(1), to);
+        changes.iter().map(|change| change.abs()).sum::<f64>() / changes.len().max(1) as f64
+    }
+
     /// Over all curves together.
     fn penalty(&self) -> f64 {
         // What is inside a term was chosen as well.
@@ -151,7 +166,16 @@ impl Selection {
                 });
             }
         }
-        let chosen = best(&mut fitted.iter()).filter(Fitted::holds);
+        let chosen = best(&mut fitted.iter()).filter(Fitted::holds).map(|chosen| {
+            let change = chosen.decade(&curves);
+            let still =
+                if change < HARDLY { Some(true) } else { (change > CLEARLY).then_some(false) };
+            let kind = |one: &&Fitted| still.is_none_or(|still| one.law().is_still() == still);
+            let as_well = best(&mut fitted.iter().filter(kind)).filter(|other| {
+                other.holds() && criterion(other) <= criterion(&chosen) + TIE * curves.len() as f64
+            });
+            as_well.unwrap_or(chosen)
+        });
         let exponent = exponent(&curves);
         Self { curves, scores, chosen, exponent }
     }
@@ -212,4 +236,46 @@ pub(super) fn one_signed(curves: &[Curve]) -> Vec<Vec<Point>> {
         .map(signed)
         .filter(|points| points.len() >= 2 && points.iter().all(|point| point.value > 0.0))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// Three curves without noise, and with errors of a given relative size.
+    fn law(f: impl Fn(f64) -> f64, error: f64) -> Option<Law> {
+        let curve = |scale: f64| {
+            let point = |&k: &usize| {
+                let value = scale * f(k as f64);
+                let standard_error = error * value.abs();
+                Point { k, value, standard_error, low: value, high: value, spread: 0.0, samples: 1 }
+            };
+            let points = [2, 3, 5, 10, 20, 50, 100, 200].iter().map(point).collect();
+            Curve { x: scale, quantile: 0.5, points }
+        };
+        Selection::of(&[curve(1.0), curve(2.0), curve(-3.0)]).chosen.map(|chosen| chosen.law())
+    }
+
+    #[test]
+    fn each_law_is_told_from_the_others() {
+        assert_eq!(law(|_| 1.0, 0.003), Some(Law::Constant));
+        assert_eq!(law(|k| 1.0 + 3.0 / k, 0.003), Some(Law::Settling));
+        assert_eq!(law(|k| 1.0 + 5.0 / k.sqrt(), 0.003), Some(Law::Settling));
+        assert_eq!(law(|k| k / (k + 30.0), 0.003), Some(Law::Saturating));
+        assert_eq!(law(|k| 0.2 + (-k / 20.0).exp(), 0.003), Some(Law::Saturating));
+        assert_eq!(law(|k| k.powf(0.05), 0.003), Some(Law::Power));
+        assert_eq!(law(|k| k.powf(-0.5) * (1.0 + 0.5 / k), 0.003), Some(Law::Power));
+        assert_eq!(law(|k| 1.0 + k.ln(), 0.003), Some(Law::Logarithmic));
+        assert_eq!(law(|k| (-k / 50.0).exp(), 0.003), Some(Law::Exponential));
+        assert_eq!(law(|k| k.powf(0.1 + 0.1 * k.ln()), 0.003), Some(Law::DriftingPower));
+        // Up and down: no law; with errors as large as that, nothing to be seen.
+        let zigzag = |k: f64| if (k / 10.0).round() % 2.0 < 0.5 { 1.0 } else { 3.0 };
+        assert_eq!(law(zigzag, 0.003), None);
+        assert_eq!(law(zigzag, 1.0), Some(Law::Constant));
+        // What small errors show, large ones do not.
+        assert_eq!(law(|k| k.powf(0.05), 0.2), Some(Law::Constant));
+        assert!(Selection::of(&[]).chosen.is_none());
+    }
 }
