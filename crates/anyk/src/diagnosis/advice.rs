@@ -80,11 +80,13 @@ impl Ground {
         if diagnosis.order.equivariant == Answer::No {
             return Self::OrderMatters;
         }
+        if diagnosis.law == SizeLaw::Undecided {
+            return Self::Unsure;
+        }
         let Some(fitted) = &diagnosis.selection.chosen else {
             return match diagnosis.law {
                 SizeLaw::Normalised { sum } => Self::shared(diagnosis, sum),
                 SizeLaw::Constant => Self::Still { loss_percent: 0.0 },
-                SizeLaw::Undecided => Self::Unsure,
                 _ => Self::NoLaw,
             };
         };
@@ -97,7 +99,6 @@ impl Ground {
         let share_loss = loss((from as f64 / to as f64).ln());
         match diagnosis.law {
             SizeLaw::Normalised { sum } => Self::shared(diagnosis, sum),
-            SizeLaw::Undecided => Self::Unsure,
             SizeLaw::None => Self::NoLaw,
             _ if fitted.law().is_still() && loss(0.0) <= STILL_FROM => Self::Still { loss_percent },
             _ if fitted.law().is_still() => Self::NotYetStill { loss_percent },

@@ -160,9 +160,10 @@ impl Form {
         Self::DRIFTING,
     ];
 
-    /// Whether its first term is one of many that differ by a number in them.
-    pub(super) fn has_shape(&self) -> bool {
-        matches!(self.terms.first(), Some(Term::Decay(_)))
+    /// Whether it bends to much: its first term is one of many that differ by a number in them, or it is a power that
+    /// drifts, which comes near any law.
+    pub(super) fn bends(&self) -> bool {
+        matches!(self.terms.first(), Some(Term::Decay(_))) || self.law == Law::DriftingPower
     }
 
     /// Coefficients of one curve.

@@ -27,6 +27,8 @@ const HARDLY: f64 = 0.08;
 const CLEARLY: f64 = 0.3;
 /// A limit is one that the largest size has come to within this factor.
 const NEAR_LIMIT: f64 = 3.0;
+/// Standard errors from which on an exponent is a trend, whatever noise there is.
+const TREND: f64 = 4.0;
 /// Standard errors of an interval of 95 %.
 const INTERVAL: f64 = 2.0;
 
@@ -108,9 +110,8 @@ impl Fitted {
 
     /// Over all curves together.
     fn penalty(&self) -> f64 {
-        // What is inside a term was chosen as well.
-        let shape = usize::from(self.form.has_shape());
-        PENALTY * ((self.form.count() + shape) * self.coefficients.len()) as f64
+        let count = self.form.count() + usize::from(self.form.bends());
+        PENALTY * (count * self.coefficients.len()) as f64
     }
 
     fn likelihood(&self) -> f64 {
@@ -178,6 +179,13 @@ impl Selection {
         });
         let exponent = exponent(&curves);
         Self { curves, scores, chosen, exponent }
+    }
+
+    /// Whether noise hides a change by a factor, as a logarithm, over a decade of K: one as large is neither seen nor
+    /// ruled out.
+    pub(super) fn hides(&self, change: f64) -> bool {
+        let (value, error) = self.exponent.unwrap_or((0.0, 0.0));
+        INTERVAL * error * 10f64.ln() > change && value.abs() < TREND * error
     }
 
     /// Largest factor, as a logarithm, by which `f` may change between two sizes if it seems to be constant.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::estimate::{Curve, Estimate};
 use super::law::Law;
 use super::order::{self, Order};
-use super::selection::{Fitted, LawScore, Selection};
+use super::selection::{LawScore, Selection};
 use super::{DiagnosisError, Samples, Subject, Support};
 use crate::math::Exponent;
 
@@ -105,7 +105,7 @@ pub struct Diagnosis {
     pub law: SizeLaw,
     /// Fitted exponent `r` of `f ∝ K^r`, geometric mean over the inputs, large sizes.
     pub exponent: Option<Exponent>,
-    /// Where nothing is seen to change: the change over a decade of K that is not ruled out, percent.
+    /// Largest change over a decade of K that is not ruled out if `f` is a power of K, percent.
     pub unseen_percent: Option<f64>,
     /// How well each law fits.
     pub scores: Vec<LawScore>,
@@ -152,6 +152,7 @@ impl Diagnosis {
         let law = match (sum, &selection.chosen) {
             (Some(sum), _) if !support.negative => SizeLaw::Normalised { sum },
             _ if support.zero_only() => SizeLaw::Constant,
+            _ if selection.hides(UNSEEN.ln_1p()) => SizeLaw::Undecided,
             (_, Some(fitted)) => match fitted.law() {
                 Law::Constant if unseen > UNSEEN.ln_1p() => SizeLaw::Undecided,
                 law => law.into(),
@@ -166,7 +167,6 @@ impl Diagnosis {
             let logs: Vec<f64> = at.map(|point| point.value.ln()).collect();
             (k as f64, (logs.iter().sum::<f64>() / logs.len() as f64).exp())
         });
-        let constant = |fitted: &Fitted| fitted.law() == Law::Constant;
         Self {
             label,
             samples: samples.sizes().iter().map(super::SizeSamples::users).collect(),
@@ -174,11 +174,7 @@ impl Diagnosis {
             decouples: estimate.spread_vanishes(),
             exponent: Exponent::fit(&means.collect::<Vec<_>>()),
             invariance: invariance(law, &estimate.curves),
-            unseen_percent: selection
-                .chosen
-                .as_ref()
-                .filter(|fitted| constant(fitted))
-                .map(|_| 100.0 * unseen.exp_m1()),
+            unseen_percent: selection.exponent.map(|_| 100.0 * unseen.exp_m1()),
             support,
             sum,
             order,
@@ -213,7 +209,7 @@ impl Diagnosis {
             SizeLaw::None => format!("none of the laws tried (on average {exponent})"),
             SizeLaw::Undecided => match self.unseen_percent {
                 Some(percent) => format!(
-                    "undecided: no change is seen, but one by {percent:.0} % over a decade of K is not ruled out"
+                    "undecided: no change is seen for sure, and one by {percent:.0} % over a decade of K is not ruled out"
                 ),
                 None => "undecided: f(x, K) cannot be told from 0".to_owned(),
             },
