@@ -1,6 +1,8 @@
 //! What a finding shows: tables with charts, and lines of text.
 
-use super::{Answer, Candidate, Curve, Diagnosis, Finding, Ground, Recommendation};
+use super::{
+    Answer, Candidate, Curve, Diagnosis, Finding, Ground, PROMISE_PERCENT, Recommendation,
+};
 use crate::framework::{Chart, Series, Table};
 use crate::network::{Aggregator, Output};
 
@@ -160,8 +162,9 @@ impl Finding {
                 "A loss is the factor by which outputs are off, max(ŷ/y, y/ŷ), in the geometric mean over users, \
                  less 1, percent. Predicted from samples of at most {train_k} users: what the size laws cost by \
                  K = {test_k} (drift), and what the trained network misses at K = {train_k}, of which what other \
-                 users do fades. The range is for a law of the policy that is off by two deviations, and two \
-                 standard errors over cells. Losses under 1 % count as 1 % in the ratio."
+                 users do fades. The range is to hold {PROMISE_PERCENT:.0} % of what is measured: a law of \
+                 the policy that is off by two deviations, what other users do fading fully or not at all, two \
+                 standard errors over cells, and a tenth for all else. Losses under 1 % count as 1 % in the ratio."
             ),
             columns: vec![
                 "mean aggregator and".to_owned(),

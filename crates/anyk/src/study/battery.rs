@@ -307,7 +307,7 @@ pub(crate) static CASES: [Case; 60] = {
             Inputs::HeavyTailed,
             &[Normalised],
             &[Normalisation],
-            { |x, _| shares(x, 10.0, |x| x) },
+            |x, _| shares(x, 10.0, |x| x),
         ),
         case("shares by e^(-2x)", GAUSSIAN, &[Normalised], &[Normalisation], |x, _| {
             shares(x, 20.0, |x| (-2.0 * x).exp())

@@ -2,7 +2,7 @@
 //! one to expect, and the losses predicted from K ≤ 20 beside those measured at K = 200.
 
 use super::Lab;
-use crate::diagnosis::{Answer, Finding, SMALL_PERCENT, SizeLaw, built_in_named};
+use crate::diagnosis::{Answer, Finding, PROMISE_PERCENT, SMALL_PERCENT, SizeLaw, built_in_named};
 use crate::framework::{BuiltIn, Error, Table, strings};
 use crate::network::Output;
 
@@ -134,7 +134,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             note: format!(
                 "{good} of {loss_count} predictions are within a factor of {FACTOR} of what a network \
                  trained at K = {TRAIN_K} then misses at K = 200; {covered} lie in the range given with the \
-                 prediction. A loss is the factor by which outputs are off, max(ŷ/y, y/ŷ), in the geometric \
+                 prediction, which promises {PROMISE_PERCENT:.0} %. A loss is the factor by which outputs are off, max(ŷ/y, y/ŷ), in the geometric \
                  mean over users, less 1; losses under {SMALL_PERCENT} % count as {SMALL_PERCENT} %. Figures \
                  of the first seed, ratios of all. Policies with outputs of 0 have no such factor."
             ),
