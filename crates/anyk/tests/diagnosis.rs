@@ -306,7 +306,8 @@ fn by_place(factor: fn(usize, usize) -> f64, seed: u64) -> Samples {
 
 #[test]
 fn any_pattern_over_the_places_is_found() {
-    let patterns: [(&str, fn(usize, usize) -> f64); 6] = [
+    type Factor = fn(usize, usize) -> f64;
+    let patterns: [(&str, Factor); 6] = [
         ("trend", |place, size| 1.0 + 0.1 * place as f64 / size as f64),
         ("alternating", |place, _| if place.is_multiple_of(2) { 1.05 } else { 0.95 }),
         ("first", |place, _| if place == 0 { 1.3 } else { 1.0 }),

@@ -14,6 +14,9 @@ const BINS: usize = 20;
 /// Standard errors from which on something goes with the place. Some 60 patterns are looked for: by chance one of
 /// them is found in less than one policy of a thousand.
 const CLEAR: f64 = 4.5;
+/// Outputs that are known by their inputs but for this part of their deviation leave nothing for the place to do:
+/// inputs on a grid would show through.
+const LEAST_LEFT: f64 = 0.01;
 /// Waves over the places that are looked for.
 const WAVES: usize = 4;
 
@@ -107,7 +110,6 @@ fn left_over(size: &SizeSamples, positive: bool) -> Vec<f64> {
         size.each().map(|(x, y)| (x, if positive { y.ln() } else { y })).collect();
     let mut order: Vec<usize> = (0..users.len()).collect();
     order.sort_by(|&a, &b| users[a].0.total_cmp(&users[b].0));
-    let largest = users.iter().map(|user| user.1.abs()).fold(0.0, f64::max);
     let mut left = vec![0.0; users.len()];
     for bin in order.chunks(order.len().div_ceil(BINS).max(2)) {
         let x: Moments = bin.iter().map(|&user| users[user].0).collect();
@@ -116,10 +118,14 @@ fn left_over(size: &SizeSamples, positive: bool) -> Vec<f64> {
             bin.iter().map(|&user| (users[user].0 - x.mean) * (users[user].1 - y.mean)).sum();
         let slope = if x.squares > 0.0 { products / x.squares } else { 0.0 };
         for &user in bin {
-            let rest = users[user].1 - y.mean - slope * (users[user].0 - x.mean);
-            // Rounding is no rest.
-            left[user] = if rest.abs() > 1e-12 * largest { rest } else { 0.0 };
+            left[user] = users[user].1 - y.mean - slope * (users[user].0 - x.mean);
         }
+    }
+    let deviation = |values: &mut dyn Iterator<Item = f64>| values.collect::<Moments>().deviation();
+    let outputs = deviation(&mut users.iter().map(|user| user.1));
+    // What the bends within a bin leave, and rounding, is no rest.
+    if deviation(&mut left.iter().copied()) <= LEAST_LEFT * outputs {
+        return vec![0.0; left.len()];
     }
     ranks(&left)
 }
@@ -228,11 +234,11 @@ impl Patterns {
     }
 
     fn clearest(&self) -> Option<Pattern> {
-        let named = NAMES.iter().zip(self.sums.iter().zip(&self.variances)).filter_map(
-            |(&name, (sum, variance))| {
-                (*variance > 0.0).then(|| Pattern { name, sigma: sum.abs() / variance.sqrt() })
-            },
-        );
+        let named = NAMES
+            .iter()
+            .zip(self.sums.iter().zip(&self.variances))
+            .filter(|(_, (_, variance))| **variance > 0.0)
+            .map(|(&name, (sum, variance))| Pattern { name, sigma: sum.abs() / variance.sqrt() });
         let all = self.any.iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
         let any = self.any.iter().copied().chain([all]).filter(|one| one.1 > 0.0).map(|one| {
             // χ² as a normal quantity (Wilson and Hilferty).

@@ -229,7 +229,7 @@ impl Samples {
         for (_, y) in self.users() {
             found.negative |= y < 0.0;
             found.positive |= y > 0.0;
-            found.zero |= !(y < 0.0 || y > 0.0);
+            found.zero |= y.abs() <= 0.0;
         }
         found
     }
