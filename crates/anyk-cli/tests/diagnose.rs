@@ -147,7 +147,7 @@ fn a_model_is_diagnosed() {
     run(&["train", "qos-power", "--samples", "50", "--out", path], "");
     let quick = ["--users", "1000", "--no-check", "--k", "2,5,10,20,40"];
     let answer = run(&[&["diagnose", path], &quick[..]].concat(), "");
-    assert!(answer.stdout.contains("size law          constant"), "{}", answer.stdout);
+    assert!(answer.stdout.contains("size-invariant    yes"), "{}", answer.stdout);
     let answer = run(&[&["diagnose", path, "--quantity", "bandwidth"], &quick[..]].concat(), "");
     assert_eq!(answer.code, 2);
     assert!(answer.stderr.contains("expected the quantity power"), "{}", answer.stderr);

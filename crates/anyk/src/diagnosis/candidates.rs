@@ -7,7 +7,7 @@ use rand::{Rng, RngExt};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Answer, Diagnosis, Samples, SizeLaw};
+use super::{Diagnosis, Ground, Prediction, Samples, SizeLaw, Support};
 use crate::math::Moments;
 use crate::math::median;
 use crate::math::over_others;
@@ -32,6 +32,8 @@ pub struct Candidate {
     pub exponent: f64,
     /// Largest distance of a network's exponent from the policy's.
     pub mismatch: f64,
+    /// Whether its outputs can be the policy's: none of a normalisation is negative.
+    pub possible: bool,
     /// Whether every network follows the law of the policy.
     pub aligned: bool,
 }
@@ -71,8 +73,14 @@ pub struct Recommendation {
     pub to_k: usize,
     /// Exponent of the policy there, median over the inputs.
     pub policy_exponent: f64,
+    /// Which values the outputs take.
+    pub support: Support,
+    /// Whether what the other users do to an output vanishes.
+    pub decouples: bool,
     /// Every aggregator with every output.
     pub candidates: Vec<Candidate>,
+    /// What the recommendation follows from.
+    pub ground: Ground,
     /// Position of the recommended one; none where no network is.
     pub chosen: Option<usize>,
     /// Why, in a sentence.
@@ -107,12 +115,10 @@ impl Recommendation {
                 let plain = measure(aggregator, output, &inputs, own, (from_k, to_k), seed);
                 // The outer function is fitted to the policy: it brings the policy's own law.
                 let outer = if output == Output::Pretrained { policy_exponent } else { 0.0 };
-                let target = match output {
-                    // A normalised policy is the network's own form: what 1/K leaves out, such as
-                    // weights without a mean, both have alike.
-                    Output::Softmax | Output::SumNormalisation if normalised => -1.0,
-                    _ => policy_exponent,
-                };
+                let share = matches!(output, Output::Softmax | Output::SumNormalisation);
+                // A normalised policy is the network's own form: what 1/K leaves out, such as weights without a
+                // mean, both have alike.
+                let target = if share && normalised { -1.0 } else { policy_exponent };
                 let exponents: Vec<f64> = plain.iter().map(|exponent| exponent + outer).collect();
                 let apart = exponents.iter().map(|exponent| (exponent - target).abs());
                 let mismatch = apart.fold(0.0, f64::max);
@@ -121,67 +127,48 @@ impl Recommendation {
                     output,
                     exponent: median(exponents),
                     mismatch,
+                    possible: !(share && diagnosis.support.negative),
                     aligned: mismatch <= ALIGNED,
                 });
             }
         }
-        let chosen = choose(diagnosis, &candidates, normalised);
-        let mut made =
-            Self { from_k, to_k, policy_exponent, candidates, chosen, reason: String::new() };
-        made.reason = made.reason(diagnosis);
+        let ground = Ground::of(diagnosis, from_k, to_k);
+        let (support, decouples) = (diagnosis.support, diagnosis.decouples);
+        let mut made = Self {
+            from_k,
+            to_k,
+            policy_exponent,
+            support,
+            decouples,
+            candidates,
+            ground,
+            chosen: None,
+            reason: String::new(),
+        };
+        made.follow(ground);
         made
     }
 
-    fn reason(&self, diagnosis: &Diagnosis) -> String {
-        let Some(pair) = self.pair() else {
-            return match diagnosis.order.equivariant {
-                Answer::No => {
-                    "the policy is not permutation-equivariant, and every network here is"
-                }
-                _ => "no network here follows the law of the policy",
-            }
-            .to_owned();
-        };
-        let law = match pair.output {
-            Output::Elementwise(_) => {
-                "f(x, K) stays as K grows, and so does every network of this kind: any \
-                 size-invariant output will do"
-                    .to_owned()
-            }
-            Output::Softmax | Output::SumNormalisation => format!(
-                "f(x, K) falls as 1/K, and the normalisation brings just that (network {:+.2})",
-                pair.exponent
-            ),
-            Output::Pretrained => format!(
-                "f(x, K) goes as K^{:+.2} from {} to {}; no fixed activation does, so the outer \
-                 function must carry the law",
-                self.policy_exponent, self.from_k, self.to_k
-            ),
-        };
-        if diagnosis.decouples {
-            law
+    /// What trained networks say: the same, or that another output does better.
+    pub(super) fn check(&mut self, predictions: &[Prediction]) {
+        self.follow(self.ground.checked(self.support, predictions));
+    }
+
+    /// All that is recommended, from its ground.
+    fn follow(&mut self, ground: Ground) {
+        self.ground = ground;
+        let output = ground.output(self.support);
+        let fits = |one: &Candidate| Some(one.output) == output && one.possible;
+        self.chosen = self.candidates.iter().position(fits);
+        let reason = ground.text(self.support, self.from_k, self.to_k);
+        self.reason = if self.decouples || self.chosen.is_none() {
+            reason
         } else {
             format!(
-                "{law}; what other users do to the output does not vanish, a network must see them"
+                "{reason}; what other users do to the output does not vanish, a network must see them"
             )
-        }
+        };
     }
-}
-
-/// The first aligned candidate, in the order of how little it asks for: an activation that knows nothing
-/// of K, a normalisation, an outer function that must be pre-trained.
-fn choose(diagnosis: &Diagnosis, candidates: &[Candidate], normalised: bool) -> Option<usize> {
-    if diagnosis.order.equivariant == Answer::No {
-        return None;
-    }
-    let moves = diagnosis.invariance.answer == Answer::No;
-    let fits = |candidate: &Candidate| match candidate.output {
-        // Slow laws look like a constant over one decade, and a sum that is always the same is more than
-        // an exponent of about −1.
-        Output::Elementwise(_) => candidate.aligned && !moves && !normalised,
-        _ => candidate.aligned,
-    };
-    candidates.iter().position(fits)
 }
 
 /// Inputs of the policy with mean 0 and deviation 1, as a network gets them.

@@ -96,8 +96,9 @@ impl Estimate {
         let first = Self::with(&samples, Scale::Absolute, |size| inner_of(size, |_| 0.0));
         let known =
             first.curves.iter().filter_map(|curve| Some((curve.x, curve.points.last()?.value)));
-        let (x, values): (Vec<f64>, Vec<f64>) = known.unzip();
-        let weight = |at: f64| between(&x, &values, at);
+        let axis = Axis::of(&samples);
+        let (x, values): (Vec<f64>, Vec<f64>) = known.map(|(x, value)| (axis.at(x), value)).unzip();
+        let weight = |at: f64| between(&x, &values, axis.at(at));
         let mean: Moments = samples.users().map(|user| weight(user.0)).collect();
         let centred = |at: f64| weight(at) - mean.mean;
         Some(Self::with(&samples, Scale::Absolute, |size| inner_of(size, centred)))
@@ -136,6 +137,13 @@ impl Estimate {
         Self { curves, spread_exponent, last_spread }
     }
 
+    /// `f(x, K)` of positive outputs at a size that was seen, by straight lines between the logarithms.
+    pub(super) fn at(&self, x: f64, k: usize) -> f64 {
+        let known = self.curves.iter().filter_map(|curve| Some((curve.x, curve.at(k)?.value.ln())));
+        let (places, values): (Vec<f64>, Vec<f64>) = known.unzip();
+        between(&places, &values, x).exp()
+    }
+
     /// Whether the output becomes a function of the own input and K: its spread falls for sure, or is
     /// small already.
     pub fn spread_vanishes(&self) -> bool {
@@ -158,6 +166,37 @@ fn inner_of(size: &SizeSamples, known: impl Fn(f64) -> f64) -> Vec<Vec<f64>> {
         users.map(value).collect()
     });
     instances.collect()
+}
+
+/// Inputs as places between which lines are drawn: as they are, or, where some lie very far out, as logarithms of
+/// their distance from the middle. A line that is carried on to a tail without a variance says nothing about it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Axis {
+    centre: f64,
+    /// Width of the middle part, if the tails are heavy.
+    heavy: Option<f64>,
+}
+
+/// Inputs this many times as far out as the middle four fifths are wide have a heavy tail.
+const FAR_OUT: f64 = 10.0;
+
+impl Axis {
+    pub(super) fn of(samples: &Samples) -> Self {
+        let mut inputs: Vec<f64> = samples.users().map(|user| user.0).collect();
+        inputs.sort_by(f64::total_cmp);
+        let centre = quantile_of(&inputs, 0.5);
+        let width = quantile_of(&inputs, 0.9) - quantile_of(&inputs, 0.1);
+        let ends = [inputs.first(), inputs.last()].into_iter().flatten();
+        let furthest = ends.map(|end| (end - centre).abs()).fold(0.0, f64::max);
+        let heavy = (width > 0.0 && furthest > FAR_OUT * width).then_some(width);
+        Self { centre, heavy }
+    }
+
+    pub(super) fn at(self, x: f64) -> f64 {
+        let Some(width) = self.heavy else { return x };
+        let out = (x - self.centre) / width;
+        out.signum() * out.abs().ln_1p()
+    }
 }
 
 /// Straight lines between values at ascending places, and beyond them, within what has an exponential.

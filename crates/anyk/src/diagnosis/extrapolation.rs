@@ -2,9 +2,11 @@
 
 use rand::RngExt;
 
-use super::estimate::between;
-use super::law::{self, Law, polynomial};
+use super::advice::STILL_INNER_PERCENT;
+use super::estimate::{Axis, between};
+use super::law::Form;
 use super::opinion::carried_on;
+use super::selection::one_signed;
 use super::{Diagnosis, Estimate, Point, Samples, SizeLaw};
 use crate::math::Moments;
 use crate::math::realization_rng;
@@ -14,7 +16,9 @@ const DRAWS: u64 = 1000;
 
 /// `ln f(x, K)` at two sizes, `K_0` and a larger one, and what is not known about it.
 pub(super) struct Extrapolation {
-    /// Inputs, ascending.
+    /// How inputs become places.
+    axis: Axis,
+    /// Places of inputs, ascending.
     x: Vec<f64>,
     /// `ln f(x, K_0)`.
     at_train: Vec<f64>,
@@ -34,11 +38,16 @@ impl Extrapolation {
         seed: u64,
     ) -> Option<Self> {
         let diagnosis = Diagnosis::of_samples(String::new(), small);
-        let x: Vec<f64> = diagnosis.estimate.curves.iter().map(|curve| curve.x).collect();
-        if let (SizeLaw::Normalised { sum }, Some(inner)) = (diagnosis.law, &diagnosis.inner) {
+        let axis = Axis::of(small);
+        let x: Vec<f64> = diagnosis.estimate.curves.iter().map(|curve| axis.at(curve.x)).collect();
+        let still =
+            diagnosis.inner_change_percent.is_some_and(|change| change <= STILL_INNER_PERCENT);
+        if let (SizeLaw::Normalised { sum }, Some(inner), true) =
+            (diagnosis.law, &diagnosis.inner, still)
+        {
             return Self::of_normalised(small, inner, sum, (train_k, test_k), seed);
         }
-        let curves = law::fitted(&diagnosis.estimate.curves);
+        let curves = one_signed(&diagnosis.estimate.curves);
         if curves.len() != x.len() {
             return None;
         }
@@ -51,7 +60,7 @@ impl Extrapolation {
         let at_train: Vec<f64> = at_train.collect::<Option<_>>()?;
         let at_test: Vec<f64> = shapes_then.iter().map(|shape| mean_then + shape).collect();
         let unsure = shapes_unsure.iter().map(|unsure| unsure.hypot(mean_unsure)).collect();
-        Some(Self { x, at_train, at_test, unsure, weights: None })
+        Some(Self { axis, x, at_train, at_test, unsure, weights: None })
     }
 
     /// Of `y_k = c·w(x_k)/Σ_j w(x_j)`, whose inner function is known: cells of the larger size are put
@@ -64,7 +73,8 @@ impl Extrapolation {
         (train_k, test_k): (usize, usize),
         seed: u64,
     ) -> Option<Self> {
-        let x: Vec<f64> = inner.curves.iter().map(|curve| curve.x).collect();
+        let axis = Axis::of(small);
+        let x: Vec<f64> = inner.curves.iter().map(|curve| axis.at(curve.x)).collect();
         let now: Vec<f64> = inner
             .curves
             .iter()
@@ -73,7 +83,7 @@ impl Extrapolation {
         let shapes: Vec<Vec<Point>> =
             inner.curves.iter().map(|curve| curve.points.clone()).collect();
         let (then, unsure) = shapes_at(&shapes, test_k)?;
-        let inputs: Vec<f64> = small.users().map(|user| user.0).collect();
+        let inputs: Vec<f64> = small.users().map(|user| axis.at(user.0)).collect();
         let ln_shares = |weights: &[f64], k: usize| -> Vec<f64> {
             let mut shares = vec![Moments::default(); x.len()];
             for draw in 0..DRAWS {
@@ -87,17 +97,17 @@ impl Extrapolation {
             shares.iter().map(|share| share.mean).collect()
         };
         let (at_train, at_test) = (ln_shares(&now, train_k), ln_shares(&then, test_k));
-        Some(Self { x, at_train, at_test, unsure, weights: Some([now, then]) })
+        Some(Self { axis, x, at_train, at_test, unsure, weights: Some([now, then]) })
     }
 
     /// `f(x, K_0)`.
     pub(super) fn at_train(&self, x: f64) -> f64 {
-        between(&self.x, &self.at_train, x).exp()
+        between(&self.x, &self.at_train, self.axis.at(x)).exp()
     }
 
     /// `f(x, K)` at the larger size.
     pub(super) fn at_test(&self, x: f64) -> f64 {
-        between(&self.x, &self.at_test, x).exp()
+        between(&self.x, &self.at_test, self.axis.at(x)).exp()
     }
 
     /// How far `ln f(x, K)` at the larger size may be off.
@@ -119,7 +129,7 @@ impl Extrapolation {
         let Some([now, then]) = &self.weights else {
             return cell.iter().map(|&x| change(x, [&self.at_train, &self.at_test])).collect();
         };
-        let weight = |x: f64| between(&self.x, now, x);
+        let weight = |x: f64| between(&self.x, now, self.axis.at(x));
         let before: f64 = cell.iter().map(|&x| weight(x).exp()).sum();
         let after: f64 = joined.iter().map(|&x| (weight(x) + change(x, [now, then])).exp()).sum();
         let fall = (before / after).ln();
@@ -128,7 +138,7 @@ impl Extrapolation {
 
     /// Changes are constant beyond the inputs: they are small differences, and tails would lever them.
     fn within(&self, x: f64) -> f64 {
-        x.clamp(self.x[0], self.x[self.x.len() - 1])
+        self.axis.at(x).clamp(self.x[0], self.x[self.x.len() - 1])
     }
 }
 
@@ -158,14 +168,14 @@ fn apart(curves: &[Vec<Point>]) -> Option<(Vec<Point>, Vec<Vec<Point>>)> {
 
 /// The mean logarithm at a larger size by the size laws, and how far that may be off.
 fn mean_at(mean: Vec<Point>, k: usize) -> Option<(f64, f64)> {
-    let ways = Law::ALL.map(|law| {
+    let ways = Form::WAYS.map(|form| {
         move |points: &[Point], k: usize| {
             let plain = |point: &Point| {
                 let value = point.value.exp();
                 Point { value, standard_error: point.standard_error * value, ..*point }
             };
             let points: Vec<Point> = points.iter().map(plain).collect();
-            law.extrapolate(&points, k).filter(|value| *value > 0.0).map(f64::ln)
+            form.extrapolate(&points, k).filter(|value| *value > 0.0).map(f64::ln)
         }
     });
     let (value, unsure) = carried_on(&[mean], &ways, k)?;
@@ -175,23 +185,19 @@ fn mean_at(mean: Vec<Point>, k: usize) -> Option<(f64, f64)> {
 /// What differs from input to input in `ln f`, or `ln w`, at a larger size: constant, or going with `1/K`, or
 /// straight or bent in `ln K`; and how far that may be off.
 fn shapes_at(shapes: &[Vec<Point>], k: usize) -> Option<(Vec<f64>, Vec<f64>)> {
-    let ways = [Law::Constant, Law::Settling, Law::Power, Law::DriftingPower].map(|law| {
-        let (terms, variable) = (law.terms(), law.variable());
-        move |points: &[Point], k: usize| fitted(points, variable, terms, k)
-    });
+    let ways = [Form::CONSTANT, Form::SETTLING, Form::POWER, Form::DRIFTING]
+        .map(|form| move |points: &[Point], k: usize| fitted(points, &form, k));
     carried_on(shapes, &ways, k)
 }
 
-/// A polynomial in a function of K, at a larger size.
-fn fitted(points: &[Point], of: fn(usize) -> f64, terms: usize, k: usize) -> Option<f64> {
+/// The terms of a form, fitted to values that are logarithms already, at a larger size.
+fn fitted(points: &[Point], form: &Form, k: usize) -> Option<f64> {
     // What smaller sizes still move is not part of a constant.
-    let from = if terms == 1 { points.len().saturating_sub(1) } else { 0 };
-    let points = &points[from..];
+    let from = if form.terms.is_empty() { points.len().saturating_sub(1) } else { 0 };
     let row = |point: &Point| {
         let error = point.standard_error.max(f64::MIN_POSITIVE.sqrt());
-        (of(point.k), point.value, error.powi(-2))
+        (point.k, point.value, error.powi(-2))
     };
-    let rows: Vec<(f64, f64, f64)> = points.iter().map(row).collect();
-    let enough = rows.len() >= terms;
-    Some(enough.then(|| polynomial(&rows, terms, of(k))).flatten()?[0])
+    let rows: Vec<(usize, f64, f64)> = points[from..].iter().map(row).collect();
+    Some(form.value(&form.fit(&rows)?.coefficients, k))
 }

@@ -60,10 +60,11 @@ impl Finding {
     }
 
     /// Trains networks at the small size of the recommendation, predicts what they miss at its large one, and
-    /// measures it.
+    /// measures it; where another output does better than the one recommended, that one is.
     pub fn check(&mut self, samples: &Samples, seed: u64) -> Result<(), DiagnosisError> {
         let sizes = (self.recommendation.from_k, self.recommendation.to_k);
         self.predictions = predict(samples, sizes, seed)?;
+        self.recommendation.check(&self.predictions);
         Ok(())
     }
 }

@@ -1,20 +1,19 @@
-//! Size laws: fitted to `f(x, K)` over K, chosen by what they say about sizes that they have not seen.
+//! Size laws: what `f(x, K)` can be over K, fitted to its estimate.
+//!
+//! A law has one or more forms, each linear in its coefficients: `s(f) = a + b·t(K) + …`, where `s` is `f`, its
+//! logarithm or its reciprocal. Coefficients are those of one input alone; only what is inside a term, such as the
+//! exponent of `K^(−p)`, is the same for all.
 
 use serde::{Deserialize, Serialize};
 
-use super::estimate::{Curve, Point};
+use super::estimate::Point;
 
 /// Relative error that is always allowed for: no law is exact at finite K.
 const FLOOR: f64 = 2e-3;
-/// Laws are asymptotic: sizes under this share of the largest are not fitted, if enough others remain.
-const FIT_FROM: f64 = 1.0 / 50.0;
-/// A law that misses the sizes that it has not seen by more, relative, is none.
-const MOST_MISS: f64 = 0.1;
-/// A simpler law is taken if it misses by no more than this beyond the best one's miss.
-const SIMPLER: f64 = 0.02;
-
 /// What must be left of a drifting exponent where it is carried to.
 const LEAST_LEFT: f64 = 0.5;
+/// Most coefficients of a form.
+pub(super) const MOST: usize = 3;
 
 /// A law of `f(x, K)` over K, for each x alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,179 +21,312 @@ const LEAST_LEFT: f64 = 0.5;
 pub enum Law {
     /// `a`.
     Constant,
+    /// `a + b/K^p`: a limit that smaller sizes are on their way to.
+    Settling,
+    /// `a·K/(K + b)` or `a + b·e^(−K/τ)`: a limit that is taken up from some size on.
+    Saturating,
     /// `a·K^r`.
     Power,
     /// `a + b ln K`.
     Logarithmic,
+    /// `a·e^(bK)`.
+    Exponential,
     /// `a·K^(r + c ln K)`: a power whose exponent itself drifts.
     DriftingPower,
-    /// `a·e^(b/K)`: a constant that small sizes are still on their way to.
-    Settling,
 }
 
 impl Law {
-    /// What a policy can be said to follow as K grows, the simplest first.
-    pub const ASYMPTOTIC: [Self; 4] =
-        [Self::Constant, Self::Power, Self::Logarithmic, Self::DriftingPower];
-    /// All: from small sizes to large ones, the way to a constant counts as well.
-    pub const ALL: [Self; 5] =
-        [Self::Constant, Self::Settling, Self::Power, Self::Logarithmic, Self::DriftingPower];
-
     /// As a formula.
     pub fn formula(self) -> &'static str {
         match self {
             Self::Constant => "a",
+            Self::Settling => "a + b/K^p",
+            Self::Saturating => "a·K/(K + b) or a + b·e^(-K/τ)",
             Self::Power => "a·K^r",
             Self::Logarithmic => "a + b ln K",
+            Self::Exponential => "a·e^(bK)",
             Self::DriftingPower => "a·K^(r + c ln K)",
-            Self::Settling => "a·e^(b/K)",
         }
     }
 
-    /// What its terms are powers of.
-    pub(super) fn variable(self) -> fn(usize) -> f64 {
+    /// Whether it has a limit other than 0.
+    pub fn is_still(self) -> bool {
+        matches!(self, Self::Constant | Self::Settling | Self::Saturating)
+    }
+}
+
+/// What a form is linear in.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Scale {
+    Plain,
+    Logarithm,
+    Reciprocal,
+}
+
+/// A function of K.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Term {
+    /// `ln K`.
+    Log,
+    /// `(ln K)²`.
+    LogSquared,
+    /// `K^(−p)`.
+    Inverse(f64),
+    /// `e^(−K/τ)`.
+    Decay(f64),
+    /// `K`.
+    Size,
+}
+
+impl Term {
+    fn at(self, k: usize) -> f64 {
+        let k = k as f64;
         match self {
-            Self::Settling => |k| (k as f64).recip(),
-            _ => |k| (k as f64).ln(),
+            Self::Log => k.ln(),
+            Self::LogSquared => k.ln().powi(2),
+            Self::Inverse(power) => k.powf(-power),
+            Self::Decay(length) => (-k / length).exp(),
+            Self::Size => k,
+        }
+    }
+}
+
+/// A law as it is fitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Form {
+    pub(super) law: Law,
+    pub(super) scale: Scale,
+    pub(super) terms: &'static [Term],
+}
+
+const fn form(law: Law, scale: Scale, terms: &'static [Term]) -> Form {
+    Form { law, scale, terms }
+}
+
+impl Form {
+    pub(super) const CONSTANT: Self = form(Law::Constant, Scale::Logarithm, &[]);
+    pub(super) const POWER: Self = form(Law::Power, Scale::Logarithm, &[Term::Log]);
+    pub(super) const DRIFTING: Self =
+        form(Law::DriftingPower, Scale::Logarithm, &[Term::Log, Term::LogSquared]);
+    /// `a·e^(b/K)`.
+    pub(super) const SETTLING: Self = form(Law::Settling, Scale::Logarithm, &[Term::Inverse(1.0)]);
+
+    /// Every form that a policy can be said to follow. Most laws come with a term in 1/K as well: no law is exact
+    /// at small sizes.
+    pub(super) const ALL: [Self; 27] = {
+        use Scale::{Logarithm, Plain, Reciprocal};
+        use Term::{Decay, Inverse, Log, Size};
+        const ONE: Term = Inverse(1.0);
+        [
+            Self::CONSTANT,
+            form(Law::Settling, Plain, &[Inverse(0.5)]),
+            form(Law::Settling, Plain, &[ONE]),
+            form(Law::Settling, Plain, &[Inverse(2.0)]),
+            form(Law::Settling, Plain, &[Inverse(0.5), ONE]),
+            form(Law::Settling, Plain, &[ONE, Inverse(2.0)]),
+            form(Law::Saturating, Reciprocal, &[ONE]),
+            form(Law::Saturating, Reciprocal, &[ONE, Inverse(2.0)]),
+            form(Law::Saturating, Plain, &[Decay(5.0)]),
+            form(Law::Saturating, Plain, &[Decay(10.0)]),
+            form(Law::Saturating, Plain, &[Decay(20.0)]),
+            form(Law::Saturating, Plain, &[Decay(35.0)]),
+            form(Law::Saturating, Plain, &[Decay(50.0)]),
+            form(Law::Saturating, Plain, &[Decay(80.0)]),
+            form(Law::Saturating, Plain, &[Decay(5.0), ONE]),
+            form(Law::Saturating, Plain, &[Decay(10.0), ONE]),
+            form(Law::Saturating, Plain, &[Decay(20.0), ONE]),
+            form(Law::Saturating, Plain, &[Decay(35.0), ONE]),
+            form(Law::Saturating, Plain, &[Decay(50.0), ONE]),
+            form(Law::Saturating, Plain, &[Decay(80.0), ONE]),
+            Self::POWER,
+            form(Law::Power, Logarithm, &[Log, ONE]),
+            form(Law::Logarithmic, Plain, &[Log]),
+            form(Law::Logarithmic, Plain, &[Log, ONE]),
+            form(Law::Exponential, Logarithm, &[Size]),
+            form(Law::Exponential, Logarithm, &[Size, ONE]),
+            Self::DRIFTING,
+        ]
+    };
+
+    /// Those that carry a few small sizes on to larger ones.
+    pub(super) const WAYS: [Self; 8] = [
+        Self::CONSTANT,
+        Self::SETTLING,
+        form(Law::Settling, Scale::Plain, &[Term::Inverse(0.5)]),
+        form(Law::Saturating, Scale::Reciprocal, &[Term::Inverse(1.0)]),
+        form(Law::Exponential, Scale::Logarithm, &[Term::Size]),
+        Self::POWER,
+        form(Law::Logarithmic, Scale::Plain, &[Term::Log]),
+        Self::DRIFTING,
+    ];
+
+    /// Whether it bends to much: its first term is one of many that differ by a number in them, or it is a power that
+    /// drifts, which comes near any law.
+    pub(super) fn bends(&self) -> bool {
+        matches!(self.terms.first(), Some(Term::Decay(_))) || self.law == Law::DriftingPower
+    }
+
+    /// Coefficients of one curve.
+    pub(super) fn count(&self) -> usize {
+        1 + self.terms.len()
+    }
+
+    /// `1, t(K), …`.
+    fn row(&self, k: usize) -> [f64; MOST] {
+        let mut row = [1.0, 0.0, 0.0];
+        for (value, term) in row[1..].iter_mut().zip(self.terms) {
+            *value = term.at(k);
+        }
+        row
+    }
+
+    /// Value and weight of a point as it is fitted; none where there is no such value.
+    pub(super) fn transformed(&self, point: &Point) -> Option<(f64, f64)> {
+        let error = point.standard_error.max(FLOOR * point.value.abs());
+        let (value, slope) = match self.scale {
+            Scale::Plain => (point.value, 1.0),
+            Scale::Logarithm => (point.value.ln(), point.value.recip()),
+            Scale::Reciprocal => (point.value.recip(), point.value.powi(-2)),
+        };
+        let weight = (slope * error).powi(-2);
+        (value.is_finite() && weight.is_finite() && weight > 0.0).then_some((value, weight))
+    }
+
+    /// What coefficients give at a size, as it is fitted.
+    pub(super) fn value(&self, coefficients: &[f64; MOST], k: usize) -> f64 {
+        self.row(k).iter().zip(coefficients).map(|(term, coefficient)| term * coefficient).sum()
+    }
+
+    /// What coefficients give at a size: `f`.
+    pub(super) fn back(&self, coefficients: &[f64; MOST], k: usize) -> f64 {
+        let value = self.value(coefficients, k);
+        match self.scale {
+            Scale::Plain => value,
+            Scale::Logarithm => value.exp(),
+            Scale::Reciprocal => value.recip(),
         }
     }
 
-    /// How many terms it has.
-    pub(super) fn terms(self) -> usize {
-        match self {
-            Self::Constant => 1,
-            Self::Power | Self::Logarithmic | Self::Settling => 2,
-            Self::DriftingPower => 3,
+    /// The limit of a law that has one.
+    pub(super) fn limit(&self, coefficients: &[f64; MOST]) -> f64 {
+        let value = coefficients[0];
+        match self.scale {
+            Scale::Plain => value,
+            Scale::Logarithm => value.exp(),
+            Scale::Reciprocal => value.recip(),
         }
+    }
+
+    /// Fitted to points of which each has a value and a weight.
+    pub(super) fn fit(&self, points: &[(usize, f64, f64)]) -> Option<LeastSquares> {
+        let rows: Vec<([f64; MOST], f64, f64)> =
+            points.iter().map(|&(k, value, weight)| (self.row(k), value, weight)).collect();
+        (rows.len() >= self.count()).then(|| least_squares(&rows, self.count())).flatten()
     }
 
     /// Fitted to points, what it gives at a size; none with too few points, or where there is no logarithm.
-    pub fn extrapolate(self, points: &[Point], k: usize) -> Option<f64> {
-        let points = match self {
+    pub(super) fn extrapolate(&self, points: &[Point], k: usize) -> Option<f64> {
+        let points = match self.law {
             // The newest size alone: what smaller ones still move is not part of the law.
-            Self::Constant => &points[points.len().saturating_sub(1)..],
+            Law::Constant => &points[points.len().saturating_sub(1)..],
             _ => points,
         };
-        let logarithms = !matches!(self, Self::Logarithmic);
-        let rows = points.iter().map(|point| {
-            let error = point.standard_error.max(FLOOR * point.value.abs());
-            let weight = (point.value / error).powi(2);
-            let t = self.variable()(point.k);
-            if logarithms {
-                (t, point.value.ln(), weight)
-            } else {
-                (t, point.value, weight / point.value.powi(2))
-            }
-        });
-        let rows: Vec<(f64, f64, f64)> = rows.collect();
-        if rows.len() < self.terms() || rows.iter().any(|row| !(row.1.is_finite() && row.2 > 0.0)) {
-            return None;
-        }
-        let [value, slope] = polynomial(&rows, self.terms(), self.variable()(k))?;
-        if self == Self::DriftingPower {
+        let row = |point: &Point| self.transformed(point).map(|(value, w)| (point.k, value, w));
+        let rows: Vec<_> = points.iter().map(row).collect::<Option<_>>()?;
+        let fitted = self.fit(&rows)?;
+        if self.law == Law::DriftingPower {
             // A parabola that turns, or is about to, says more about itself than about the policy.
-            let last = rows.last().map_or(0.0, |row| row.0);
-            let [_, before] = polynomial(&rows, self.terms(), last)?;
+            let slope =
+                |k: usize| fitted.coefficients[1] + 2.0 * fitted.coefficients[2] * (k as f64).ln();
+            let (slope, before) = (slope(k), slope(rows.last()?.0));
             if slope * before < LEAST_LEFT * before.powi(2) {
                 return None;
             }
         }
-        let value = if logarithms { value.exp() } else { value };
+        let value = self.back(&fitted.coefficients, k);
         value.is_finite().then_some(value)
     }
 }
 
-/// The weighted least-squares polynomial in `t` through rows of (t, value, weight): value and slope at a
-/// place.
-pub(super) fn polynomial(rows: &[(f64, f64, f64)], terms: usize, at: f64) -> Option<[f64; 2]> {
-    // Around the place itself, the value there is the constant term, and the numbers stay small.
-    let mut system = [[0.0f64; 4]; 3];
-    for &(t, value, weight) in rows {
-        let powers = [1.0, t - at, (t - at).powi(2)];
-        for row in 0..terms {
-            for column in 0..terms {
-                system[row][column] += weight * powers[row] * powers[column];
-            }
-            system[row][3] += weight * powers[row] * value;
-        }
-    }
-    for pivot in 0..terms {
-        let best = (pivot..terms)
-            .max_by(|&a, &b| system[a][pivot].abs().total_cmp(&system[b][pivot].abs()))?;
-        system.swap(pivot, best);
-        if system[pivot][pivot].abs() <= 1e-12 * system[0][0].abs() {
+/// A weighted least-squares fit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LeastSquares {
+    pub(super) coefficients: [f64; MOST],
+    /// Their variances, if each weight is one over the variance of its value.
+    pub(super) variances: [f64; MOST],
+}
+
+/// The weighted least-squares fit of rows of (terms, value, weight), the first `count` terms of each.
+fn least_squares(rows: &[([f64; MOST], f64, f64)], count: usize) -> Option<LeastSquares> {
+    // Columns of length 1: terms such as K and 1/K are worlds apart.
+    let mut lengths = [1.0f64; MOST];
+    for (column, length) in lengths.iter_mut().enumerate().take(count) {
+        *length = rows.iter().map(|row| row.2 * row.0[column].powi(2)).sum::<f64>().sqrt();
+        if !(*length > 0.0 && length.is_finite()) {
             return None;
         }
-        let top = system[pivot];
-        for (_, row) in system.iter_mut().take(terms).enumerate().filter(|row| row.0 != pivot) {
-            let factor = row[pivot] / top[pivot];
-            for (value, above) in row.iter_mut().zip(&top).skip(pivot) {
+    }
+    // The normal equations, the right side, and the identity that becomes the inverse.
+    let mut system = [[0.0f64; 2 * MOST + 1]; MOST];
+    for &(terms, value, weight) in rows {
+        for row in 0..count {
+            let scaled = weight * terms[row] / lengths[row];
+            for column in 0..count {
+                system[row][column] += scaled * terms[column] / lengths[column];
+            }
+            system[row][MOST] += scaled * value;
+        }
+    }
+    for (row, equations) in system.iter_mut().enumerate() {
+        equations[MOST + 1 + row] = 1.0;
+    }
+    for pivot in 0..count {
+        let best = (pivot..count)
+            .max_by(|&a, &b| system[a][pivot].abs().total_cmp(&system[b][pivot].abs()))?;
+        system.swap(pivot, best);
+        if system[pivot][pivot].abs() <= 1e-12 {
+            return None;
+        }
+        let top = system[pivot].map(|value| value / system[pivot][pivot]);
+        system[pivot] = top;
+        for (_, row) in system.iter_mut().take(count).enumerate().filter(|row| row.0 != pivot) {
+            let factor = row[pivot];
+            for (value, above) in row.iter_mut().zip(&top) {
                 *value -= factor * above;
             }
         }
     }
-    let value = system[0][3] / system[0][0];
-    let slope = if terms > 1 { system[1][3] / system[1][1] } else { 0.0 };
-    (value.is_finite() && slope.is_finite()).then_some([value, slope])
+    let (mut coefficients, mut variances) = ([0.0; MOST], [0.0; MOST]);
+    for row in 0..count {
+        coefficients[row] = system[row][MOST] / lengths[row];
+        variances[row] = system[row][MOST + 1 + row] / lengths[row].powi(2);
+    }
+    coefficients
+        .iter()
+        .all(|value| value.is_finite())
+        .then_some(LeastSquares { coefficients, variances })
 }
 
-/// How well a law says what it has not seen.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct LawScore {
-    /// The law.
-    pub law: Law,
-    /// Root mean square of `ln(predicted/measured)` over inputs and the sizes held out.
-    pub miss: f64,
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
 
-/// The curves that a law can be fitted to: positive at every size, or negative at every size and turned
-/// around; small sizes left out.
-pub(super) fn fitted(curves: &[Curve]) -> Vec<Vec<Point>> {
-    let signed = |curve: &Curve| {
-        let sign = curve.points.last().map_or(1.0, |point| point.value.signum());
-        let turned = curve.points.iter().map(|point| Point {
-            value: sign * point.value,
-            low: (sign * point.low).min(sign * point.high),
-            high: (sign * point.low).max(sign * point.high),
-            ..*point
-        });
-        turned.collect::<Vec<_>>()
-    };
-    let all = curves.iter().map(signed);
-    all.filter(|points| points.len() >= 2 && points.iter().all(|point| point.value > 0.0))
-        .map(|points| {
-            let largest = points.last().map_or(1, |point| point.k) as f64;
-            let large: Vec<Point> = points
-                .iter()
-                .copied()
-                .filter(|point| point.k as f64 >= FIT_FROM * largest)
-                .collect();
-            if large.len() >= 4 { large } else { points }
-        })
-        .collect()
-}
+    use super::*;
 
-/// Laws, fitted without the largest sizes and asked about them.
-pub(super) fn scores(laws: &[Law], curves: &[Vec<Point>]) -> Vec<LawScore> {
-    let score = |&law: &Law| {
-        let (mut squares, mut count) = (0.0, 0.0);
-        for points in curves {
-            let held = (points.len() / 3).max(1);
-            let (seen, unseen) = points.split_at(points.len() - held);
-            for point in unseen {
-                let predicted = law.extrapolate(seen, point.k).filter(|value| *value > 0.0)?;
-                squares += (predicted / point.value).ln().powi(2);
-                count += 1.0;
-            }
-        }
-        (count > 0.0).then(|| LawScore { law, miss: f64::sqrt(squares / count) })
-    };
-    laws.iter().filter_map(score).collect()
-}
-
-/// The simplest law that says about as much as the best, none if the best does not say it either.
-pub(super) fn choose(scores: &[LawScore]) -> Option<LawScore> {
-    let best = scores.iter().map(|score| score.miss).fold(f64::INFINITY, f64::min);
-    let chosen = scores.iter().find(|score| score.miss <= best + SIMPLER)?;
-    (chosen.miss <= MOST_MISS).then_some(*chosen)
+    #[test]
+    fn a_form_finds_its_own_coefficients_and_their_errors() {
+        let power = Form::ALL.iter().find(|form| form.law == Law::Power).unwrap();
+        let rows: Vec<(usize, f64, f64)> =
+            [5, 10, 50, 200].iter().map(|&k| (k, 1.0 - 0.5 * (k as f64).ln(), 1e4)).collect();
+        let found = power.fit(&rows).unwrap();
+        assert!((found.coefficients[0] - 1.0).abs() < 1e-12);
+        assert!((found.coefficients[1] + 0.5).abs() < 1e-12);
+        // Errors of 0.01, over Σ(ln K − mean)².
+        let logs: Vec<f64> = rows.iter().map(|row| (row.0 as f64).ln()).collect();
+        let mean = logs.iter().sum::<f64>() / 4.0;
+        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        assert!((found.variances[1] - 1e-4 / squares).abs() < 1e-12);
+        assert!(power.fit(&rows[..1]).is_none());
+        assert!(power.fit(&[rows[0], rows[0]]).is_none());
+    }
 }

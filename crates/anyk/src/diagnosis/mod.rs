@@ -19,6 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod advice;
 mod candidates;
 mod estimate;
 mod extrapolation;
@@ -29,6 +30,7 @@ mod order;
 mod prediction;
 mod residual;
 mod samples;
+mod selection;
 mod subject;
 mod tables;
 mod toy;
@@ -38,16 +40,20 @@ use thiserror::Error;
 
 use crate::framework::TrainError;
 
+pub use advice::Ground;
 pub use candidates::{Candidate, Recommendation, output_name};
 pub use estimate::{Curve, Estimate, Point, QUANTILES};
 pub use finding::Finding;
-pub use law::{Law, LawScore};
-pub use order::Order;
-pub use prediction::{Prediction, SMALL_PERCENT, predict};
-pub use samples::{FEWEST_INSTANCES, FEWEST_SAMPLES, Instance, SampleError, Samples, SizeSamples};
+pub use law::Law;
+pub use order::{Order, Pattern};
+pub use prediction::{PROMISE_PERCENT, Prediction, SMALL_PERCENT, predict};
+pub use samples::{
+    FEWEST_INSTANCES, FEWEST_SAMPLES, Instance, SampleError, Samples, SizeSamples, Support,
+};
+pub use selection::LawScore;
 pub use subject::{Function, Subject, built_in, built_in_named};
 pub use toy::{ToyPoint, ToyPolicy, toy_policies};
-pub use verdict::{Answer, Diagnosis, Invariance, STILL, SizeLaw};
+pub use verdict::{Answer, Diagnosis, Invariance, SizeLaw};
 
 /// Why a policy could not be diagnosed.
 #[derive(Debug, Error)]

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Answer, Samples};
+use super::{Answer, Samples, SizeSamples};
 use crate::math::Moments;
 
 /// Outputs that differ by less between two orders, relative to the largest, are the same: solvers stop
@@ -11,11 +11,14 @@ use crate::math::Moments;
 const SAME: f64 = 1e-3;
 /// Bins of the input within which outputs are compared.
 const BINS: usize = 20;
-/// Standard errors from which on a trend over the places is one (p < 0.001).
-const CLEAR: f64 = 3.3;
-
-/// Part of the outputs' variation that a trend must be to matter.
-const LEAST_EFFECT: f64 = 0.02;
+/// Standard errors from which on something goes with the place. Some 60 patterns are looked for: by chance one of
+/// them is found in less than one policy of a thousand.
+const CLEAR: f64 = 4.5;
+/// Outputs that are known by their inputs but for this part of their deviation leave nothing for the place to do:
+/// inputs on a grid would show through.
+const LEAST_LEFT: f64 = 0.01;
+/// Waves over the places that are looked for.
+const WAVES: usize = 4;
 
 /// Whether the order of the users matters, and how that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -24,107 +27,226 @@ pub struct Order {
     pub equivariant: Answer,
     /// Called with its users in another order: largest difference over the largest output.
     pub error: Option<f64>,
-    /// From samples: standard errors by which outputs rise over the places in an instance, for given
-    /// inputs.
-    pub trend: Option<f64>,
+    /// From samples: what outputs, for given inputs, go with most.
+    pub place: Option<Pattern>,
+}
+
+/// How something goes with the place in an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Pattern {
+    /// Which pattern it is.
+    pub name: &'static str,
+    /// Standard errors from none.
+    pub sigma: f64,
 }
 
 impl Order {
-    const UNKNOWN: Self = Self { equivariant: Answer::Undecided, error: None, trend: None };
+    const UNKNOWN: Self = Self { equivariant: Answer::Undecided, error: None, place: None };
 
     /// From the difference between two orders.
     pub(super) fn called(error: f64) -> Self {
         let equivariant = if error <= SAME { Answer::Yes } else { Answer::No };
-        Self { equivariant, error: Some(error), trend: None }
+        Self { equivariant, error: Some(error), place: None }
     }
 
     /// What can and cannot be concluded.
     pub fn text(&self) -> String {
-        match (self.equivariant, self.error, self.trend) {
+        match (self.equivariant, self.error, self.place) {
             (Answer::Yes, Some(error), _) => {
                 format!("yes: in another order the outputs differ by {error:.1e}")
             }
             (_, Some(error), _) => {
                 format!("no: in another order the outputs differ by {error:.1e} of the largest")
             }
-            (Answer::No, _, Some(trend)) => {
-                format!("no: for a given input, outputs go with the place ({trend:+.1} σ)")
+            (Answer::No, _, Some(Pattern { name, sigma })) => {
+                format!("no: for a given input, outputs go with the place ({name}, {sigma:.1} σ)")
             }
-            (_, _, Some(trend)) => format!(
-                "nothing against it: no trend to speak of over the places ({trend:+.1} σ); samples cannot \
-                 prove it"
+            (_, _, Some(Pattern { name, sigma })) => format!(
+                "nothing against it: outputs do not go with the place (at most {sigma:.1} σ, {name}); samples \
+                 cannot prove it"
             ),
-            _ => "unknown: samples without instances, or sorted by their inputs, do not show it"
+            _ => "unknown: samples without instances, or whose inputs go with the place, do not show it"
                 .to_owned(),
         }
     }
 }
 
-/// The test on samples: what is left of outputs and of places within bins of the input, after a straight
-/// line in the input is taken out of both. The scores of instances are independent, whatever their users
-/// do to each other. Where the inputs themselves go with the place, as in a sorted file, the place tells of
-/// the other users, and nothing can be said.
+/// The test on samples. If the order does not matter, what is left of the outputs when their inputs are known may
+/// be dealt to the places of an instance in any order, whatever its users do to each other: that gives the spread
+/// of every pattern. Looked at is what is left, also multiplied by the input, and its size. Where the inputs
+/// themselves go with the place, as in a sorted file, the place tells of the other users, and nothing can be said.
 pub(super) fn from_samples(samples: &Samples) -> Order {
     if !samples.clustered() {
         return Order::UNKNOWN;
     }
     let positive = samples.positive();
-    let (mut sum, mut squares, mut effect) = (0.0, 0.0, 0.0f64);
-    let (mut input_sum, mut input_squares) = (0.0, 0.0);
-    for size in samples.sizes() {
-        // (input, output, place between −½ and ½, instance)
-        let mut users: Vec<([f64; 3], usize)> = Vec::new();
-        for (index, instance) in size.instances.iter().enumerate() {
-            let count = instance.x.len() as f64;
-            let rows = instance.x.iter().zip(&instance.y).enumerate();
-            users.extend(rows.map(|(place, (&x, &y))| {
-                let y = if positive { y.ln() } else { y };
-                ([x, y, (place as f64 + 0.5) / count - 0.5], index)
-            }));
+    let mut inputs = Patterns::default();
+    let mut outputs = [Patterns::default(), Patterns::default(), Patterns::default()];
+    for size in samples.sizes().iter().filter(|size| size.k > 1) {
+        let left = left_over(size, positive);
+        let x = ranks(&size.each().map(|user| user.0).collect::<Vec<_>>());
+        let moved: Vec<f64> = left.iter().zip(&x).map(|(left, x)| left * x).collect();
+        let sizes = ranks(&left.iter().map(|left| left.abs()).collect::<Vec<_>>());
+        let table: Vec<Contrasts> = (0..size.k).map(|place| contrasts(place, size.k)).collect();
+        inputs.add(size, &x, &table);
+        for (patterns, values) in outputs.iter_mut().zip([&left, &moved, &sizes]) {
+            patterns.add(size, values, &table);
         }
-        users.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]));
-        let outputs: Moments = users.iter().map(|user| user.0[1]).collect();
-        // In units of the outputs' deviation, so that all sizes count alike.
-        let unit = outputs.deviation().max(f64::MIN_POSITIVE);
-        let inputs: Moments = users.iter().map(|user| user.0[0]).collect();
-        let mut sorted = vec![0.0; size.instances.len()];
-        for (user, instance) in &users {
-            let unit = inputs.deviation().max(f64::MIN_POSITIVE);
-            sorted[*instance] += (user[0] - inputs.mean) / unit * user[2];
-        }
-        input_sum += sorted.iter().sum::<f64>();
-        input_squares += sorted.iter().map(|score| score * score).sum::<f64>();
-        let mut scores = vec![0.0; size.instances.len()];
-        let mut places = 0.0;
-        for bin in users.chunks(users.len().div_ceil(BINS).max(2)) {
-            let of = |column: usize| -> Moments { bin.iter().map(|user| user.0[column]).collect() };
-            let means = [of(0), of(1), of(2)];
-            let apart = |user: &[f64; 3], column: usize| user[column] - means[column].mean;
-            let slope = |column: usize| {
-                let products: f64 =
-                    bin.iter().map(|(user, _)| apart(user, 0) * apart(user, column)).sum();
-                if means[0].squares > 0.0 { products / means[0].squares } else { 0.0 }
-            };
-            let slopes = [1.0, slope(1), slope(2)];
-            let left = |user: &[f64; 3], column: usize| {
-                apart(user, column) - slopes[column] * apart(user, 0)
-            };
-            for (user, instance) in bin {
-                scores[*instance] += left(user, 1) / unit * left(user, 2);
-                places += left(user, 2).powi(2);
-            }
-        }
-        let total: f64 = scores.iter().sum();
-        let most = (places * users.len() as f64).sqrt();
-        effect = effect.max(if most > 0.0 { total.abs() / most } else { 0.0 });
-        sum += total;
-        squares += scores.iter().map(|score| score * score).sum::<f64>();
     }
-    if input_sum.abs() > CLEAR * input_squares.sqrt() {
+    let clear = |found: Option<Pattern>| found.is_some_and(|found| found.sigma > CLEAR);
+    if clear(inputs.clearest()) {
         return Order::UNKNOWN;
     }
-    let trend = if squares > 0.0 { sum / squares.sqrt() } else { 0.0 };
-    let clear = trend.abs() > CLEAR && effect > LEAST_EFFECT;
-    let equivariant = if clear { Answer::No } else { Answer::Undecided };
-    Order { equivariant, error: None, trend: Some(trend) }
+    let found = outputs.iter().filter_map(Patterns::clearest);
+    let place = found.max_by(|a, b| a.sigma.total_cmp(&b.sigma));
+    let equivariant = if clear(place) { Answer::No } else { Answer::Undecided };
+    Order { equivariant, error: None, place }
+}
+
+/// What is left of the outputs within bins of the input, after a straight line is taken out; as ranks, so that no
+/// tail counts for more than it is.
+fn left_over(size: &SizeSamples, positive: bool) -> Vec<f64> {
+    let users: Vec<(f64, f64)> =
+        size.each().map(|(x, y)| (x, if positive { y.ln() } else { y })).collect();
+    let mut order: Vec<usize> = (0..users.len()).collect();
+    order.sort_by(|&a, &b| users[a].0.total_cmp(&users[b].0));
+    let mut left = vec![0.0; users.len()];
+    for bin in order.chunks(order.len().div_ceil(BINS).max(2)) {
+        let x: Moments = bin.iter().map(|&user| users[user].0).collect();
+        let y: Moments = bin.iter().map(|&user| users[user].1).collect();
+        let products: f64 =
+            bin.iter().map(|&user| (users[user].0 - x.mean) * (users[user].1 - y.mean)).sum();
+        let slope = if x.squares > 0.0 { products / x.squares } else { 0.0 };
+        for &user in bin {
+            left[user] = users[user].1 - y.mean - slope * (users[user].0 - x.mean);
+        }
+    }
+    let deviation = |values: &mut dyn Iterator<Item = f64>| values.collect::<Moments>().deviation();
+    let outputs = deviation(&mut users.iter().map(|user| user.1));
+    // What the bends within a bin leave, and rounding, is no rest.
+    if deviation(&mut left.iter().copied()) <= LEAST_LEFT * outputs {
+        return vec![0.0; left.len()];
+    }
+    ranks(&left)
+}
+
+/// Ranks with mean 0; equal values have equal ranks, or the order in which they are sorted would show.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut from = 0;
+    while from < order.len() {
+        let value = values[order[from]];
+        let equal = order[from..].iter().take_while(|&&user| values[user] <= value).count();
+        let rank = (from as f64 + 0.5 * (equal as f64 - 1.0) + 0.5) / values.len() as f64 - 0.5;
+        order[from..from + equal].iter().for_each(|&user| ranks[user] = rank);
+        from += equal;
+    }
+    ranks
+}
+
+/// The patterns that have a name, in the order of [`contrasts`].
+const NAMES: [&str; 4 + 2 * WAVES] = [
+    "a trend",
+    "every second one",
+    "the first",
+    "the last",
+    "one wave",
+    "one wave",
+    "two waves",
+    "two waves",
+    "three waves",
+    "three waves",
+    "four waves",
+    "four waves",
+];
+
+/// What each named pattern is at a place.
+type Contrasts = [f64; NAMES.len()];
+
+fn contrasts(place: usize, size: usize) -> Contrasts {
+    let one_if = |holds: bool| if holds { 1.0 } else { 0.0 };
+    let at = (place as f64 + 0.5) / size as f64;
+    let mut found = [0.0; NAMES.len()];
+    found[0] = at;
+    found[1] = one_if(place.is_multiple_of(2));
+    found[2] = one_if(place == 0);
+    found[3] = one_if(place + 1 == size);
+    for wave in 0..WAVES {
+        let (sine, cosine) = (std::f64::consts::TAU * (wave + 1) as f64 * at).sin_cos();
+        found[4 + 2 * wave] = sine;
+        found[5 + 2 * wave] = cosine;
+    }
+    found
+}
+
+/// How values go with the place, over all sizes.
+#[derive(Default)]
+struct Patterns {
+    /// Sum and variance of each named pattern, if values may be dealt in any order.
+    sums: Contrasts,
+    variances: Contrasts,
+    /// χ² of the means of all places, and its degrees of freedom: size by size, and all together.
+    any: Vec<(f64, f64)>,
+}
+
+impl Patterns {
+    fn add(&mut self, size: &SizeSamples, values: &[f64], table: &[Contrasts]) {
+        let (mut totals, mut squares) = (vec![0.0; size.k], 0.0);
+        let mut rest = values;
+        let mut whole = true;
+        for instance in &size.instances {
+            let (own, after) = rest.split_at(instance.x.len());
+            rest = after;
+            whole &= own.len() == size.k;
+            let count = own.len() as f64;
+            let moments: Moments = own.iter().copied().collect();
+            if own.len() < 2 {
+                continue;
+            }
+            let (mut firsts, mut seconds, mut sums) =
+                ([0.0; NAMES.len()], [0.0; NAMES.len()], [0.0; NAMES.len()]);
+            for ((value, contrasts), total) in own.iter().zip(table).zip(&mut totals) {
+                let value = value - moments.mean;
+                *total += value;
+                for (index, contrast) in contrasts.iter().enumerate() {
+                    firsts[index] += contrast;
+                    seconds[index] += contrast * contrast;
+                    sums[index] += contrast * value;
+                }
+            }
+            squares += moments.squares;
+            for index in 0..NAMES.len() {
+                let spread = seconds[index] - firsts[index].powi(2) / count;
+                // Rounding is no contrast: whole waves of two places are the same everywhere.
+                if spread > 1e-9 {
+                    self.sums[index] += sums[index];
+                    self.variances[index] += spread * moments.squares / (count - 1.0);
+                }
+            }
+        }
+        if whole && squares > 0.0 {
+            let freedom = size.k as f64 - 1.0;
+            let square = totals.iter().map(|total| total * total).sum::<f64>();
+            self.any.push((freedom * square / squares, freedom));
+        }
+    }
+
+    fn clearest(&self) -> Option<Pattern> {
+        let named = NAMES
+            .iter()
+            .zip(self.sums.iter().zip(&self.variances))
+            .filter(|(_, (_, variance))| **variance > 0.0)
+            .map(|(&name, (sum, variance))| Pattern { name, sigma: sum.abs() / variance.sqrt() });
+        let all = self.any.iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let any = self.any.iter().copied().chain([all]).filter(|one| one.1 > 0.0).map(|one| {
+            // χ² as a normal quantity (Wilson and Hilferty).
+            let (square, freedom) = one;
+            let width = 2.0 / (9.0 * freedom);
+            let sigma = ((square / freedom).cbrt() - 1.0 + width) / width.sqrt();
+            Pattern { name: "places differ", sigma: sigma.max(0.0) }
+        });
+        named.chain(any).max_by(|a, b| a.sigma.total_cmp(&b.sigma))
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::exchange::SampleRow;
@@ -17,6 +18,26 @@ const ROW_BYTES: usize = 96;
 const INSTANCE_BYTES: usize = 288;
 /// Sums over an instance that differ by less, relative, are one sum.
 const SAME_SUM: f64 = 0.01;
+/// A sum under this share of its parts is 0.
+const ROUNDING: f64 = 1e-9;
+
+/// Which values outputs take: what a network gives must be able to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Support {
+    /// Some are negative.
+    pub negative: bool,
+    /// Some are 0.
+    pub zero: bool,
+    /// Some are positive.
+    pub positive: bool,
+}
+
+impl Support {
+    /// Whether all are 0.
+    pub fn zero_only(self) -> bool {
+        !(self.negative || self.positive)
+    }
+}
 
 /// One realization: the inputs and outputs of users that belong together.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -202,17 +223,35 @@ impl Samples {
         self.users().all(|(_, y)| y > 0.0)
     }
 
+    /// Which values the outputs take.
+    pub fn support(&self) -> Support {
+        let mut found = Support { negative: false, zero: false, positive: false };
+        for (_, y) in self.users() {
+            found.negative |= y < 0.0;
+            found.positive |= y > 0.0;
+            found.zero |= y.abs() <= 0.0;
+        }
+        found
+    }
+
     /// All inputs with their outputs.
     pub(crate) fn users(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.sizes.iter().flat_map(SizeSamples::each)
     }
 
-    /// The sum `Σ_k y_k` that every instance of every size has, if there is one.
+    /// The sum `Σ_k y_k` that every instance of every size has, if there is one: relative to the outputs themselves,
+    /// of any sign. None where all outputs are 0.
     pub fn common_sum(&self) -> Option<f64> {
-        let sums: Vec<f64> = self.sizes.iter().flat_map(SizeSamples::sums).collect();
+        let (sums, sizes): (Vec<f64>, Vec<f64>) =
+            self.sizes.iter().flat_map(SizeSamples::sums).unzip();
         let mean = Mean::of(&sums)?.mean;
-        let same = sums.iter().all(|sum| (sum - mean).abs() <= SAME_SUM * mean.abs());
-        (self.whole && mean.abs() > 0.0 && same).then_some(mean)
+        let mut rows = sums.iter().zip(&sizes);
+        let same = rows.all(|(sum, size)| (sum - mean).abs() <= SAME_SUM * size.max(mean.abs()));
+        let some = sizes.iter().any(|size| *size > 0.0);
+        // What is left of numbers that cancel is 0.
+        let largest = sizes.iter().copied().fold(0.0, f64::max);
+        let mean = if mean.abs() > ROUNDING * largest { mean } else { 0.0 };
+        (self.whole && some && same).then_some(mean)
     }
 }
 
@@ -227,8 +266,10 @@ impl SizeSamples {
         self.instances.iter().flat_map(|one| one.x.iter().copied().zip(one.y.iter().copied()))
     }
 
-    /// `Σ_k y_k` of each instance.
-    pub(crate) fn sums(&self) -> impl Iterator<Item = f64> + '_ {
-        self.instances.iter().map(|instance| instance.y.iter().sum())
+    /// `Σ_k y_k` of each instance, and `Σ_k |y_k|`.
+    fn sums(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.instances
+            .iter()
+            .map(|instance| (instance.y.iter().sum(), instance.y.iter().map(|y| y.abs()).sum()))
     }
 }

@@ -1,6 +1,8 @@
 //! What a finding shows: tables with charts, and lines of text.
 
-use super::{Answer, Candidate, Curve, Diagnosis, Finding, Recommendation, STILL};
+use super::{
+    Answer, Candidate, Curve, Diagnosis, Finding, Ground, PROMISE_PERCENT, Recommendation,
+};
 use crate::framework::{Chart, Series, Table};
 use crate::network::{Aggregator, Output};
 
@@ -75,10 +77,11 @@ impl Finding {
         let Self { diagnosis, recommendation, .. } = self;
         let (from, to) = (recommendation.from_k, recommendation.to_k);
         let rows = recommendation.candidates.iter().enumerate().map(|(index, candidate)| {
-            let word = match (recommendation.chosen == Some(index), candidate.aligned) {
+            let word = match (recommendation.chosen == Some(index), candidate.possible) {
                 (true, _) => "recommended",
-                (false, true) => "follows",
-                (false, false) => "no",
+                (false, false) => "no: cannot be negative",
+                (false, true) if candidate.aligned => "within 0.1",
+                (false, true) => "no",
             };
             vec![
                 candidate.label(),
@@ -159,8 +162,9 @@ impl Finding {
                 "A loss is the factor by which outputs are off, max(ŷ/y, y/ŷ), in the geometric mean over users, \
                  less 1, percent. Predicted from samples of at most {train_k} users: what the size laws cost by \
                  K = {test_k} (drift), and what the trained network misses at K = {train_k}, of which what other \
-                 users do fades. The range is for a law of the policy that is off by two deviations, and two \
-                 standard errors over cells. Losses under 1 % count as 1 % in the ratio."
+                 users do fades. The range is to hold {PROMISE_PERCENT:.0} % of what is measured: a law of \
+                 the policy that is off by two deviations, what other users do fading fully or not at all, two \
+                 standard errors over cells, and a tenth for all else. Losses under 1 % count as 1 % in the ratio."
             ),
             columns: vec![
                 "mean aggregator and".to_owned(),
@@ -210,13 +214,13 @@ impl Diagnosis {
     /// Whether `f(x, K)` still changes.
     pub fn invariance_text(&self) -> String {
         let found = &self.invariance;
+        let (change, error) = found.largest_percent();
         format!(
-            "{}: f changes by up to {:+.1} % when K doubles ({} to {}; {:.0} % is none)",
+            "{}: f changes by up to {change:+.1} ± {:.1} % when K doubles ({} to {})",
             found.answer.text(),
-            found.largest_percent(),
+            2.0 * error,
             found.from_k,
             found.to_k,
-            100.0 * STILL,
         )
     }
 }
@@ -235,7 +239,14 @@ impl Answer {
 impl Recommendation {
     /// The recommended pair, in words.
     pub fn pair_text(&self) -> String {
-        self.pair().map_or_else(|| "none".to_owned(), Candidate::label)
+        let nothing = if self.ground == Ground::Unsure { "undecided" } else { "none" };
+        let Some(pair) = self.pair() else { return nothing.to_owned() };
+        let sign = match pair.output {
+            Output::Elementwise(_) if self.support.negative => " that can be negative",
+            Output::Pretrained if self.support.negative => " times one that can be negative",
+            _ => "",
+        };
+        format!("{}{sign}", Candidate::label(pair))
     }
 }
 

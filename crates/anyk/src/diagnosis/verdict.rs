@@ -3,19 +3,14 @@
 use serde::Serialize;
 
 use super::estimate::{Curve, Estimate};
-use super::law::{self, Law, LawScore};
+use super::law::Law;
 use super::order::{self, Order};
-use super::{DiagnosisError, Samples, Subject};
+use super::selection::{LawScore, Selection};
+use super::{DiagnosisError, Samples, Subject, Support};
 use crate::math::Exponent;
 
-/// A change of `f` by less when K doubles, at the largest sizes, is no change in practice.
-pub const STILL: f64 = 0.05;
-/// Standard error of such a change under which an input says whether there is one.
-const SURE: f64 = 0.025;
-/// Standard errors from [`STILL`] on which a change is one: 99 %, five inputs are tried.
-const CLEAR: f64 = 2.6;
-/// The inner function of a normalisation may change by so much when K doubles.
-const STILL_INNER: f64 = 0.1;
+/// Where nothing is seen to change, a change by more over a decade of K must be ruled out to call it none.
+const UNSEEN: f64 = 0.15;
 
 /// Whether something holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -29,10 +24,10 @@ pub enum Answer {
     Undecided,
 }
 
-/// Whether `f(x, K)` still changes at the largest sizes.
+/// Whether `f(x, K)` stops changing, and how much it still changes at the largest sizes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Invariance {
-    /// Whether it is within 5 % when K doubles.
+    /// Whether the size law has a limit other than 0.
     pub answer: Answer,
     /// The size that the largest is compared with.
     pub from_k: usize,
@@ -45,12 +40,12 @@ pub struct Invariance {
 }
 
 impl Invariance {
-    /// The change that is furthest from 0 of those that are known best, percent.
-    pub fn largest_percent(&self) -> f64 {
-        let rows = || self.changes_percent.iter().zip(&self.errors_percent);
-        let best = rows().map(|row| *row.1).fold(f64::INFINITY, f64::min);
-        let known = rows().filter(|row| *row.1 <= (100.0 * SURE).max(best));
-        known.map(|row| *row.0).fold(0.0, |a, b| if b.abs() > a.abs() { b } else { a })
+    /// The change that is furthest from 0 of those that are known best, percent, with its standard error.
+    pub fn largest_percent(&self) -> (f64, f64) {
+        let rows = || self.changes_percent.iter().copied().zip(self.errors_percent.iter().copied());
+        let best = rows().map(|row| row.1).fold(f64::INFINITY, f64::min);
+        let known = rows().filter(|row| row.1 <= 2.0 * best);
+        known.fold((0.0, 0.0), |a: (f64, f64), b| if b.0.abs() > a.0.abs() { b } else { a })
     }
 }
 
@@ -60,19 +55,27 @@ impl Invariance {
 pub enum SizeLaw {
     /// `f(x)`: no K.
     Constant,
-    /// `y_k = c·w(x_k)/Σ_j w(x_j)`: falls as 1/K.
+    /// `a(x) + b(x)/K^p`: has a limit.
+    Settling,
+    /// `a(x)·K/(K + b)` or `a(x) + b(x)·e^(−K/τ)`: has a limit.
+    Saturating,
+    /// `Σ_k y_k = c` in every instance, no output negative: falls as 1/K.
     Normalised {
-        /// `Σ_k y_k = c`.
+        /// The sum `c`.
         sum: f64,
     },
     /// `a(x)·K^r`.
     Power,
     /// `a(x) + b(x) ln K`.
     Logarithmic,
+    /// `a(x)·e^(bK)`.
+    Exponential,
     /// `a·K^(r + c ln K)`.
     DriftingPower,
     /// None of these.
     None,
+    /// Too few samples, or too much noise, to say.
+    Undecided,
 }
 
 /// Everything that is found about a policy.
@@ -86,6 +89,10 @@ pub struct Diagnosis {
     pub samples: Vec<usize>,
     /// Whether it is known which users belong together; if not, intervals may be too narrow.
     pub clustered: bool,
+    /// Which values the outputs take.
+    pub support: Support,
+    /// The sum of the outputs that every instance has, if there is one.
+    pub sum: Option<f64>,
     /// Whether the order of the users matters.
     pub order: Order,
     /// `f(x, K)`.
@@ -98,7 +105,9 @@ pub struct Diagnosis {
     pub law: SizeLaw,
     /// Fitted exponent `r` of `f ∝ K^r`, geometric mean over the inputs, large sizes.
     pub exponent: Option<Exponent>,
-    /// What each law misses of the largest sizes if it does not see them.
+    /// Largest change over a decade of K that is not ruled out if `f` is a power of K, percent.
+    pub unseen_percent: Option<f64>,
+    /// How well each law fits.
     pub scores: Vec<LawScore>,
     /// Change of the inner function of a normalisation when K doubles, percent; where the outputs of every
     /// instance have the same sum.
@@ -106,6 +115,9 @@ pub struct Diagnosis {
     /// The inner function, likewise.
     #[serde(skip)]
     pub inner: Option<Estimate>,
+    /// The law with its coefficients.
+    #[serde(skip)]
+    pub(super) selection: Selection,
 }
 
 /// Realizations that are put into another order.
@@ -132,26 +144,24 @@ impl Diagnosis {
 
     fn of(label: String, samples: &Samples, order: Order) -> Self {
         let estimate = Estimate::of(samples);
-        let invariance = invariance(&estimate.curves);
-        let curves = law::fitted(&estimate.curves);
-        let scores = law::scores(&Law::ASYMPTOTIC, &curves);
-        let inner = samples.common_sum().and_then(|_| Estimate::inner(samples));
+        let (support, sum) = (samples.support(), samples.common_sum());
+        let selection = Selection::of(&estimate.curves);
+        let inner = sum.and_then(|_| Estimate::inner(samples));
         let inner_change = inner.as_ref().map(|inner| movement(&inner.curves));
-        let law = match (samples.common_sum(), inner_change) {
-            (Some(sum), Some(change)) if change <= STILL_INNER => SizeLaw::Normalised { sum },
-            _ if invariance.answer == Answer::Yes => SizeLaw::Constant,
-            _ => match law::choose(&scores).map(|score| score.law) {
-                // A constant that is still moving is none, and the samples do not say what else.
-                Some(Law::Constant | Law::Settling) if invariance.answer == Answer::Undecided => {
-                    SizeLaw::Constant
-                }
-                Some(Law::Constant | Law::Settling | Law::Power) => SizeLaw::Power,
-                Some(Law::Logarithmic) => SizeLaw::Logarithmic,
-                Some(Law::DriftingPower) => SizeLaw::DriftingPower,
-                None => SizeLaw::None,
+        let unseen = selection.most_change(1, 10);
+        let law = match (sum, &selection.chosen) {
+            (Some(sum), _) if !support.negative => SizeLaw::Normalised { sum },
+            _ if support.zero_only() => SizeLaw::Constant,
+            _ if selection.hides(UNSEEN.ln_1p()) => SizeLaw::Undecided,
+            (_, Some(fitted)) => match fitted.law() {
+                Law::Constant if unseen > UNSEEN.ln_1p() => SizeLaw::Undecided,
+                law => law.into(),
             },
+            (_, None) if selection.curves.is_empty() => SizeLaw::Undecided,
+            (_, None) => SizeLaw::None,
         };
         let sizes: Vec<usize> = samples.sizes().iter().map(|size| size.k).collect();
+        let curves = &selection.curves;
         let means = sizes.iter().map(|&k| {
             let at = curves.iter().filter_map(|points| points.iter().find(|point| point.k == k));
             let logs: Vec<f64> = at.map(|point| point.value.ln()).collect();
@@ -163,33 +173,64 @@ impl Diagnosis {
             clustered: samples.clustered(),
             decouples: estimate.spread_vanishes(),
             exponent: Exponent::fit(&means.collect::<Vec<_>>()),
+            invariance: invariance(law, &estimate.curves),
+            unseen_percent: selection.exponent.map(|_| 100.0 * unseen.exp_m1()),
+            support,
+            sum,
             order,
-            invariance,
             law,
-            scores,
+            scores: selection.scores.clone(),
             inner_change_percent: inner_change.map(|change| 100.0 * change),
             inner,
             estimate,
             sizes,
+            selection,
         }
     }
 
     /// The law in a few words.
     pub fn law_text(&self) -> String {
-        let exponent = self.exponent.map_or(String::new(), |exponent| {
+        let exponent = self.exponent.map_or("an unknown power of K".to_owned(), |exponent| {
             format!("K^({:+.2} ± {:.2})", exponent.value, exponent.half_width)
         });
         let grows = self.exponent.is_some_and(|exponent| exponent.value > 0.0);
         let way = if grows { "grows" } else { "falls" };
-        match self.law {
+        let law = match self.law {
             SizeLaw::Constant => "constant".to_owned(),
+            SizeLaw::Settling => format!("settles: {}", Law::Settling.formula()),
+            SizeLaw::Saturating => format!("saturates: {}", Law::Saturating.formula()),
             SizeLaw::Normalised { sum } => format!("1/K: normalised, every sum is {sum:.4}"),
             SizeLaw::Power => format!("{way} as {exponent}"),
             SizeLaw::Logarithmic => format!("{way} as a + b ln K (about {exponent})"),
+            SizeLaw::Exponential => format!("{way} exponentially, as a·e^(bK)"),
             SizeLaw::DriftingPower => {
                 format!("{way} as K^(r + c ln K), on average {exponent}")
             }
             SizeLaw::None => format!("none of the laws tried (on average {exponent})"),
+            SizeLaw::Undecided => match self.unseen_percent {
+                Some(percent) => format!(
+                    "undecided: no change is seen for sure, and one by {percent:.0} % over a decade of K is not ruled out"
+                ),
+                None => "undecided: f(x, K) cannot be told from 0".to_owned(),
+            },
+        };
+        match self.sum {
+            Some(sum) if self.support.negative => format!("{law}; every sum is {sum:.4}"),
+            _ => law,
+        }
+    }
+}
+
+impl From<Law> for SizeLaw {
+    fn from(law: Law) -> Self {
+        match law {
+            Law::Constant => Self::Constant,
+            Law::Settling => Self::Settling,
+            Law::Saturating => Self::Saturating,
+            Law::Power => Self::Power,
+            Law::Logarithmic => Self::Logarithmic,
+            Law::Exponential => Self::Exponential,
+            Law::DriftingPower => Self::DriftingPower,
         }
     }
 }
@@ -202,7 +243,7 @@ fn ends(curve: &Curve) -> Option<(&super::Point, &super::Point)> {
     Some((half.or(before.last())?, last))
 }
 
-fn invariance(curves: &[Curve]) -> Invariance {
+fn invariance(law: SizeLaw, curves: &[Curve]) -> Invariance {
     let mut changes = Vec::new();
     let (mut from_k, mut to_k) = (0, 0);
     for (first, last) in curves.iter().filter_map(ends) {
@@ -215,14 +256,10 @@ fn invariance(curves: &[Curve]) -> Invariance {
             changes.push((ratio.ln() / doublings, error));
         }
     }
-    let clear = |&(change, error): &(f64, f64)| change.abs() - CLEAR * error > STILL;
-    let known: Vec<&(f64, f64)> = changes.iter().filter(|change| change.1 <= SURE).collect();
-    let answer = if changes.iter().any(clear) {
-        Answer::No
-    } else if !known.is_empty() && known.iter().all(|change| change.0.abs() <= STILL) {
-        Answer::Yes
-    } else {
-        Answer::Undecided
+    let answer = match law {
+        SizeLaw::Constant | SizeLaw::Settling | SizeLaw::Saturating => Answer::Yes,
+        SizeLaw::Undecided => Answer::Undecided,
+        _ => Answer::No,
     };
     Invariance {
         answer,

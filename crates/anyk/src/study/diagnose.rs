@@ -2,7 +2,7 @@
 //! one to expect, and the losses predicted from K ≤ 20 beside those measured at K = 200.
 
 use super::Lab;
-use crate::diagnosis::{Answer, Finding, Prediction, SMALL_PERCENT, SizeLaw, built_in_named};
+use crate::diagnosis::{Answer, Finding, PROMISE_PERCENT, SMALL_PERCENT, SizeLaw, built_in_named};
 use crate::framework::{BuiltIn, Error, Table, strings};
 use crate::network::Output;
 
@@ -22,7 +22,7 @@ fn expected(policy: &BuiltIn) -> (&'static str, fn(&Finding) -> bool) {
         finding.recommendation.pair().map(|pair| pair.output)
     }
     fn invariant(finding: &Finding) -> bool {
-        finding.diagnosis.law == SizeLaw::Constant
+        finding.diagnosis.invariance.answer == Answer::Yes
             && matches!(output(finding), Some(Output::Elementwise(_)))
     }
     fn normalised(finding: &Finding) -> bool {
@@ -59,13 +59,6 @@ const POLICIES: [&str; 9] = [
     "toy-two",
 ];
 
-/// Whether what is measured lies in the range of the prediction; losses that are too small count as one.
-fn in_range(prediction: &Prediction) -> bool {
-    let (low, high) = (prediction.low_percent, prediction.high_percent);
-    let measured = prediction.measured_percent.max(SMALL_PERCENT);
-    (low..=high.max(SMALL_PERCENT)).contains(&measured)
-}
-
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let seeds = [&SEEDS[..], &MORE_SEEDS].concat();
     let seeds = &seeds[..lab.effort.of([1, SEEDS.len(), seeds.len()])];
@@ -94,7 +87,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             policy.label.to_owned(),
             first.diagnosis.order.equivariant.text().to_owned(),
             first.diagnosis.invariance.answer.text().to_owned(),
-            format!("{:+.1}", first.diagnosis.invariance.largest_percent()),
+            format!("{:+.1}", first.diagnosis.invariance.largest_percent().0),
             first.diagnosis.law_text(),
             first.recommendation.pair_text(),
             words.to_owned(),
@@ -103,7 +96,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         for (index, mut row) in first.prediction_table().rows.into_iter().enumerate() {
             let all = || found.iter().filter_map(|finding| finding.predictions.get(index));
             good += all().filter(|one| (FACTOR.recip()..=FACTOR).contains(&one.ratio)).count();
-            covered += all().filter(|one| in_range(one)).count();
+            covered += all().filter(|one| one.in_range()).count();
             let text: Vec<String> = all().map(|one| format!("{:.2}", one.ratio)).collect();
             row.pop();
             row.insert(0, policy.label.to_owned());
@@ -141,7 +134,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             note: format!(
                 "{good} of {loss_count} predictions are within a factor of {FACTOR} of what a network \
                  trained at K = {TRAIN_K} then misses at K = 200; {covered} lie in the range given with the \
-                 prediction. A loss is the factor by which outputs are off, max(ŷ/y, y/ŷ), in the geometric \
+                 prediction, which promises {PROMISE_PERCENT:.0} %. A loss is the factor by which outputs are off, max(ŷ/y, y/ŷ), in the geometric \
                  mean over users, less 1; losses under {SMALL_PERCENT} % count as {SMALL_PERCENT} %. Figures \
                  of the first seed, ratios of all. Policies with outputs of 0 have no such factor."
             ),

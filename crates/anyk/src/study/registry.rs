@@ -1,8 +1,8 @@
 //! The studies by their names.
 
 use super::{
-    Lab, ablation, any_gnn, any_ranges, calibration, closed_forms, diagnose, fading, figures,
-    interference, links_published, power_control, propositions, seeds, tables,
+    Lab, ablation, any_gnn, any_ranges, calibration, closed_forms, diagnose, diagnose_battery,
+    fading, figures, interference, links_published, power_control, propositions, seeds, tables,
 };
 use crate::framework::{Error, Table};
 
@@ -27,7 +27,7 @@ impl Study {
 }
 
 /// All studies: the paper's, in its order, then our own.
-pub static STUDIES: [Study; 21] = {
+pub static STUDIES: [Study; 22] = {
     type Run = fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>;
     const fn paper(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: true, run }
@@ -79,6 +79,11 @@ pub static STUDIES: [Study; 21] = {
             "diagnose",
             "Remark 1: the size law of every policy, and what it predicts (`anyk diagnose`)",
             diagnose::tables,
+        ),
+        own(
+            "diagnose-battery",
+            "How often the diagnosis is right about policies of known law, from samples alone",
+            diagnose_battery::tables,
         ),
         own(
             "calibration",
