@@ -12,7 +12,7 @@ use super::{Effort, Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_S
 use crate::config::{Config, System};
 use crate::framework::{Counted, Error, Method, Observer, Session, TrainError};
 use crate::network::{BandwidthLaw, SplitRule};
-use crate::problems::urllc::{AnySettings, TestSet, TrainRanges, law_for};
+use crate::problems::urllc::{AnySettings, EqualPower, SizeResult, TestSet, TrainRanges, law_for};
 
 /// Seed of the cells that settings are chosen on: not the test set's.
 pub(crate) const SELECTION_SEED: u64 = 8;
@@ -196,6 +196,11 @@ impl<'a> Lab<'a> {
     pub(crate) fn results(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
         let test = Arc::clone(&self.test);
         self.results_on(entry, &test, "test set")
+    }
+
+    /// Equal power with exact bandwidths on the test set: what a policy is to be measured against.
+    pub(crate) fn equal_power(&self) -> Result<Vec<SizeResult>, Error> {
+        Ok(self.test.evaluate(&EqualPower::default())?)
     }
 
     /// All trainings of an entry on the cells for choosing.

@@ -8,9 +8,10 @@ use super::{
     Effort, Entry, EntryResult, Lab, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES,
     PaperRow, TEST_SAMPLES, TEST_SEED, TEST_SIZES, paper_entries,
 };
-use crate::framework::{Chart, Error, PretrainSettings, Schedule, Series, Table, Update, strings};
-use crate::problems::urllc::Recipe;
-use crate::problems::urllc::measure_law;
+use crate::framework::{
+    Chart, Error, Method, PretrainSettings, Schedule, Series, Table, Update, strings,
+};
+use crate::problems::urllc::{Recipe, SizeResult, measure_law};
 
 /// Sample counts that table IV tries.
 const SAMPLE_COUNTS: [usize; 10] = [20, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000];
@@ -197,6 +198,42 @@ fn size_rows(label: &str, result: &EntryResult, paper: &PaperRow) -> Vec<Vec<Str
         .collect()
 }
 
+/// The same columns for equal power with exact bandwidths, of which the paper says nothing.
+fn baseline_rows(results: &[SizeResult]) -> Vec<Vec<String>> {
+    let row = |result: &SizeResult| {
+        let mut cells = vec![BASELINE.to_owned(), result.k.to_string()];
+        let none = || "–".to_owned();
+        cells.extend([format!("{:.2}", result.availability), none()]);
+        cells.extend([format!("{:.4}", result.total_bandwidth_mhz), none(), none()]);
+        cells.extend([format!("{:+.2}", result.gap_percent), none(), none()]);
+        cells
+    };
+    results.iter().map(row).collect()
+}
+
+const BASELINE: &str = "equal power, exact b";
+
+/// How a method stands beside equal power at the sizes from [`FROM`] on: `(K, its distance to the optimum, that of
+/// equal power)`.
+fn beside_baseline(label: &str, gaps: &[(usize, f64, f64)]) -> String {
+    let of = |figure: fn(&(usize, f64, f64)) -> String| {
+        gaps.iter().map(figure).collect::<Vec<String>>().join(", ")
+    };
+    let nearer = gaps.iter().filter(|(_, own, equal)| own.abs() < equal.abs()).count();
+    let word = match nearer {
+        0 => "farther from the optimum than that at each of them".to_owned(),
+        all if all == gaps.len() => "nearer to the optimum than that at each of them".to_owned(),
+        some => format!("nearer to the optimum than that at {some} of {}", gaps.len()),
+    };
+    format!(
+        "Equal power with exact bandwidths is {} % over the optimum at K = {}; {label}, at {} %, is {word}. But it needs \
+         b, the bandwidth that a received power takes, which {label} has to learn.",
+        of(|gap| format!("{:.1}", gap.2)),
+        of(|gap| gap.0.to_string()),
+        of(|gap| format!("{:.1}", gap.1)),
+    )
+}
+
 const SIZE_COLUMNS: [&str; 9] = [
     "K",
     "A_K",
@@ -236,6 +273,7 @@ pub(crate) fn table3(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             TEST_SIZES.iter().copied().zip(paper.figures.map(|figure| figure.0)).collect();
         printed.push(Series::dashed(format!("{label}, paper"), points(|size| figures[&size])));
     }
+    rows.extend(baseline_rows(&lab.equal_power()?));
     let [mean, percentile_99, max] = law_errors(lab, 6e-6)?.map(|error| 100.0 * error);
     Ok(vec![Table {
         name: "table3".into(),
@@ -454,6 +492,7 @@ fn followers(gaps: &[(&str, f64)]) -> String {
 pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let (mut rows, mut measured, mut printed) = (vec![], vec![], vec![]);
     let mut gaps = Vec::new();
+    let (equal, mut beside) = (lab.equal_power()?, Vec::new());
     for (entry, paper) in paper_entries(lab.effort).iter().zip(&PAPER_COMPARISON) {
         let result = lab.results(entry)?;
         let large = TEST_SIZES.iter().filter(|&&size| size >= FROM);
@@ -463,6 +502,10 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             .fold(0.0, |most: f64, gap| if gap.is_nan() || gap > most { gap } else { most });
         gaps.push((paper.label, farthest));
         rows.extend(size_rows(paper.label, &result, paper));
+        if entry.settings.method == Method::PGnn {
+            let large = equal.iter().filter(|size| size.k >= FROM);
+            beside = large.map(|e| (e.k, result.gap_percent(e.k), e.gap_percent)).collect();
+        }
         let per_user = |size: usize| result.bandwidth_mhz(size) / size as f64;
         measured.push(Series::solid(paper.label, points(per_user)));
         let figures: Vec<(f64, f64)> = TEST_SIZES
@@ -472,10 +515,17 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             .collect();
         printed.push(Series::dashed(format!("{}, paper", paper.label), figures));
     }
+    rows.extend(baseline_rows(&equal));
     Ok(vec![Table {
         name: "table6".into(),
         title: "Table VI: the methods compared".into(),
-        note: format!("Each figure is the {}. {} {}", lab.rule(), followers(&gaps), fnn_note(lab)),
+        note: format!(
+            "Each figure is the {}. {} {} {}",
+            lab.rule(),
+            followers(&gaps),
+            beside_baseline(PAPER_COMPARISON[0].label, &beside),
+            fnn_note(lab)
+        ),
         columns: size_columns("method"),
         rows,
         chart: Some(Chart {
@@ -492,6 +542,17 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_power_is_nearer_or_farther_by_the_numbers() {
+        let paper = beside_baseline("P-GNN", &[(10, 2.9, 0.7), (200, 4.7, 2.8)]);
+        assert!(paper.contains("0.7, 2.8 % over the optimum at K = 10, 200"), "{paper}");
+        assert!(paper.contains("is farther from the optimum than that at each of them"), "{paper}");
+        let other = beside_baseline("P-GNN", &[(10, 0.1, 0.7), (200, 0.3, 2.8)]);
+        assert!(other.contains("is nearer to the optimum than that at each of them"), "{other}");
+        let mixed = beside_baseline("P-GNN", &[(10, 0.1, 0.7), (200, 4.7, 2.8)]);
+        assert!(mixed.contains("nearer to the optimum than that at 1 of 2"), "{mixed}");
+    }
 
     #[test]
     fn words_follow_the_numbers() {
