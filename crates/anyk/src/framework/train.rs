@@ -218,6 +218,7 @@ impl<'a> Session<'a> {
         if let Some(saved) = saved
             && saved.attempt < plan.attempts
             && saved.step <= plan.steps
+            && saved.adam_steps <= saved.step
             && saved.parameters.len() == state.parameters.len()
             && saved.parameters.iter().all(|parameter| parameter.is_finite())
         {
