@@ -83,7 +83,7 @@ fn table<P: CellPolicy + Sync>(
     (test, judge): (&TestSet, &BandwidthTable),
 ) -> Result<Table, Error> {
     let Case { name, subject, sizes: own } = case;
-    let repetitions: u64 = lab.effort.of([3, 200, 1000]);
+    let repetitions: u64 = lab.effort.of([1, 200, 1000]);
     let factors = |size: usize, cells: usize, seed: u64, judged: Judged| {
         required_factors(policy, judge, size, cells, seed, judged).map_err(Error::other)
     };

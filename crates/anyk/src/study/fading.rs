@@ -35,6 +35,11 @@ fn name(way: PretrainLoss) -> &'static str {
     }
 }
 
+/// Numbers of samples that are learned from.
+fn counts(lab: &Lab<'_>) -> &'static [usize] {
+    lab.effort.of([&SHOWN[..1], &COUNTS, &COUNTS])
+}
+
 /// Draws of the samples: many for the way that is the default, and fast.
 fn draws(lab: &Lab<'_>, way: PretrainLoss) -> u64 {
     lab.effort.of(match way {
@@ -60,7 +65,7 @@ struct Run {
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let each: u64 = WAYS.iter().map(|&way| draws(lab, way)).sum();
-    let count = (FadingLaw::SHOWN.len() * COUNTS.len()) as u64 * each;
+    let count = (FadingLaw::SHOWN.len() * counts(lab).len()) as u64 * each;
     let rows = lab.watched("fading, trainings", count, || rows(lab))?;
     Ok(shown(rows))
 }
@@ -80,7 +85,7 @@ fn rows(lab: &Lab<'_>) -> Result<Rows, Error> {
         let rule = lab.system.fading_rule(&law);
         let test = TestSet::draw_under(&lab.system, Some(&rule), &SIZES, TEST_CELLS, TEST_SEED)?;
         let truth = Truth { law, table: true_bandwidth(&lab.system, &law)?, test };
-        for samples in COUNTS {
+        for &samples in counts(lab) {
             for way in WAYS {
                 let runs = (0..draws(lab, way))
                     .into_par_iter()
