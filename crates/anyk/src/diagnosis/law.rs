@@ -63,6 +63,17 @@ pub(super) enum Scale {
     Reciprocal,
 }
 
+impl Scale {
+    /// From what is fitted to `f`.
+    fn back(self, value: f64) -> f64 {
+        match self {
+            Self::Plain => value,
+            Self::Logarithm => value.exp(),
+            Self::Reciprocal => value.recip(),
+        }
+    }
+}
+
 /// A function of K.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Term {
@@ -199,22 +210,12 @@ impl Form {
 
     /// What coefficients give at a size: `f`.
     pub(super) fn back(&self, coefficients: &[f64; MOST], k: usize) -> f64 {
-        let value = self.value(coefficients, k);
-        match self.scale {
-            Scale::Plain => value,
-            Scale::Logarithm => value.exp(),
-            Scale::Reciprocal => value.recip(),
-        }
+        self.scale.back(self.value(coefficients, k))
     }
 
     /// The limit of a law that has one.
     pub(super) fn limit(&self, coefficients: &[f64; MOST]) -> f64 {
-        let value = coefficients[0];
-        match self.scale {
-            Scale::Plain => value,
-            Scale::Logarithm => value.exp(),
-            Scale::Reciprocal => value.recip(),
-        }
+        self.scale.back(coefficients[0])
     }
 
     /// Fitted to points of which each has a value and a weight.

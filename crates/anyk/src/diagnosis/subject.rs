@@ -39,17 +39,7 @@ static TOYS: [BuiltIn; 2] = [
 ];
 
 fn toy(label: &str, policy: ToyPolicy) -> Arc<dyn Source> {
-    let function: Function = Arc::new(move |x: &[f64]| {
-        // A toy is written for the first user.
-        let mut order = x.to_vec();
-        let mut output = |user: usize| {
-            order.swap(0, user);
-            let y = policy.output(&order);
-            order.swap(0, user);
-            y
-        };
-        (0..x.len()).map(&mut output).collect()
-    });
+    let function: Function = Arc::new(move |x: &[f64]| policy.outputs(x));
     Arc::new(OfFunction { label: label.to_owned(), input: Input::Exponential, function })
 }
 

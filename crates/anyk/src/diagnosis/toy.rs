@@ -37,6 +37,18 @@ impl ToyPolicy {
         }
     }
 
+    /// The outputs of all users.
+    pub fn outputs(self, x: &[f64]) -> Vec<f64> {
+        let mut order = x.to_vec();
+        let mut output = |user: usize| {
+            order.swap(0, user);
+            let y = self.output(&order);
+            order.swap(0, user);
+            y
+        };
+        (0..x.len()).map(&mut output).collect()
+    }
+
     /// `f(x_k, K)`, with `E(x) = 1`.
     pub fn asymptotic(self, own: f64, size: usize) -> f64 {
         match self {

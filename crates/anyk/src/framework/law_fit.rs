@@ -76,9 +76,9 @@ impl PretrainSettings {
     /// The paper's, all of them (table II): plain gradient steps, `0.01/(1 + 0.001t)`, 2500 epochs, squares of the
     /// errors as they are.
     ///
-    /// It does not say what its bandwidths are measured in, and plain gradient steps depend on it: in MHz they end 4 %
-    /// off on average, in 100 kHz 0.3 %, in 30 kHz 0.1 %, and in 10 kHz they diverge. Chosen by that, on gains of
-    /// their own; `anyk reproduce ablation` shows what it decides.
+    /// It does not say what its bandwidths are measured in, and plain gradient steps depend on it: in MHz they end far
+    /// off the law, in 10 kHz they diverge. Chosen by the error on gains of their own, which `anyk reproduce ablation`
+    /// prints.
     pub fn paper() -> Self {
         Self {
             shape: LawShape { unit_khz: 30, ..LawShape::default() },

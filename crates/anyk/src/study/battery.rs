@@ -202,18 +202,6 @@ fn noise(rng: &mut ChaCha8Rng, deviation: f64) -> f64 {
     (deviation * normal).exp()
 }
 
-fn toy(policy: ToyPolicy, x: &[f64]) -> Vec<f64> {
-    // A toy is written for the first user.
-    let mut order = x.to_vec();
-    let mut output = |user: usize| {
-        order.swap(0, user);
-        let y = policy.output(&order);
-        order.swap(0, user);
-        y
-    };
-    (0..x.len()).map(&mut output).collect()
-}
-
 const UNIFORM: Inputs = Inputs::Of(Input::Uniform);
 const EXPONENTIAL: Inputs = Inputs::Of(Input::Exponential);
 const GAUSSIAN: Inputs = Inputs::Of(Input::Gaussian);
@@ -255,7 +243,7 @@ pub(crate) static CASES: [Case; 60] = {
             scaled(x, |k| 1.0 + k.ln())
         }),
         case("policy 2 of figure 1", EXPONENTIAL, SLOW, &[Pretrained], |x, _| {
-            toy(ToyPolicy::Two, x)
+            ToyPolicy::Two.outputs(x)
         }),
         // What stays, settles, saturates or dies out.
         case("constant, no user sees another", UNIFORM, &[Constant], &[Invariant], |x, _| {
@@ -263,7 +251,7 @@ pub(crate) static CASES: [Case; 60] = {
         }),
         case("constant, coupled", UNIFORM, STILL, &[Invariant], |x, _| scaled(x, |_| 3.0)),
         case("policy 1 of figure 1", EXPONENTIAL, STILL, &[Invariant], |x, _| {
-            toy(ToyPolicy::One, x)
+            ToyPolicy::One.outputs(x)
         }),
         case("settling, 1 + 5/K", UNIFORM, &[Settles], &[Pretrained], |x, _| {
             scaled(x, |k| 1.0 + 5.0 / k)

@@ -10,15 +10,20 @@ use serde::{Deserialize, Serialize};
 use super::cache::Cache;
 use super::{Effort, Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
 use crate::config::{Config, System};
-use crate::framework::{Counted, Error, Method, Observer, Session, TrainError};
+use crate::framework::{Counted, Error, Method, Model, Observer, Quietly, Session, TrainError};
 use crate::network::{BandwidthLaw, SplitRule};
-use crate::problems::urllc::{AnySettings, EqualPower, SizeResult, TestSet, TrainRanges, law_for};
+use crate::problems::interference::{
+    PowerOutput, PowerPolicy, PowerTrainSettings, Scenario, train_power,
+};
+use crate::problems::urllc::{
+    AnySettings, EqualPower, SizeResult, TestSet, TrainRanges, law_for, measure_law,
+};
 
 /// Seed of the cells that settings are chosen on: not the test set's.
 pub(crate) const SELECTION_SEED: u64 = 8;
 
-/// What the seconds of a pre-training are kept as.
-const PRETRAINING: &str = "seconds of pre-training";
+/// What a pre-training is kept as.
+const PRETRAINING: &str = "pre-training";
 
 /// One training, measured, or how it diverged.
 pub(crate) type Outcome = Result<Measure, Diverged>;
@@ -137,9 +142,13 @@ impl<'a> Lab<'a> {
         }
         self.go_on()?;
         let settings = entry.settings_of_run(0);
-        let mut session = Session::new(self.observer);
-        if let Some(law) = law_for(&self.system, &settings, &entry.pretraining, &mut session)? {
-            self.cache.keep(PRETRAINING, &key, &session.seconds("pre-training"))?;
+        let kept: Pretrained = self.cache.get_or(PRETRAINING, &key, || {
+            let mut session = Session::new(self.observer);
+            let law = law_for(&self.system, &settings, &entry.pretraining, &mut session)?;
+            let parameters = law.map_or_else(Vec::new, |law| law.parameters().to_vec());
+            Ok(Pretrained { parameters, seconds: session.seconds("pre-training") })
+        })?;
+        if let Some(law) = BandwidthLaw::new(&entry.pretraining.shape, kept.parameters) {
             self.laws.insert(key, law);
         }
         Ok(())
@@ -152,11 +161,9 @@ impl<'a> Lab<'a> {
             return Ok(None);
         }
         let key = law_key(&self.shortened(entry));
-        if let Some(known) = self.cache.find(PRETRAINING, &key)? {
-            return Ok(Some(known));
-        }
         self.prepare_law(entry)?;
-        self.cache.find(PRETRAINING, &key)
+        let kept: Option<Pretrained> = self.cache.find(PRETRAINING, &key)?;
+        Ok(kept.map(|kept| kept.seconds))
     }
 
     /// The outer function of an entry, if it has one and it is prepared.
@@ -190,6 +197,46 @@ impl<'a> Lab<'a> {
         (settings.samples, settings.steps) =
             self.effort.of_training((settings.samples, settings.steps));
         settings
+    }
+
+    /// A network of links, trained once; its output can be changed afterwards.
+    pub(crate) fn links_policy(
+        &self,
+        settings: &PowerTrainSettings,
+        output: PowerOutput,
+    ) -> Result<PowerPolicy, Error> {
+        self.go_on()?;
+        let (record, parameters) = self.cache.get_or("network of links", settings, || {
+            let quietly = Quietly(self.observer);
+            let policy = train_power(settings, output, &mut Session::new(&quietly))?;
+            Ok((policy.record().clone(), policy.parameters().to_vec()))
+        })?;
+        self.observer.done(1);
+        Ok(PowerPolicy::new(record, parameters)?.with_output(output))
+    }
+
+    /// Settings of a training of links.
+    pub(crate) fn links_settings(&self, scenario: Scenario, seed: u64) -> PowerTrainSettings {
+        let preset = PowerTrainSettings::preset(scenario, seed);
+        let (samples, steps) = self.effort.of_training((preset.samples, preset.steps));
+        PowerTrainSettings { samples, steps, ..preset }
+    }
+
+    /// Relative error of an entry's outer function on users that it was not trained on: mean, 99th percentile, largest.
+    pub(crate) fn law_errors(&mut self, entry: &Entry) -> Result<[f64; 3], Error> {
+        const WORK: &str = "errors of an outer function";
+        let entry = self.shortened(entry);
+        let key = (law_key(&entry), SELECTION_SEED);
+        if let Some(known) = self.cache.find(WORK, &key)? {
+            return Ok(known);
+        }
+        self.prepare_law(&entry)?;
+        let Some(law) = self.law(&entry) else { return Ok([f64::NAN; 3]) };
+        let (epsilon_d, way) = (entry.settings.epsilon_d, &entry.pretraining);
+        let error = measure_law(&self.system, epsilon_d, law, way, SELECTION_SEED)?;
+        let errors = [error.mean, error.percentile_99, error.max];
+        self.cache.keep(WORK, &key, &errors)?;
+        Ok(errors)
     }
 
     /// All trainings of an entry on the test set.
@@ -266,6 +313,13 @@ impl<'a> Lab<'a> {
         }
         Ok(runs.into_iter().flatten().collect())
     }
+}
+
+/// An outer function as it is kept, and what it took.
+#[derive(Serialize, Deserialize)]
+struct Pretrained {
+    parameters: Vec<f64>,
+    seconds: f64,
 }
 
 /// What an outer function is trained for, and how.

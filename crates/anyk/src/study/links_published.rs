@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use super::{Lab, TEST_SEED, median_seconds};
 use crate::channel::D2dField;
-use crate::framework::{Counted, Error, Model, Quietly, Session, Table, strings};
+use crate::framework::{Counted, Error, Model, Table, strings};
 use crate::problems::interference::{
-    PASSES, PowerOutput, PowerPolicy, PowerSizeResult, PowerTrainSettings, Scenario,
-    SparseInterference, Wmmse, WmmseSettings, power_over_sizes, train_power,
+    PASSES, PowerOutput, PowerPolicy, PowerSizeResult, Scenario, SparseInterference, Wmmse,
+    WmmseSettings, power_over_sizes,
 };
 
 /// Starting points of WMMSE: full power, and random ones.
@@ -68,7 +68,8 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
 fn table(lab: &Lab<'_>, plan: &Plan) -> Result<Table, Error> {
     let runs = lab.trainings_or(10, 5);
     let policies = lab.watched("networks, trainings", runs, || {
-        let train = |run| train(lab, plan, run);
+        let settings = |run| lab.links_settings(plan.trained_on, 100 + run);
+        let train = |run| lab.links_policy(&settings(run), plan.output);
         (0..runs).into_par_iter().map(train).collect::<Result<Vec<_>, Error>>()
     })?;
     let counts: Vec<(usize, u64)> =
@@ -80,20 +81,6 @@ fn table(lab: &Lab<'_>, plan: &Plan) -> Result<Table, Error> {
     })?;
     let (pass_us, starts_us) = times(plan, &policies)?;
     Ok(shown(plan, &results, (runs, pass_us, starts_us)))
-}
-
-fn train(lab: &Lab<'_>, plan: &Plan, run: u64) -> Result<PowerPolicy, Error> {
-    lab.go_on()?;
-    let mut settings = PowerTrainSettings::preset(plan.trained_on, 100 + run);
-    (settings.samples, settings.steps) = lab.effort.of_training((settings.samples, settings.steps));
-    let kept = lab.cache.get_or("network of links", &settings, || {
-        let quietly = Quietly(lab.observer);
-        let policy = train_power(&settings, plan.output, &mut Session::new(&quietly))?;
-        Ok((policy.record().clone(), policy.parameters().to_vec()))
-    });
-    let (record, parameters) = kept?;
-    lab.observer.done(1);
-    Ok(PowerPolicy::new(record, parameters)?)
 }
 
 /// All policies at a size, and the mean sum rate of the best of many starts of WMMSE over that of one.

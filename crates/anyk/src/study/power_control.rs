@@ -6,12 +6,12 @@ use rayon::prelude::*;
 use super::verdict::{Trend, either, paper_says};
 use super::{Effort, Lab, TEST_SEED};
 use crate::channel::D2dField;
-use crate::framework::{Chart, Counted, Error, Model, Quietly, Series, Session, Table, strings};
+use crate::framework::{Chart, Counted, Error, Model, Series, Table, strings};
 use crate::math::worst_but;
 use crate::network::{Aggregator, EdgeGnn};
 use crate::problems::interference::{
     BinaryGap, PASSES, PowerLoss, PowerOutput, PowerPolicy, PowerSizeResult, PowerTrainSettings,
-    Scenario, WmmseSettings, binary_gap, power_over_sizes, train_power,
+    Scenario, WmmseSettings, binary_gap, power_over_sizes,
 };
 
 /// Trainings from which the second worst is shown instead of the worst.
@@ -278,17 +278,7 @@ fn train(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Erro
         }
     }
     let trained = lab.watched("power control, trainings", wanted.len() as u64, || {
-        let train = |settings| -> Result<PowerPolicy, Error> {
-            lab.go_on()?;
-            let (record, parameters) = lab.cache.get_or("power control", settings, || {
-                let quietly = Quietly(lab.observer);
-                let mut session = Session::new(&quietly);
-                let policy = train_power(settings, PowerOutput::Sigmoid, &mut session)?;
-                Ok((policy.record().clone(), policy.parameters().to_vec()))
-            })?;
-            lab.observer.done(1);
-            Ok(PowerPolicy::new(record, parameters)?)
-        };
+        let train = |settings| lab.links_policy(settings, PowerOutput::Sigmoid);
         wanted.par_iter().map(train).collect::<Result<Vec<_>, Error>>()
     })?;
     let mut policies = Vec::new();

@@ -14,9 +14,7 @@ use crate::network::SplitRule;
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormResult, ClosedFormSettings, evaluate_closed_form, train_closed_form,
 };
-use crate::problems::interference::{
-    PASSES, PowerOutput, PowerTrainSettings, Scenario, train_power,
-};
+use crate::problems::interference::{PASSES, PowerOutput, Scenario, train_power};
 use crate::problems::urllc::{CellPolicy, DEVIATIONS, TestSet, TrainRanges, train_any_policy};
 
 /// Trainings of each kind: on trial, as usual, and in full.
@@ -129,8 +127,7 @@ fn links(
     seed: u64,
     observer: &dyn Observer,
 ) -> Result<Figures, Error> {
-    let mut settings = PowerTrainSettings::preset(scenario, seed);
-    (settings.samples, settings.steps) = lab.effort.of_training((settings.samples, settings.steps));
+    let settings = lab.links_settings(scenario, seed);
     let policy = train_power(&settings, output, &mut Session::new(observer))?;
     Ok((policy.record().sum_rate_percent, None))
 }

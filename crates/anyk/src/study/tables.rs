@@ -11,7 +11,7 @@ use super::{
 use crate::framework::{
     Chart, Error, Method, PretrainSettings, Schedule, Series, Table, Update, strings,
 };
-use crate::problems::urllc::{Recipe, SizeResult, measure_law};
+use crate::problems::urllc::{Recipe, SizeResult};
 
 /// Sample counts that table IV tries.
 const SAMPLE_COUNTS: [usize; 10] = [20, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000];
@@ -274,7 +274,8 @@ pub(crate) fn table3(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         printed.push(Series::dashed(format!("{label}, paper"), points(|size| figures[&size])));
     }
     rows.extend(baseline_rows(&lab.equal_power()?));
-    let [mean, percentile_99, max] = law_errors(lab, 6e-6)?.map(|error| 100.0 * error);
+    let errors = lab.law_errors(&Entry::p_gnn(10, 2000, 6e-6))?;
+    let [mean, percentile_99, max] = errors.map(|error| 100.0 * error);
     Ok(vec![Table {
         name: "table3".into(),
         title: "Table III: P-GNN trained at K = 10 for different ε_D".into(),
@@ -323,24 +324,6 @@ fn stricter(measured: &[(f64, f64)]) -> String {
         100.0 * A_LITTLE,
         paper_says(rises && little),
     )
-}
-
-/// Relative error of the outer function for an `ε_D`, on users it was not trained on: mean, 99th percentile,
-/// largest.
-fn law_errors(lab: &mut Lab<'_>, epsilon_d: f64) -> Result<[f64; 3], Error> {
-    const WORK: &str = "errors of an outer function";
-    let entry = lab.shortened(&Entry::p_gnn(10, 2000, epsilon_d));
-    let key = (epsilon_d, &entry.pretraining, SELECTION_SEED);
-    if let Some(known) = lab.cache.find(WORK, &key)? {
-        return Ok(known);
-    }
-    lab.prepare_law(&entry)?;
-    let Some(law) = lab.law(&entry) else { return Ok([f64::NAN; 3]) };
-    let error = measure_law(&lab.system, epsilon_d, law, &entry.pretraining, SELECTION_SEED)
-        .map_err(Error::other)?;
-    let errors = [error.mean, error.percentile_99, error.max];
-    lab.cache.keep(WORK, &key, &errors)?;
-    Ok(errors)
 }
 
 pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
