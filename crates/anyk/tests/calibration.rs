@@ -10,11 +10,11 @@ use anyk::framework::{
 use anyk::math::realization_rng;
 use anyk::network::Aggregator;
 use anyk::problems::urllc::Recipe;
-use anyk::problems::urllc::TrainSettings;
 use anyk::problems::urllc::{Allocation, CellPolicy, LearnedPolicy, Urllc};
 use anyk::problems::urllc::{
     Judged, TestSet, calibrate, required_factors, train_urllc, true_bandwidth,
 };
+use anyk::problems::urllc::{TrainSettings, UserInputs};
 use anyk::{Config, System};
 use rand::RngExt;
 
@@ -71,6 +71,7 @@ fn m_gnn() -> LearnedPolicy {
         samples: 200,
         epsilon_d: 1e-5,
         aggregator: Aggregator::Mean,
+        inputs: UserInputs::Gain,
         hidden: vec![4],
         recipe: Recipe { steps: Some(3000), ..Recipe::fast(10) },
         seed: 1,

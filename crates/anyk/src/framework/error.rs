@@ -37,7 +37,7 @@ pub enum TrainError {
     #[error("the power budget cannot serve the training cells: {0}")]
     Infeasible(String),
     /// A label does not exist.
-    #[error("equal power cannot serve a user of the training set: {0}")]
+    #[error("equal power cannot serve most users of the pre-training: {0}")]
     EqualPower(TooWeak),
     /// Every initialization diverged.
     #[error(

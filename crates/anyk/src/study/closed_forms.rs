@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 
+use super::shown::with_range;
 use super::verdict::{either, holds, paper_says};
 use super::{Lab, TEST_SEED};
 use crate::framework::{Chart, Error, Method, Quietly, Series, Session, Table};
@@ -79,25 +80,28 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         if let Some(run) = measured.first() {
             infeasible = run.iter().filter_map(|result| result.infeasible).sum();
         }
+        let mut all = Vec::new();
         let shown: Vec<(f64, Option<f64>)> = (0..SIZES.len())
             .map(|size| {
                 let figures: Vec<_> =
                     measured.iter().map(|run| figure(&run[size], row.shown)).collect();
-                let distance = worst_but(figures.iter().map(|figure| figure.0).collect(), skipped);
+                let distances: Vec<f64> = figures.iter().map(|figure| figure.0).collect();
+                all.push(distances.clone());
+                let distance = worst_but(distances, skipped);
                 let distance = distance.unwrap_or(f64::NAN);
                 // The signed gap of the training that is shown.
                 let same = figures.iter().find(|figure| figure.0.total_cmp(&distance).is_eq());
                 (distance, same.and_then(|figure| figure.1))
             })
             .collect();
-        let text = |&(distance, gap): &(f64, Option<f64>)| match gap {
+        let text = |(&(distance, gap), all): (&(f64, Option<f64>), &Vec<f64>)| match gap {
             // Zero is for what is exact.
             None if distance > 1e-9 && distance < 5e-4 => "<0.001".to_owned(),
-            None => format!("{distance:.3}"),
-            Some(gap) => format!("{distance:.1} ({gap:+.1})"),
+            None => with_range(distance, all, 3),
+            Some(gap) => format!("{}, {gap:+.1}", with_range(distance, all, 1)),
         };
         let mut line = vec![row.label.to_owned()];
-        line.extend(shown.iter().map(text));
+        line.extend(shown.iter().zip(&all).map(text));
         cells.push(line);
         // At K = 1 the share of the one user is 1, whatever was learned.
         let points = SIZES.iter().zip(&shown).map(|(&k, figure)| (k as f64, figure.0));
@@ -141,9 +145,9 @@ fn note(worst: &[f64], (runs, test_cells): (u64, u64), infeasible: usize) -> Str
     };
     let follows = either(at(7) <= OFF_PERCENT, ["follows", "does not follow"]);
     format!(
-        "Each figure is the {rule} of {runs} trainings on {test_cells} cells (seed {TEST_SEED}): the mean \
-         relative error of the powers of (P5), the total variation between learned and optimal shares of the \
-         power of (P6), the mean distance of its bandwidth with the mean gap in brackets. (P5) is off by at \
+        "Each figure is the {rule} of {runs} trainings on {test_cells} cells (seed {TEST_SEED}), in brackets \
+         the best and the worst: the mean relative error of the powers of (P5), the total variation between learned and \
+         optimal shares of the power of (P6), the mean distance of its bandwidth, then its mean gap. (P5) is off by at \
          most {:.3} % at any K, the powers of (P6) by {:.3} % with softmax and {:.3} % with sum-normalisation: \
          this {agrees} with the paper. {rests} on V, the weights on the others, which a single training size \
          leaves open: with V free the mean aggregator is off by up to {:.1} %. Remark 2, that softmax makes up \

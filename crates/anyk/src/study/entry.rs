@@ -7,7 +7,7 @@ use crate::framework::{Method, Observer, PretrainSettings, Session, TrainError};
 use crate::math::second_worst;
 use crate::network::{Aggregator, BandwidthLaw};
 use crate::problems::urllc::{
-    LearnedPolicy, Recipe, SizeResult, TestSet, TrainSettings, train_urllc,
+    LearnedPolicy, Recipe, SizeResult, TestSet, TrainSettings, UserInputs, train_urllc,
 };
 
 /// Seed of the test set, fixed before the first training.
@@ -42,6 +42,7 @@ impl Entry {
                 samples,
                 epsilon_d,
                 aggregator: Aggregator::Mean,
+                inputs: UserInputs::Gain,
                 hidden: vec![4],
                 recipe: Recipe::fast(train_k),
                 seed: 0,

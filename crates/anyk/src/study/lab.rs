@@ -62,7 +62,7 @@ pub struct Lab<'a> {
     /// Cells of each size in the test sets.
     pub(crate) cells: u64,
     /// What was measured before.
-    pub(crate) cache: Cache,
+    pub(crate) cache: Arc<Cache>,
     /// Who watches.
     pub(crate) observer: &'a dyn Observer,
     trainings: Option<u64>,
@@ -76,11 +76,10 @@ impl<'a> Lab<'a> {
     /// A lab with its test sets; an error if the cache's folder cannot be made.
     pub fn new(settings: &StudySettings, observer: &'a dyn Observer) -> Result<Self, Error> {
         let system = Config::default().validate()?;
-        let cache = Cache::new(settings.cache.clone())?;
+        let cache = Arc::new(Cache::new(settings.cache.clone())?);
         let effort = settings.effort;
         let cells = effort.of([4, TEST_SAMPLES, TEST_SAMPLES]);
-        let draw = |seed| TestSet::draw(&system, &TEST_SIZES, cells, seed).map(Arc::new);
-        let (test, selection) = (draw(TEST_SEED)?, draw(SELECTION_SEED)?);
+        let [test, selection] = test_sets(&system, cells)?;
         Ok(Self {
             system,
             effort,
@@ -92,6 +91,14 @@ impl<'a> Lab<'a> {
             test,
             selection,
         })
+    }
+
+    /// The same lab in another cell, with test sets of its own.
+    pub(crate) fn elsewhere(&self, config: &Config) -> Result<Self, Error> {
+        let system = config.validate()?;
+        let [test, selection] = test_sets(&system, self.cells)?;
+        let cache = Arc::clone(&self.cache);
+        Ok(Self { system, cache, laws: HashMap::new(), test, selection, ..*self })
     }
 
     /// How the studies were done, in a line.
@@ -136,7 +143,7 @@ impl<'a> Lab<'a> {
     /// Pre-trains the outer function that an entry needs: once for each `ε_D` and way, shared by all trainings.
     pub(crate) fn prepare_law(&mut self, entry: &Entry) -> Result<(), Error> {
         let entry = &self.shortened(entry);
-        let key = law_key(entry);
+        let key = self.law_key(entry);
         if entry.settings.method != Method::PGnn || self.laws.contains_key(&key) {
             return Ok(());
         }
@@ -160,15 +167,21 @@ impl<'a> Lab<'a> {
         if entry.settings.method != Method::PGnn {
             return Ok(None);
         }
-        let key = law_key(&self.shortened(entry));
+        let key = self.law_key(&self.shortened(entry));
         self.prepare_law(entry)?;
         let kept: Option<Pretrained> = self.cache.find(PRETRAINING, &key)?;
         Ok(kept.map(|kept| kept.seconds))
     }
 
+    /// What an outer function is trained for, and how.
+    fn law_key(&self, entry: &Entry) -> String {
+        let cell = self.system.config();
+        format!("{cell:?} {:e} {:?}", entry.settings.epsilon_d, entry.pretraining)
+    }
+
     /// The outer function of an entry, if it has one and it is prepared.
     pub(crate) fn law(&self, entry: &Entry) -> Option<&BandwidthLaw> {
-        let law = self.laws.get(&law_key(&self.shortened(entry)));
+        let law = self.laws.get(&self.law_key(&self.shortened(entry)));
         law.filter(|_| entry.settings.method == Method::PGnn)
     }
 
@@ -226,7 +239,7 @@ impl<'a> Lab<'a> {
     pub(crate) fn law_errors(&mut self, entry: &Entry) -> Result<[f64; 3], Error> {
         const WORK: &str = "errors of an outer function";
         let entry = self.shortened(entry);
-        let key = (law_key(&entry), SELECTION_SEED);
+        let key = (self.law_key(&entry), SELECTION_SEED);
         if let Some(known) = self.cache.find(WORK, &key)? {
             return Ok(known);
         }
@@ -245,6 +258,11 @@ impl<'a> Lab<'a> {
         self.results_on(entry, &test, "test set")
     }
 
+    /// The cells to measure on.
+    pub(crate) fn test_set(&self) -> Arc<TestSet> {
+        Arc::clone(&self.test)
+    }
+
     /// Equal power with exact bandwidths on the test set: what a policy is to be measured against.
     pub(crate) fn equal_power(&self) -> Result<Vec<SizeResult>, Error> {
         Ok(self.test.evaluate(&EqualPower::default())?)
@@ -254,6 +272,25 @@ impl<'a> Lab<'a> {
     pub(crate) fn results_to_choose(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
         let selection = Arc::clone(&self.selection);
         self.results_on(entry, &selection, "selection")
+    }
+
+    /// The first of several entries whose availability is 1.00 at every size on the cells for choosing; one with a
+    /// training that diverges is none.
+    pub(crate) fn first_available(
+        &mut self,
+        entries: impl IntoIterator<Item = Entry>,
+    ) -> Result<Option<Entry>, Error> {
+        let selection = Arc::clone(&self.selection);
+        for entry in entries {
+            let outcomes = self.outcomes_on(&entry, &selection, "selection")?;
+            if let Ok(runs) = outcomes.into_iter().collect() {
+                let found = EntryResult { entry, runs };
+                if found.is_available() {
+                    return Ok(Some(found.entry));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// All trainings of an entry on other cells, which a name tells apart.
@@ -282,8 +319,8 @@ impl<'a> Lab<'a> {
     ) -> Result<Vec<Outcome>, Error> {
         const WORK: &str = "training of an entry";
         let entry = &self.shortened(entry);
-        let place = (cells, self.cells);
-        let key = |run: u64| (&entry.pretraining, entry.settings_of_run(run), place);
+        let place = (self.system.config().clone(), cells, self.cells);
+        let key = |run: u64| (&entry.pretraining, entry.settings_of_run(run), &place);
         let mut runs = (0..self.runs())
             .map(|run| self.cache.find(WORK, &key(run)))
             .collect::<Result<Vec<Option<Outcome>>, Error>>()?;
@@ -315,16 +352,17 @@ impl<'a> Lab<'a> {
     }
 }
 
+/// Cells to measure on, and cells to choose on.
+fn test_sets(system: &System, cells: u64) -> Result<[Arc<TestSet>; 2], Error> {
+    let draw = |seed| TestSet::draw(system, &TEST_SIZES, cells, seed).map(Arc::new);
+    Ok([draw(TEST_SEED)?, draw(SELECTION_SEED)?])
+}
+
 /// An outer function as it is kept, and what it took.
 #[derive(Serialize, Deserialize)]
 struct Pretrained {
     parameters: Vec<f64>,
     seconds: f64,
-}
-
-/// What an outer function is trained for, and how.
-fn law_key(entry: &Entry) -> String {
-    format!("{:e} {:?}", entry.settings.epsilon_d, entry.pretraining)
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 //! ```
 
 mod ablation;
+mod alternatives;
 mod any_gnn;
 mod any_ranges;
 mod asymptotic;
@@ -22,6 +23,7 @@ mod battery;
 mod cache;
 mod calibration;
 mod closed_forms;
+mod conservative;
 mod decoupling;
 mod diagnose;
 mod diagnose_battery;
@@ -34,11 +36,15 @@ mod interference;
 mod lab;
 mod links_published;
 mod paper_figures;
+mod parameters;
 mod power_control;
 mod power_spread;
 mod propositions;
+mod published;
 mod registry;
+mod samples;
 mod seeds;
+mod shown;
 mod size_laws;
 mod tables;
 mod timing;

@@ -2,7 +2,7 @@
 
 use crate::framework::Method;
 use crate::network::Aggregator;
-use crate::problems::urllc::{Recipe, TrainSettings};
+use crate::problems::urllc::{Recipe, TrainSettings, UserInputs};
 use crate::study::{Effort, Entry};
 
 /// A row of tables III and VI: label, then `(A_K, W_K in MHz)` at K = 1, 2, 5, 10, 50, 100, 200.
@@ -161,6 +161,7 @@ pub fn paper_entries(effort: Effort) -> [Entry; 4] {
             samples,
             epsilon_d: 2e-6,
             aggregator: Aggregator::Mean,
+            inputs: UserInputs::Gain,
             hidden: vec![300],
             recipe,
             seed: 0,

@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 
+use super::shown::with_range;
 use super::verdict::{Trend, either, paper_says};
 use super::{Effort, Lab, TEST_SEED};
 use crate::channel::D2dField;
@@ -128,11 +129,14 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
     let policies = train(lab, plan, runs)?;
     let results = measure(lab, plan, &policies)?;
     let skipped = usize::from(runs >= SECOND_WORST_FROM);
-    // Of the sum rates, the lowest are the worst.
-    let shown = |row: usize, result: &PowerSizeResult| -> f64 {
+    let all = |row: usize, result: &PowerSizeResult| -> Vec<f64> {
         let first = row * policies.len() / plan.rows.len();
         let figures = result.policies[first..].iter().take(policies.len() / plan.rows.len());
-        let negative = figures.map(|figure| -figure.sum_rate_percent).collect();
+        figures.map(|figure| figure.sum_rate_percent).collect()
+    };
+    // Of the sum rates, the lowest are the worst.
+    let shown = |row: usize, result: &PowerSizeResult| -> f64 {
+        let negative = all(row, result).into_iter().map(|percent| -percent).collect();
         -worst_but(negative, skipped).unwrap_or(f64::NAN)
     };
     type Figure = fn(&PowerSizeResult) -> Option<f64>;
@@ -146,7 +150,8 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
     for (row, plan_row) in plan.rows.iter().enumerate() {
         let figures: Vec<f64> = results.iter().map(|result| shown(row, result)).collect();
         let mut line = vec![plan_row.label.clone()];
-        line.extend(figures.iter().map(|figure| format!("{figure:.2}")));
+        let cells = results.iter().zip(&figures);
+        line.extend(cells.map(|(result, &figure)| with_range(figure, &all(row, result), 2)));
         rows.push(line);
         let points =
             results.iter().zip(&figures).map(|(result, &figure)| (result.k as f64, figure));
@@ -195,7 +200,7 @@ fn note(
         |row: usize| results.iter().map(|result| shown(row, result)).fold(f64::INFINITY, f64::min);
     let share = |at: Option<&PowerSizeResult>| at.map_or(f64::NAN, |r| r.wmmse_power_share);
     let intro = format!(
-        "Each figure is the {rule} of {runs} trainings, on networks of seed {TEST_SEED}; WMMSE takes 100 \
+        "Each figure is the {rule} of {runs} trainings, in brackets the worst and the best, on networks of seed {TEST_SEED}; WMMSE takes 100 \
          iterations from full power. "
     );
     let last = plan.rows.len() - 1;

@@ -1,8 +1,9 @@
 //! The studies by their names.
 
 use super::{
-    Lab, ablation, any_gnn, any_ranges, calibration, closed_forms, diagnose, diagnose_battery,
-    fading, figures, interference, links_published, power_control, propositions, seeds, tables,
+    Lab, ablation, alternatives, any_gnn, any_ranges, calibration, closed_forms, conservative,
+    diagnose, diagnose_battery, fading, figures, interference, links_published, parameters,
+    power_control, propositions, published, samples, seeds, tables,
 };
 use crate::framework::{Error, Table};
 
@@ -27,7 +28,7 @@ impl Study {
 }
 
 /// All studies: the paper's, in its order, then our own.
-pub static STUDIES: [Study; 22] = {
+pub static STUDIES: [Study; 28] = {
     type Run = fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>;
     const fn paper(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: true, run }
@@ -91,9 +92,39 @@ pub static STUDIES: [Study; 22] = {
             calibration::tables,
         ),
         own(
+            "published",
+            "The paper's own trainings: preset paper, every training size and method",
+            published::tables,
+        ),
+        own(
             "ablation",
             "Algorithm 1: initialization, meaning of t and units of the loss, which the paper leaves open",
             ablation::tables,
+        ),
+        own(
+            "parameters",
+            "Similar results when parameters change? P-GNN and any-gnn in other cells",
+            parameters::tables,
+        ),
+        own(
+            "conservative",
+            "The ε_D at which each method serves everyone at every K, and what that costs",
+            conservative::tables,
+        ),
+        own(
+            "samples",
+            "Table V by its own rule: the fewest samples that more would hardly improve",
+            samples::tables,
+        ),
+        own(
+            "alternatives",
+            "Training on all sizes at once, and K as an input",
+            alternatives::alternatives,
+        ),
+        own(
+            "aggregators",
+            "Mean, sum and max on the URLLC task (proposition 4)",
+            alternatives::aggregators,
         ),
         own(
             "links-published",

@@ -12,7 +12,9 @@ use anyk::network::{Aggregator, EdgeGnn, LawShape, PriceResponse};
 use anyk::problems::closed_forms::{ClosedForm, ClosedFormSettings, train_closed_form};
 use anyk::problems::interference::{PowerLoss, PowerOutput, PowerTrainSettings};
 use anyk::problems::interference::{Scenario, train_power};
-use anyk::problems::urllc::{AnySettings, Recipe, SampledSettings, TrainRanges, TrainSettings};
+use anyk::problems::urllc::{
+    AnySettings, Recipe, SampledSettings, TrainRanges, TrainSettings, UserInputs,
+};
 use anyk::problems::urllc::{
     draw_fading, law_for, train_any_policy, train_sampled_policy, train_urllc,
 };
@@ -37,7 +39,7 @@ impl Training {
 }
 
 /// All of them.
-pub(crate) static ALL: [Training; 12] = [
+pub(crate) static ALL: [Training; 13] = [
     Training {
         name: "urllc p-gnn",
         stages: &["pre-training", "training"],
@@ -65,6 +67,18 @@ pub(crate) static ALL: [Training; 12] = [
             // Plain gradient steps.
             let recipe = Recipe { steps: Some(STEPS), ..Recipe::paper() };
             let settings = TrainSettings { recipe, ..settings(Method::MGnn) };
+            urllc(&settings, &PretrainSettings::default(), session)
+        },
+    },
+    Training {
+        name: "urllc m-gnn, size as an input",
+        stages: &["training"],
+        run: |session| {
+            let settings = TrainSettings {
+                train_k: vec![2, 4],
+                inputs: UserInputs::GainAndSize,
+                ..settings(Method::MGnn)
+            };
             urllc(&settings, &PretrainSettings::default(), session)
         },
     },
@@ -182,6 +196,7 @@ pub(crate) fn settings(method: Method) -> TrainSettings {
         samples: 25,
         epsilon_d: 6e-6,
         aggregator: Aggregator::Mean,
+        inputs: UserInputs::Gain,
         hidden: vec![4],
         recipe: Recipe {
             steps: Some(STEPS),

@@ -12,11 +12,11 @@ use crate::framework::{
 };
 use crate::math::single;
 use crate::memory::{MemoryBudget, TooMuchMemory, product};
-use crate::network::{Activation, Aggregator, BandwidthLaw, Dense};
+use crate::network::{Activation, Aggregator, BandwidthLaw, Dense, scaled_gain};
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
 use crate::problems::urllc::engine::Engine;
 use crate::problems::urllc::lagrangian::{BANDWIDTH, LossUnits, MULTIPLIER, POWER};
-use crate::problems::urllc::{LossScale, Recipe, StepRecord};
+use crate::problems::urllc::{LossScale, Recipe, StepRecord, UserInputs};
 use crate::qos::{Qos, RequiredBandwidth, ServiceClass};
 
 /// A training, whole: the same settings and the same seed give the same parameters, bit for bit.
@@ -33,6 +33,9 @@ pub struct TrainSettings {
     pub epsilon_d: f64,
     /// How users see each other.
     pub aggregator: Aggregator,
+    /// What the networks see of each user.
+    #[serde(default, skip_serializing_if = "UserInputs::is_usual")]
+    pub inputs: UserInputs,
     /// Hidden features of each user, layer by layer (paper: `[4]`); for the FNN, its hidden neurons
     /// (paper: `[300]`).
     pub hidden: Vec<usize>,
@@ -53,6 +56,8 @@ pub struct Algorithm1 {
     unit_hz: f64,
     qos: Qos,
     units: LossUnits,
+    /// By how much the smallest input is under that of the paper's cell.
+    shift: f64,
 }
 
 /// A multiplier's mean above this (its optimum is of the order of 1) has diverged.
@@ -72,7 +77,15 @@ impl TrainSettings {
         if self.hidden.is_empty() || self.hidden.iter().any(|width| !(1..=1024).contains(width)) {
             return fail("hidden", format!("{:?}", self.hidden), "layers of 1 to 1024 features");
         }
+        if self.method == Method::Fnn && !self.inputs.is_usual() {
+            return fail("inputs", "gain-and-size".to_owned(), "gain, for the fnn");
+        }
         self.recipe.validate()
+    }
+
+    /// Features of a user in each layer of a GNN: inputs, hidden ones, output.
+    pub(crate) fn gnn_widths(&self) -> Vec<usize> {
+        [&[self.inputs.count()], &self.hidden[..], &[1]].concat()
     }
 
     /// Asks for the memory of the training sets, and of the networks where those grow with the largest cell, too.
@@ -149,6 +162,7 @@ impl Algorithm1 {
             unit_hz,
             qos,
             units,
+            shift: shift(system),
         })
     }
 
@@ -229,7 +243,7 @@ impl Objective<f32> for Algorithm1 {
         self.epoch = None;
         [POWER, BANDWIDTH, MULTIPLIER]
             .into_iter()
-            .flat_map(|network| initialize(&self.settings, network, &mut rng))
+            .flat_map(|network| initialize(&self.settings, (network, self.shift), &mut rng))
             .collect()
     }
 
@@ -265,14 +279,28 @@ fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainErro
     Ok(sum / sizes.len() as f64)
 }
 
+/// Input of a user at the edge of the paper's cell, rounded down.
+const EDGE: f64 = 1.1;
+
+/// How far the inputs of a cell reach below those of the paper's: larger cells have weaker users, and features that are
+/// to be linear for every input start as much lower.
+fn shift(system: &System) -> f64 {
+    let edge = system.path_loss().gain(system.road().cell_radius_m);
+    (scaled_gain(edge) - EDGE).min(0.0)
+}
+
 /// Random parameters of one network, such that the outputs start near equal power, `B' = 1` and
 /// `λ = 1.25` (about its value at the optimum).
-fn initialize(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+fn initialize(
+    settings: &TrainSettings,
+    (network, shift): (usize, f64),
+    rng: &mut ChaCha8Rng,
+) -> Vec<f32> {
     let rule = settings.recipe.initialization;
     let parameters = match settings.method {
         _ if rule.is_blind() => initialize_blindly(settings, rule, rng),
         Method::Fnn => initialize_dense(settings, network, rng),
-        Method::PGnn | Method::MGnn => initialize_gnn(settings, network, rng),
+        Method::PGnn | Method::MGnn => initialize_gnn(settings, (network, shift), rng),
     };
     parameters.into_iter().map(single).collect()
 }
@@ -283,11 +311,10 @@ fn initialize_blindly(
     rule: Initialization,
     rng: &mut ChaCha8Rng,
 ) -> Vec<f64> {
-    let gnn = || [&[1], &settings.hidden[..], &[1]].concat();
     // A layer of a GNN has a matrix for the user itself and one for the others.
     let (widths, matrices) = match settings.method {
         Method::Fnn => (fnn_network(settings).widths, 1),
-        Method::PGnn | Method::MGnn => (gnn(), 2),
+        Method::PGnn | Method::MGnn => (settings.gnn_widths(), 2),
     };
     let mut parameters = Vec::new();
     for pair in widths.windows(2) {
@@ -313,15 +340,17 @@ fn start(network: usize) -> f64 {
 /// of the others then extrapolates linearly to sizes never seen. This is a choice of design: at a
 /// single training size nothing else fixes how the outputs move with the size.
 ///
-/// Exceptions, which give the networks their bend: one feature of P-GNN's bandwidth and multiplier has
-/// its kink inside the range (falling instead of rising for very small training cells, where the far
-/// users' share of the sum is larger); two of M-GNN's have, since its bandwidth must follow the whole
-/// curve and not only a correction.
-fn initialize_gnn(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+/// Exceptions, which give the networks their bend: one feature of P-GNN's multiplier has its kink inside
+/// the range; two of M-GNN's bandwidth and multiplier have, since its bandwidth must follow the whole curve
+/// and not only a correction.
+fn initialize_gnn(
+    settings: &TrainSettings,
+    (network, shift): (usize, f64),
+    rng: &mut ChaCha8Rng,
+) -> Vec<f64> {
     let hidden = &settings.hidden;
     let mut parameters: Vec<f64> = Vec::new();
-    let mut inputs = 1;
-    let small = settings.train_k.iter().all(|&size| size < 5);
+    let mut inputs = settings.inputs.count();
     for (layer, &width) in hidden.iter().enumerate() {
         let mut slopes = Vec::new();
         let mut biases = Vec::new();
@@ -330,13 +359,18 @@ fn initialize_gnn(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng
             let (low, high, sign) = match (layer, network, settings.method, from_last) {
                 (0, BANDWIDTH | MULTIPLIER, Method::MGnn, 0) => (3.25, 5.0, -1.0),
                 (0, BANDWIDTH | MULTIPLIER, Method::MGnn, 1) => (1.5, 3.25, 1.0),
-                (0, BANDWIDTH, Method::PGnn, 0) => (1.5, 3.0, if small { -1.0 } else { 1.0 }),
                 (0, MULTIPLIER, Method::PGnn, 0) => (3.0, 4.5, 1.0),
                 _ => (0.6, 1.1, 1.0),
             };
-            let place: f64 = rng.random_range(low..high);
+            let place: f64 = shift + rng.random_range(low..high);
             let slope: f64 = sign * rng.random_range(0.25..0.5);
-            slopes.extend(std::iter::repeat_n(slope / inputs as f64, inputs));
+            if layer == 0 {
+                // A kink is placed among the gains; what the size does is learned from nothing.
+                slopes.push(slope);
+                slopes.extend(std::iter::repeat_n(0.0, inputs - 1));
+            } else {
+                slopes.extend(std::iter::repeat_n(slope / inputs as f64, inputs));
+            }
             biases.push(if layer == 0 { -slope * place } else { 0.0 });
         }
         parameters.extend(slopes);

@@ -4,13 +4,13 @@
 use crate::framework::Method;
 use crate::math::single;
 use crate::network::Aggregator;
-use crate::problems::urllc::TrainSettings;
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
 use crate::problems::urllc::fully_connected::FullyConnected;
 use crate::problems::urllc::lagrangian::{
     self, Batch, HIDDEN, LossConstants, LossUnits, PARAMETERS, Parameters, Scratch,
 };
 use crate::problems::urllc::reference::{self, Networks, Sample, Tapes};
+use crate::problems::urllc::{TrainSettings, UserInputs};
 use crate::qos::Qos;
 
 /// Computes gradients; holds the buffers that this takes.
@@ -32,6 +32,7 @@ pub(crate) struct Fused {
 
 pub(crate) struct Reference {
     networks: Networks,
+    inputs: UserInputs,
     qos: Qos,
     units: LossUnits,
     tapes: Tapes,
@@ -40,11 +41,11 @@ pub(crate) struct Reference {
 
 impl Engine {
     pub(crate) fn new(qos: &Qos, units: LossUnits, settings: &TrainSettings) -> Self {
-        let (hidden, aggregator) = (&settings.hidden, settings.aggregator);
+        let (widths, aggregator) = (settings.gnn_widths(), settings.aggregator);
         if settings.method == Method::Fnn {
             return Self::Dense(Box::new(FullyConnected::new(qos, units, settings)));
         }
-        if hidden[..] == [HIDDEN] && aggregator != Aggregator::Max {
+        if widths == [1, HIDDEN, 1] && aggregator != Aggregator::Max {
             Self::Fused(Box::new(Fused {
                 constants: LossConstants::new(qos, units, aggregator),
                 batch: Batch::default(),
@@ -55,7 +56,8 @@ impl Engine {
             }))
         } else {
             Self::Reference(Box::new(Reference {
-                networks: Networks::new(hidden, aggregator),
+                networks: Networks::new(&widths, aggregator),
+                inputs: settings.inputs,
                 qos: qos.clone(),
                 units,
                 tapes: Tapes::default(),
@@ -143,7 +145,9 @@ impl Reference {
             let lane = |rows: &[crate::math::lanes::Lanes]| {
                 rows.iter().map(|row| f64::from(row[0])).collect::<Vec<f64>>()
             };
-            let (x, energy) = (lane(&self.batch.x), lane(&self.batch.energy));
+            let mut x = Vec::new();
+            self.inputs.of_users(&lane(&self.batch.x), &mut x);
+            let energy = lane(&self.batch.energy);
             let (uses, fading) = (lane(&self.batch.uses), lane(&self.batch.fading));
             let (first, rest) = sums.split_at_mut(count);
             let (second, third) = rest.split_at_mut(count);

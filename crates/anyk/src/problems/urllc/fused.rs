@@ -32,7 +32,7 @@ impl FusedPair {
         bandwidth: &[f64],
         size: usize,
     ) -> Option<Self> {
-        let fits = training.method != Method::Fnn && training.hidden[..] == [HIDDEN];
+        let fits = training.method != Method::Fnn && training.gnn_widths() == [1, HIDDEN, 1];
         let scale = training.aggregator.scale(size).filter(|_| fits)?;
         debug_assert!(training.aggregator != Aggregator::Max);
         let mut networks = [[0.0; PARAMETERS]; 2];

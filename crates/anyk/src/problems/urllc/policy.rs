@@ -69,9 +69,7 @@ impl Networks {
         match training.method {
             Method::Fnn => Self::Fnn(fnn_network(training)),
             Method::PGnn | Method::MGnn => {
-                let mut widths = vec![1];
-                widths.extend(&training.hidden);
-                widths.push(1);
+                let widths = training.gnn_widths();
                 let gnn =
                     |output| Gnn::new(&widths, training.aggregator, Activation::LeakyRelu, output);
                 Self::Gnn { power: gnn(Output::Softmax), bandwidth: gnn(Output::Pretrained) }
@@ -307,6 +305,7 @@ enum SizedEngine {
 #[derive(Debug, Clone, Default)]
 struct PlainBuffers {
     x: Vec<f64>,
+    inputs: Vec<f64>,
     outer: Vec<f64>,
     power: Tape,
     bandwidth: Tape,
@@ -372,10 +371,13 @@ impl PlainBuffers {
         allocation.bandwidth_hz.clear();
         match &policy.networks {
             Networks::Gnn { power, bandwidth } => {
-                let shares = power.forward(&policy.power, &self.x, &[], &mut self.power);
+                self.inputs.clear();
+                policy.record.training.inputs.of_users(&self.x, &mut self.inputs);
+                let inputs = &self.inputs[..];
+                let shares = power.forward(&policy.power, inputs, &[], &mut self.power);
                 allocation.power_w.extend(shares.iter().map(|share| max_power_w * share));
                 let bandwidths =
-                    bandwidth.forward(&policy.bandwidth, &self.x, &self.outer, &mut self.bandwidth);
+                    bandwidth.forward(&policy.bandwidth, inputs, &self.outer, &mut self.bandwidth);
                 allocation.bandwidth_hz.extend_from_slice(bandwidths);
             }
             Networks::Fnn(network) => {

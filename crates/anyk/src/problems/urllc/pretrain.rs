@@ -31,13 +31,16 @@ pub fn pretrain_law(
     session: &mut Session<'_>,
 ) -> Result<BandwidthLaw, TrainError> {
     let qos = system.qos(ServiceClass { epsilon, ..system.service() })?;
-    let table = BandwidthTable::new(qos.clone());
     let unit_hz = settings.shape.unit_hz();
-    let samples = draw(system, settings, seed);
-    let labels: Vec<f32> = samples
-        .iter()
-        .map(|sample| Ok(single(bandwidth_hz(sample, &table)? / unit_hz)))
-        .collect::<Result<_, TrainError>>()?;
+    let Labelled { samples, bandwidths_hz, left_out } = draw(system, &qos, settings, seed)?;
+    if left_out > 0 {
+        let all = samples.len() + left_out;
+        session.observer().tell(&format!(
+            "pre-training: {left_out} of {all} users and sizes are left out, since no bandwidth serves them at equal \
+             power; what the outer function gives them is a guess"
+        ));
+    }
+    let labels: Vec<f32> = bandwidths_hz.iter().map(|hz| single(hz / unit_hz)).collect();
     let loss_of = |index: usize, output: f32| match settings.loss {
         PretrainLoss::Supervised if settings.balanced => {
             square(output, labels[index], labels[index])
@@ -60,14 +63,13 @@ pub fn measure_law(
     settings: &PretrainSettings,
     seed: u64,
 ) -> Result<RelativeError, TrainError> {
-    let table = BandwidthTable::new(system.qos(ServiceClass { epsilon, ..system.service() })?);
-    let samples = draw(system, settings, seed);
-    let mut errors = Vec::with_capacity(samples.len());
-    for sample in &samples {
-        let expected = bandwidth_hz(sample, &table)?;
+    let qos = system.qos(ServiceClass { epsilon, ..system.service() })?;
+    let Labelled { samples, bandwidths_hz, .. } = draw(system, &qos, settings, seed)?;
+    let error = |(sample, expected): (&LawSample, f64)| {
         let found = law.bandwidths_hz(&[sample.gain], sample.size)[0];
-        errors.push((found / expected - 1.0).abs());
-    }
+        (found / expected - 1.0).abs()
+    };
+    let mut errors: Vec<f64> = samples.iter().zip(bandwidths_hz).map(error).collect();
     errors.sort_by(f64::total_cmp);
     Ok(RelativeError {
         mean: errors.iter().sum::<f64>() / errors.len() as f64,
@@ -76,12 +78,43 @@ pub fn measure_law(
     })
 }
 
-/// The label of a sample.
-fn bandwidth_hz(sample: &LawSample, table: &BandwidthTable) -> Result<f64, TrainError> {
-    Ok(table.at(sample.received_w).map_err(TrainError::EqualPower)?.bandwidth_hz)
+/// Random gains for each size, with the bandwidths that they take at equal power.
+struct Labelled {
+    samples: Vec<LawSample>,
+    bandwidths_hz: Vec<f64>,
+    /// Gains that no bandwidth serves at equal power.
+    left_out: usize,
 }
 
-fn draw(system: &System, settings: &PretrainSettings, seed: u64) -> Vec<LawSample> {
+/// An error if most gains cannot be served at equal power: a law of the others would say little of a cell.
+fn draw(
+    system: &System,
+    qos: &Qos,
+    settings: &PretrainSettings,
+    seed: u64,
+) -> Result<Labelled, TrainError> {
+    let table = BandwidthTable::new(qos.clone());
+    let mut drawn = Labelled { samples: Vec::new(), bandwidths_hz: Vec::new(), left_out: 0 };
+    let mut too_weak = None;
+    for sample in draw_gains(system, settings, seed) {
+        match table.at(sample.received_w) {
+            Ok(point) => {
+                drawn.bandwidths_hz.push(point.bandwidth_hz);
+                drawn.samples.push(sample);
+            }
+            Err(weak) => {
+                drawn.left_out += 1;
+                too_weak = Some(weak);
+            }
+        }
+    }
+    match too_weak {
+        Some(weak) if drawn.left_out > drawn.samples.len() => Err(TrainError::EqualPower(weak)),
+        _ => Ok(drawn),
+    }
+}
+
+fn draw_gains(system: &System, settings: &PretrainSettings, seed: u64) -> Vec<LawSample> {
     let mut samples = Vec::with_capacity(settings.max_size * settings.samples_per_size);
     for size in 1..=settings.max_size {
         let mut rng = realization_rng(seed, size, 0);

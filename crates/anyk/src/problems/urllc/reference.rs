@@ -15,12 +15,9 @@ pub(crate) struct Networks {
 }
 
 impl Networks {
-    /// With the given hidden features (paper: `[4]`).
-    pub(crate) fn new(hidden: &[usize], aggregator: Aggregator) -> Self {
-        let mut widths = vec![1];
-        widths.extend(hidden);
-        widths.push(1);
-        let gnn = |output| Gnn::new(&widths, aggregator, Activation::LeakyRelu, output);
+    /// With the given features: input, hidden layers (paper: `[4]`), output.
+    pub(crate) fn new(widths: &[usize], aggregator: Aggregator) -> Self {
+        let gnn = |output| Gnn::new(widths, aggregator, Activation::LeakyRelu, output);
         Self {
             power: gnn(Output::Softmax),
             bandwidth: gnn(Output::Pretrained),
@@ -29,7 +26,7 @@ impl Networks {
     }
 }
 
-/// One sample: for each user `ln α + 30`, `v⁰`, `z⁰`, and for each user and draw `g`.
+/// One sample: for each user its inputs (`ln α + 30`), `v⁰`, `z⁰`, and for each user and draw `g`.
 pub(crate) struct Sample<'a> {
     pub(crate) x: &'a [f64],
     pub(crate) energy: &'a [f64],
@@ -198,10 +195,12 @@ mod tests {
 
     #[test]
     fn gradient_matches_finite_differences() {
-        for (aggregator, hidden) in
-            [(Aggregator::Mean, vec![4]), (Aggregator::Sum, vec![3]), (Aggregator::Max, vec![3, 2])]
-        {
-            let networks = Networks::new(&hidden, aggregator);
+        for (aggregator, widths) in [
+            (Aggregator::Mean, vec![1, 4, 1]),
+            (Aggregator::Sum, vec![1, 3, 1]),
+            (Aggregator::Max, vec![1, 3, 2, 1]),
+        ] {
+            let networks = Networks::new(&widths, aggregator);
             let case = case(&networks, 3, 5, 2, 17);
             let (_, gradients) = total_gradient(&networks, &case);
             for network in 0..3 {
@@ -234,7 +233,7 @@ mod tests {
             (Aggregator::Sum, 16, 5, 2),
             (Aggregator::Mean, 1, 1, 1),
         ] {
-            let networks = Networks::new(&[lagrangian::HIDDEN], aggregator);
+            let networks = Networks::new(&[1, lagrangian::HIDDEN, 1], aggregator);
             let case = case(&networks, count, size, draws, 5);
             let (loss, gradients) = total_gradient(&networks, &case);
             let mut parameters: Parameters = [[0.0; PARAMETERS]; 3];

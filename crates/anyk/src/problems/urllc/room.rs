@@ -17,8 +17,8 @@ use crate::problems::urllc::desk::{problem_of, solve_cell};
 use crate::problems::urllc::reports::{AnyReport, LearnedReport};
 use crate::problems::urllc::{
     Allocation, AnyPolicy, AnySettings, DEVIATIONS, LearnedPolicy, LossScale, Recipe,
-    SampledSettings, TrainRanges, TrainSettings, Urllc, UrllcSolver, law_for, measure_law,
-    train_any_policy, train_sampled_policy, train_urllc,
+    SampledSettings, TrainRanges, TrainSettings, Urllc, UrllcSolver, UserInputs, law_for,
+    measure_law, train_any_policy, train_sampled_policy, train_urllc,
 };
 use crate::qos::ServiceClass;
 
@@ -140,10 +140,15 @@ fn training_options() -> Vec<OptionSpec> {
             "How users see each other, for p-gnn and m-gnn",
         )
         .or("mean"),
+        OptionSpec::choice::<UserInputs>(
+            "inputs",
+            "What the networks see of each user, for p-gnn and m-gnn",
+        )
+        .or("gain"),
         OptionSpec::choice::<Preset>("preset", "Optimizer, schedule and batch; not for any-gnn")
             .or("fast"),
         OptionSpec::choice::<Initialization>("init", "How the networks start; not for any-gnn")
-            .or("normal with --preset paper, else placed"),
+            .or("normal with --preset paper, glorot for its fnn, else placed"),
         OptionSpec::choice::<RatePer>(
             "rate-per",
             "What t counts in the preset paper's learning rates 0.01/(1 + 0.01t)",
@@ -190,7 +195,8 @@ fn training_options() -> Vec<OptionSpec> {
 }
 
 /// Options of the paper's methods that any-gnn has no use for, and the other way round.
-const OF_PAPER: [&str; 6] = ["epsilon-d", "aggregator", "preset", "init", "rate-per", "loss-scale"];
+const OF_PAPER: [&str; 7] =
+    ["epsilon-d", "aggregator", "inputs", "preset", "init", "rate-per", "loss-scale"];
 const OF_ANY: [&str; 4] = ["train-ranges", "output", "fading", "deviations"];
 
 fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, Error> {
@@ -199,7 +205,7 @@ fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, 
         options.refuse(&["pretraining"], method.name())?;
     }
     if method == Method::Fnn {
-        options.refuse(&["aggregator"], method.name())?;
+        options.refuse(&["aggregator", "inputs"], method.name())?;
     }
     let epsilon_d = options.number("epsilon-d")?.unwrap_or(6e-6);
     ServiceClass { epsilon: epsilon_d, ..ServiceClass::default() }
@@ -213,6 +219,7 @@ fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, 
         samples,
         epsilon_d,
         aggregator: options.choice("aggregator")?.unwrap_or(Aggregator::Mean),
+        inputs: options.choice("inputs")?.unwrap_or_default(),
         hidden: if method == Method::Fnn { vec![300] } else { vec![4] },
         recipe: recipe(method, largest, options)?,
         seed: options.seed("seed", 1)?,
