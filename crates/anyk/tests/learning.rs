@@ -5,8 +5,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use anyk::framework::{
     Checkpoint, Method, Model, ModelError, Observer, PretrainLoss, PretrainSettings, Schedule,
@@ -67,6 +67,39 @@ fn the_law_is_learned_with_and_without_labels() {
     let law = pretrain_law(&system, 6e-6, &unsupervised, 1, session).unwrap();
     let error = measure_law(&system, 6e-6, &law, &settings, 99).unwrap();
     assert!(error.mean < 0.02, "{error:?}");
+}
+
+/// Remembers what it is told.
+#[derive(Default)]
+struct Listening(Mutex<Vec<String>>);
+
+impl Observer for Listening {
+    fn tell(&self, message: &str) {
+        self.0.lock().unwrap().push(message.to_owned());
+    }
+}
+
+/// In a large cell equal power cannot serve the farthest of many users: the others are learned, and it is said. Where it
+/// can serve hardly anyone there is nothing to learn.
+#[test]
+fn users_that_equal_power_cannot_serve_are_left_out() {
+    let settings = PretrainSettings { epochs: 1, ..PretrainSettings::default() };
+    let in_cell = |radius_m: f64, max_power_dbm: f64| {
+        let mut config = Config::default();
+        (config.road.cell_radius_m, config.cell.max_power_dbm) = (radius_m, max_power_dbm);
+        let system = config.validate().unwrap();
+        let listening = Listening::default();
+        let law = pretrain_law(&system, 6e-6, &settings, 1, &mut Session::new(&listening));
+        let error = law.as_ref().map(|law| measure_law(&system, 6e-6, law, &settings, 9).unwrap());
+        (error.map_err(ToString::to_string), listening.0.into_inner().unwrap().concat())
+    };
+    let (error, said) = in_cell(250.0, 43.0);
+    assert!(error.is_ok() && said.is_empty(), "{said}");
+    let (error, said) = in_cell(500.0, 43.0);
+    assert!(error.unwrap().mean.is_finite());
+    assert!(said.contains("of 4000 users and sizes are left out"), "{said}");
+    let (error, _) = in_cell(1000.0, 30.0);
+    assert!(error.unwrap_err().contains("equal power cannot serve most users"));
 }
 
 /// The point of it all: trained at 10 users, available at 1 to 200, a few percent over the optimum.

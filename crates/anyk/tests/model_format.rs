@@ -184,6 +184,9 @@ fn documented(name: &str) -> (&'static str, &'static str, Vec<(String, Vec<usize
             ("urllc", "p-gnn", p_gnn.concat())
         }
         "urllc m-gnn" => ("urllc", "m-gnn", p_gnn[..2].concat()),
+        "urllc m-gnn, size as an input" => {
+            ("urllc", "m-gnn", [gnn("power", &[2, 4, 1]), gnn("bandwidth", &[2, 4, 1])].concat())
+        }
         "urllc fnn" => {
             ("urllc", "fnn", [dense("power", &[4, 6, 4]), dense("bandwidth", &[4, 6, 4])].concat())
         }

@@ -162,6 +162,7 @@ every_training! {
     p_gnn: "urllc p-gnn",
     p_gnn_without_labels: "urllc p-gnn, pre-trained without labels",
     m_gnn: "urllc m-gnn",
+    m_gnn_with_the_size: "urllc m-gnn, size as an input",
     fnn: "urllc fnn",
     any_gnn: "urllc any-gnn",
     any_gnn_from_samples_with_labels: "urllc any-gnn, from samples with labels",

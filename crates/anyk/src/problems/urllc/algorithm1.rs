@@ -340,8 +340,8 @@ fn start(network: usize) -> f64 {
 /// of the others then extrapolates linearly to sizes never seen. This is a choice of design: at a
 /// single training size nothing else fixes how the outputs move with the size.
 ///
-/// Exceptions, which give the networks their bend: one feature of P-GNN's multiplier has its kink inside
-/// the range; two of M-GNN's bandwidth and multiplier have, since its bandwidth must follow the whole curve
+/// Exceptions, which give the networks their bend: one feature of P-GNN's bandwidth and multiplier has its
+/// kink in the middle of the range; two of M-GNN's have, since its bandwidth must follow the whole curve
 /// and not only a correction.
 fn initialize_gnn(
     settings: &TrainSettings,
@@ -359,6 +359,7 @@ fn initialize_gnn(
             let (low, high, sign) = match (layer, network, settings.method, from_last) {
                 (0, BANDWIDTH | MULTIPLIER, Method::MGnn, 0) => (3.25, 5.0, -1.0),
                 (0, BANDWIDTH | MULTIPLIER, Method::MGnn, 1) => (1.5, 3.25, 1.0),
+                (0, BANDWIDTH, Method::PGnn, 0) => (2.5, 4.0, 1.0),
                 (0, MULTIPLIER, Method::PGnn, 0) => (3.0, 4.5, 1.0),
                 _ => (0.6, 1.1, 1.0),
             };
