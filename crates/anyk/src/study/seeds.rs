@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::entry::AVAILABLE;
 use super::fading::policy_of_draw;
 use super::{Lab, paper_entries};
 use crate::channel::{D2dField, FadingLaw};
@@ -210,8 +211,11 @@ fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
         let mut percents: Vec<f64> = runs.iter().map(|run| run.percent).collect();
         percents.sort_by(f64::total_cmp);
         let middle = median(percents.clone());
-        let far =
-            percents.iter().filter(|&&one| one < middle * (1.0 - NEAR_PERCENT / 100.0)).count();
+        let fails = |run: &&Reached| {
+            run.percent < middle * (1.0 - NEAR_PERCENT / 100.0)
+                || run.availability.is_some_and(|lowest| lowest < AVAILABLE)
+        };
+        let far = runs.iter().filter(fails).count();
         failing += usize::from(far > 0);
         let at =
             |place: usize| percents.get(place).map_or("–".to_owned(), |one| format!("{one:.2}"));
@@ -238,8 +242,8 @@ fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
         name: "seeds".into(),
         title: format!("{count} trainings of every kind, seeds 1 to {count}"),
         note: format!(
-            "Usual settings; a training fails that is more than {NEAR_PERCENT} % under the median of its kind: \
-             {verdict}. Links are measured on validation networks of the training size, as `anyk train` prints it; \
+            "Usual settings; a training fails that is more than {NEAR_PERCENT} % under the median of its kind, or whose \
+             availability two decimals do not print as 1.00: {verdict}. Links are measured on validation networks of the training size, as `anyk train` prints it; \
              the others on {} cells of each size (seed {}).",
             TEST.1, TEST.0,
         ),
@@ -278,5 +282,11 @@ mod tests {
         let failing = table(4, &all(&[101.0, 91.4, 101.2, 101.1]));
         assert!(failing.note.contains("8 of 8 kinds have one"), "{}", failing.note);
         assert_eq!(failing.rows[0][2..8], ["91.40", "101.00", "101.05", "101.20", "–", "1"]);
+        // Near the median, but not for every user.
+        let mut unserved = all(&[95.5, 95.4, 95.6]);
+        unserved[3][0].availability = Some(0.876);
+        let unserved = table(3, &unserved);
+        assert!(unserved.note.contains("1 of 8 kinds have one"), "{}", unserved.note);
+        assert_eq!(unserved.rows[3][7], "1");
     }
 }
