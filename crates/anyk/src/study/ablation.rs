@@ -1,14 +1,14 @@
 //! What the paper leaves open in Algorithm 1, each way: how the networks start, what t counts in the learning rate,
 //! and what the loss is measured in.
 
-use super::entry::AVAILABLE;
-use super::lab::Outcome;
+use super::entry::{AVAILABLE, BASELINE};
+use super::verdict::either;
 use super::{Entry, EntryResult, Lab, Measure, PAPER_EPSILON, TEST_SIZES};
 use crate::framework::{
     Error, Initialization, PretrainLoss, PretrainSettings, RatePer, Table, strings,
 };
 use crate::network::LawShape;
-use crate::problems::urllc::{LossScale, SizeResult};
+use crate::problems::urllc::LossScale;
 
 /// Sizes whose bandwidths are shown, and where they stand among the test sizes.
 const SHOWN: [usize; 3] = [50, 100, 200];
@@ -37,12 +37,14 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let mut add = |lab: &mut Lab<'_>, entry: &Entry, words: [&str; 5]| -> Result<(), Error> {
         lab.go_on()?;
         let [off, ..] = lab.law_errors(entry)?;
-        let outcomes = lab.outcomes(entry)?;
-        let found = Row::of(entry, &outcomes);
-        reached.push(found.available == outcomes.len());
+        let result = lab.outcomes(entry)?;
+        let (served, all) = (available(&result), result.runs.len() + result.diverged);
+        reached.push(served == all);
         let mut row = strings(words);
         row.push(format!("{:.2}", 100.0 * off));
-        row.extend(found.cells(outcomes.len()));
+        row.extend([format!("{served} of {all}"), result.diverged.to_string()]);
+        row.extend(figures(&result));
+        row.push(either(is_near(&result), ["yes", "no"]).to_owned());
         rows.push(row);
         Ok(())
     };
@@ -86,7 +88,10 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let entry = Entry { pretraining, ..paper.clone() };
         add(lab, &entry, [start, count, scale, ONCE, words])?;
     }
-    rows.push(baseline(&lab.equal_power()?));
+    let mut row = strings([BASELINE, "–", "–", "–", "exact", "0.00", "–", "–"]);
+    row.extend(figures(&lab.equal_power()?));
+    row.push("–".to_owned());
+    rows.push(row);
     let all = reached.iter().filter(|&&all| all).count();
     let [w50, w100, w200] = SHOWN.map(paper_mhz);
     let mut columns =
@@ -106,8 +111,8 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             "{} trainings of each kind: plain gradient steps, 0.01/(1 + 0.01t), 5,000 epochs of 2,000 samples in \
              batches of 10, ε_D = 6e-6. A training counts if its availability is 1.00, as two decimals print it, at \
              K = {TEST_SIZES:?}. The lowest A_K and the bandwidths are the {}, then the lowest A_K of the worst \
-             training; B^v is off by the mean of its relative error on held-out gains; the paper has 1.00 and {w50}, {w100}, {w200} MHz. {all} of {} kinds have no training that \
-             fails. A training that diverges starts over, up to five times, and counts as diverged after that.",
+             training; B^v is off by the mean of its relative error on held-out gains; the paper has 1.00 and {w50}, \
+             {w100}, {w200} MHz. {all} of {} kinds have no training that fails. A training that diverges starts over, up to five times, and counts as diverged after that.",
             lab.runs(),
             lab.rule(),
             reached.len(),
@@ -118,72 +123,38 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// Equal power with exact bandwidths, in the same columns.
-fn baseline(equal: &[SizeResult]) -> Vec<String> {
-    let mut cells = strings(["equal power, exact b", "–", "–", "–", "exact", "0.00", "–", "–"]);
-    let lowest = equal.iter().map(|size| size.availability).fold(f64::INFINITY, f64::min);
-    cells.extend([format!("{lowest:.3}"), format!("{lowest:.3}")]);
-    let mhz = SHOWN.map(|k| equal.iter().find(|size| size.k == k).map(|s| s.total_bandwidth_mhz));
-    cells.extend(mhz.map(|mhz| mhz.map_or("–".to_owned(), |mhz| format!("{mhz:.2}"))));
-    cells.push("–".to_owned());
-    cells
-}
-
 /// The paper's bandwidth at a size, MHz.
 fn paper_mhz(size: usize) -> f64 {
     let figures = PAPER_EPSILON[ROW].1.figures;
     TEST_SIZES.iter().zip(figures).find(|(k, _)| **k == size).map_or(f64::NAN, |(_, f)| f.1)
 }
 
-/// What is shown of the trainings of one kind.
-struct Row {
-    available: usize,
-    diverged: usize,
-    /// Of the second worst training, or the worst of few, and of the worst.
-    lowest: Option<[f64; 2]>,
-    mhz: [Option<f64>; 3],
+/// Trainings that serve everyone at every size.
+fn available(result: &EntryResult) -> usize {
+    let is_available = |run: &&Measure| lowest(run) >= AVAILABLE;
+    result.runs.iter().filter(is_available).count()
 }
 
-impl Row {
-    fn of(entry: &Entry, outcomes: &[Outcome]) -> Self {
-        let runs: Vec<Measure> = outcomes.iter().flatten().cloned().collect();
-        let lowest = |run: &Measure| {
-            run.sizes.iter().map(|size| size.availability).fold(f64::INFINITY, f64::min)
-        };
-        let available = runs.iter().filter(|run| lowest(run) >= AVAILABLE).count();
-        let diverged = outcomes.len() - runs.len();
-        let worst = runs.iter().map(lowest).fold(f64::INFINITY, f64::min);
-        let result = EntryResult { entry: entry.clone(), runs };
-        let some = !result.runs.is_empty();
-        let second =
-            TEST_SIZES.iter().map(|&size| result.availability(size)).fold(f64::INFINITY, f64::min);
-        Self {
-            available,
-            diverged,
-            lowest: some.then_some([second, worst]),
-            mhz: SHOWN.map(|size| some.then(|| result.bandwidth_mhz(size))),
-        }
-    }
+fn lowest(run: &Measure) -> f64 {
+    run.sizes.iter().map(|size| size.availability).fold(f64::INFINITY, f64::min)
+}
 
-    fn is_near(&self) -> bool {
-        self.mhz.iter().zip(SHOWN).all(|(mhz, size)| {
-            mhz.is_some_and(|mhz| (100.0 * (mhz / paper_mhz(size) - 1.0)).abs() <= NEAR_PERCENT)
-        })
+/// Lowest availability of the training that is shown and of the worst, and bandwidths.
+fn figures(result: &EntryResult) -> Vec<String> {
+    if result.runs.is_empty() {
+        return strings(["–"; 2 + SHOWN.len()]);
     }
+    let worst = if result.diverged > 0 {
+        0.0
+    } else {
+        result.runs.iter().map(lowest).fold(f64::INFINITY, f64::min)
+    };
+    let mut cells = vec![format!("{:.3}", result.lowest().0), format!("{worst:.3}")];
+    cells.extend(SHOWN.map(|size| format!("{:.2}", result.bandwidth_mhz(size))));
+    cells
+}
 
-    fn cells(&self, all: usize) -> Vec<String> {
-        let or_none = |value: Option<f64>, digits: usize| {
-            value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
-        };
-        let [second, worst] = [0, 1].map(|index| self.lowest.map(|lowest| lowest[index]));
-        let mut cells = vec![
-            format!("{} of {all}", self.available),
-            self.diverged.to_string(),
-            or_none(second, 3),
-            or_none(worst, 3),
-        ];
-        cells.extend(self.mhz.map(|mhz| or_none(mhz, 2)));
-        cells.push(if self.is_near() { "yes" } else { "no" }.to_owned());
-        cells
-    }
+fn is_near(result: &EntryResult) -> bool {
+    let off = |size| 100.0 * (result.bandwidth_mhz(size) / paper_mhz(size) - 1.0);
+    SHOWN.iter().all(|&size| off(size).abs() <= NEAR_PERCENT)
 }

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use super::entry::AVAILABLE;
+use super::entry::BASELINE;
+use super::lab::equal_power_on;
 use super::verdict::{either, listed};
 use super::{Entry, EntryResult, Lab, TEST_SEED, TEST_SIZES, paper_entries};
 use crate::framework::{Error, Method, Table, strings};
 use crate::network::Aggregator;
-use crate::problems::urllc::{EqualPower, Recipe, SizeResult, TestSet, UserInputs};
+use crate::problems::urllc::{Recipe, TestSet, UserInputs};
 
 /// Sizes of the comparison: the paper's, and one that no training has seen.
 const SIZES: [usize; 8] = [1, 2, 5, 10, 50, 100, 200, 500];
@@ -58,14 +59,15 @@ pub(crate) fn alternatives(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         rows.push(with_figures([method, sizes], &result, &SIZES));
         follow.push((format!("{method} ({sizes})"), follows(&result, &SIZES)));
     }
-    rows.push(baseline(["equal power, exact b", "–"], &test.evaluate(&EqualPower::default())?));
+    rows.push(with_figures([BASELINE, "–"], &equal_power_on(&test)?, &SIZES));
     Ok(vec![Table {
         name: "alternatives".into(),
         title: "Other ways to other sizes: all of them in the training, or K as an input".into(),
         note: format!(
             "A_K, and percent over the optimum: the {}. Trained for ε_D = 6e-6 (M-GNN at K = 10 for 5e-6, the paper's) \
              on {SAMPLES} samples in all where there are several sizes; K goes in as ln K, as a second number of every \
-             user; “larger” has {} hidden features instead of 4, and {} steps instead of 20,000. No training has seen K = 500. {}",
+             user; “larger” has {} hidden features instead of 4, and {} steps instead of 20,000. No training has seen \
+             K = 500. {}",
             lab.rule(),
             LARGER.0,
             LARGER.1,
@@ -92,7 +94,7 @@ pub(crate) fn aggregators(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             follow.push((format!("{name}, {word}"), follows(&result, &TEST_SIZES)));
         }
     }
-    rows.push(baseline(["equal power, exact b", "–"], &lab.equal_power()?));
+    rows.push(with_figures([BASELINE, "–"], &lab.equal_power()?, &TEST_SIZES));
     Ok(vec![Table {
         name: "aggregators".into(),
         title: "Mean, sum and max on the URLLC task, trained at K = 10 (proposition 4)".into(),
@@ -114,28 +116,18 @@ fn columns(first: [&str; 2], sizes: &[usize]) -> Vec<String> {
     columns
 }
 
-fn figure(availability: f64, gap: f64) -> String {
-    format!("{availability:.2}, {gap:+.1}")
-}
-
 fn with_figures(words: [&str; 2], result: &EntryResult, sizes: &[usize]) -> Vec<String> {
     let mut cells = strings(words);
-    let at = |&size: &usize| figure(result.availability(size), result.gap_percent(size));
+    let at = |&size: &usize| {
+        format!("{:.2}, {:+.1}", result.availability(size), result.gap_percent(size))
+    };
     cells.extend(sizes.iter().map(at));
     cells
 }
 
-fn baseline(words: [&str; 2], results: &[SizeResult]) -> Vec<String> {
-    let mut cells = strings(words);
-    cells.extend(results.iter().map(|size| figure(size.availability, size.gap_percent)));
-    cells
-}
-
 fn follows(result: &EntryResult, sizes: &[usize]) -> bool {
-    let at = |&size: &usize| {
-        result.availability(size) >= AVAILABLE && result.gap_percent(size) <= FOLLOWS_PERCENT
-    };
-    sizes.iter().all(at)
+    let near = |&size: &usize| result.gap_percent(size) <= FOLLOWS_PERCENT;
+    result.is_available() && sizes.iter().all(near)
 }
 
 /// Who serves everyone at every size near the optimum.

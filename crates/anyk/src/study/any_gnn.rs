@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use super::entry::BASELINE;
 use super::fading::policy_of_draw;
 use super::shown::with_range;
 use super::{
@@ -91,7 +92,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let parts = rows.len() as u64 + 1;
     let solve_us = lab.watched("policies timed", parts, || timed(lab, &entries, &mut rows))?;
     rows.push(Row {
-        label: "equal power, exact b".into(),
+        label: BASELINE.into(),
         figures: equal.iter().map(|row| (row.k, row.availability, row.gap_percent)).collect(),
         ranges: Vec::new(),
         us: None,

@@ -15,9 +15,7 @@ use crate::network::{BandwidthLaw, SplitRule};
 use crate::problems::interference::{
     PowerOutput, PowerPolicy, PowerTrainSettings, Scenario, train_power,
 };
-use crate::problems::urllc::{
-    AnySettings, EqualPower, SizeResult, TestSet, TrainRanges, law_for, measure_law,
-};
+use crate::problems::urllc::{AnySettings, EqualPower, TestSet, TrainRanges, law_for, measure_law};
 
 /// Seed of the cells that settings are chosen on: not the test set's.
 pub(crate) const SELECTION_SEED: u64 = 8;
@@ -26,11 +24,11 @@ pub(crate) const SELECTION_SEED: u64 = 8;
 const PRETRAINING: &str = "pre-training";
 
 /// One training, measured, or how it diverged.
-pub(crate) type Outcome = Result<Measure, Diverged>;
+type Outcome = Result<Measure, Diverged>;
 
 /// A training that diverged from every start.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Diverged {
+struct Diverged {
     stage: String,
     attempts: u32,
     step: u64,
@@ -264,8 +262,8 @@ impl<'a> Lab<'a> {
     }
 
     /// Equal power with exact bandwidths on the test set: what a policy is to be measured against.
-    pub(crate) fn equal_power(&self) -> Result<Vec<SizeResult>, Error> {
-        Ok(self.test.evaluate(&EqualPower::default())?)
+    pub(crate) fn equal_power(&self) -> Result<EntryResult, Error> {
+        equal_power_on(&self.test)
     }
 
     /// All trainings of an entry on the cells for choosing.
@@ -274,20 +272,15 @@ impl<'a> Lab<'a> {
         self.results_on(entry, &selection, "selection")
     }
 
-    /// The first of several entries whose availability is 1.00 at every size on the cells for choosing; one with a
-    /// training that diverges is none.
+    /// The first of several entries whose availability is 1.00 at every size on the cells for choosing.
     pub(crate) fn first_available(
         &mut self,
         entries: impl IntoIterator<Item = Entry>,
     ) -> Result<Option<Entry>, Error> {
         let selection = Arc::clone(&self.selection);
         for entry in entries {
-            let outcomes = self.outcomes_on(&entry, &selection, "selection")?;
-            if let Ok(runs) = outcomes.into_iter().collect() {
-                let found = EntryResult { entry, runs };
-                if found.is_available() {
-                    return Ok(Some(found.entry));
-                }
+            if finished(self.outcomes_on(&entry, &selection, "selection")?).is_available() {
+                return Ok(Some(entry));
             }
         }
         Ok(None)
@@ -302,13 +295,13 @@ impl<'a> Lab<'a> {
     ) -> Result<EntryResult, Error> {
         let runs = self.outcomes_on(entry, test, cells)?.into_iter();
         let runs = runs.collect::<Result<_, Diverged>>()?;
-        Ok(EntryResult { entry: entry.clone(), runs })
+        Ok(EntryResult { runs, diverged: 0 })
     }
 
-    /// All trainings of an entry on the test set, those included that diverged from every start.
-    pub(crate) fn outcomes(&mut self, entry: &Entry) -> Result<Vec<Outcome>, Error> {
+    /// All trainings of an entry on the test set, those counted that diverged from every start.
+    pub(crate) fn outcomes(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
         let test = Arc::clone(&self.test);
-        self.outcomes_on(entry, &test, "test set")
+        Ok(finished(self.outcomes_on(entry, &test, "test set")?))
     }
 
     fn outcomes_on(
@@ -350,6 +343,19 @@ impl<'a> Lab<'a> {
         }
         Ok(runs.into_iter().flatten().collect())
     }
+}
+
+/// Equal power with exact bandwidths, as if it were one training.
+pub(crate) fn equal_power_on(test: &TestSet) -> Result<EntryResult, Error> {
+    let sizes = test.evaluate(&EqualPower::default())?;
+    Ok(EntryResult { runs: vec![Measure { train_seconds: 0.0, sizes }], diverged: 0 })
+}
+
+/// What came to an end, and how much did not.
+fn finished(outcomes: Vec<Outcome>) -> EntryResult {
+    let all = outcomes.len();
+    let runs: Vec<Measure> = outcomes.into_iter().flatten().collect();
+    EntryResult { diverged: all - runs.len(), runs }
 }
 
 /// Cells to measure on, and cells to choose on.

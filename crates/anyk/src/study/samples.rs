@@ -1,6 +1,7 @@
 //! How many samples each method takes (paper, table V): the fewest such that "both the availability and total
 //! bandwidth can be improved less than 1 % by further increasing the training samples and epochs".
 
+use super::entry::BASELINE;
 use super::{EntryResult, Lab, PAPER_TIMES, paper_entries};
 use crate::framework::{Error, Table, strings};
 
@@ -14,8 +15,35 @@ const COUNTS: [&[usize]; 4] = [
 /// Less than so much is no improvement.
 const LITTLE: f64 = 0.01;
 
-/// What a training reaches at its own size: availability, and bandwidth in MHz.
-type Reached = (f64, f64);
+/// What a training reaches at a size.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reached {
+    availability: f64,
+    bandwidth_mhz: f64,
+}
+
+impl Reached {
+    pub(crate) fn of(result: &EntryResult, size: usize) -> Self {
+        Self { availability: result.availability(size), bandwidth_mhz: result.bandwidth_mhz(size) }
+    }
+
+    /// By how much another is better: availability up, bandwidth down.
+    fn gain(self, other: Self) -> (f64, f64) {
+        (other.availability - self.availability, 1.0 - other.bandwidth_mhz / self.bandwidth_mhz)
+    }
+
+    /// Whether another is better by 1 % or more, in either.
+    pub(crate) fn is_improved_by(self, other: Self) -> bool {
+        let (availability, bandwidth) = self.gain(other);
+        !(availability < LITTLE && bandwidth < LITTLE)
+    }
+
+    /// The gain in percent, of availability and of bandwidth.
+    fn gain_in_words(self, other: Self) -> String {
+        let (availability, bandwidth) = self.gain(other);
+        format!("{:+.1}, {:+.1}", 100.0 * availability, -100.0 * bandwidth)
+    }
+}
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let mut rows = Vec::new();
@@ -34,12 +62,12 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             counts.iter().copied().take(few).chain([entry.settings.samples]).collect();
         let mut reached = Vec::new();
         for &samples in &all {
-            reached.push(at(&lab.results_to_choose(&with(samples, 1))?, train_k));
+            reached.push(Reached::of(&lab.results_to_choose(&with(samples, 1))?, train_k));
         }
         let found = fewest(&reached);
         let samples = all[found];
         // The steps of a training do not depend on its samples: "epochs" are doubled by themselves.
-        let longer = at(&lab.results_to_choose(&with(samples, 2))?, train_k);
+        let longer = Reached::of(&lab.results_to_choose(&with(samples, 2))?, train_k);
         let result = lab.results(&with(samples, 1))?;
         rows.push(vec![
             label.to_owned(),
@@ -51,9 +79,18 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             format!("{:.2}", result.seconds()),
             format!("{:.3}", result.availability(train_k)),
             format!("{:+.2}", result.gap_percent(train_k)),
-            gain(reached[found], reached[reached.len() - 1]),
-            gain(reached[found], longer),
+            reached[found].gain_in_words(reached[reached.len() - 1]),
+            reached[found].gain_in_words(longer),
         ]);
+    }
+    let equal = lab.equal_power()?;
+    for size in [10, 200] {
+        let mut row = vec![BASELINE.to_owned(), size.to_string()];
+        row.extend(strings(["–"; 4]));
+        row.push(format!("{:.3}", equal.availability(size)));
+        row.push(format!("{:+.2}", equal.gap_percent(size)));
+        row.extend(strings(["–"; 2]));
+        rows.push(row);
     }
     Ok(vec![Table {
         name: "samples".into(),
@@ -85,27 +122,10 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-fn at(result: &EntryResult, size: usize) -> Reached {
-    (result.availability(size), result.bandwidth_mhz(size))
-}
-
-/// By how much more improves: availability up, bandwidth down.
-fn improvement(from: Reached, to: Reached) -> (f64, f64) {
-    (to.0 - from.0, 1.0 - to.1 / from.1)
-}
-
-fn gain(from: Reached, to: Reached) -> String {
-    let (availability, bandwidth) = improvement(from, to);
-    format!("{:+.1}, {:+.1}", 100.0 * availability, -100.0 * bandwidth)
-}
-
 /// Place of the fewest samples that no larger number improves.
 fn fewest(reached: &[Reached]) -> usize {
     let is_enough = |place: &usize| {
-        reached[place + 1..].iter().all(|&more| {
-            let (availability, bandwidth) = improvement(reached[*place], more);
-            availability < LITTLE && bandwidth < LITTLE
-        })
+        reached[place + 1..].iter().all(|&more| !reached[*place].is_improved_by(more))
     };
     (0..reached.len()).find(is_enough).unwrap_or(reached.len() - 1)
 }
@@ -116,6 +136,10 @@ mod tests {
 
     #[test]
     fn enough_is_what_more_does_not_improve() {
+        let fewest = |figures: &[(f64, f64)]| {
+            let reached = |&(availability, bandwidth_mhz)| Reached { availability, bandwidth_mhz };
+            fewest(&figures.iter().map(reached).collect::<Vec<_>>())
+        };
         // Availability comes first, then bandwidth; then there is nothing to gain.
         let reached = [(0.6, 1.80), (0.97, 1.80), (1.0, 1.75), (1.0, 1.72), (1.0, 1.71)];
         assert_eq!(fewest(&reached), 3);
@@ -124,6 +148,9 @@ mod tests {
         assert_eq!(fewest(&[(1.0, 1.80), (1.0, 1.81), (1.0, 1.70)]), 2);
         // Less availability for less bandwidth improves the bandwidth, and counts.
         assert_eq!(fewest(&[(1.0, 1.80), (0.9, 1.70)]), 1);
-        assert_eq!(gain((0.9, 2.0), (1.0, 1.9)), "+10.0, -5.0");
+        let [from, to] =
+            [(0.9, 2.0), (1.0, 1.9)].map(|(a, w)| Reached { availability: a, bandwidth_mhz: w });
+        assert_eq!(from.gain_in_words(to), "+10.0, -5.0");
+        assert!(from.is_improved_by(to) && !to.is_improved_by(from));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::entry::BASELINE;
 use super::lab::SELECTION_SEED;
 use super::verdict::{either, listed, paper_says};
 use super::{
@@ -11,7 +12,7 @@ use super::{
 use crate::framework::{
     Chart, Error, Method, PretrainSettings, Schedule, Series, Table, Update, strings,
 };
-use crate::problems::urllc::{Recipe, SizeResult};
+use crate::problems::urllc::Recipe;
 
 /// Sample counts that table IV tries.
 const SAMPLE_COUNTS: [usize; 10] = [20, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000];
@@ -201,19 +202,17 @@ fn size_rows(label: &str, result: &EntryResult, paper: &PaperRow) -> Vec<Vec<Str
 }
 
 /// The same columns for equal power with exact bandwidths, of which the paper says nothing.
-fn baseline_rows(results: &[SizeResult]) -> Vec<Vec<String>> {
-    let row = |result: &SizeResult| {
-        let mut cells = vec![BASELINE.to_owned(), result.k.to_string()];
+fn baseline_rows(equal: &EntryResult) -> Vec<Vec<String>> {
+    let row = |size: usize| {
+        let mut cells = vec![BASELINE.to_owned(), size.to_string()];
         let none = || "–".to_owned();
-        cells.extend([format!("{:.2}", result.availability), none()]);
-        cells.extend([format!("{:.4}", result.total_bandwidth_mhz), none(), none()]);
-        cells.extend([format!("{:+.2}", result.gap_percent), none(), none()]);
+        cells.extend([format!("{:.2}", equal.availability(size)), none()]);
+        cells.extend([format!("{:.4}", equal.bandwidth_mhz(size)), none(), none()]);
+        cells.extend([format!("{:+.2}", equal.gap_percent(size)), none(), none()]);
         cells
     };
-    results.iter().map(row).collect()
+    TEST_SIZES.map(row).to_vec()
 }
-
-const BASELINE: &str = "equal power, exact b";
 
 /// How a method stands beside equal power at the sizes from [`FROM`] on: `(K, its distance to the optimum, that of
 /// equal power)`.
@@ -263,11 +262,7 @@ pub(crate) fn table3(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let mut strictness = Vec::new();
     for (epsilon_d, paper) in &PAPER_EPSILON {
         let result = lab.results(&Entry::p_gnn(10, 2000, *epsilon_d))?;
-        let lowest = TEST_SIZES.map(|size| result.availability(size));
-        strictness.push((
-            lowest.into_iter().fold(f64::INFINITY, f64::min),
-            result.bandwidth_mhz(LARGEST),
-        ));
+        strictness.push((result.lowest().0, result.bandwidth_mhz(LARGEST)));
         rows.extend(size_rows(paper.label, &result, paper));
         let label = format!("ε_D = {}", paper.label);
         measured.push(Series::solid(label.clone(), points(|size| result.availability(size))));
@@ -340,10 +335,7 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let found = lab.first_available(tries)?;
         let entry = found.clone().unwrap_or_else(|| Entry::p_gnn(size, paper_samples, TARGETS[0]));
         let result = lab.results(&entry)?;
-        let worst = TEST_SIZES
-            .map(|size| (result.availability(size), size))
-            .into_iter()
-            .fold((f64::INFINITY, 0), |worst, next| if next.0 < worst.0 { next } else { worst });
+        let (lowest, lowest_at) = result.lowest();
         if found.as_ref().is_some_and(|entry| entry.settings.epsilon_d >= TARGETS[0]) {
             ours.push((size as f64, entry.settings.samples as f64));
         }
@@ -356,10 +348,16 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             paper_samples.to_string(),
             format!("{:.2}", result.seconds()),
             format!("{paper_seconds:.2}"),
-            format!("{:.3} at K = {}", worst.0, worst.1),
-            format!("{:+.2}", result.gap_percent(200)),
+            format!("{lowest:.3} at K = {lowest_at}"),
+            format!("{:+.2}", result.gap_percent(LARGEST)),
         ]);
     }
+    let equal = lab.equal_power()?;
+    let mut row = vec![BASELINE.to_owned()];
+    row.extend(strings(["–"; 5]));
+    row.push(format!("{:.3} at K = {}", equal.lowest().0, equal.lowest().1));
+    row.push(format!("{:+.2}", equal.gap_percent(LARGEST)));
+    rows.push(row);
     Ok(vec![Table {
         name: "table4".into(),
         title: "Table IV: small training sizes".into(),
@@ -500,8 +498,9 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         gaps.push((paper.label, farthest));
         rows.extend(size_rows(paper.label, &result, paper));
         if entry.settings.method == Method::PGnn {
-            let large = equal.iter().filter(|size| size.k >= FROM);
-            beside = large.map(|e| (e.k, result.gap_percent(e.k), e.gap_percent)).collect();
+            let large = TEST_SIZES.into_iter().filter(|&size| size >= FROM);
+            let gaps = |size| (size, result.gap_percent(size), equal.gap_percent(size));
+            beside = large.map(gaps).collect();
         }
         let per_user = |size: usize| result.bandwidth_mhz(size) / size as f64;
         measured.push(Series::solid(paper.label, points(per_user)));

@@ -15,7 +15,7 @@ use crate::memory::{MemoryBudget, TooMuchMemory, product};
 use crate::network::{Activation, Aggregator, BandwidthLaw, Dense, scaled_gain};
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
 use crate::problems::urllc::engine::Engine;
-use crate::problems::urllc::lagrangian::{BANDWIDTH, LossUnits, MULTIPLIER, POWER};
+use crate::problems::urllc::lagrangian::{BANDWIDTH, HIDDEN, LossUnits, MULTIPLIER, POWER};
 use crate::problems::urllc::{LossScale, Recipe, StepRecord, UserInputs};
 use crate::qos::{Qos, RequiredBandwidth, ServiceClass};
 
@@ -86,6 +86,11 @@ impl TrainSettings {
     /// Features of a user in each layer of a GNN: inputs, hidden ones, output.
     pub(crate) fn gnn_widths(&self) -> Vec<usize> {
         [&[self.inputs.count()], &self.hidden[..], &[1]].concat()
+    }
+
+    /// Whether a GNN has the paper's features, which the kernels are written for.
+    pub(crate) fn is_of_kernel_shape(&self) -> bool {
+        self.inputs == UserInputs::Gain && self.hidden[..] == [HIDDEN]
     }
 
     /// Asks for the memory of the training sets, and of the networks where those grow with the largest cell, too.

@@ -7,7 +7,7 @@ use crate::network::Aggregator;
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
 use crate::problems::urllc::fully_connected::FullyConnected;
 use crate::problems::urllc::lagrangian::{
-    self, Batch, HIDDEN, LossConstants, LossUnits, PARAMETERS, Parameters, Scratch,
+    self, Batch, LossConstants, LossUnits, PARAMETERS, Parameters, Scratch,
 };
 use crate::problems::urllc::reference::{self, Networks, Sample, Tapes};
 use crate::problems::urllc::{TrainSettings, UserInputs};
@@ -45,7 +45,7 @@ impl Engine {
         if settings.method == Method::Fnn {
             return Self::Dense(Box::new(FullyConnected::new(qos, units, settings)));
         }
-        if widths == [1, HIDDEN, 1] && aggregator != Aggregator::Max {
+        if settings.is_of_kernel_shape() && aggregator != Aggregator::Max {
             Self::Fused(Box::new(Fused {
                 constants: LossConstants::new(qos, units, aggregator),
                 batch: Batch::default(),

@@ -7,9 +7,7 @@ use crate::math::{single, vectorised};
 use crate::network::{Aggregator, CompiledLaw, scaled_gain};
 use crate::problems::urllc::Allocation;
 use crate::problems::urllc::TrainSettings;
-
-const HIDDEN: usize = 4;
-const PARAMETERS: usize = 5 * HIDDEN + 1;
+use crate::problems::urllc::lagrangian::{HIDDEN, PARAMETERS};
 
 /// Networks and buffers for cells of one size.
 #[derive(Debug, Clone)]
@@ -32,7 +30,7 @@ impl FusedPair {
         bandwidth: &[f64],
         size: usize,
     ) -> Option<Self> {
-        let fits = training.method != Method::Fnn && training.gnn_widths() == [1, HIDDEN, 1];
+        let fits = training.method != Method::Fnn && training.is_of_kernel_shape();
         let scale = training.aggregator.scale(size).filter(|_| fits)?;
         debug_assert!(training.aggregator != Aggregator::Max);
         let mut networks = [[0.0; PARAMETERS]; 2];
