@@ -1,7 +1,7 @@
 //! Inputs answered as the program does it: cells one after the other, an answer each.
 
-use anyk::exchange::read_users;
-use anyk::framework::{Answer, Input, Options, Verb};
+use anyk::exchange::{Input, read_users};
+use anyk::framework::{Answer, Options, Verb};
 use anyk::problems::ROOMS;
 use serde_json::Value;
 
@@ -12,7 +12,8 @@ const MOST_USERS: usize = 40;
 
 /// Every problem, asked with the same bytes.
 pub(crate) fn lines(bytes: &[u8]) {
-    let users = read_users(bytes, "lines", &system()).map_or(0, |cells| cells.concat().len());
+    let users = read_users(bytes, "lines", &system())
+        .map_or(0, |cells| cells.iter().map(|cell| cell.users.len()).sum());
     if users > MOST_USERS || bytes.len() > 4096 {
         return;
     }
@@ -21,7 +22,8 @@ pub(crate) fn lines(bytes: &[u8]) {
         if room.options(Verb::Solve).iter().any(|spec| spec.name == "max-bandwidth-hz") {
             options.set("max-bandwidth-hz", "1e7");
         }
-        match room.solve(&options, Input { bytes, name: "lines" }) {
+        let solver = room.solve(&options).unwrap();
+        match solver.answer_all(Input::new(bytes, "lines")) {
             Ok(answers) => {
                 assert!(!answers.is_empty());
                 answers.iter().for_each(|answer| check(answer.as_ref(), false));
@@ -43,7 +45,7 @@ pub(crate) fn check(answer: &dyn Answer, learned: bool) {
     let text = String::from_utf8_lossy(&json).into_owned();
     walk("", &value, &text);
     let text = answer.text();
-    assert!(!text.parts.is_empty());
+    assert!(text.map_or(learned, |text| !text.parts.is_empty()));
 }
 
 /// Fields that may be without a value.

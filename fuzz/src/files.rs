@@ -27,9 +27,9 @@ pub(crate) fn users(bytes: &[u8]) {
     };
     assert!(!cells.is_empty());
     for cell in cells {
-        assert!(!cell.is_empty());
+        assert!(!cell.users.is_empty());
         let mut ids = HashSet::new();
-        for user in &cell {
+        for user in &cell.users {
             assert!(user.gain > 0.0 && user.gain <= 1.0, "gain {}", user.gain);
             user.service.validate().unwrap();
             assert!(!user.id.is_empty() && !user.id.chars().any(char::is_control));

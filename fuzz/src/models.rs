@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 
+use anyk::exchange::Input;
 use anyk::framework::{
-    Checkpoint, Input, LoadedModel, Objective, Options, Plan, Schedule, Session, Silent, Update,
-    Verb,
+    Checkpoint, LoadedModel, Objective, Options, Plan, Schedule, Session, Silent, Update, Verb,
 };
 use anyk::problems::read_model;
 
@@ -39,7 +39,8 @@ fn answer(model: &dyn LoadedModel, bytes: &[u8]) -> bool {
     if model.options(Verb::Allocate).iter().any(|spec| spec.name == "max-bandwidth-hz") {
         options.set("max-bandwidth-hz", "1e7");
     }
-    match model.allocate(&options, Input { bytes, name: "cells" }) {
+    let counter = model.allocate(&options).unwrap();
+    match counter.answer_all(Input::new(bytes, "cells")) {
         Ok(answers) => {
             answers.iter().for_each(|answer| answers::check(answer.as_ref(), true));
             true

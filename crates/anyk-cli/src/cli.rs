@@ -33,6 +33,11 @@ pub(crate) fn command() -> Command {
                 "train",
                 "Train a policy at one number of users, for use at any other",
             ),
+            by_room(
+                Verb::Assess,
+                "assess",
+                "Judge allocations of your own: who is served, and how far from the optimum",
+            ),
             evaluate(),
             allocate(),
             calibrate(),
@@ -71,6 +76,7 @@ fn by_room(verb: Verb, name: &'static str, about: &str) -> Command {
         let subcommand = match verb {
             Verb::Solve => SolveArgs::augment_args(subcommand),
             Verb::Train => TrainArgs::augment_args(subcommand),
+            Verb::Assess => AssessArgs::augment_args(subcommand),
             _ => SampleArgs::augment_args(subcommand),
         };
         Page::of_room(room, verb).on(with_options(subcommand, &room.options(verb)))
@@ -85,15 +91,41 @@ fn by_room(verb: Verb, name: &'static str, about: &str) -> Command {
     Page::of_verb(verb, about).on(command)
 }
 
-/// Flags of `solve`.
+/// Flags of `solve`, and of whatever else answers the instances of an input.
 #[derive(Debug, Args)]
 pub(crate) struct SolveArgs {
     /// File with the instances, or - for standard input
     #[arg(long, short, value_name = "FILE")]
     pub(crate) input: String,
-    /// Print JSON instead of a table
-    #[arg(long, display_order = 901)]
+    /// Form of the answers [default: table]
+    #[arg(long, value_name = "NAME", display_order = 890, value_parser = PossibleValuesParser::new([
+        PossibleValue::new("table").help("Tables and sentences"),
+        PossibleValue::new("json").help("A JSON object on a line for each instance, while the input arrives"),
+        PossibleValue::new("csv").help("One table of all users or links"),
+    ]))]
+    pub(crate) format: Option<String>,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format", display_order = 891)]
     pub(crate) json: bool,
+    /// End at the first instance that cannot be answered; else it gets a line with the reason, and the rest goes on
+    #[arg(long, display_order = 892)]
+    pub(crate) fail_fast: bool,
+    /// File to write to, instead of standard output
+    #[arg(long, value_name = "FILE", display_order = 899)]
+    pub(crate) out: Option<PathBuf>,
+    /// Overwrite a file that this program did not write
+    #[arg(long, requires = "out", display_order = 900)]
+    pub(crate) force: bool,
+}
+
+/// Flags of `assess`.
+#[derive(Debug, Args)]
+pub(crate) struct AssessArgs {
+    /// File with the allocations (JSON in the form of `solve --json`, or CSV), or - for standard input
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) allocations: String,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
 }
 
 /// Flags of `train`.
@@ -182,17 +214,26 @@ pub(crate) struct CellsArgs {
 fn evaluate() -> Command {
     let command = EvaluateArgs::augment_args(Command::new("evaluate"));
     Page::new(
-        "Measure a model at many numbers of users, beside the exact optimum",
+        "Measure policies at many numbers of users, beside the optimum: models, programs of your own, baselines",
         &[
-            "evaluate model.safetensors --k 1,2,5,10,50,100,200 --samples 100 --seed 7",
+            "evaluate any.safetensors",
+            "evaluate p.safetensors any.safetensors --k 1,2,5,10-50:10,100 --csv out.csv --plot out.svg",
+            "evaluate --command 'python3 my_policy.py' --problem urllc --k 1,10,100",
             "evaluate any.safetensors --k 1000 --max-power-dbm 46",
         ],
-        "Means over random instances that the model was not trained on:\n\n  \
+        "Means over random instances that no model was trained on. One model by its file alone gets the table of its \
+         problem:\n\n  \
          urllc            the share of users whose QoS is met, by quadrature over fading, and the bandwidth\n  \
          urllc-power      the power in a given band\n  \
          closed forms     how far powers and bandwidth are from the closed form\n  \
          interference     the sum rate, beside WMMSE, FPLinQ, greedy and the best schedule\n\n\
-         The model's file says which problem it is for. Options that have no meaning for it are refused.",
+         Several policies, or any that is not a model, are put side by side on the same instances, all judged alike: \
+         files of models, baselines by name (optimum, equal-power; wmmse, full-power, fplinq, greedy, exact), and \
+         programs (cmd:COMMAND, or --command). The best that is known and the trivial baseline are always there. The \
+         cell is that of the first model unless options say otherwise.\n\n\
+         A program is started once. It reads an instance on each line, in the form that `solve` reads, and answers on a \
+         line in the form that `solve --json` writes: {\"users\":[{\"id\":\"u1\",\"power_w\":1.5,\"bandwidth_hz\":2e5}]}, or \
+         {\"power\":[1,0]} for links. It is also asked with the users in another order, and its size law is diagnosed.",
     )
     .on(with_options(command, &model_options(Verb::Evaluate)))
 }
@@ -200,11 +241,107 @@ fn evaluate() -> Command {
 /// Flags of `evaluate`.
 #[derive(Debug, Args)]
 pub(crate) struct EvaluateArgs {
-    /// File of the model, written by `train` or `calibrate`
-    #[arg(value_name = "MODEL")]
-    pub(crate) model: String,
-    #[command(flatten)]
-    pub(crate) cells: CellsArgs,
+    /// Files of models, names of baselines, cmd:COMMAND
+    #[arg(value_name = "POLICY", required_unless_present = "command")]
+    pub(crate) policies: Vec<String>,
+    /// A program to measure; may be given several times
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// The problem, where no model says it
+    #[arg(long, value_name = "NAME", value_parser = problems())]
+    pub(crate) problem: Option<String>,
+    /// Numbers of users, or of links: 1,2,5,10-50:10,100
+    #[arg(long, value_name = "K,…", default_value = "1,2,5,10,50,100,200", value_parser = sizes)]
+    pub(crate) k: Listed<usize>,
+    /// Random instances for each of them
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole(1, 1_000_000))]
+    pub(crate) samples: u64,
+    /// Seed of the instances [default: 7]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Several seeds, each with as many instances: 1..10 or 1,2,3
+    #[arg(long, value_name = "SEED,…", conflicts_with = "seed", value_parser = seeds)]
+    pub(crate) seeds: Option<Listed<u64>>,
+    /// Longest time for an answer of a program
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    pub(crate) timeout: f64,
+    /// File for the table, as CSV
+    #[arg(long, value_name = "FILE", display_order = 897)]
+    pub(crate) csv: Option<PathBuf>,
+    /// File for a picture (SVG): how far each policy is from the best, over K
+    #[arg(long, value_name = "FILE", display_order = 898)]
+    pub(crate) plot: Option<PathBuf>,
+    /// Overwrite files that this program did not write
+    #[arg(long, display_order = 900)]
+    pub(crate) force: bool,
+    /// Print one JSON object instead of a table
+    #[arg(long, display_order = 901)]
+    pub(crate) json: bool,
+}
+
+/// Numbers that were given as one text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Listed<T>(pub(crate) Vec<T>);
+
+fn problems() -> PossibleValuesParser {
+    PossibleValuesParser::new(
+        ROOMS.iter().map(|room| PossibleValue::new(room.name()).help(room.about())),
+    )
+}
+
+/// Sizes with ranges: `1,2,10-50:10`.
+fn sizes(text: &str) -> Result<Listed<usize>, String> {
+    let most = anyk::framework::MOST_USERS as u64;
+    let sizes = numbers(text, '-', (1, most))?;
+    let sizes = sizes.into_iter().filter_map(|size| usize::try_from(size).ok()).collect();
+    Ok(Listed(sizes))
+}
+
+/// Seeds with ranges: `1..10`.
+fn seeds(text: &str) -> Result<Listed<u64>, String> {
+    numbers(&text.replace("..", "-"), '-', (0, u64::MAX)).map(Listed)
+}
+
+/// Most numbers that ranges may stand for.
+const MOST_LISTED: usize = 10_000;
+
+/// Numbers and ranges, both ends included, with an optional step.
+fn numbers(text: &str, dash: char, (least, most): (u64, u64)) -> Result<Vec<u64>, String> {
+    let wrong = |part: &str| {
+        format!(
+            "{part:?} is none; expected numbers from {least} to {most} and ranges, such as 1,5,10-50:10"
+        )
+    };
+    let mut all = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let number = |text: &str| {
+            let number: Option<u64> = text.trim().parse().ok();
+            number.filter(|number| (least..=most).contains(number)).ok_or_else(|| wrong(part))
+        };
+        let (range, step) = match part.split_once(':') {
+            Some((range, step)) => (range, step.trim().parse().ok().filter(|step| *step > 0)),
+            None => (part, Some(1usize)),
+        };
+        let step = step.ok_or_else(|| wrong(part))?;
+        let (first, last) = match range.split_once(dash) {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(range)?, number(range)?),
+        };
+        if last < first {
+            return Err(wrong(part));
+        }
+        all.extend((first..=last).step_by(step).take(MOST_LISTED + 1));
+        if all.len() > MOST_LISTED {
+            return Err(format!("more than {MOST_LISTED} numbers, expected fewer"));
+        }
+    }
+    Ok(all)
+}
+
+/// A time that is worth waiting.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.trim().parse().ok().filter(|seconds| (0.001..=86400.0).contains(seconds));
+    seconds.ok_or_else(|| "expected a number of seconds from 0.001 to 86400".to_owned())
 }
 
 fn allocate() -> Command {

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyk::exchange::{check_folder, check_writable, destination, read_bounded, read_file};
-use anyk::framework::{Checkpoint, Error, Input, LoadedModel, OptionError};
+use anyk::framework::{Checkpoint, Error, LoadedModel, OptionError};
 use anyk::problems::read_model;
 
 use crate::failure::Failure;
@@ -20,11 +20,6 @@ pub(crate) fn read(path: &str) -> Result<Vec<u8>, Failure> {
     let bytes =
         if path == "-" { read_bounded(io::stdin().lock()) } else { read_file(path.as_ref()) };
     bytes.map_err(|source| Error::Read { path: PathBuf::from(name(path)), source }.into())
-}
-
-/// The content of a file as an input.
-pub(crate) fn input<'a>(bytes: &'a [u8], path: &'a str) -> Input<'a> {
-    Input { bytes, name: name(path) }
 }
 
 /// A model from its file.
@@ -60,7 +55,9 @@ pub(crate) enum Kind {
     Model,
     /// A NumPy array.
     Array,
-    /// Users as JSON or CSV, or networks or gains as JSON.
+    /// A table or a picture of `evaluate`.
+    Table,
+    /// Users as JSON or CSV, networks or gains as JSON, or answers.
     Text,
 }
 
@@ -79,8 +76,13 @@ impl Kind {
             Self::Model => holds(b"\"anyk\""),
             // NumPy itself writes a shape without the last blank: what it wrote may be somebody's measurement.
             Self::Array => starts(&[b"\x93NUMPY"]) && holds(b", ), }"),
+            Self::Table => starts(&[b"policy,k,instances", b"<svg"]),
             Self::Text => {
-                starts(&[b"{\"users\":[", b"{\"gains\":[", b"{\"fading\":", b"id,distance_m\n"])
+                let cells: [&[u8]; 4] =
+                    [b"{\"users\":[", b"{\"gains\":[", b"{\"fading\":", b"id,distance_m\n"];
+                let answers: [&[u8]; 4] =
+                    [b"{\"status\":", b"{\"instances\":[", b"{\"line\":", b"cell,id,power_w"];
+                starts(&cells) || starts(&answers)
             }
         };
         read.is_ok() && (head.is_empty() || ours)

@@ -8,8 +8,10 @@ mod files;
 mod help;
 mod output;
 mod printable;
+mod program;
 mod progress;
 mod report;
+mod rows;
 
 use std::process::ExitCode;
 

@@ -33,30 +33,19 @@ pub(crate) fn json(out: &mut (impl Write + ?Sized), value: &impl Serialize) -> R
     Ok(())
 }
 
-/// Answers, one after the other; the exit code says whether everyone is served.
-pub(crate) fn answers(answers: &[Box<dyn Answer>], as_json: bool) -> Result<ExitCode, Failure> {
-    // All of them before the first is written: an answer that is none must not look like a part of the rest.
-    answers.iter().try_for_each(|answer| answer.check())?;
+/// One answer or report; the exit code says whether everyone is served.
+pub(crate) fn answer(answer: &dyn Answer, as_json: bool) -> Result<ExitCode, Failure> {
+    // Before any of it is written: an answer that is none must not look like a part of one.
+    answer.check()?;
     let mut out = stdout();
-    for (index, answer) in answers.iter().enumerate() {
-        if as_json {
-            answer.write_json(&mut out)?;
-            writeln!(out)?;
-            continue;
-        }
-        if answers.len() > 1 {
-            writeln!(out, "{}cell {}", if index == 0 { "" } else { "\n" }, index + 1)?;
-        }
-        text(&mut out, &answer.text())?;
+    if as_json {
+        answer.write_json(&mut out)?;
+        writeln!(out)?;
+    } else {
+        text(&mut out, &answer.text()?)?;
     }
     out.flush()?;
-    let served = answers.iter().all(|answer| answer.is_served());
-    Ok(if served { ExitCode::SUCCESS } else { ExitCode::from(INFEASIBLE) })
-}
-
-/// One answer or report.
-pub(crate) fn answer(answer: Box<dyn Answer>, as_json: bool) -> Result<ExitCode, Failure> {
-    answers(&[answer], as_json)
+    Ok(if answer.is_served() { ExitCode::SUCCESS } else { ExitCode::from(INFEASIBLE) })
 }
 
 /// A line, or several.

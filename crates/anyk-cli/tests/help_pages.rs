@@ -14,6 +14,7 @@ fn pages() -> Vec<Vec<&'static str>> {
         "solve",
         "train",
         "sample",
+        "assess",
         "evaluate",
         "allocate",
         "calibrate",
@@ -24,7 +25,7 @@ fn pages() -> Vec<Vec<&'static str>> {
         "bench",
         "completions",
     ];
-    let by_problem = ["solve", "train", "sample"]
+    let by_problem = ["solve", "train", "sample", "assess"]
         .into_iter()
         .flat_map(|verb| PROBLEMS.into_iter().map(move |problem| vec![verb, problem]));
     let commands = commands.into_iter().map(|command| vec![command]);

@@ -172,8 +172,12 @@ proptest! {
 }
 
 fn records(gains: &[f64]) -> Vec<UserRecord> {
-    let record =
-        |(index, &gain)| UserRecord { id: format!("u{index}"), gain, service: paper().service() };
+    let record = |(index, &gain)| UserRecord {
+        id: format!("u{index}"),
+        gain,
+        service: paper().service(),
+        extra: anyk::exchange::Extra::default(),
+    };
     gains.iter().enumerate().map(record).collect()
 }
 

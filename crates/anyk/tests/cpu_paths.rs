@@ -11,9 +11,8 @@ use std::process::Command;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use anyk::channel::{D2dField, GainMatrix, sample_distances_m};
-use anyk::framework::{
-    Input, Method, Objective, Options, Plan, PretrainSettings, Session, Silent, State,
-};
+use anyk::exchange::Input;
+use anyk::framework::{Method, Objective, Options, Plan, PretrainSettings, Session, Silent, State};
 use anyk::math::Cpu;
 use anyk::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph, Real, SplitRule};
 use anyk::problems::interference::{Features, Standard};
@@ -417,7 +416,8 @@ fn every_training_and_its_answers() {
             }
             let is_network = model.describe().contains("interference");
             let bytes: &[u8] = if is_network { links } else { users };
-            for answer in model.allocate(&options, Input { bytes, name: "input" }).unwrap() {
+            let counter = model.allocate(&options).unwrap();
+            for answer in counter.answer_all(Input::new(bytes, "input")).unwrap() {
                 let mut json = Vec::new();
                 answer.write_json(&mut json).unwrap();
                 bits.bytes(&json);

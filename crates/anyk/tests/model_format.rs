@@ -8,7 +8,8 @@ mod trainings;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
-use anyk::framework::{Input, Model, ModelError, Options};
+use anyk::exchange::Input;
+use anyk::framework::{Model, ModelError, Options};
 use anyk::network::EdgeGnn;
 use anyk::problems::interference::PowerPolicy;
 use anyk::problems::read_model;
@@ -504,12 +505,13 @@ fn answers(model: &dyn anyk::framework::LoadedModel) -> Result<Vec<Value>, Strin
     let users = r#"{"users":[{"id":"a","distance_m":60},{"id":"b","distance_m":120},{"id":"c","distance_m":240}]}"#;
     let links = r#"{"gains":[[1.0,0.2,0.1],[0.1,2.0,0.3],[0.2,0.1,0.5]]}"#;
     let interference = model.describe().contains("interference");
-    let input = Input { bytes: if interference { links } else { users }.as_bytes(), name: "input" };
+    let input = Input::new(if interference { links } else { users }.as_bytes(), "input");
     let mut options = Options::default();
     if model.describe().contains("urllc-power") {
         options.set("max-bandwidth-hz", "2e6");
     }
-    let answers = model.allocate(&options, input).map_err(|error| error.to_string())?;
+    let counter = model.allocate(&options).map_err(|error| error.to_string())?;
+    let answers = counter.answer_all(input).map_err(|error| error.to_string())?;
     answers
         .iter()
         .map(|answer| {

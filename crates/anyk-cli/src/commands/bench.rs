@@ -20,6 +20,7 @@ use anyk::{Config, System};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::stream_bench::{self, StreamFigures};
 use crate::cli::BenchArgs;
 use crate::failure::Failure;
 use crate::output;
@@ -69,9 +70,12 @@ struct Figures {
     /// The same with all paths: WMMSE on the matrix, and the policy with the summing up.
     wmmse_dense_us_k1000: f64,
     control_dense_us_k1000: f64,
+    /// Cells from a file to a file, on all cores.
+    #[serde(flatten)]
+    streams: StreamFigures,
 }
 
-const STEPS: u64 = 24;
+const STEPS: u64 = 24 + StreamFigures::STEPS;
 
 pub(super) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
     let system = Config::default().validate().map_err(Error::from)?;
@@ -115,6 +119,8 @@ pub(super) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
             ("WMMSE, all paths, K = 1,000", figures.wmmse_dense_us_k1000, "µs"),
             ("learned powers, all paths, K = 1,000", figures.control_dense_us_k1000, "µs"),
         ]
+        .into_iter()
+        .chain(figures.streams.rows())
         .map(|(what, value, unit)| vec![what.to_owned(), format!("{value:.2}"), unit.to_owned()]);
         writeln!(out, "{}", output::table(&["one thread unless said, median", "", ""], rows))?;
     }
@@ -222,7 +228,9 @@ fn measure(system: &System, progress: &Watcher) -> Result<Figures, Failure> {
             let sparse = SparseInterference::new(black_box(&field), scenario.threshold());
             controller.shares(&sparse).len()
         });
+    let streams = stream_bench::measure(system, &any_gnn, &policy, || progress.done(1))?;
     Ok(Figures {
+        streams,
         solve_us_k10,
         solve_us_k200,
         solve_us_k1000,

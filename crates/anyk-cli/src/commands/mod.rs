@@ -1,11 +1,15 @@
 //! The commands, one file each.
 
+mod answers;
+mod assess;
 pub(crate) mod bench;
 mod diagnose;
+mod evaluate;
 mod models;
 mod problems;
 mod reproduce;
 mod small;
+mod stream_bench;
 
 use std::process::ExitCode;
 
@@ -19,7 +23,8 @@ pub(crate) fn run(name: &str, matches: &ArgMatches) -> Result<ExitCode, Failure>
         "solve" => problems::solve(matches),
         "train" => problems::train(matches),
         "sample" => problems::sample(matches),
-        "evaluate" => models::evaluate(matches),
+        "assess" => assess::run(matches),
+        "evaluate" => evaluate::run(matches),
         "allocate" => models::allocate(matches),
         "calibrate" => models::calibrate(matches),
         "diagnose" => diagnose::run(matches),

@@ -1,25 +1,24 @@
-//! `anyk evaluate`, `anyk allocate`, `anyk calibrate`: the model's file says which problem it is of.
+//! `anyk allocate`, `anyk calibrate`: the model's file says which problem it is of.
 
 use std::process::ExitCode;
 
 use anyk::framework::{
     CalibrationSettings, Error, Guarantee, GuaranteeError, LoadedModel, MOST_CELLS, ModelError,
-    OptionError, Options, Show, Text, Trials, Verb,
+    OptionError, Options, Show, Text, Verb,
 };
 use clap::ArgMatches;
 use serde::Serialize;
 
-use super::parsed;
 use super::problems::save;
+use super::{answers, parsed};
 use crate::arguments::{given, model_options};
-use crate::cli::{AllocateArgs, CalibrateArgs, CellsArgs, EvaluateArgs};
+use crate::cli::{AllocateArgs, CalibrateArgs};
 use crate::failure::Failure;
 use crate::files::{self, Kind};
 use crate::output;
-use crate::progress::Watcher;
 
 /// A model, and what was given of the options that have a meaning for it; others are refused.
-fn opened(
+pub(super) fn opened(
     path: &str,
     matches: &ArgMatches,
     verb: Verb,
@@ -32,32 +31,18 @@ fn opened(
 }
 
 /// Errors of the model itself name its file.
-fn named(path: &str) -> impl Fn(Error) -> Failure {
+pub(super) fn named(path: &str) -> impl Fn(Error) -> Failure {
     move |error| match error {
         Error::Model(_) | Error::Guarantee(_) | Error::Other(_) => error.in_file(path).into(),
         error => error.into(),
     }
 }
 
-pub(super) fn evaluate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let args: EvaluateArgs = parsed(matches);
-    let (model, options) = opened(&args.model, matches, Verb::Evaluate)?;
-    let CellsArgs { k, samples, seed, json } = args.cells;
-    let trials = Trials { sizes: k, samples, seed };
-    let watcher = Watcher::default();
-    let report = model
-        .evaluate(&options, &trials, &watcher)
-        .map_err(|error| named(files::name(&args.model))(options.blame(error)))?;
-    output::answer(report, json)
-}
-
 pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: AllocateArgs = parsed(matches);
     let (model, options) = opened(&args.model, matches, Verb::Allocate)?;
-    let bytes = files::read(&args.solve.input)?;
-    let answers = model.allocate(&options, files::input(&bytes, &args.solve.input));
-    let answers = answers.map_err(|error| options.blame(error))?;
-    output::answers(&answers, args.solve.json)
+    let counter = model.allocate(&options).map_err(|error| options.blame(error))?;
+    answers::run(&args.solve, &*counter)
 }
 
 /// What is wrong with a flag of `calibrate`, rather than with the model.
@@ -116,5 +101,5 @@ pub(super) fn calibrate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     })?;
     save(&args.train.out, &model.file_bytes()?)?;
     let report = Report { model: args.train.out.display().to_string(), guarantee };
-    output::answer(Box::new(report), args.train.json)
+    output::answer(&report, args.train.json)
 }

@@ -12,7 +12,7 @@ use anyk::problems::{read_model, room};
 use clap::ArgMatches;
 use serde::Serialize;
 
-use super::parsed;
+use super::{answers, parsed};
 use crate::arguments::given;
 use crate::cli::{FadingArgs, SampleArgs, SolveArgs, TrainArgs};
 use crate::failure::Failure;
@@ -21,7 +21,10 @@ use crate::output;
 use crate::progress::Watcher;
 
 /// The room that a subcommand names, with its flags and what was given of its options.
-fn chosen(matches: &ArgMatches, verb: Verb) -> Option<(&'static dyn Room, &ArgMatches, Options)> {
+pub(super) fn chosen(
+    matches: &ArgMatches,
+    verb: Verb,
+) -> Option<(&'static dyn Room, &ArgMatches, Options)> {
     let (name, matches) = matches.subcommand()?;
     let room = room(name)?;
     let options = given(matches, &room.options(verb));
@@ -33,10 +36,8 @@ pub(super) fn solve(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let args: SolveArgs = parsed(matches);
-    let bytes = files::read(&args.input)?;
-    let answers = room.solve(&options, files::input(&bytes, &args.input));
-    let answers = answers.map_err(|error| options.blame(error))?;
-    output::answers(&answers, args.json)
+    let counter = room.solve(&options).map_err(|error| options.blame(error))?;
+    answers::run(&args, &*counter)
 }
 
 pub(super) fn train(matches: &ArgMatches) -> Result<ExitCode, Failure> {
@@ -57,7 +58,7 @@ pub(super) fn train(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     })?;
     save(&args.out, &trained.model.file_bytes()?)?;
     Checkpoint::remove_beside(&args.out);
-    output::answer(trained.report, args.json)
+    output::answer(&*trained.report, args.json)
 }
 
 /// Writes a model whole or not at all, once it reads back.

@@ -82,7 +82,7 @@ pub(super) fn sweep(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     watcher.begin("cells solved", samples * k.len() as u64);
     let sizes = optimum_over_sizes(&system, &k, samples, seed, &watcher)?;
     watcher.end();
-    output::answer(Box::new(Sweep { samples, seed, sizes }), json)
+    output::answer(&Sweep { samples, seed, sizes }, json)
 }
 
 pub(super) fn config(matches: &ArgMatches) -> Result<ExitCode, Failure> {

@@ -10,15 +10,15 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use thiserror::Error;
 
 use crate::channel::{GainError, GainMatrix};
-use crate::exchange::InputError;
 use crate::exchange::documents::{Refused, each_document};
 use crate::exchange::gains::{GAIN_BYTES, INSTANCE_BYTES};
+use crate::exchange::{Input, InputError};
 use crate::memory::{Tally, TooMuchMemory};
 
 /// The matrices of all documents in a text, one after the other.
 pub(super) fn read(text: &str, file: &str, format: &str) -> Result<Vec<GainMatrix>, InputError> {
     let mut all = Document::new(text.len());
-    each_document((text, file, format), |document| {
+    each_document((text, Input::new(text.as_bytes(), file), format), |document| {
         document.deserialize_any(Top(&mut all)).map_err(Refused::Json)?;
         match &all.failure {
             None => Ok(()),

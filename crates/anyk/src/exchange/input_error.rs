@@ -29,10 +29,11 @@ impl InputError {
     }
 
     /// JSON that could not be read, with the text around the place: the text that the error counts its lines in, and
-    /// the text before it.
+    /// what is before it: text, and lines before that.
     pub(super) fn json(
         file: &str,
-        (before, text): (&str, &str),
+        (before, lines): (&str, usize),
+        text: &str,
         error: &serde_json::Error,
         format: &str,
     ) -> Self {
@@ -58,7 +59,7 @@ impl InputError {
         } else {
             let _ = write!(message, "; expected {format}");
         }
-        let lines = before.bytes().filter(|&byte| byte == b'\n').count();
+        let lines = lines + before.bytes().filter(|&byte| byte == b'\n').count();
         let left = before.len() - before.rfind('\n').map_or(0, |end| end + 1);
         let column = error.column() + if error.line() == 1 { left } else { 0 };
         Self::new(file, &format!("line {}, column {column}", lines + error.line()), message)
@@ -79,8 +80,8 @@ pub(super) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'
 const MOST_FIELDS: usize = 1000;
 
 /// Refuses CSV with more fields in a line than any table of ours has.
-pub(super) fn check_fields(text: &str, file: &str) -> Result<(), InputError> {
-    let fields = |line: &str| 1 + line.bytes().filter(|&byte| byte == b',').count();
+pub(super) fn check_fields(text: &str, separator: u8, file: &str) -> Result<(), InputError> {
+    let fields = |line: &str| 1 + line.bytes().filter(|&byte| byte == separator).count();
     match text.split(['\n', '\r']).map(fields).find(|&fields| fields > MOST_FIELDS) {
         None => Ok(()),
         Some(fields) => {

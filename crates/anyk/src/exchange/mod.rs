@@ -6,6 +6,7 @@
 //! user or line, the field, the value and what is accepted. Whatever grows with a file asks the
 //! [memory budget](crate::memory) before it is allocated.
 
+mod allocations;
 pub(crate) mod container;
 mod disk;
 mod documents;
@@ -13,6 +14,7 @@ mod fading_samples;
 mod finite;
 mod gains;
 mod gains_json;
+mod input;
 mod input_error;
 mod npy;
 #[cfg(feature = "parquet")]
@@ -20,15 +22,19 @@ mod parquet_file;
 mod read;
 mod samples;
 mod samples_npz;
+mod stream;
 mod users;
 mod write;
 
+pub use allocations::{Allotment, Allotments, Allotted};
 pub use container::Tensor;
 pub use fading_samples::{fading_samples_to_npy, read_fading_samples};
 pub use finite::{Checked, NotFinite, check_finite, check_text, to_json, write_json};
 pub use gains::{gains_to_npy, read_gains};
+pub use input::Input;
 pub use input_error::InputError;
 pub use read::{read_bounded, read_file, read_plain_file, read_start};
 pub use samples::{SampleRow, read_samples};
-pub use users::{UserRecord, read_users};
-pub use write::{check_folder, check_writable, destination, write_atomically};
+pub use stream::{Batch, Documents};
+pub use users::{CellRecord, Extra, Reference, UserReader, UserRecord, read_users};
+pub use write::{NewFile, check_folder, check_writable, destination, write_atomically};

@@ -124,7 +124,7 @@ fn from_csv(text: &str, file: &str) -> Result<Vec<SampleRow>, InputError> {
     if text.trim().is_empty() {
         return Err(fail("", format!("the file is empty, expected {FORMAT}")));
     }
-    check_fields(text, file)?;
+    check_fields(text, b',', file)?;
     let mut reader =
         csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| fail("line 1", error.to_string()))?.clone();

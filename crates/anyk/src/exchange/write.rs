@@ -1,7 +1,7 @@
 //! The one writer of files: a crash, a full disk or a hostile folder leaves the old file or the new one.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::exchange::disk;
@@ -47,17 +47,49 @@ fn folder_of(path: &Path) -> &Path {
 /// Writes a file whole or not at all: under another name in the same folder, to the disk, then renamed.
 /// A crash leaves the old file or the new one. A file that is replaced keeps its permissions.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let path = destination(path)?;
-    let folder = folder_of(&path);
-    let mut unfinished = claimed(&path)?;
-    disk::write(unfinished.as_file_mut(), bytes)?;
-    if let Ok(old) = fs::metadata(&path) {
-        disk::copy_mode(unfinished.as_file(), &old)?;
+    let mut file = NewFile::create(path)?;
+    file.write_all(bytes)?;
+    file.finish()
+}
+
+/// The same for what is not there at once: a file that takes its name when it is finished, and leaves nothing if it
+/// never is.
+#[derive(Debug)]
+pub struct NewFile {
+    path: PathBuf,
+    unfinished: tempfile::NamedTempFile,
+}
+
+impl NewFile {
+    /// An unfinished file in the folder of its name.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let path = destination(path)?;
+        let unfinished = claimed(&path)?;
+        Ok(Self { path, unfinished })
     }
-    // Without this, a power cut can leave the new name with no content.
-    disk::sync(unfinished.as_file())?;
-    disk::rename(unfinished, &path)?;
-    disk::sync_folder(folder)
+
+    /// Gives it its name.
+    pub fn finish(self) -> io::Result<()> {
+        let Self { path, unfinished } = self;
+        if let Ok(old) = fs::metadata(&path) {
+            disk::copy_mode(unfinished.as_file(), &old)?;
+        }
+        // Without this, a power cut can leave the new name with no content.
+        disk::sync(unfinished.as_file())?;
+        disk::rename(unfinished, &path)?;
+        disk::sync_folder(folder_of(&path))
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        disk::write(self.unfinished.as_file_mut(), bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Makes sure that a file can be written, and writes nothing: what is there is a plain file or nothing, and

@@ -5,20 +5,27 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::exchange::{NotFinite, UserRecord, check_finite, check_text, write_json};
-use crate::framework::Infeasibility;
+use crate::framework::{Infeasibility, Verdict};
 
 /// An answer or a report.
 pub trait Answer: Send {
     /// Writes it as one JSON object.
     fn write_json(&self, out: &mut dyn Write) -> io::Result<()>;
 
-    /// As people read it.
-    fn text(&self) -> Text;
+    /// As people read it; an error if a number in it is none.
+    fn text(&self) -> Result<Text, NotFinite>;
 
     /// Whether everyone is served.
     fn is_served(&self) -> bool;
 
-    /// Refuses an answer in which a number is NaN or infinite: none leaves this library as text.
+    /// The name of the cell that it is for, if the file had one.
+    fn cell(&self) -> Option<String>;
+
+    /// The judge's verdict, where that is what it is.
+    fn verdict(&self) -> Option<&Verdict>;
+
+    /// Refuses an answer in which a number is NaN or infinite: none leaves this library. [`Text::check`] does the same
+    /// for numbers that are made for the text alone.
     fn check(&self) -> Result<(), NotFinite>;
 }
 
@@ -31,6 +38,16 @@ pub trait Show {
     fn serves_all(&self) -> bool {
         true
     }
+
+    /// The name of the cell that it is for, if the file had one.
+    fn cell(&self) -> Option<String> {
+        None
+    }
+
+    /// The judge's verdict, where that is what it is.
+    fn verdict(&self) -> Option<&Verdict> {
+        None
+    }
 }
 
 impl<T: Serialize + Show + Send> Answer for T {
@@ -38,18 +55,30 @@ impl<T: Serialize + Show + Send> Answer for T {
         write_json(out, self)
     }
 
-    fn text(&self) -> Text {
-        self.show()
+    fn text(&self) -> Result<Text, NotFinite> {
+        // Numbers that are made for the text alone (ratios, percentages) are found in it; not so where a
+        // user's own name looks like one.
+        let (checked, text) = (check_finite(self)?, self.show());
+        if !checked.has_such_words {
+            text.check()?;
+        }
+        Ok(text)
     }
 
     fn is_served(&self) -> bool {
         self.serves_all()
     }
 
+    fn cell(&self) -> Option<String> {
+        Show::cell(self)
+    }
+
+    fn verdict(&self) -> Option<&Verdict> {
+        Show::verdict(self)
+    }
+
     fn check(&self) -> Result<(), NotFinite> {
-        // Numbers that are made for the text alone (ratios, percentages) are found in it; not so where a
-        // user's own name looks like one.
-        if check_finite(self)?.has_such_words { Ok(()) } else { self.show().check() }
+        check_finite(self).map(drop)
     }
 }
 

@@ -129,6 +129,23 @@ impl CellOptions {
         specs.into_iter().map(|spec| spec.of(GROUP)).collect()
     }
 
+    /// The options that describe a cell.
+    pub fn describe(self, config: &Config) -> Options {
+        let mut config = config.clone();
+        let mut options = Options::default();
+        for (name, .., slot) in self.fields() {
+            options.set(*name, slot(&mut config).to_string());
+        }
+        if self.service {
+            options.set("antennas", config.cell.antennas.to_string());
+            let rule = QuadratureRule::ALL.iter().find(|choice| choice.2 == config.cell.quadrature);
+            if let Some((name, ..)) = rule {
+                options.set("quadrature", *name);
+            }
+        }
+        options
+    }
+
     /// Longest file of parameters, in bytes: a thousand times what there is to say.
     pub const MOST_BYTES: usize = 1 << 20;
 

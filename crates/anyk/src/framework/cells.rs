@@ -1,29 +1,121 @@
 //! What the problems of users of one cell share: reading and drawing users, and the size of trainings.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::channel::sample_distances_m;
 use crate::config::System;
-use crate::exchange::{UserRecord, read_users, to_json};
+use crate::exchange::{CellRecord, Extra, Reference, UserReader, UserRecord, to_json};
 use crate::framework::{
-    Answer, Choice, Error, Input, MOST_USERS, OptionError, OptionSpec, OptionValue, Options,
+    Answer, Choice, Counter, Error, MOST_USERS, OptionError, OptionSpec, OptionValue, Options,
+    Show, Text, counter,
 };
 use crate::memory::{MemoryBudget, product};
 
-/// Reads the cells of an input and answers one after the other.
-pub(crate) fn answer_cells<A: Answer + 'static>(
-    input: Input<'_>,
-    system: &System,
-    mut answer: impl FnMut(&[UserRecord]) -> Result<A, Error>,
-) -> Result<Vec<Box<dyn Answer>>, Error> {
-    let cells = read_users(input.bytes, input.name, system)?;
-    let named = |error: Error| error.in_file(input.name);
-    cells
-        .iter()
-        .map(|records| Ok(Box::new(answer(records).map_err(named)?) as Box<dyn Answer>))
-        .collect()
+/// How the users of an input are read.
+#[derive(Debug, Clone)]
+pub(crate) struct CellReading {
+    pub(crate) system: System,
+    pub(crate) reference: Option<Reference>,
+}
+
+/// What an `snr_db` in the input refers to.
+pub(crate) fn reference_options() -> [OptionSpec; 2] {
+    [
+        OptionSpec::new(
+            "reference-power-dbm",
+            OptionValue::Number("DBM"),
+            "Power P at which a user's `snr_db` was measured: α = SNR·N_0·B/P",
+        )
+        .of("Input"),
+        OptionSpec::new(
+            "reference-bandwidth-hz",
+            OptionValue::Number("HZ"),
+            "Bandwidth B of the noise in it",
+        )
+        .of("Input"),
+    ]
+}
+
+impl CellReading {
+    /// In a cell, with what options say about the input.
+    pub(crate) fn new(system: System, options: &Options) -> Result<Self, OptionError> {
+        let power = options.number("reference-power-dbm")?;
+        let bandwidth = options.positive("reference-bandwidth-hz")?;
+        let reference = match (power, bandwidth) {
+            (Some(power_dbm), Some(bandwidth_hz)) => {
+                if !(-200.0..=200.0).contains(&power_dbm) {
+                    let expected = "a power in dBm from -200 to 200";
+                    return Err(OptionError::value("reference-power-dbm", power_dbm, expected));
+                }
+                Some(Reference { power_dbm, bandwidth_hz })
+            }
+            (None, None) => None,
+            (power, _) => {
+                let name = if power.is_some() { "bandwidth-hz" } else { "power-dbm" };
+                let (name, expected) =
+                    (format!("reference-{name}"), "it with the other".to_owned());
+                return Err(OptionError::Missing { name, expected });
+            }
+        };
+        Ok(Self { system, reference })
+    }
+}
+
+/// Answers the cells of users that an input holds, one after the other. `make` makes the state of a desk.
+pub(crate) fn cell_counter<'a, S: Send + 'a, A: Serialize + Show + Send + 'static>(
+    reading: CellReading,
+    make: impl Fn(&System) -> Result<S, Error> + Send + Sync + 'a,
+    answer: impl Fn(&mut S, &System, &[UserRecord]) -> Result<A, Error> + Send + Sync + 'a,
+) -> Box<dyn Counter + 'a> {
+    let reading = Arc::new(reading);
+    let same = Arc::clone(&reading);
+    counter(
+        move || make(&same.system),
+        move |state, input| {
+            let CellReading { system, reference } = &*reading;
+            let reader = UserReader { system, reference: *reference };
+            let cells = match reader.read(input) {
+                Ok(cells) => cells,
+                Err(error) => return vec![Err(error.into())],
+            };
+            let answered = |cell: CellRecord| -> Result<Box<dyn Answer>, Error> {
+                let found = answer(state, system, &cell.users);
+                let found = found.map_err(|error| error.in_file(input.name))?;
+                Ok(if cell.extra.is_empty() {
+                    Box::new(found)
+                } else {
+                    Box::new(InCell { extra: cell.extra, answer: found })
+                })
+            };
+            cells.into_iter().map(answered).collect()
+        },
+    )
+}
+
+/// An answer with what the file says about its cell.
+#[derive(Serialize)]
+struct InCell<A> {
+    #[serde(flatten)]
+    extra: Extra,
+    #[serde(flatten)]
+    answer: A,
+}
+
+impl<A: Show> Show for InCell<A> {
+    fn show(&self) -> Text {
+        self.answer.show()
+    }
+
+    fn serves_all(&self) -> bool {
+        self.answer.serves_all()
+    }
+
+    fn cell(&self) -> Option<String> {
+        self.extra.get("cell").map(|name| name.trim_matches('"').to_owned())
+    }
 }
 
 /// How users are written.

@@ -214,6 +214,17 @@ pub enum Error {
         /// What is accepted.
         expected: String,
     },
+    /// An allocation that cannot be judged.
+    #[error("the allocation: {0}")]
+    Allocation(String),
+    /// A cell without an allocation.
+    #[error("cell {cell} has no allocation in {file}, expected one for each cell")]
+    NoAllocation {
+        /// Its name or number.
+        cell: String,
+        /// The file of allocations.
+        file: String,
+    },
     /// Sizes that multiply to more than fits into memory.
     #[error(transparent)]
     Memory(#[from] TooMuchMemory),

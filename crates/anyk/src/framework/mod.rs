@@ -10,10 +10,13 @@
 
 mod adam;
 mod answer;
+mod assess;
 pub(crate) mod batches;
 mod cell_options;
 mod cells;
 mod checkpoint;
+mod compare;
+mod desk;
 mod error;
 mod evaluate;
 mod guarantee;
@@ -37,11 +40,20 @@ mod train;
 pub use adam::Adam;
 pub use answer::{Answer, CellAnswer, Denied, Show, Text, TextPart};
 pub(crate) use answer::{dropped_line, names};
+pub use assess::{AssessDesk, Assessor, GivenTo, Goal, Miss, Verdict};
+pub(crate) use assess::{Found, amounts, cell_assessor};
 pub use cell_options::CellOptions;
 pub(crate) use cells::{
-    answer_cells, refuse_own_class, sample_options, sample_users, training_cells,
+    CellReading, cell_counter, reference_options, refuse_own_class, sample_options, sample_users,
+    training_cells,
 };
 pub use checkpoint::Checkpoint;
+pub use compare::{
+    Comparison, Contestant, Failed, MakeCounter, Player, PlayerPolicy, Rounds, Standing, Summary,
+    compare,
+};
+pub(crate) use desk::counter;
+pub use desk::{Answers, Counter, Desk, in_order};
 pub use error::{Error, ErrorKind, ModelError, OptionError, TrainError};
 pub(crate) use evaluate::allow_instances;
 pub use evaluate::{Rows, over_instances};
@@ -62,8 +74,8 @@ pub(crate) use problem::{check_amounts, check_gain, checked_gains};
 pub(crate) use report::strings;
 pub use report::{Chart, Series, Table};
 pub use room::{
-    BuiltIn, Calibrated, CalibrationSettings, Input, LoadedModel, Quantity, Room, Trained, Trials,
-    Verb, Workshop,
+    BuiltIn, Calibrated, CalibrationSettings, LoadedModel, Quantity, Room, Trained, Trials, Verb,
+    Workshop,
 };
 pub use schedule::{RatePer, Schedule, Update};
 pub(crate) use settings::{allow_cells, check_price_response};

@@ -122,6 +122,14 @@ impl Options {
         }
     }
 
+    /// What was given of some options.
+    #[must_use]
+    pub fn only(&self, known: &[OptionSpec]) -> Self {
+        let known = |name: &str| known.iter().any(|spec| spec.name == name);
+        let given = self.0.iter().filter(|(name, _)| known(name));
+        Self(given.map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+
     /// The text of an option.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)

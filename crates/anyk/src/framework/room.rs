@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::config::System;
 use crate::framework::{
-    Answer, Checkpoint, Error, Guarantee, ModelError, ModelFile, Observer, OptionSpec, Options,
-    Session, Source,
+    Answer, Assessor, Checkpoint, Counter, Error, Guarantee, ModelError, ModelFile, Observer,
+    OptionSpec, Options, Session, Source,
 };
 
 /// What can be done with a problem or its models.
@@ -17,6 +17,8 @@ use crate::framework::{
 pub enum Verb {
     /// Solve instances from a file.
     Solve,
+    /// Judge somebody's allocations of the instances of a file.
+    Assess,
     /// Draw random instances.
     Sample,
     /// Train a policy.
@@ -27,15 +29,6 @@ pub enum Verb {
     Allocate,
     /// Give a model a guarantee.
     Calibrate,
-}
-
-/// The bytes of a file or of standard input, and how messages name it.
-#[derive(Debug, Clone, Copy)]
-pub struct Input<'a> {
-    /// What is in it.
-    pub bytes: &'a [u8],
-    /// Its name.
-    pub name: &'a str,
 }
 
 /// Random instances to measure on.
@@ -87,8 +80,22 @@ pub trait Room: Send + Sync {
     /// The options of a verb; for verbs on models, all that have a meaning for some model of this room.
     fn options(&self, verb: Verb) -> Vec<OptionSpec>;
 
-    /// Solves the instances of an input, in their order.
-    fn solve(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error>;
+    /// What solves the instances of an input.
+    fn solve(&self, options: &Options) -> Result<Box<dyn Counter>, Error>;
+
+    /// What judges somebody's allocations of the instances of an input.
+    fn assess(&self, options: &Options) -> Result<Box<dyn Assessor>, Error>;
+
+    /// The policies that everyone is to be compared with, by name: first the best that is known, then the trivial one.
+    fn baselines(&self) -> &'static [(&'static str, &'static str)];
+
+    /// One of these.
+    fn baseline(&self, name: &str, options: &Options) -> Option<Result<Box<dyn Counter>, Error>>;
+
+    /// The options at a size, where some depend on it.
+    fn sized(&self, options: &Options, _size: usize) -> Result<Options, Error> {
+        Ok(options.clone())
+    }
 
     /// Draws random instances and writes them in the form that `solve` reads.
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error>;
@@ -171,6 +178,9 @@ pub type Calibrated = (Box<dyn LoadedModel>, Guarantee);
 
 /// A model of any room.
 pub trait LoadedModel: Send + Sync {
+    /// The problem that it is for.
+    fn problem(&self) -> &'static str;
+
     /// What it is, in some words: "an any-gnn of urllc".
     fn describe(&self) -> String;
 
@@ -180,6 +190,11 @@ pub trait LoadedModel: Send + Sync {
     /// The options of a verb that have a meaning for this very model.
     fn options(&self, verb: Verb) -> Vec<OptionSpec>;
 
+    /// The options that describe the instances that it was trained for: its cell.
+    fn home(&self) -> Options {
+        Options::default()
+    }
+
     /// What it reaches on random instances, beside the optimum or the classical policies.
     fn evaluate(
         &self,
@@ -188,8 +203,8 @@ pub trait LoadedModel: Send + Sync {
         observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error>;
 
-    /// Its answers for the instances of an input, in their order and in the form of `solve`.
-    fn allocate(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error>;
+    /// What answers the instances of an input by it, in the form of `solve`.
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error>;
 
     /// The same model with a guarantee, and what it promises; `None` where there is nothing to promise.
     fn calibrate(

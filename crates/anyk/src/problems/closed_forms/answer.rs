@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::exchange::UserRecord;
+use crate::exchange::{Extra, UserRecord};
 use crate::framework::{CellAnswer, Denied, ProblemError, Show, Status, Text};
 use crate::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, RateAssessment};
 use crate::problems::closed_forms::{solve_equal_bandwidth, solve_qos_power};
@@ -43,6 +43,9 @@ pub struct RateUser {
     pub power_w: f64,
     /// Rate that this gives, bit/s.
     pub rate_bps: f64,
+    /// What the file says beside what is known.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// The optimum of (P5), beside the users' ids.
@@ -142,6 +145,7 @@ impl RateServed {
             id: record.id.clone(),
             power_w,
             rate_bps,
+            extra: record.extra.clone(),
         });
         Self {
             status,

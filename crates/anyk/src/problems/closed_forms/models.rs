@@ -7,12 +7,13 @@ use serde::Serialize;
 use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::{
-    Allocate, Answer, BuiltIn, CellAnswer, DrawInstance, Drawn, Error, Input, LoadedModel, Model,
-    ModelError, Observer, OptionSpec, Options, Outcome, Policy, Problem, ProblemError, Proof,
-    Quantity, Show, Source, Status, Text, Trials, Verb, answer_cells, check_amounts,
-    refuse_own_class,
+    Allocate, Answer, BuiltIn, CellAnswer, CellReading, Counter, DrawInstance, Drawn, Error,
+    LoadedModel, Model, ModelError, Observer, OptionSpec, Options, Outcome, Policy, Problem,
+    ProblemError, Proof, Quantity, Show, Source, Status, Text, Trials, Verb, cell_counter,
+    check_amounts, reference_options, refuse_own_class,
 };
 use crate::memory::{MemoryBudget, product};
+use crate::problems::closed_forms::room::{EQUAL_BANDWIDTH, QOS_POWER};
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormPolicy, ClosedFormResult, CommonAllocation, EqualBandwidth, QosPower,
     RateAssessment, RateServed, SizedClosedForm, equal_bandwidth_shares, evaluate_closed_form,
@@ -301,16 +302,37 @@ impl Show for Evaluation {
 }
 
 impl LoadedModel for ClosedFormPolicy {
+    fn problem(&self) -> &'static str {
+        Model::problem(self)
+    }
+
     fn describe(&self) -> String {
-        format!("a model for {} ({})", self.problem(), self.method())
+        format!("a model for {} ({})", Model::problem(self), self.method())
     }
 
     fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
         self.to_bytes()
     }
 
-    fn options(&self, _verb: Verb) -> Vec<OptionSpec> {
-        Vec::new()
+    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+        if verb == Verb::Allocate { reference_options().to_vec() } else { Vec::new() }
+    }
+
+    fn home(&self) -> Options {
+        let record = self.record();
+        let (cell, rates) = match record.training.problem {
+            ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
+                (QOS_POWER.cell(), vec![("rate-bps", rate_bps), ("bandwidth-hz", bandwidth_hz)])
+            }
+            ClosedForm::EqualBandwidth { rate_bps } => {
+                (EQUAL_BANDWIDTH.cell(), vec![("rate-bps", rate_bps)])
+            }
+        };
+        let mut options = cell.describe(&record.config);
+        for (name, value) in rates {
+            options.set(name, value.to_string());
+        }
+        options
     }
 
     fn evaluate(
@@ -326,31 +348,30 @@ impl LoadedModel for ClosedFormPolicy {
         Ok(Box::new(Evaluation { problem, samples: *samples, seed: *seed, sizes }))
     }
 
-    fn allocate(
-        &self,
-        _options: &Options,
-        input: Input<'_>,
-    ) -> Result<Vec<Box<dyn Answer>>, Error> {
-        let system = self.system();
-        answer_cells(input, system, |records| {
-            refuse_own_class(records, system)?;
-            let what = format_args!("a cell of {} users", records.len());
-            MemoryBudget::current().allow(what, network_bytes(records.len()))?;
-            let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();
-            let allocation = SizedClosedForm::allocate(&mut self.at_size(gains.len()), &gains);
-            Ok(CellAnswer::Served(match self.record().training.problem {
-                ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
-                    let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
-                    problem.check(&allocation.power_w)?;
-                    RateServed::learned_qos_power(&problem, allocation, records)?
-                }
-                ClosedForm::EqualBandwidth { rate_bps } => {
-                    let problem = EqualBandwidth::new(system, rate_bps, gains)?;
-                    problem.check(&allocation)?;
-                    RateServed::learned_equal_bandwidth(&problem, &allocation, records)?
-                }
-            }))
-        })
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
+        Ok(cell_counter(
+            CellReading::new(self.system().clone(), options)?,
+            |_| Ok(()),
+            |(), system, records| {
+                refuse_own_class(records, system)?;
+                let what = format_args!("a cell of {} users", records.len());
+                MemoryBudget::current().allow(what, network_bytes(records.len()))?;
+                let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();
+                let allocation = SizedClosedForm::allocate(&mut self.at_size(gains.len()), &gains);
+                Ok(CellAnswer::Served(match self.record().training.problem {
+                    ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
+                        let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
+                        problem.check(&allocation.power_w)?;
+                        RateServed::learned_qos_power(&problem, allocation, records)?
+                    }
+                    ClosedForm::EqualBandwidth { rate_bps } => {
+                        let problem = EqualBandwidth::new(system, rate_bps, gains)?;
+                        problem.check(&allocation)?;
+                        RateServed::learned_equal_bandwidth(&problem, &allocation, records)?
+                    }
+                }))
+            },
+        ))
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {

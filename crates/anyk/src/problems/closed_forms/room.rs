@@ -6,11 +6,13 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::framework::{
-    Answer, BuiltIn, CellOptions, Choice, Error, Input, LoadedModel, Method, Model, ModelError,
-    ModelFile, OptionError, OptionSpec, OptionValue, Options, Room, Show, Text, Trained, Verb,
-    Workshop, answer_cells, refuse_own_class, sample_options, sample_users, training_cells,
+    Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Error, LoadedModel, Method,
+    Model, ModelError, ModelFile, OptionError, OptionSpec, OptionValue, Options, Room, Show, Text,
+    Trained, Verb, Workshop, cell_assessor, cell_counter, reference_options, refuse_own_class,
+    sample_options, sample_users, training_cells,
 };
 use crate::network::{Aggregator, Output};
+use crate::problems::closed_forms::assess;
 use crate::problems::closed_forms::models::{EQUAL_BANDWIDTH_POLICIES, QOS_POWER_POLICIES};
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormPolicy, ClosedFormSettings, EqualBandwidth, QosPower,
@@ -70,7 +72,7 @@ impl Choice for Normalisation {
 }
 
 impl ClosedFormRoom {
-    fn cell(&self) -> CellOptions {
+    pub(super) fn cell(&self) -> CellOptions {
         CellOptions { radio: true, power: self.shared, service: false }
     }
 
@@ -119,6 +121,12 @@ impl Room for ClosedFormRoom {
         match (verb, self.shared) {
             (Verb::Solve, false) => &["solve qos-power --rate-bps 2e6 --input users.json"],
             (Verb::Solve, true) => &["solve equal-bandwidth --rate-bps 2e6 --input users.json"],
+            (Verb::Assess, false) => {
+                &["assess qos-power --rate-bps 2e6 --input users.json --allocations mine.json"]
+            }
+            (Verb::Assess, true) => {
+                &["assess equal-bandwidth --rate-bps 2e6 --input users.json --allocations mine.csv"]
+            }
             (Verb::Train, false) => &["train qos-power --train-k 10 --out power.safetensors"],
             (Verb::Train, true) => {
                 &["train equal-bandwidth --rate-bps 1e5 --out equal.safetensors"]
@@ -131,7 +139,11 @@ impl Room for ClosedFormRoom {
 
     fn options(&self, verb: Verb) -> Vec<OptionSpec> {
         let mut options = match verb {
-            Verb::Solve => self.rates(),
+            Verb::Solve | Verb::Assess => {
+                let mut options = self.rates();
+                options.extend(reference_options());
+                options
+            }
             Verb::Sample => {
                 let mut options = sample_options();
                 options.extend(CellOptions::ROAD.specs());
@@ -168,29 +180,65 @@ impl Room for ClosedFormRoom {
                 options.push(OptionSpec::new("seed", OptionValue::Whole("SEED"), help).or("1"));
                 options
             }
-            Verb::Evaluate | Verb::Allocate | Verb::Calibrate => return Vec::new(),
+            Verb::Allocate => return reference_options().to_vec(),
+            Verb::Evaluate | Verb::Calibrate => return Vec::new(),
         };
         options.extend(self.cell().specs());
         options
     }
 
-    fn solve(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+    fn solve(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
         let problem = self.problem(options)?;
         let system = self.cell().system(options, &Config::default())?;
-        answer_cells(input, &system, |records| {
-            refuse_own_class(records, &system)?;
-            let gains = records.iter().map(|record| record.gain);
-            Ok(match problem {
-                ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
-                    let problem = QosPower::new(&system, rate_bps, bandwidth_hz, gains)?;
-                    answer_qos_power(&problem, records)?
+        Ok(cell_counter(
+            CellReading::new(system, options)?,
+            |_| Ok(()),
+            move |(), system, records| {
+                refuse_own_class(records, system)?;
+                let gains = records.iter().map(|record| record.gain);
+                Ok(match problem {
+                    ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
+                        let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
+                        answer_qos_power(&problem, records)?
+                    }
+                    ClosedForm::EqualBandwidth { rate_bps } => {
+                        let problem = EqualBandwidth::new(system, rate_bps, gains)?;
+                        answer_equal_bandwidth(&problem, records)?
+                    }
+                })
+            },
+        ))
+    }
+
+    fn assess(&self, options: &Options) -> Result<Box<dyn Assessor>, Error> {
+        let problem = self.problem(options)?;
+        let system = self.cell().system(options, &Config::default())?;
+        Ok(cell_assessor(
+            CellReading::new(system, options)?,
+            || (),
+            move |(), system, records, given| {
+                refuse_own_class(records, system)?;
+                let gains = records.iter().map(|record| record.gain);
+                match problem {
+                    ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
+                        let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
+                        assess::of_qos_power(&problem, records, given)
+                    }
+                    ClosedForm::EqualBandwidth { rate_bps } => {
+                        let problem = EqualBandwidth::new(system, rate_bps, gains)?;
+                        assess::of_equal_bandwidth(&problem, records, given)
+                    }
                 }
-                ClosedForm::EqualBandwidth { rate_bps } => {
-                    let problem = EqualBandwidth::new(&system, rate_bps, gains)?;
-                    answer_equal_bandwidth(&problem, records)?
-                }
-            })
-        })
+            },
+        ))
+    }
+
+    fn baselines(&self) -> &'static [(&'static str, &'static str)] {
+        &[("optimum", "The closed form")]
+    }
+
+    fn baseline(&self, name: &str, options: &Options) -> Option<Result<Box<dyn Counter>, Error>> {
+        (name == "optimum").then(|| self.solve(options))
     }
 
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {

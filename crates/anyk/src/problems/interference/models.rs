@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::framework::{
-    Answer, Error, Input, LoadedModel, Model, ModelError, Observer, OptionSpec, Options,
+    Answer, Counter, Error, LoadedModel, Model, ModelError, Observer, OptionSpec, Options,
     Problem as _, Quantity, Room, Show, Source, Text, Trials, Verb,
 };
-use crate::problems::interference::room::{INTERFERENCE, answer_all, source};
+use crate::problems::interference::room::{INTERFERENCE, network_counter, source};
 use crate::problems::interference::{
     Interference, InterferenceError, PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus,
     SparseInterference, power_over_sizes,
@@ -88,6 +88,10 @@ impl Show for Evaluation {
 }
 
 impl LoadedModel for PowerPolicy {
+    fn problem(&self) -> &'static str {
+        Model::problem(self)
+    }
+
     fn describe(&self) -> String {
         format!("a model for interference networks (output {})", self.record().output.name())
     }
@@ -97,7 +101,17 @@ impl LoadedModel for PowerPolicy {
     }
 
     fn options(&self, verb: Verb) -> Vec<OptionSpec> {
-        INTERFERENCE.options(verb)
+        match verb {
+            // It is measured on the networks that it was trained for.
+            Verb::Evaluate => Vec::new(),
+            verb => INTERFERENCE.options(verb),
+        }
+    }
+
+    fn home(&self) -> Options {
+        let mut options = Options::default();
+        options.set("scenario", self.record().training.scenario.name());
+        options
     }
 
     fn evaluate(
@@ -123,13 +137,12 @@ impl LoadedModel for PowerPolicy {
         }))
     }
 
-    fn allocate(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
         let threshold = self.record().training.scenario.threshold();
-        answer_all(
+        network_counter(
             options,
-            input,
             || self.controller(),
-            |controller, problem| {
+            move |controller, problem| {
                 let sparse = SparseInterference::new(problem, threshold);
                 let shares = controller.shares(&sparse).to_vec();
                 problem.check(&shares).map_err(InterferenceError::Answer)?;

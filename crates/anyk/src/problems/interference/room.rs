@@ -7,17 +7,18 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::channel::{D2dField, GainMatrix};
-use crate::exchange::{gains_to_npy, read_gains, to_json};
+use crate::exchange::{Input, gains_to_npy, read_gains, to_json};
 use crate::framework::{
-    Answer, BuiltIn, Choice, Drawn, Error, Input, LoadedModel, Model, ModelError, ModelFile,
-    OptionError, OptionSpec, OptionValue, Options, Policy, Room, Show, Source, Text, Trained, Verb,
-    Workshop,
+    Answer, Assessor, BuiltIn, Choice, Counter, Drawn, Error, LoadedModel, Model, ModelError,
+    ModelFile, OptionError, OptionSpec, OptionValue, Options, Policy, Room, Show, Source, Text,
+    Trained, Verb, Workshop, counter,
 };
 use crate::memory::{MemoryBudget, product};
 use crate::network::{Aggregator, EdgeGnn};
+use crate::problems::interference::assess::NetworkAssessor;
 use crate::problems::interference::{
     Interference, InterferenceError, LinkMethod, LinkSolver, PASSES, PowerAnswer, PowerAnswers,
-    PowerLoss, PowerOutput, PowerPolicy, PowerSolution, PowerTrainSettings, Scenario,
+    PowerLoss, PowerOutput, PowerPolicy, PowerSolution, PowerStatus, PowerTrainSettings, Scenario,
     WmmseSettings, train_power,
 };
 
@@ -136,31 +137,34 @@ fn read_scales(options: &Options) -> Result<(f64, f64), OptionError> {
     Ok((options.positive("p-max")?.unwrap_or(1.0), options.positive("noise")?.unwrap_or(1.0)))
 }
 
-/// Problems of an input, each answered, in the input's order.
-pub(super) fn answer_all<S>(
+/// Answers all networks of a document as one.
+pub(super) fn network_counter<'a, S: Send>(
     options: &Options,
-    input: Input<'_>,
-    prepare: impl Fn() -> S + Sync + Send,
-    solve: impl Fn(&mut S, &Interference) -> Result<PowerSolution, InterferenceError> + Sync,
-) -> Result<Vec<Box<dyn Answer>>, Error> {
+    prepare: impl Fn() -> S + Sync + Send + 'a,
+    solve: impl Fn(&mut S, &Interference) -> Result<PowerSolution, InterferenceError> + Sync + Send + 'a,
+) -> Result<Box<dyn Counter + 'a>, Error> {
     let (p_max, noise) = read_scales(options)?;
-    let gains = read_gains(input.bytes, input.name)?;
-    let results: Vec<Result<PowerAnswer, InterferenceError>> = gains
-        .into_par_iter()
-        .map_init(prepare, |state, gains| {
-            let problem = Interference::new(gains, p_max, noise)?;
-            let solution = solve(state, &problem)?;
-            PowerAnswer::new(&problem, solution)
-        })
-        .collect();
-    // In the input's order, so that the first of several errors is told, however the threads ran.
-    let named = |(index, result): (usize, Result<PowerAnswer, InterferenceError>)| {
-        result.map_err(|error| {
-            Error::other(error).in_file(format!("{}: instance {index}", input.name))
-        })
+    let answer = move |input: Input<'_>| -> Result<Box<dyn Answer>, Error> {
+        let gains = read_gains(input.bytes, input.name)?;
+        let results: Vec<Result<PowerAnswer, InterferenceError>> = gains
+            .into_par_iter()
+            .map_init(&prepare, |state, gains| {
+                let problem = Interference::new(gains, p_max, noise)?;
+                let solution = solve(state, &problem)?;
+                PowerAnswer::new(&problem, solution)
+            })
+            .collect();
+        // In the input's order, so that the first of several errors is told, however the threads ran.
+        let named = |(index, result): (usize, Result<PowerAnswer, InterferenceError>)| {
+            result.map_err(|error| {
+                let instance = input.part + index;
+                Error::other(error).in_file(format!("{}: instance {instance}", input.name))
+            })
+        };
+        let instances = results.into_iter().enumerate().map(named).collect::<Result<_, Error>>()?;
+        Ok(Box::new(PowerAnswers { instances }))
     };
-    let instances = results.into_iter().enumerate().map(named).collect::<Result<_, Error>>()?;
-    Ok(vec![Box::new(PowerAnswers { instances })])
+    Ok(counter(|| Ok(()), move |(), input| vec![answer(input)]))
 }
 
 impl LinkRoom {
@@ -267,6 +271,13 @@ impl Room for LinkRoom {
                 "sample interference --scenario d2d --k 50 | anyk solve link-scheduling --input -",
                 "solve link-scheduling --input gains.npy --method exact",
             ],
+            (Verb::Assess, false) => &[
+                "assess interference --input gains.npy --allocations powers.jsonl",
+                "assess interference --method exact --input gains.json --allocations powers.csv",
+            ],
+            (Verb::Assess, true) => {
+                &["assess link-scheduling --input gains.npy --allocations schedules.jsonl"]
+            }
             (Verb::Train, false) => &[
                 "train interference --scenario d2d --out links.safetensors",
                 "train interference --hidden 32 --rounds 3 --out wide.safetensors",
@@ -289,7 +300,7 @@ impl Room for LinkRoom {
         let output =
             OptionSpec::choice::<PowerOutput>("output", "What makes powers of the outputs");
         match verb {
-            Verb::Solve => {
+            Verb::Solve | Verb::Assess => {
                 let method = OptionSpec::choice::<LinkMethod>("method", "Solver");
                 // The powers of WMMSE are no schedule.
                 let method = if self.scheduling {
@@ -382,13 +393,53 @@ impl Room for LinkRoom {
             Verb::Allocate => {
                 scales().map(|spec| spec.of("Models for interference networks")).to_vec()
             }
-            Verb::Evaluate | Verb::Calibrate => Vec::new(),
+            // Those of the networks that policies without a training are compared on.
+            Verb::Evaluate => vec![scenario.or("the model's, or dense")],
+            Verb::Calibrate => Vec::new(),
         }
     }
 
-    fn solve(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+    fn solve(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
         let solver = self.solver(options)?;
-        answer_all(options, input, || solver.clone(), LinkSolver::solve)
+        network_counter(options, move || solver.clone(), LinkSolver::solve)
+    }
+
+    fn assess(&self, options: &Options) -> Result<Box<dyn Assessor>, Error> {
+        let (max_power, noise) = read_scales(options)?;
+        Ok(Box::new(NetworkAssessor { max_power, noise, solver: self.solver(options)? }))
+    }
+
+    fn baselines(&self) -> &'static [(&'static str, &'static str)] {
+        const ALL: [(&str, &str); 5] = [
+            ("wmmse", "Local optimum of the powers by WMMSE, from full power"),
+            ("full-power", "Every link at full power"),
+            ("fplinq", "Schedule by fractional programming"),
+            ("greedy", "Schedule by switching links on, the strongest first"),
+            ("exact", "The best schedule, for at most 20 links"),
+        ];
+        const SCHEDULES: [(&str, &str); 4] = [ALL[2], ALL[1], ALL[3], ALL[4]];
+        if self.scheduling { &SCHEDULES } else { &ALL }
+    }
+
+    fn baseline(&self, name: &str, options: &Options) -> Option<Result<Box<dyn Counter>, Error>> {
+        if name == "full-power" {
+            let all_on = |(): &mut (), problem: &Interference| {
+                let shares = vec![1.0; problem.size()];
+                Ok(PowerSolution {
+                    status: PowerStatus::Heuristic,
+                    sum_rate_bits: problem.sum_rate_bits(&shares),
+                    shares,
+                    iterations: 0,
+                    trace_bits: Vec::new(),
+                })
+            };
+            return Some(network_counter(options, || (), all_on));
+        }
+        self.baselines().iter().any(|(known, _)| *known == name).then(|| {
+            let mut options = options.clone();
+            options.set("method", name);
+            self.solve(&options)
+        })
     }
 
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::exchange::UserRecord;
+use crate::exchange::{Extra, UserRecord};
 use crate::framework::{Guarantee, ProblemError, Show, Status, Text};
 use crate::problems::urllc::{Allocation, Certificate, Solution, Urllc};
 
@@ -23,7 +23,7 @@ pub struct Served {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_hz_per_w: Option<f64>,
     /// Share of users whose QoS is met, for a learned answer: the solver's are always all. Absent where the
-    /// law of fading is not known.
+    /// law of fading is not known, and without checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub availability: Option<f64>,
     /// What certifying did, if asked for.
@@ -66,12 +66,15 @@ pub struct ServedUser {
     pub power_w: f64,
     /// `B_k`, Hz.
     pub bandwidth_hz: f64,
-    /// Achieved packet loss, by quadrature; absent where the law of fading is not known.
+    /// Achieved packet loss, by quadrature; absent where the law of fading is not known, and without checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_loss: Option<f64>,
     /// Whether the QoS holds, by quadrature and not by the table that bandwidths come from; if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certified: Option<bool>,
+    /// What the file says beside what is known.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 impl Served {
@@ -104,6 +107,7 @@ impl Served {
                 bandwidth_hz,
                 packet_loss: None,
                 certified: None,
+                extra: record.extra.clone(),
             })
             .collect();
         Self {
@@ -156,14 +160,17 @@ impl Served {
         });
     }
 
-    /// The solver's answer.
+    /// The solver's answer, with each user's packet loss if it is to be checked.
     pub fn solved<'a>(
         problem: &Urllc,
         solution: &Solution,
         records: impl Iterator<Item = &'a UserRecord>,
+        checks: bool,
     ) -> Result<Self, ProblemError> {
         let mut served = Self::unjudged(&solution.allocation, records);
-        served.add_losses(problem, &solution.allocation)?;
+        if checks {
+            served.add_losses(problem, &solution.allocation)?;
+        }
         served.status = if solution.status == Status::Optimal { "optimal" } else { "inaccurate" };
         served.duality_gap = Some(solution.duality_gap);
         served.price_hz_per_w = Some(solution.price_hz_per_w);
@@ -212,7 +219,8 @@ impl Served {
                 "{status}: total bandwidth within {gap:.1e} of the optimum; power is worth {price:.4e} Hz/W here"
             ),
             (_, _, None) => format!(
-                "{status}: from samples of fading, whose law is not known; name one to judge by with --fading"
+                "{status}: not judged, since that was not asked for, or since the law of fading is not known (--fading \
+                 names one)"
             ),
             (gap, _, Some(availability)) => {
                 let met = 100.0 * availability;

@@ -1,17 +1,31 @@
 //! Where the cells of an input are answered: by the solver, or by a model beside it.
 
+use std::sync::Arc;
+
 use crate::channel::FadingLaw;
 use crate::config::System;
 use crate::exchange::{UserRecord, read_fading_samples, read_file};
 use crate::framework::{
-    CellAnswer, Denied, Error, Infeasibility, OptionError, Options, Problem as _, ProblemError,
-    Status,
+    CellAnswer, Denied, Error, Infeasibility, OptionError, OptionSpec, OptionValue, Options,
+    Problem as _, ProblemError, Status,
 };
 use crate::problems::urllc::{
     Allocation, AnyAllocator, AnyPolicy, CellPolicy, Certifier, Judge, LearnedPolicy, Served,
     SizedPolicy, Unserved, Urllc, UrllcSolver,
 };
 use crate::tolerance;
+
+/// The switch that leaves out what checks an answer.
+pub(crate) const NO_CHECK: &str = "no-check";
+
+/// Its option.
+pub(crate) fn no_check() -> OptionSpec {
+    OptionSpec::new(
+        NO_CHECK,
+        OptionValue::Switch,
+        "Leave out the check of answers by quadrature: no packet losses, and of a model no optimum beside it",
+    )
+}
 
 /// An answer for one cell.
 pub type UrllcAnswer = CellAnswer<Served>;
@@ -21,15 +35,17 @@ pub(crate) fn problem_of(system: &System, records: &[UserRecord]) -> Result<Urll
     Urllc::new(system, records.iter().map(|record| (record.gain, record.service)))
 }
 
-/// Solves one cell exactly and puts the answer beside the users' ids.
+/// Solves one cell exactly and puts the answer beside the users' ids; `checks` asks for each user's packet loss.
 pub fn solve_cell(
     solver: &mut UrllcSolver,
     problem: &Urllc,
     records: &[UserRecord],
+    checks: bool,
 ) -> Result<UrllcAnswer, ProblemError> {
     let solution = solver.solve(problem);
     let Status::Infeasible(why) = &solution.status else {
-        return Ok(CellAnswer::Served(Served::solved(problem, &solution, records.iter())?));
+        let served = Served::solved(problem, &solution, records.iter(), checks)?;
+        return Ok(CellAnswer::Served(served));
     };
     let admissible = if why.admissible.is_empty() {
         None
@@ -37,13 +53,13 @@ pub fn solve_cell(
         let part = problem.subset(&why.admissible);
         let solution = solver.solve(&part);
         let records = why.admissible.iter().filter_map(|&index| records.get(index));
-        Some(Served::solved(&part, &solution, records)?)
+        Some(Served::solved(&part, &solution, records, checks)?)
     };
     Ok(CellAnswer::Denied(Denied::new(problem.max_power_w(), why, records, admissible)))
 }
 
 /// The optimum, Hz, if the budget serves everyone.
-fn optimum_hz(solver: &mut UrllcSolver, problem: &Urllc) -> Option<f64> {
+pub(super) fn optimum_hz(solver: &mut UrllcSolver, problem: &Urllc) -> Option<f64> {
     let solution = solver.solve(problem);
     let served = !matches!(solution.status, Status::Infeasible(_));
     served.then(|| solution.allocation.total_bandwidth_hz())
@@ -69,10 +85,25 @@ pub(crate) fn judge(options: &Options, system: &System) -> Result<Option<Judge>,
     Ok(Some(Judge { name, rule: samples.compressed_rule() }))
 }
 
+/// What is done with a model's answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How {
+    /// Bandwidths are raised to what is certified.
+    pub(crate) certify: bool,
+    /// Answers are judged, beside the optimum.
+    pub(crate) checks: bool,
+}
+
+impl How {
+    pub(crate) fn new(options: &Options) -> Self {
+        Self { certify: options.has("certify"), checks: !options.has(NO_CHECK) }
+    }
+}
+
 /// Answers cells by P-GNN, M-GNN or FNN.
 pub(crate) struct LearnedDesk<'a> {
     policy: &'a LearnedPolicy,
-    certify: bool,
+    how: How,
     /// Made ready for the size of the last cell: neighbours mostly share it.
     sized: Option<SizedPolicy<'a>>,
     solver: UrllcSolver,
@@ -80,9 +111,9 @@ pub(crate) struct LearnedDesk<'a> {
 }
 
 impl<'a> LearnedDesk<'a> {
-    pub(crate) fn new(policy: &'a LearnedPolicy, certify: bool) -> Self {
+    pub(crate) fn new(policy: &'a LearnedPolicy, how: How) -> Self {
         let (solver, certifier) = (UrllcSolver::default(), Certifier::default());
-        Self { policy, certify, sized: None, solver, certifier }
+        Self { policy, how, sized: None, solver, certifier }
     }
 
     pub(crate) fn answer(&mut self, records: &[UserRecord]) -> Result<UrllcAnswer, Error> {
@@ -98,8 +129,9 @@ impl<'a> LearnedDesk<'a> {
         }
         let problem = problem_of(system, records)?;
         let budget_w = (1.0 - tolerance::POWER_SLACK) * problem.max_power_w();
-        if self.certify && self.certifier.least_power_w(&problem) > budget_w {
-            return Ok(solve_cell(&mut self.solver, &problem, records)?);
+        let How { certify, checks } = self.how;
+        if certify && self.certifier.least_power_w(&problem) > budget_w {
+            return Ok(solve_cell(&mut self.solver, &problem, records, checks)?);
         }
         let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();
         let sized = match self.sized.take().filter(|sized| sized.size() == gains.len()) {
@@ -109,9 +141,13 @@ impl<'a> LearnedDesk<'a> {
         let mut allocation = Allocation::default();
         self.sized.insert(sized).allocate(&gains, &mut allocation);
         problem.check(&allocation)?;
-        let certificate = self.certify.then(|| self.certifier.certify(&problem, &mut allocation));
-        let optimum_hz = optimum_hz(&mut self.solver, &problem);
-        let mut served = Served::learned(&problem, &allocation, optimum_hz, records)?;
+        let certificate = certify.then(|| self.certifier.certify(&problem, &mut allocation));
+        let mut served = if checks {
+            let optimum_hz = optimum_hz(&mut self.solver, &problem);
+            Served::learned(&problem, &allocation, optimum_hz, records)?
+        } else {
+            Served::unjudged(&allocation, records.iter())
+        };
         served.guarantee = self.policy.guarantee().cloned();
         if let Some(certificate) = &certificate {
             served.flag(self.policy.out_of_range(&problem));
@@ -124,25 +160,18 @@ impl<'a> LearnedDesk<'a> {
 /// Answers cells by any-gnn.
 pub(crate) struct AnyDesk<'a> {
     policy: &'a AnyPolicy,
-    system: &'a System,
-    certify: bool,
-    judge: Option<Judge>,
+    how: How,
+    judge: Option<Arc<Judge>>,
     allocator: AnyAllocator<'a>,
     solver: UrllcSolver,
     allocation: Allocation,
 }
 
 impl<'a> AnyDesk<'a> {
-    pub(crate) fn new(
-        policy: &'a AnyPolicy,
-        system: &'a System,
-        judge: Option<Judge>,
-        certify: bool,
-    ) -> Self {
+    pub(crate) fn new(policy: &'a AnyPolicy, judge: Option<Arc<Judge>>, how: How) -> Self {
         Self {
             policy,
-            system,
-            certify,
+            how,
             judge,
             allocator: policy.allocator(),
             solver: UrllcSolver::default(),
@@ -150,8 +179,12 @@ impl<'a> AnyDesk<'a> {
         }
     }
 
-    pub(crate) fn answer(&mut self, records: &[UserRecord]) -> Result<UrllcAnswer, Error> {
-        let mut problem = problem_of(self.system, records)?;
+    pub(crate) fn answer(
+        &mut self,
+        system: &System,
+        records: &[UserRecord],
+    ) -> Result<UrllcAnswer, Error> {
+        let mut problem = problem_of(system, records)?;
         if let Some(judge) = &self.judge {
             problem = problem.with_fading(&judge.rule);
         }
@@ -161,7 +194,7 @@ impl<'a> AnyDesk<'a> {
             Err(Unserved::Infeasible(why)) => why,
         };
         if self.policy.bandwidth().is_none() {
-            return Ok(solve_cell(&mut self.solver, &problem, records)?);
+            return Ok(solve_cell(&mut self.solver, &problem, records, self.how.checks)?);
         }
         let admissible = self.admissible(&problem, records, &why)?;
         Ok(CellAnswer::Denied(Denied::new(problem.max_power_w(), &why, records, admissible)))
@@ -192,11 +225,12 @@ impl<'a> AnyDesk<'a> {
         }
         problem.check(&self.allocation)?;
         let least_power_w = self.allocator.least_power_w();
-        let certify = self.certify;
+        let How { certify, checks } = self.how;
         let certificate =
             certify.then(|| self.allocator.certifier().certify(problem, &mut self.allocation));
         // Without a law and without a judge, nothing can be said of losses and of the optimum.
-        let mut served = if self.policy.knows_fading() || self.judge.is_some() {
+        let judged = self.policy.knows_fading() || self.judge.is_some();
+        let mut served = if judged && checks {
             let optimum_hz = optimum_hz(&mut self.solver, problem);
             Served::learned(problem, &self.allocation, optimum_hz, records)?
         } else {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::channel::FadingLaw;
 use crate::config::System;
 use crate::framework::{
-    Answer, Calibrated, CalibrationSettings, CellOptions, Error, Input, LoadedModel, Model,
-    ModelError, Observer, OptionError, OptionSpec, OptionValue, Options, Quantity, Source, Trials,
-    Verb, answer_cells,
+    Answer, Calibrated, CalibrationSettings, CellOptions, CellReading, Counter, Error, LoadedModel,
+    Model, ModelError, Observer, OptionError, OptionSpec, OptionValue, Options, Quantity, Source,
+    Trials, Verb, cell_counter, reference_options,
 };
-use crate::problems::urllc::desk::{AnyDesk, LearnedDesk, judge};
+use crate::problems::urllc::desk::{AnyDesk, How, LearnedDesk, judge, no_check};
 use crate::problems::urllc::reports::Evaluation;
 use crate::problems::urllc::room::source;
 use crate::problems::urllc::{
@@ -32,6 +32,8 @@ pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<Optio
             )
             .of("Models for urllc"),
         );
+        options.push(no_check().of("Models for urllc"));
+        options.extend(reference_options());
     }
     if sampled {
         options.push(OptionSpec::new(
@@ -81,6 +83,10 @@ fn diagnosed(
 }
 
 impl LoadedModel for LearnedPolicy {
+    fn problem(&self) -> &'static str {
+        Model::problem(self)
+    }
+
     fn describe(&self) -> String {
         format!("a model for urllc ({})", self.method())
     }
@@ -93,6 +99,10 @@ impl LoadedModel for LearnedPolicy {
         options(verb, false, false)
     }
 
+    fn home(&self) -> Options {
+        CellOptions::ALL.describe(&self.record().config)
+    }
+
     fn evaluate(
         &self,
         _options: &Options,
@@ -102,9 +112,13 @@ impl LoadedModel for LearnedPolicy {
         evaluate(self, CellPolicy::system(self), None, trials)
     }
 
-    fn allocate(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
-        let mut desk = LearnedDesk::new(self, options.has("certify"));
-        answer_cells(input, CellPolicy::system(self), |records| desk.answer(records))
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
+        let how = How::new(options);
+        Ok(cell_counter(
+            CellReading::new(CellPolicy::system(self).clone(), options)?,
+            move |_| Ok(LearnedDesk::new(self, how)),
+            |desk, _, records| desk.answer(records),
+        ))
     }
 
     fn calibrate(
@@ -150,6 +164,10 @@ impl AnyPolicy {
 }
 
 impl LoadedModel for AnyPolicy {
+    fn problem(&self) -> &'static str {
+        Model::problem(self)
+    }
+
     fn describe(&self) -> String {
         let samples = if self.knows_fading() { "" } else { ", learned from samples of fading" };
         format!("a model for urllc (any-gnn{samples})")
@@ -163,6 +181,10 @@ impl LoadedModel for AnyPolicy {
         options(verb, true, !self.knows_fading())
     }
 
+    fn home(&self) -> Options {
+        CellOptions::ALL.describe(&self.record().config)
+    }
+
     fn evaluate(
         &self,
         options: &Options,
@@ -174,12 +196,12 @@ impl LoadedModel for AnyPolicy {
         evaluate(self, &system, judge.as_ref(), trials)
     }
 
-    fn allocate(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
         let system = CellOptions::ALL.system(options, &self.record().config)?;
         let judge = judge(options, &system)?;
-        let certify = options.has("certify");
+        let how = How::new(options);
         // Samples certify nothing.
-        if certify && !self.knows_fading() {
+        if how.certify && !self.knows_fading() {
             let expected = "a law of fading with --certify: the model was learned from samples, which certify \
                             nothing";
             match options.text("fading") {
@@ -191,8 +213,12 @@ impl LoadedModel for AnyPolicy {
                 }
             }
         }
-        let mut desk = AnyDesk::new(self, &system, judge, certify);
-        answer_cells(input, &system, |records| desk.answer(records))
+        let judge = judge.map(Arc::new);
+        Ok(cell_counter(
+            CellReading::new(system, options)?,
+            move |_| Ok(AnyDesk::new(self, judge.clone(), how)),
+            AnyDesk::answer,
+        ))
     }
 
     fn calibrate(

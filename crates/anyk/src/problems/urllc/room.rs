@@ -7,18 +7,18 @@ use crate::channel::sample_distances_m;
 use crate::config::{Config, System};
 use crate::exchange::{read_fading_samples, read_file};
 use crate::framework::{
-    Answer, BuiltIn, CellOptions, Choice, Drawn, Error, Initialization, Input, LoadedModel, Method,
-    ModelError, ModelFile, OptionError, OptionSpec, OptionValue, Options, Policy, PretrainLoss,
-    PretrainSettings, RatePer, Room, Source, Trained, Verb, Workshop, answer_cells, sample_options,
-    sample_users, training_cells,
+    Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Drawn, Error, Initialization,
+    LoadedModel, Method, ModelError, ModelFile, OptionError, OptionSpec, OptionValue, Options,
+    Policy, PretrainLoss, PretrainSettings, RatePer, Room, Source, Trained, Verb, Workshop,
+    cell_assessor, cell_counter, reference_options, sample_options, sample_users, training_cells,
 };
 use crate::network::{Aggregator, SplitRule};
-use crate::problems::urllc::desk::{problem_of, solve_cell};
+use crate::problems::urllc::desk::{NO_CHECK, no_check, problem_of, solve_cell};
 use crate::problems::urllc::reports::{AnyReport, LearnedReport};
 use crate::problems::urllc::{
     Allocation, AnyPolicy, AnySettings, DEVIATIONS, LearnedPolicy, LossScale, Recipe,
-    SampledSettings, TrainRanges, TrainSettings, Urllc, UrllcSolver, UserInputs, law_for,
-    measure_law, train_any_policy, train_sampled_policy, train_urllc,
+    SampledSettings, Served, TrainRanges, TrainSettings, Urllc, UrllcSolver, UserInputs,
+    equal_power, law_for, measure_law, train_any_policy, train_sampled_policy, train_urllc,
 };
 use crate::qos::ServiceClass;
 
@@ -45,8 +45,14 @@ The input are users, as JSON or CSV, told apart by the first character:
   a,60
   b,90
 
-Each user has `distance_m` or `gain_db` (10·log10 of the large-scale gain), and may have `epsilon`, \
-`packet_bits` and `arrival_rate` of its own. A JSON file may hold several cells, one object after the other.";
+Each user has `distance_m`, `gain_db` (10·log10 of the large-scale gain α), `path_loss_db` (the same without its sign) \
+or `snr_db` (with the power and bandwidth that it was measured at), and may have `epsilon`, `packet_bits` and \
+`arrival_rate` of its own. Without an `id` it is called by its number. Whatever else is there comes back with the \
+answer; what looks like a slip of a known name is refused.
+
+JSON may hold any number of cells, one object after the other, and is answered while it arrives; `\"cell\"` names one. \
+CSV may be separated by commas, semicolons or tabs, have lines of comment that start with #, and tell cells apart by a \
+column `cell`.";
 
 /// What can be trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -356,6 +362,10 @@ impl Room for UrllcRoom {
                 "solve urllc --input users.csv --max-power-dbm 40 --json",
                 "sample urllc --k 200 | anyk solve urllc --input - --json",
             ],
+            Verb::Assess => &[
+                "assess urllc --input cells.jsonl --allocations mine.jsonl",
+                "assess urllc --input users.csv --allocations mine.csv --json",
+            ],
             Verb::Sample => &[
                 "sample urllc --k 10 --seed 1 > users.json",
                 "sample urllc --k 10 --count 5 | anyk solve urllc --input -",
@@ -372,7 +382,17 @@ impl Room for UrllcRoom {
 
     fn options(&self, verb: Verb) -> Vec<OptionSpec> {
         match verb {
-            Verb::Solve => CellOptions::ALL.specs(),
+            Verb::Assess => {
+                let mut options = reference_options().to_vec();
+                options.extend(CellOptions::ALL.specs());
+                options
+            }
+            Verb::Solve => {
+                let mut options = vec![no_check()];
+                options.extend(reference_options());
+                options.extend(CellOptions::ALL.specs());
+                options
+            }
             Verb::Sample => {
                 let mut options = sample_options();
                 options.extend(CellOptions::ROAD.specs());
@@ -385,13 +405,56 @@ impl Room for UrllcRoom {
         }
     }
 
-    fn solve(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+    fn solve(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
         let system = CellOptions::ALL.system(options, &Config::default())?;
-        let mut solver = UrllcSolver::default();
-        answer_cells(input, &system, |records| {
-            let problem = problem_of(&system, records)?;
-            Ok(solve_cell(&mut solver, &problem, records)?)
-        })
+        let checks = !options.has(NO_CHECK);
+        Ok(cell_counter(
+            CellReading::new(system, options)?,
+            |_| Ok(UrllcSolver::default()),
+            move |solver, system, records| {
+                let problem = problem_of(system, records)?;
+                Ok(solve_cell(solver, &problem, records, checks)?)
+            },
+        ))
+    }
+
+    fn assess(&self, options: &Options) -> Result<Box<dyn Assessor>, Error> {
+        let system = CellOptions::ALL.system(options, &Config::default())?;
+        let reading = CellReading::new(system, options)?;
+        Ok(cell_assessor(reading, UrllcSolver::default, super::assess::verdict))
+    }
+
+    fn baselines(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("optimum", "The exact optimum"),
+            ("equal-power", "The same power for everyone, and the exact bandwidth that it needs"),
+        ]
+    }
+
+    fn baseline(&self, name: &str, options: &Options) -> Option<Result<Box<dyn Counter>, Error>> {
+        let equal_power = || -> Result<Box<dyn Counter>, Error> {
+            let system = CellOptions::ALL.system(options, &Config::default())?;
+            Ok(cell_counter(
+                CellReading::new(system, options)?,
+                |_| Ok(UrllcSolver::default()),
+                |solver, system, records| {
+                    let problem = problem_of(system, records)?;
+                    let allocation = equal_power(&problem, solver).map_err(Error::other)?;
+                    let mut served = Served::unjudged(&allocation, records.iter());
+                    served.status = "heuristic";
+                    Ok(served)
+                },
+            ))
+        };
+        match name {
+            "optimum" => {
+                let mut options = options.clone();
+                options.set(NO_CHECK, "");
+                Some(self.solve(&options))
+            }
+            "equal-power" => Some(equal_power()),
+            _ => None,
+        }
     }
 
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {

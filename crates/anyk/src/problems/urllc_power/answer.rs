@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::exchange::UserRecord;
+use crate::exchange::{Extra, UserRecord};
 use crate::framework::{Problem, ProblemError, Show, Text, dropped_line, names};
 use crate::problems::urllc::Allocation;
 use crate::problems::urllc_power::{Admission, BandSolution, BandSolver, BandStatus, UrllcPower};
@@ -28,13 +28,16 @@ pub struct BandServed {
     pub total_bandwidth_hz: f64,
     /// The band, Hz.
     pub max_bandwidth_hz: f64,
-    /// Bound on `(total − optimum) / total`; for a learned answer the distance itself.
-    pub duality_gap: f64,
+    /// Bound on `(total − optimum) / total`; for a learned answer the distance itself. Absent where it was not looked
+    /// for, or where there is no optimum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duality_gap: Option<f64>,
     /// What one more Hz would save, W/Hz; the solver's alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_w_per_hz: Option<f64>,
-    /// Share of users whose QoS is met, by quadrature.
-    pub availability: f64,
+    /// Share of users whose QoS is met, by quadrature; absent without checks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub availability: Option<f64>,
     /// For a model whether the cell is like those that it was trained on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_distribution: Option<bool>,
@@ -54,8 +57,12 @@ pub struct BandUser {
     pub power_w: f64,
     /// `B_k`, Hz.
     pub bandwidth_hz: f64,
-    /// Achieved packet loss, by quadrature.
-    pub packet_loss: f64,
+    /// Achieved packet loss, by quadrature; absent without checks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_loss: Option<f64>,
+    /// What the file says beside what is known.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// Why a cell cannot be served, and what part of it can.
@@ -82,46 +89,54 @@ pub struct BandDenied {
 }
 
 impl BandServed {
-    /// The solver's answer, judged.
+    /// The solver's answer, judged if it is to be checked.
     pub fn solved<'a>(
         problem: &UrllcPower,
         solution: &BandSolution,
         records: impl Iterator<Item = &'a UserRecord>,
+        checks: bool,
     ) -> Result<Self, ProblemError> {
         let optimal = solution.status == BandStatus::Optimal;
-        let mut served = Self::judged(problem, &solution.allocation, records)?;
+        let mut served = Self::learned(problem, &solution.allocation, records, checks)?;
         served.status = if optimal { "optimal" } else { "inaccurate" };
-        served.duality_gap = solution.duality_gap;
+        served.duality_gap = Some(solution.duality_gap);
         served.price_w_per_hz = Some(solution.price_w_per_hz);
         Ok(served)
     }
 
-    /// Any answer, judged; its distance to the optimum is still to be said.
-    pub fn judged<'a>(
+    /// Any answer, judged if it is to be checked; its distance to the optimum is still to be said.
+    pub fn learned<'a>(
         problem: &UrllcPower,
         allocation: &Allocation,
         records: impl Iterator<Item = &'a UserRecord>,
+        checks: bool,
     ) -> Result<Self, ProblemError> {
-        let judged = problem.judge(allocation)?;
-        let losses = problem.cell().packet_losses(allocation)?;
-        let rows = allocation.power_w.iter().zip(&allocation.bandwidth_hz).zip(losses);
-        let users = records
+        let rows = allocation.power_w.iter().zip(&allocation.bandwidth_hz);
+        let mut users: Vec<BandUser> = records
             .zip(rows)
-            .map(|(record, ((&power_w, &bandwidth_hz), packet_loss))| BandUser {
+            .map(|(record, (&power_w, &bandwidth_hz))| BandUser {
                 id: record.id.clone(),
                 power_w,
                 bandwidth_hz,
-                packet_loss,
+                packet_loss: None,
+                extra: record.extra.clone(),
             })
             .collect();
+        let mut availability = None;
+        if checks {
+            availability = Some(problem.judge(allocation)?.availability);
+            for (user, loss) in users.iter_mut().zip(problem.cell().packet_losses(allocation)?) {
+                user.packet_loss = Some(loss);
+            }
+        }
         Ok(Self {
             status: "learned",
-            total_power_w: judged.total_power_w,
-            total_bandwidth_hz: judged.total_bandwidth_hz,
+            total_power_w: allocation.total_power_w(),
+            total_bandwidth_hz: allocation.total_bandwidth_hz(),
             max_bandwidth_hz: problem.max_bandwidth_hz(),
-            duality_gap: 0.0,
+            duality_gap: None,
             price_w_per_hz: None,
-            availability: judged.availability,
+            availability,
             in_distribution: None,
             out_of_range: None,
             users,
@@ -135,11 +150,12 @@ impl BandAnswer {
         solver: &mut BandSolver,
         problem: &UrllcPower,
         records: &[UserRecord],
+        checks: bool,
     ) -> Result<Self, ProblemError> {
         let solution = solver.solve(problem);
         match &solution.status {
-            BandStatus::Infeasible(why) => Self::denied(solver, problem, why, records),
-            _ => Ok(Self::Served(BandServed::solved(problem, &solution, records.iter())?)),
+            BandStatus::Infeasible(why) => Self::denied(solver, problem, why, (records, checks)),
+            _ => Ok(Self::Served(BandServed::solved(problem, &solution, records.iter(), checks)?)),
         }
     }
 
@@ -147,7 +163,7 @@ impl BandAnswer {
         solver: &mut BandSolver,
         problem: &UrllcPower,
         why: &Admission,
-        records: &[UserRecord],
+        (records, checks): (&[UserRecord], bool),
     ) -> Result<Self, ProblemError> {
         let part = problem.subset(&why.admissible);
         let admissible = if why.admissible.is_empty() {
@@ -155,7 +171,7 @@ impl BandAnswer {
         } else {
             let solution = solver.solve(&part);
             let kept = why.admissible.iter().filter_map(|&index| records.get(index));
-            Some(BandServed::solved(&part, &solution, kept)?)
+            Some(BandServed::solved(&part, &solution, kept, checks)?)
         };
         Ok(Self::Denied(BandDenied {
             status: "infeasible",
@@ -178,7 +194,7 @@ impl Show for BandServed {
                 user.id.clone(),
                 watts(user.power_w),
                 format!("{:.1}", user.bandwidth_hz),
-                format!("{:.3e}", user.packet_loss),
+                user.packet_loss.map_or_else(|| "–".to_owned(), |loss| format!("{loss:.3e}")),
             ]
         });
         let total = vec![
@@ -189,16 +205,18 @@ impl Show for BandServed {
         ];
         let mut text = Text::default();
         text.table(&["user", "power (W)", "bandwidth (Hz)", "packet loss"], rows.chain([total]));
-        let (status, gap, band) = (self.status, self.duality_gap, self.max_bandwidth_hz);
-        text.push(match self.price_w_per_hz {
-            Some(price) => format!(
+        let (status, band) = (self.status, self.max_bandwidth_hz);
+        let gap = self.duality_gap.unwrap_or(0.0);
+        text.push(match (self.price_w_per_hz, self.availability) {
+            (Some(price), _) => format!(
                 "{status}: total power within {gap:.1e} of the optimum in {band:.0} Hz; bandwidth is worth \
                  {price:.4e} W/Hz here"
             ),
-            None => format!(
+            (None, None) => format!("{status}, in {band:.0} Hz: not judged"),
+            (None, Some(availability)) => format!(
                 "{status}: the QoS of {:.2} % of users is met in {band:.0} Hz; total power {:.4} % over the \
                  exact optimum",
-                100.0 * self.availability,
+                100.0 * availability,
                 100.0 * gap / (1.0 - gap)
             ),
         });

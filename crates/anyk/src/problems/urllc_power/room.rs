@@ -8,16 +8,18 @@ use serde::Serialize;
 use crate::config::{Config, System};
 use crate::exchange::UserRecord;
 use crate::framework::{
-    Answer, BuiltIn, CellOptions, Drawn, Error, Input, LoadedModel, Model, ModelError, ModelFile,
-    Observer, OptionError, OptionSpec, OptionValue, Options, Outcome, Policy, Problem as _,
-    Quantity, Room, Show, Source, Text, Trained, Trials, Verb, Workshop, answer_cells,
+    Allocate as _, Answer, Assessor, BuiltIn, CellOptions, CellReading, Counter, Drawn, Error,
+    LoadedModel, Model, ModelError, ModelFile, Observer, OptionError, OptionSpec, OptionValue,
+    Options, Outcome, Policy, Problem as _, ProblemError, Quantity, Room, Show, Source, Text,
+    Trained, Trials, Verb, Workshop, cell_assessor, cell_counter, reference_options,
     sample_options, sample_users, training_cells,
 };
-use crate::problems::urllc::Allocation;
+use crate::problems::urllc::{Allocation, NO_CHECK, no_check};
+use crate::problems::urllc_power::assess::verdict;
 use crate::problems::urllc_power::evaluation::{BandTrials, USER_BAND_HZ, random_problem};
 use crate::problems::urllc_power::{
     AnyBandPolicy, AnyBandSettings, BandAnswer, BandResult, BandServed, BandSolver, BandStatus,
-    UrllcPower, evaluate_band, train_any_band,
+    EqualBand, UrllcPower, evaluate_band, train_any_band,
 };
 use crate::units::{Dbm, Watt};
 
@@ -64,29 +66,40 @@ fn budgets() -> [OptionSpec; 2] {
     ]
 }
 
-/// The problem of the users of a cell within the budgets that were given.
-fn problem_of(
-    options: &Options,
-    system: &System,
-    records: &[UserRecord],
-) -> Result<UrllcPower, Error> {
-    let missing = || OptionError::Missing {
-        name: "max-bandwidth-hz".into(),
-        expected: "the band of all users in Hz".into(),
-    };
-    let max_bandwidth_hz = options.positive("max-bandwidth-hz")?.ok_or_else(missing)?;
-    let users = records.iter().map(|record| (record.gain, record.service));
-    let problem = UrllcPower::new(system, users, max_bandwidth_hz)?;
-    Ok(match options.number("max-power-dbm")? {
-        None => problem,
-        Some(dbm) if (-60.0..=100.0).contains(&dbm) => {
-            problem.with_max_power_w(Watt::from(Dbm(dbm)).0)?
+/// The budgets that were given.
+#[derive(Debug, Clone, Copy)]
+struct Budgets {
+    max_bandwidth_hz: f64,
+    max_power_w: Option<f64>,
+}
+
+impl Budgets {
+    fn new(options: &Options) -> Result<Self, OptionError> {
+        let missing = || OptionError::Missing {
+            name: "max-bandwidth-hz".into(),
+            expected: "the band of all users in Hz".into(),
+        };
+        let max_bandwidth_hz = options.positive("max-bandwidth-hz")?.ok_or_else(missing)?;
+        let max_power_w = match options.number("max-power-dbm")? {
+            None => None,
+            Some(dbm) if (-60.0..=100.0).contains(&dbm) => Some(Watt::from(Dbm(dbm)).0),
+            Some(dbm) => {
+                let expected = "a power in dBm from -60 to 100";
+                return Err(OptionError::value("max-power-dbm", dbm, expected));
+            }
+        };
+        Ok(Self { max_bandwidth_hz, max_power_w })
+    }
+
+    /// The problem of the users of a cell within them.
+    fn problem(self, system: &System, records: &[UserRecord]) -> Result<UrllcPower, ProblemError> {
+        let users = records.iter().map(|record| (record.gain, record.service));
+        let problem = UrllcPower::new(system, users, self.max_bandwidth_hz)?;
+        match self.max_power_w {
+            None => Ok(problem),
+            Some(max_power_w) => problem.with_max_power_w(max_power_w),
         }
-        Some(dbm) => {
-            let expected = "a power in dBm from -60 to 100";
-            return Err(OptionError::value("max-power-dbm", dbm, expected).into());
-        }
-    })
+    }
 }
 
 impl Room for UrllcPowerRoom {
@@ -113,6 +126,9 @@ impl Room for UrllcPowerRoom {
                 "solve urllc-power --max-bandwidth-hz 20e6 --max-power-dbm 43 --input users.json",
                 "sample urllc-power --k 80 | anyk solve urllc-power --max-bandwidth-hz 20e6 --input -",
             ],
+            Verb::Assess => &[
+                "assess urllc-power --max-bandwidth-hz 20e6 --input cells.jsonl --allocations mine.jsonl",
+            ],
             Verb::Train => &["train urllc-power --out band.safetensors"],
             Verb::Sample => &["sample urllc-power --k 10 --seed 1 > users.json"],
             Verb::Evaluate => {
@@ -125,7 +141,15 @@ impl Room for UrllcPowerRoom {
     fn options(&self, verb: Verb) -> Vec<OptionSpec> {
         let mut options = Vec::new();
         match verb {
-            Verb::Solve => options.extend(budgets()),
+            Verb::Assess => {
+                options.extend(budgets());
+                options.extend(reference_options());
+            }
+            Verb::Solve => {
+                options.extend(budgets());
+                options.push(no_check());
+                options.extend(reference_options());
+            }
             Verb::Sample => options.extend(sample_options()),
             Verb::Train => options.extend([
                 OptionSpec::new(
@@ -161,7 +185,11 @@ impl Room for UrllcPowerRoom {
                     .of(MODELS),
                 );
             }
-            Verb::Allocate => options.extend(budgets().map(|spec| spec.of(MODELS))),
+            Verb::Allocate => {
+                options.extend(budgets().map(|spec| spec.of(MODELS)));
+                options.push(no_check().of(MODELS));
+                options.extend(reference_options());
+            }
             Verb::Calibrate => return Vec::new(),
         }
         let cell = match verb {
@@ -173,13 +201,79 @@ impl Room for UrllcPowerRoom {
         options
     }
 
-    fn solve(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+    fn solve(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
         let system = CELL.system(options, &Config::default())?;
-        let mut solver = BandSolver::default();
-        answer_cells(input, &system, |records| {
-            let problem = problem_of(options, &system, records)?;
-            Ok(BandAnswer::solve(&mut solver, &problem, records)?)
-        })
+        let (budgets, checks) = (Budgets::new(options)?, !options.has(NO_CHECK));
+        Ok(cell_counter(
+            CellReading::new(system, options)?,
+            |_| Ok(BandSolver::default()),
+            move |solver, system, records| {
+                let problem = budgets.problem(system, records)?;
+                Ok(BandAnswer::solve(solver, &problem, records, checks)?)
+            },
+        ))
+    }
+
+    fn assess(&self, options: &Options) -> Result<Box<dyn Assessor>, Error> {
+        let system = CELL.system(options, &Config::default())?;
+        let budgets = Budgets::new(options)?;
+        Ok(cell_assessor(
+            CellReading::new(system, options)?,
+            BandSolver::default,
+            move |solver, system, records, given| {
+                verdict(solver, &budgets.problem(system, records)?, records, given)
+            },
+        ))
+    }
+
+    fn baselines(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("optimum", "The exact optimum"),
+            (
+                "equal-bandwidth",
+                "The same bandwidth for everyone, and the exact power that it needs",
+            ),
+        ]
+    }
+
+    fn baseline(&self, name: &str, options: &Options) -> Option<Result<Box<dyn Counter>, Error>> {
+        let equal_bandwidth = || -> Result<Box<dyn Counter>, Error> {
+            let system = CELL.system(options, &Config::default())?;
+            let budgets = Budgets::new(options)?;
+            Ok(cell_counter(
+                CellReading::new(system, options)?,
+                |_| Ok(EqualBand::default()),
+                move |equal, system, records| {
+                    let problem = budgets.problem(system, records)?;
+                    let mut allocation = Allocation::default();
+                    if let Outcome::Refused(why) = equal.allocate(&problem, &mut allocation) {
+                        return Err(Error::other(why));
+                    }
+                    let mut served =
+                        BandServed::learned(&problem, &allocation, records.iter(), false)?;
+                    served.status = "heuristic";
+                    Ok(served)
+                },
+            ))
+        };
+        match name {
+            "optimum" => {
+                let mut options = options.clone();
+                options.set(NO_CHECK, "");
+                Some(self.solve(&options))
+            }
+            "equal-bandwidth" => Some(equal_bandwidth()),
+            _ => None,
+        }
+    }
+
+    fn sized(&self, options: &Options, size: usize) -> Result<Options, Error> {
+        let mut options = options.clone();
+        if !options.has("max-bandwidth-hz") {
+            let each_hz = options.positive("user-bandwidth-hz")?.unwrap_or(USER_BAND_HZ);
+            options.set("max-bandwidth-hz", (each_hz * size as f64).to_string());
+        }
+        Ok(options)
     }
 
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
@@ -320,6 +414,10 @@ impl Show for Evaluation {
 }
 
 impl LoadedModel for AnyBandPolicy {
+    fn problem(&self) -> &'static str {
+        Model::problem(self)
+    }
+
     fn describe(&self) -> String {
         "a model for urllc-power (any-gnn)".to_owned()
     }
@@ -330,6 +428,10 @@ impl LoadedModel for AnyBandPolicy {
 
     fn options(&self, verb: Verb) -> Vec<OptionSpec> {
         URLLC_POWER.options(verb)
+    }
+
+    fn home(&self) -> Options {
+        CELL.describe(&self.record().config)
     }
 
     fn evaluate(
@@ -361,29 +463,35 @@ impl LoadedModel for AnyBandPolicy {
         Ok(Box::new(Evaluation { samples: *samples, seed: *seed, sizes }))
     }
 
-    fn allocate(&self, options: &Options, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
         let system = CELL.system(options, &self.record().config)?;
-        let mut solver = BandSolver::default();
-        let mut ready = self.ready(1)?;
-        answer_cells(input, &system, |records| {
-            let problem = problem_of(options, &system, records)?;
-            let mut allocation = Allocation::default();
-            // Where the budgets do not reach everyone, the answer is that of `solve`.
-            if !matches!(ready.allocate(&problem, &mut allocation), Outcome::Learned) {
-                return Ok(BandAnswer::solve(&mut solver, &problem, records)?);
-            }
-            problem.check(&allocation)?;
-            let mut served = BandServed::judged(&problem, &allocation, records.iter())?;
-            let optimum = solver.solve(&problem);
-            if !matches!(optimum.status, BandStatus::Infeasible(_)) {
-                served.duality_gap =
-                    1.0 - optimum.allocation.total_power_w() / served.total_power_w;
-            }
-            let outside = self.out_of_range(&problem);
-            served.in_distribution = Some(outside.is_empty());
-            served.out_of_range = Some(outside);
-            Ok(BandAnswer::Served(served))
-        })
+        let (budgets, checks) = (Budgets::new(options)?, !options.has(NO_CHECK));
+        Ok(cell_counter(
+            CellReading::new(system, options)?,
+            |_| Ok((BandSolver::default(), self.ready(1)?)),
+            move |(solver, ready), system, records| {
+                let problem = budgets.problem(system, records)?;
+                let mut allocation = Allocation::default();
+                // Where the budgets do not reach everyone, the answer is that of `solve`.
+                if !matches!(ready.allocate(&problem, &mut allocation), Outcome::Learned) {
+                    return Ok(BandAnswer::solve(solver, &problem, records, checks)?);
+                }
+                problem.check(&allocation)?;
+                let mut served =
+                    BandServed::learned(&problem, &allocation, records.iter(), checks)?;
+                if checks {
+                    let optimum = solver.solve(&problem);
+                    if !matches!(optimum.status, BandStatus::Infeasible(_)) {
+                        let optimum_w = optimum.allocation.total_power_w();
+                        served.duality_gap = Some(1.0 - optimum_w / served.total_power_w);
+                    }
+                }
+                let outside = self.out_of_range(&problem);
+                served.in_distribution = Some(outside.is_empty());
+                served.out_of_range = Some(outside);
+                Ok(BandAnswer::Served(served))
+            },
+        ))
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {

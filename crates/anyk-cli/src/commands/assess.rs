@@ -1,0 +1,45 @@
+//! `anyk assess`: the judge's verdict on anyone's allocations.
+
+use std::fs::File;
+use std::io::Read;
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use anyk::exchange::Allotments;
+use anyk::framework::{Error, Verb};
+use clap::ArgMatches;
+
+use super::problems::chosen;
+use super::{answers, parsed};
+use crate::cli::AssessArgs;
+use crate::failure::Failure;
+use crate::{files, output};
+
+pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let Some((room, matches, options)) = chosen(matches, Verb::Assess) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let args: AssessArgs = parsed(matches);
+    let assessor = room.assess(&options).map_err(|error| options.blame(error))?;
+    let (path, name) = (&args.allocations, files::name(&args.allocations));
+    let unread = |source| Error::Read { path: name.into(), source };
+    let reader: Box<dyn Read + Send> = if path == "-" {
+        Box::new(std::io::stdin())
+    } else {
+        Box::new(File::open(path).map_err(unread)?)
+    };
+    let given = Mutex::new(Allotments::new(reader, name));
+    let exit = answers::through(
+        &args.solve,
+        || assessor.desk(),
+        |desk, input| desk.answer(input, &given, name),
+    )?;
+    let mut given = given.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let left = given.left().map_err(unread)?;
+    if left > 0 {
+        output::note(&format!(
+            "{name}: {left} more allocations than there are cells to judge them by"
+        ));
+    }
+    Ok(exit)
+}

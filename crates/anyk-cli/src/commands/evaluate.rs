@@ -1,0 +1,354 @@
+//! `anyk evaluate`: a model on random instances, or many policies side by side.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyk::diagnosis::{Finding, Samples};
+use anyk::exchange::{SampleRow, write_atomically};
+use anyk::framework::{
+    Chart, Comparison, Error, LoadedModel, OptionError, Options, Player, PlayerPolicy, Room,
+    Rounds, Series, Show, Text, Trials, Verb, compare,
+};
+use anyk::problems::{self, ROOMS};
+use clap::ArgMatches;
+use serde::Serialize;
+
+use super::models::{named, opened};
+use super::parsed;
+use crate::arguments::{given, model_options};
+use crate::cli::EvaluateArgs;
+use crate::failure::Failure;
+use crate::files::{self, Kind};
+use crate::program::Program;
+use crate::progress::Watcher;
+use crate::rows::csv_line;
+use crate::{output, report};
+
+/// How a command is told from a file or a name.
+const COMMAND: &str = "cmd:";
+
+pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let args: EvaluateArgs = parsed(matches);
+    let alone = args.policies.len() == 1
+        && args.command.is_empty()
+        && args.problem.is_none()
+        && args.csv.is_none()
+        && args.plot.is_none()
+        && args.seeds.is_none();
+    match args.policies.first() {
+        Some(path) if alone && is_file(path) => one_model(&args, path, matches),
+        _ => many(&args, matches),
+    }
+}
+
+/// Whether a policy is named by its file, and not as a baseline or a command.
+fn is_file(policy: &str) -> bool {
+    let is_name = ROOMS.iter().flat_map(|room| room.baselines()).any(|known| known.0 == policy);
+    !is_name && !policy.starts_with(COMMAND)
+}
+
+fn one_model(args: &EvaluateArgs, path: &str, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let (model, options) = opened(path, matches, Verb::Evaluate)?;
+    let trials =
+        Trials { sizes: args.k.0.clone(), samples: args.samples, seed: args.seed.unwrap_or(7) };
+    let watcher = Watcher::default();
+    let report = model
+        .evaluate(&options, &trials, &watcher)
+        .map_err(|error| named(files::name(path))(options.blame(error)))?;
+    output::answer(&*report, args.json)
+}
+
+/// The size law of a policy that is known by its answers.
+#[derive(Serialize)]
+struct SizeLaw {
+    policy: String,
+    size_law: String,
+    recommended: String,
+}
+
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    comparison: Comparison,
+    size_laws: Vec<SizeLaw>,
+}
+
+impl Show for Report {
+    fn show(&self) -> Text {
+        let mut text = self.comparison.show();
+        for SizeLaw { policy, size_law, recommended } in &self.size_laws {
+            text.push(format!("{policy}: size law of the powers: {size_law}; {recommended}"));
+        }
+        text
+    }
+}
+
+fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    for path in args.csv.iter().chain(&args.plot) {
+        files::claim(path, Kind::Table, args.force)?;
+    }
+    let mut models: Vec<(String, Box<dyn LoadedModel>)> = Vec::new();
+    let mut room: Option<(&'static dyn Room, String)> = None;
+    if let Some(name) = &args.problem {
+        room = problems::room(name).map(|room| (room, format!("--problem {name}")));
+    }
+    for path in args.policies.iter().filter(|policy| is_file(policy)) {
+        let model = files::model(path)?;
+        let own = problems::room(model.problem());
+        match (&room, own) {
+            (None, Some(own)) => room = Some((own, files::name(path).to_owned())),
+            (Some((known, said)), Some(own)) if known.name() != own.name() => {
+                let expected = format!("a model for {}, as {said} says", known.name());
+                let value = format!("{path}, {}", model.describe());
+                return Err(OptionError::value("policy", value, expected).into());
+            }
+            _ => {}
+        }
+        models.push((path.clone(), model));
+    }
+    let Some((room, _)) = room else {
+        let names: Vec<&str> = ROOMS.iter().map(|room| room.name()).collect();
+        let expected = format!("one of {}, since no model says it", names.join(", "));
+        return Err(OptionError::Missing { name: "problem".into(), expected }.into());
+    };
+    let options = instance_options(room, &models, matches)?;
+    let mut players = Vec::new();
+    for policy in &args.policies {
+        players.push(player(policy, room, &models, &options, args)?);
+    }
+    for command in &args.command {
+        players.push(program(command, args));
+    }
+    // What everyone is to be compared with, whoever was named.
+    for (name, _) in room.baselines().iter().take(2) {
+        if !players.iter().any(|player| player.name == *name) {
+            players.push(player(name, room, &models, &options, args)?);
+        }
+    }
+    let seeds = match (&args.seeds, args.seed) {
+        (Some(seeds), _) => seeds.0.clone(),
+        (None, seed) => vec![seed.unwrap_or(7)],
+    };
+    let rounds = Rounds { sizes: args.k.0.clone(), samples: args.samples, seeds };
+    let watcher = Watcher::default();
+    let comparison = compare(room, &options, &rounds, &mut players, &watcher)
+        .map_err(|error| options.blame(error))?;
+    let is_program = |name: &str| {
+        args.command.iter().any(|command| command == name) || name.starts_with(COMMAND)
+    };
+    let laws = comparison.samples_of.iter().filter(|(name, _)| is_program(name));
+    let size_laws = laws.map(|(name, rows)| size_law(name, rows)).collect();
+    if let Some(path) = &args.csv {
+        let bytes = csv(&comparison);
+        write_atomically(path, &bytes).map_err(|error| Failure::write(path, error))?;
+    }
+    if let Some(path) = &args.plot {
+        plot(path, &comparison)?;
+    }
+    output::answer(&Report { comparison, size_laws }, args.json)
+}
+
+/// The options of the instances: what was given, and for the rest the cell of the first model.
+fn instance_options(
+    room: &dyn Room,
+    models: &[(String, Box<dyn LoadedModel>)],
+    matches: &ArgMatches,
+) -> Result<Options, Failure> {
+    let mut options = given(matches, &model_options(Verb::Evaluate));
+    let mut known = room.options(Verb::Evaluate);
+    known.extend(room.options(Verb::Assess));
+    known.extend(room.options(Verb::Sample));
+    options.refuse_others(&known, &format!("policies for {}", room.name()))?;
+    if let Some((_, model)) = models.first() {
+        let home = model.home();
+        // A file describes the whole cell.
+        if !options.has("config") {
+            for name in home.names() {
+                if let (false, Some(value)) = (options.has(name), home.text(name)) {
+                    options.set(name, value);
+                }
+            }
+        }
+    }
+    Ok(options)
+}
+
+fn program<'a>(command: &str, args: &EvaluateArgs) -> Player<'a> {
+    let program = Program::new(command, Duration::from_secs_f64(args.timeout));
+    Player { name: command.to_owned(), policy: PlayerPolicy::Contestant(Box::new(program)) }
+}
+
+fn player<'a>(
+    policy: &str,
+    room: &'static dyn Room,
+    models: &'a [(String, Box<dyn LoadedModel>)],
+    options: &Options,
+    args: &EvaluateArgs,
+) -> Result<Player<'a>, Failure> {
+    if let Some(command) = policy.strip_prefix(COMMAND) {
+        let player = program(command, args);
+        return Ok(Player { name: policy.to_owned(), ..player });
+    }
+    if let Some((path, model)) = models.iter().find(|(path, _)| path == policy) {
+        let known = model.options(Verb::Allocate);
+        at_home(path, &**model, options, &known)?;
+        let make = move |options: &Options| {
+            let mut options = options.only(&known);
+            // The judge is the comparison's own.
+            if known.iter().any(|spec| spec.name == "no-check") {
+                options.set("no-check", "");
+            }
+            model.allocate(&options)
+        };
+        let policy = PlayerPolicy::Counter(Box::new(make));
+        return Ok(Player { name: path.clone(), policy });
+    }
+    if !room.baselines().iter().any(|(name, _)| *name == policy) {
+        let names: Vec<&str> = room.baselines().iter().map(|known| known.0).collect();
+        let names = names.join(", ");
+        let expected = format!("a model's file, {COMMAND}COMMAND, or for {} {names}", room.name());
+        return Err(OptionError::value("policy", policy, expected).into());
+    }
+    let name = policy.to_owned();
+    let make = move |options: &Options| {
+        let mut known = room.options(Verb::Solve);
+        known.retain(|spec| spec.name != "no-check");
+        match room.baseline(&name, &options.only(&known)) {
+            Some(counter) => counter,
+            None => Err(Error::NothingToTrain(room.name())),
+        }
+    };
+    let policy_name = policy.to_owned();
+    Ok(Player { name: policy_name, policy: PlayerPolicy::Counter(Box::new(make)) })
+}
+
+/// Refuses a model in a cell that it does not know: what it allocates would be for another.
+fn at_home(
+    path: &str,
+    model: &dyn LoadedModel,
+    options: &Options,
+    known: &[anyk::framework::OptionSpec],
+) -> Result<(), Failure> {
+    let home = model.home();
+    for name in home.names().filter(|name| !known.iter().any(|spec| spec.name == *name)) {
+        let (own, here) = (home.text(name), options.text(name));
+        let same = match (own, here) {
+            (Some(own), Some(here)) => own == here || own.parse::<f64>() == here.parse::<f64>(),
+            _ => true,
+        };
+        if let (false, Some(own), Some(here)) = (same, own, here) {
+            let expected = format!("{own}, which {path} was trained for; any-gnn takes any");
+            return Err(OptionError::value(name, here, expected).into());
+        }
+    }
+    Ok(())
+}
+
+/// What the diagnosis finds in the answers of a policy.
+fn size_law(policy: &str, rows: &[SampleRow]) -> SizeLaw {
+    let policy = policy.to_owned();
+    match Samples::from_rows(rows) {
+        Err(why) => {
+            let size_law = format!("not known, since {why} (--k, --samples)");
+            SizeLaw { policy, size_law, recommended: "no network to recommend".to_owned() }
+        }
+        Ok(samples) => {
+            let finding = Finding::of_samples(&policy, &samples, 20, 1);
+            SizeLaw {
+                policy,
+                size_law: finding.diagnosis.law_text(),
+                recommended: format!(
+                    "a network that follows it: {}",
+                    finding.recommendation.pair_text()
+                ),
+            }
+        }
+    }
+}
+
+fn csv(comparison: &Comparison) -> Vec<u8> {
+    let header = [
+        "policy",
+        "k",
+        "instances",
+        "infeasible",
+        "failed",
+        "over_budget",
+        "availability",
+        "availability_low",
+        "availability_high",
+        "value",
+        "standard_error",
+        "reference",
+        "gap_percent",
+        "gap_standard_error",
+        "worst_gap_percent",
+        "reorder_change",
+        "microseconds",
+    ];
+    let mut bytes = csv_line(header.into_iter());
+    for row in &comparison.rows {
+        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        let interval = row.availability_interval;
+        let fields = [
+            row.policy.clone(),
+            row.k.to_string(),
+            row.instances.to_string(),
+            row.infeasible.to_string(),
+            row.failed.to_string(),
+            row.over_budget.to_string(),
+            number(row.availability),
+            number(interval.map(|interval| interval.0)),
+            number(interval.map(|interval| interval.1)),
+            number(row.value),
+            number(row.standard_error),
+            number(row.reference),
+            number(row.gap_percent),
+            number(row.gap_standard_error),
+            number(row.worst_gap_percent),
+            number(row.reorder_change),
+            number(row.microseconds),
+        ];
+        bytes.extend(csv_line(fields.iter().map(String::as_str)));
+    }
+    bytes
+}
+
+/// The gap to the reference over K, a curve for each policy; those that do not serve everyone say so.
+fn plot(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
+    let mut series: Vec<Series> = Vec::new();
+    for row in &comparison.rows {
+        let Some(gap) = row.gap_percent else { continue };
+        if series.last().is_none_or(|last| last.label != row.policy) {
+            series.push(Series { label: row.policy.clone(), ..Series::default() });
+        }
+        if let Some(last) = series.last_mut() {
+            let error = row.gap_standard_error.unwrap_or(0.0);
+            last.points.push((row.k as f64, gap));
+            last.lower.get_or_insert_default().push(gap - 1.96 * error);
+            last.upper.get_or_insert_default().push(gap + 1.96 * error);
+        }
+    }
+    for one in &mut series {
+        let least = comparison
+            .rows
+            .iter()
+            .filter(|row| row.policy == one.label)
+            .filter_map(|row| row.availability)
+            .fold(1.0, f64::min);
+        if least < 0.995 {
+            one.label.push_str(&format!(" (serves {:.0} % at worst)", 100.0 * least));
+        }
+    }
+    let chart = Chart {
+        title: format!("{}: how far from {}", comparison.problem, comparison.reference),
+        x_label: "K".to_owned(),
+        y_label: format!("{}: % worse than {}", comparison.objective, comparison.reference),
+        log_x: true,
+        log_y: false,
+        series,
+    };
+    let svg = report::svg(&chart);
+    write_atomically(path, svg.as_bytes()).map_err(|error| Failure::write(path, error))
+}

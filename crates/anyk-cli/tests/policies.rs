@@ -1,0 +1,299 @@
+//! Anyone's policies and allocations, judged through the real program.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{run, shell};
+use serde_json::Value;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(json).collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().and_then(Path::parent).unwrap()
+}
+
+/// What `solve` writes is judged as what it is: feasible, at the optimum.
+#[test]
+fn the_solvers_own_answers_are_optimal_to_the_judge() {
+    let folder = tempfile::tempdir().unwrap();
+    for (problem, options) in [
+        ("urllc", ""),
+        ("urllc-power", "--max-bandwidth-hz 3e6"),
+        ("qos-power", ""),
+        ("equal-bandwidth", ""),
+        ("interference", ""),
+        ("link-scheduling", ""),
+    ] {
+        let line = format!(
+            "set -e; $ANYK sample {problem} --k 5 --count 3 > cells; \
+             $ANYK solve {problem} {options} --json --input cells > answers; \
+             $ANYK assess {problem} {options} --json --input cells --allocations answers; \
+             $ANYK solve {problem} {options} --format csv --input cells --out answers.csv --force; \
+             $ANYK assess {problem} {options} --json --input cells --allocations answers.csv"
+        );
+        let outcome = shell(&line, folder.path());
+        assert_eq!(outcome.code, 0, "{problem}: {}", outcome.stderr);
+        let verdicts = lines(&outcome.stdout);
+        // Three cells and the sum of them, twice.
+        assert_eq!(verdicts.len(), 8, "{problem}");
+        assert_eq!(verdicts[3]["summary"][0]["instances"], 3, "{problem}");
+        for verdict in verdicts.iter().filter(|line| line["summary"].is_null()) {
+            assert_eq!(verdict["status"], "feasible", "{problem}: {verdict}");
+            assert!(verdict["gap_percent"].as_f64().unwrap().abs() < 1e-6, "{problem}: {verdict}");
+            assert!(verdict["budget_used"].as_f64().is_none_or(|used| used < 1.0 + 1e-8));
+        }
+    }
+}
+
+#[test]
+fn who_is_not_served_is_told_and_by_how_much() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let cells = path(
+        "cells.jsonl",
+        "{\"cell\":\"north\",\"users\":[{\"id\":\"a\",\"distance_m\":60},{\"id\":\"b\",\"distance_m\":200}]}\n\
+         {\"cell\":\"south\",\"users\":[{\"id\":\"c\",\"distance_m\":90}]}\n\
+         {\"cell\":\"east\",\"users\":[{\"id\":\"d\",\"distance_m\":90}]}\n",
+    );
+    // By name, in another order, with users in another order; one takes too much, one cell is missing.
+    let mine = path(
+        "mine.csv",
+        "cell;id;power_w;bandwidth_hz;note\n\
+         south;c;30;300000;too much\n\
+         north;b;10;100000;too little\n\
+         north;a;5;300000;plenty\n",
+    );
+    let arguments =
+        ["assess", "urllc", "--json", "--input", cells.as_str(), "--allocations", mine.as_str()];
+    let outcome = run(&arguments, "");
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    let verdicts = lines(&outcome.stdout);
+    assert_eq!(verdicts[0]["cell"], "north");
+    assert_eq!(verdicts[0]["status"], "misses");
+    assert_eq!(verdicts[0]["availability"], 0.5);
+    assert_eq!(verdicts[0]["missed"][0]["id"], "b");
+    assert!(verdicts[0]["missed"][0]["value"].as_f64().unwrap() > 1e-5);
+    assert_eq!(verdicts[1]["status"], "over-budget");
+    assert!(verdicts[2]["error"].as_str().unwrap().contains("no allocation"), "{}", verdicts[2]);
+    // As text, with the same words.
+    let outcome =
+        run(&arguments[..2].iter().chain(&arguments[3..]).copied().collect::<Vec<_>>(), "");
+    for word in ["cell north", "user b: packet loss", "over-budget", "factor of"] {
+        assert!(outcome.stdout.contains(word), "{word}: {}", outcome.stdout);
+    }
+}
+
+#[test]
+fn allocations_that_cannot_be_judged_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let cells = folder.path().join("cells.json");
+    fs::write(
+        &cells,
+        "{\"users\":[{\"id\":\"a\",\"distance_m\":60},{\"id\":\"b\",\"distance_m\":200}]}",
+    )
+    .unwrap();
+    let mine = folder.path().join("mine");
+    for (text, told) in [
+        (
+            "{\"users\":[{\"id\":\"a\",\"power_w\":1,\"bandwidth_hz\":1}]}",
+            "for 1 users, expected 2",
+        ),
+        (
+            "{\"users\":[{\"id\":\"a\",\"power_w\":1,\"bandwidth_hz\":1},{\"id\":\"x\",\"power_w\":1,\"bandwidth_hz\":1}]}",
+            "the user \"b\" has no allocation",
+        ),
+        (
+            "{\"users\":[{\"id\":\"a\",\"power_w\":-1,\"bandwidth_hz\":1},{\"id\":\"b\",\"power_w\":1,\"bandwidth_hz\":1}]}",
+            "power_w of user \"a\" is -1",
+        ),
+        ("{\"users\":[{\"power_w\":1},{\"power_w\":1}]}", "has no bandwidth_hz"),
+        ("{\"users\":[{\"power_w\":NaN}]}", "JSON has no NaN"),
+        ("{\"power\":[1,0]}", "for 0 users, expected 2"),
+        ("{}", "there is no allocation in {}"),
+        ("a,b\n1,2\n", "the columns are a,b"),
+        ("id,power_w,bandwidth_hz\na,inf,1\n", "power_w is inf"),
+        ("", "no allocation"),
+    ] {
+        fs::write(&mine, text).unwrap();
+        let (cells, mine) = (cells.display().to_string(), mine.display().to_string());
+        let outcome = run(&["assess", "urllc", "--input", &cells, "--allocations", &mine], "");
+        assert_eq!(outcome.code, 2, "{text}: {}", outcome.stdout);
+        assert!(outcome.stderr.contains(told), "{text}: {}", outcome.stderr);
+    }
+}
+
+/// The policies in examples/policies, each worth what it says.
+#[test]
+fn programs_are_policies() {
+    let line = "$ANYK evaluate --problem urllc --k 1,5,40 --samples 20 --json \
+                --command 'python3 examples/policies/equal_power.py' \
+                --command 'sh examples/policies/same_for_all.sh'";
+    let outcome = shell(line, root());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let report = json(&outcome.stdout);
+    let rows = report["rows"].as_array().unwrap();
+    // Two programs, and what everyone is compared with.
+    assert_eq!(rows.len(), 4 * 3);
+    let row = |policy: &str, k: u64| {
+        let fits = |row: &&Value| {
+            row["policy"].as_str().unwrap().contains(policy) && row["k"].as_u64() == Some(k)
+        };
+        rows.iter().find(fits).unwrap_or_else(|| panic!("{policy} {k}"))
+    };
+    for k in [1, 5, 40] {
+        assert!(row("optimum", k)["gap_percent"].as_f64().unwrap().abs() < 1e-9);
+        let (python, ours) = (row("equal_power.py", k), row("equal-power", k));
+        assert_eq!(python["availability"], 1.0, "{python}");
+        let apart = python["gap_percent"].as_f64().unwrap() - ours["gap_percent"].as_f64().unwrap();
+        assert!((0.0..1.0).contains(&apart), "K = {k}: {apart}");
+        assert!(python["reorder_change"].as_f64().unwrap() < 1e-9);
+        assert_eq!(python["failed"], 0);
+    }
+    let shell = row("same_for_all.sh", 40);
+    assert!(
+        shell["availability"].as_f64().unwrap() < 1.0
+            || shell["gap_percent"].as_f64().unwrap() > 20.0
+    );
+    assert_eq!(report["size_laws"].as_array().unwrap().len(), 2);
+}
+
+/// A program that fails for some cells: these are told, the others count.
+#[test]
+fn a_program_that_fails_is_told_and_the_rest_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = r#"
+import json, sys, time
+mode, count = sys.argv[1], 0
+for line in sys.stdin:
+    users = json.loads(line)["users"]
+    count += 1
+    answer = [{"id": u["id"], "power_w": 1.0, "bandwidth_hz": 5e5} for u in users]
+    if mode == "order":
+        for place, user in enumerate(answer):
+            user["power_w"] = 1.0 + place
+    if count % 3 == 0 or mode in ("never", "order"):
+        if mode == "crash":
+            sys.stderr.write("my matrix is singular\n")
+            sys.exit(7)
+        if mode == "slow":
+            time.sleep(60)
+        if mode == "never":
+            time.sleep(60)
+        if mode == "count":
+            answer = answer[1:]
+        if mode == "nan":
+            answer[0]["power_w"] = float("nan")
+        if mode == "words":
+            print("I do not know", flush=True)
+            continue
+    print(json.dumps({"users": answer}), flush=True)
+"#;
+    fs::write(folder.path().join("policy.py"), policy).unwrap();
+    let told = [
+        ("crash", "my matrix is singular"),
+        ("slow", "no answer within 1 s"),
+        ("count", "for 2 users, expected 3"),
+        ("nan", "NaN"),
+        ("words", "I do not know"),
+    ];
+    for (mode, told) in told {
+        let line = format!(
+            "$ANYK evaluate --problem urllc --k 3 --samples 6 --timeout 1 --json --command 'python3 policy.py {mode}'"
+        );
+        let outcome = shell(&line, folder.path());
+        assert_eq!(outcome.code, 0, "{mode}: {}", outcome.stderr);
+        let report = json(&outcome.stdout);
+        let row = &report["rows"][0];
+        let failed = row["failed"].as_u64().unwrap();
+        assert!((1..=3).contains(&failed), "{mode}: {row}");
+        assert!(row["value"].as_f64().unwrap() > 1e6, "{mode}: {row}");
+        assert!(row["availability"].as_f64().unwrap() < 1.0, "{mode}: {row}");
+        let failures = report["failures"].to_string();
+        assert!(
+            failures.contains(told) && failures.contains("\"instance\":"),
+            "{mode}: {failures}"
+        );
+    }
+    // One that never answers, and one that is not there: every cell is told, none is lost.
+    for (command, told) in
+        [("python3 policy.py never", "no answer within 0.3 s"), ("./no-such-program", "ended")]
+    {
+        let line = format!(
+            "$ANYK evaluate --problem urllc --k 2 --samples 3 --timeout 0.3 --command '{command}'"
+        );
+        let outcome = shell(&line, folder.path());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
+        assert!(!outcome.stdout.contains("NaN"));
+    }
+    // What goes by the place of a user is no function of the users.
+    let line =
+        "$ANYK evaluate --problem urllc --k 4 --samples 3 --command 'python3 policy.py order'";
+    let outcome = shell(line, folder.path());
+    assert!(outcome.stdout.contains("NOT equivariant"), "{}", outcome.stdout);
+}
+
+#[test]
+fn many_policies_side_by_side_with_a_table_and_a_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "set -e; $ANYK train urllc --method any-gnn --out any.safetensors; \
+                $ANYK train urllc --method m-gnn --out m.safetensors; \
+                $ANYK evaluate any.safetensors m.safetensors optimum \
+                --k 1,10-30:20 --seeds 1..2 --samples 10 --csv out.csv --plot out.svg; cat out.csv";
+    let outcome = shell(line, folder.path());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    for word in ["any.safetensors", "m.safetensors", "optimum", "equal-power", "availability"] {
+        assert!(outcome.stdout.contains(word), "{word}: {}", outcome.stdout);
+    }
+    // Header and four policies at three sizes.
+    let csv: Vec<&str> = outcome.stdout.lines().filter(|line| line.contains(",20,")).collect();
+    assert_eq!(csv.len(), 12, "{}", outcome.stdout);
+    let svg = fs::read_to_string(folder.path().join("out.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("equal-power"));
+    // Infeasible cells are counted, sizes that cannot be served stand beside the others, and nothing is NaN.
+    let line =
+        "$ANYK evaluate any.safetensors optimum --k 2,400 --samples 5 --max-power-dbm 16 --json";
+    let outcome = shell(line, folder.path());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let report = json(&outcome.stdout);
+    let row = &report["rows"][1];
+    assert_eq!((row["k"].as_u64(), row["infeasible"].as_u64()), (Some(400), Some(5)));
+    assert_eq!(row["availability"], Value::Null);
+    assert_eq!(row["value"], Value::Null);
+    // A model in a cell that it does not know is refused by name.
+    let line = "$ANYK evaluate m.safetensors optimum --k 2 --samples 2 --max-power-dbm 16";
+    let outcome = shell(line, folder.path());
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("m.safetensors was trained for"), "{}", outcome.stderr);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    for (arguments, told) in [
+        (&["evaluate", "--command", "cat"][..], "--problem is missing"),
+        (&["evaluate", "optimum", "--problem", "urllc", "--k", "3-1"], "expected numbers"),
+        (&["evaluate", "wmmse", "--problem", "urllc"], "expected a model's file"),
+        (&["evaluate", "optimum", "--problem", "urllc", "--seeds", "1..x"], "expected numbers"),
+        (&["evaluate", "optimum", "--problem", "urllc", "--timeout", "-1"], "seconds"),
+        (&["evaluate", "no-such-file"], "no-such-file"),
+    ] {
+        let outcome = run(arguments, "");
+        assert_eq!(outcome.code, 2, "{arguments:?}");
+        assert!(outcome.stderr.contains(told), "{arguments:?}: {}", outcome.stderr);
+    }
+}

@@ -1,0 +1,252 @@
+//! Allocations that somebody made, to be judged: as JSON in the form of answers, or as CSV.
+
+use std::collections::HashMap;
+use std::io::{self, Read};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::exchange::input_error::{decode, shorten};
+use crate::exchange::users::separator;
+use crate::exchange::{Documents, Input, InputError};
+use crate::memory::MemoryBudget;
+
+/// What somebody gives the users of a cell, or the links of networks.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Allotment {
+    /// The cell's name, if it has one.
+    pub cell: Option<String>,
+    /// What each user gets.
+    pub users: Vec<Allotted>,
+    /// A bandwidth for each of all users alike, Hz.
+    pub bandwidth_hz: Option<f64>,
+    /// Powers of the links of each network.
+    pub powers: Vec<Vec<f64>>,
+}
+
+/// What one user gets.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Allotted {
+    /// The user; without one, it is the one in this place.
+    pub id: Option<String>,
+    /// Power, W.
+    pub power_w: Option<f64>,
+    /// Bandwidth, Hz.
+    pub bandwidth_hz: Option<f64>,
+}
+
+const FORMAT: &str = "JSON {\"users\":[{\"id\":\"a\",\"power_w\":1.5,\"bandwidth_hz\":2e5}]}, for links \
+                      {\"power\":[1,0]}, or CSV with the columns id, power_w and bandwidth_hz";
+/// Memory of an allotment for each byte of its text: an empty user takes three.
+const PER_BYTE: u128 = 48;
+
+#[derive(Deserialize)]
+struct JsonUser<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    power_w: Option<f64>,
+    bandwidth_hz: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct JsonNetwork {
+    power: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct JsonAllotment<'a> {
+    #[serde(borrow)]
+    cell: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    users: Vec<JsonUser<'a>>,
+    bandwidth_hz: Option<f64>,
+    power: Option<Vec<f64>>,
+    #[serde(default)]
+    instances: Vec<JsonNetwork>,
+    error: Option<String>,
+}
+
+/// A name as it stands in a text, or the digits of a number.
+fn name(raw: &RawValue) -> String {
+    serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_owned())
+}
+
+impl Allotment {
+    /// Reads one document of JSON.
+    pub fn of_json(input: Input<'_>) -> Result<Self, InputError> {
+        let text = decode(input.bytes, input.name, FORMAT)?;
+        MemoryBudget::current()
+            .allow("an allocation", text.len() as u128 * PER_BYTE)
+            .map_err(|error| InputError::whole(input.name, &error))?;
+        let read: JsonAllotment<'_> = serde_json::from_str(text).map_err(|error| {
+            InputError::json(input.name, ("", input.lines), text, &error, FORMAT)
+        })?;
+        let place = format!("line {}", input.lines + 1);
+        let fail = |message: String| InputError::new(input.name, &place, message);
+        if let Some(error) = read.error {
+            return Err(fail(format!("there is no allocation but an error: {}", shorten(&error))));
+        }
+        let mut powers: Vec<Vec<f64>> = read.instances.into_iter().map(|one| one.power).collect();
+        powers.extend(read.power);
+        let users: Vec<Allotted> = read
+            .users
+            .into_iter()
+            .map(|user| Allotted {
+                id: user.id.map(name),
+                power_w: user.power_w,
+                bandwidth_hz: user.bandwidth_hz,
+            })
+            .collect();
+        if users.is_empty() && powers.is_empty() {
+            let start = shorten(text);
+            return Err(fail(format!("there is no allocation in {start}, expected {FORMAT}")));
+        }
+        Ok(Self { cell: read.cell.map(name), users, bandwidth_hz: read.bandwidth_hz, powers })
+    }
+
+    /// Reads a table: a line for each user or link, with the cell or network that it is of.
+    fn all_of_csv(bytes: &[u8], file: &str) -> Result<Vec<Self>, InputError> {
+        let text = decode(bytes, file, FORMAT)?;
+        MemoryBudget::current()
+            .allow("the allocations in it", text.len() as u128 * PER_BYTE)
+            .map_err(|error| InputError::whole(file, &error))?;
+        let mut rows = csv::ReaderBuilder::new()
+            .trim(csv::Trim::All)
+            .delimiter(separator(text))
+            .comment(Some(b'#'))
+            .from_reader(text.as_bytes());
+        let unread = |error: csv::Error| InputError::whole(file, &error);
+        let header = rows.headers().map_err(unread)?.clone();
+        let column = |name: &str| header.iter().position(|head| head == name);
+        let (cell, id) = (column("cell"), column("id"));
+        let (instance, link_power) = (column("instance"), column("power"));
+        let (power, bandwidth) = (column("power_w"), column("bandwidth_hz"));
+        if power.is_none() && link_power.is_none() {
+            let found = shorten(&header.iter().collect::<Vec<_>>().join(","));
+            let message = format!("the columns are {found}, expected {FORMAT}");
+            return Err(InputError::new(file, "the header", message));
+        }
+        let mut all: Vec<Self> = Vec::new();
+        let mut place_of: HashMap<(String, String), usize> = HashMap::new();
+        for row in rows.records() {
+            let row = row.map_err(unread)?;
+            let line = row.position().map_or(0, csv::Position::line);
+            let field = |column: Option<usize>| {
+                column.and_then(|at| row.get(at)).filter(|text| !text.is_empty())
+            };
+            let number = |column: Option<usize>, name: &str| {
+                let Some(text) = field(column) else { return Ok(None) };
+                let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+                number.map(Some).ok_or_else(|| {
+                    let message = format!("{name} is {}, expected a number", shorten(text));
+                    InputError::new(file, &format!("line {line}"), message)
+                })
+            };
+            let text = |column| field(column).unwrap_or_default().to_owned();
+            let key = (text(cell), text(instance));
+            let at = *place_of.entry(key).or_insert_with(|| {
+                all.push(Self { cell: field(cell).map(str::to_owned), ..Self::default() });
+                all.len() - 1
+            });
+            let of_link = number(link_power, "power")?;
+            if let Some(power) = of_link {
+                let powers = &mut all[at].powers;
+                if powers.is_empty() {
+                    powers.push(Vec::new());
+                }
+                powers[0].push(power);
+            } else {
+                all[at].users.push(Allotted {
+                    id: field(id).map(str::to_owned),
+                    power_w: number(power, "power_w")?,
+                    bandwidth_hz: number(bandwidth, "bandwidth_hz")?,
+                });
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The allocations of a file, each read when it is asked for: those of many cells take no more memory than those of
+/// the few whose turn has not come.
+pub struct Allotments {
+    file: String,
+    /// JSON that has not been read yet.
+    rest: Option<Documents<Box<dyn Read + Send>>>,
+    /// What was read and not asked for, by place, and the place by name.
+    waiting: HashMap<usize, Result<Allotment, InputError>>,
+    by_name: HashMap<String, usize>,
+    read: usize,
+    taken: usize,
+}
+
+impl Allotments {
+    /// Of a file.
+    pub fn new(reader: Box<dyn Read + Send>, file: &str) -> Self {
+        Self {
+            file: file.to_owned(),
+            rest: Some(Documents::new(reader)),
+            waiting: HashMap::new(),
+            by_name: HashMap::new(),
+            read: 0,
+            taken: 0,
+        }
+    }
+
+    /// The allocation of a cell: by its name if both files have names, else by its place, counted from 0. None where
+    /// there is none; what is wrong with one that is there.
+    pub fn take(
+        &mut self,
+        place: usize,
+        cell: Option<&str>,
+    ) -> io::Result<Option<Result<Allotment, InputError>>> {
+        loop {
+            let named = cell.and_then(|cell| self.by_name.get(cell).copied());
+            // A file without names is gone through in its order.
+            let at = named.or((cell.is_none() || self.by_name.is_empty()).then_some(place));
+            if let Some(found) = at.and_then(|at| self.waiting.remove(&at)) {
+                self.taken += 1;
+                return Ok(Some(found));
+            }
+            if !self.read_on()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// How many there are that nobody has asked for, once all are read.
+    pub fn left(&mut self) -> io::Result<usize> {
+        while self.read_on()? {}
+        Ok(self.read - self.taken)
+    }
+
+    /// Reads some more; whether there was more.
+    fn read_on(&mut self) -> io::Result<bool> {
+        let Some(rest) = &mut self.rest else { return Ok(false) };
+        let Some(batch) = rest.next_batch()? else {
+            self.rest = None;
+            return Ok(false);
+        };
+        for index in 0..batch.len() {
+            let Some(input) = batch.input(index, &self.file) else { continue };
+            let first = input.bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+            // What cannot be read keeps its place: those after it are still those of their cells.
+            let found = if input.part > 0 || matches!(first, Some(b'{' | b'[')) {
+                vec![Allotment::of_json(input)]
+            } else {
+                match Allotment::all_of_csv(input.bytes, input.name) {
+                    Ok(all) => all.into_iter().map(Ok).collect(),
+                    Err(error) => vec![Err(error)],
+                }
+            };
+            for one in found {
+                if let Some(name) = one.as_ref().ok().and_then(|one| one.cell.clone()) {
+                    self.by_name.insert(name, self.read);
+                }
+                self.waiting.insert(self.read, one);
+                self.read += 1;
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,312 @@
+//! A stream cut into JSON documents while it arrives.
+//!
+//! Most documents stand on a line of their own, but they may be spread over many. Brackets outside of texts say where
+//! one ends; one that never closes must not take the rest of the stream with it, so that a line that cannot go on a
+//! document that is open starts a new one.
+
+use std::io::{self, Read};
+
+use crate::exchange::Input;
+use crate::memory::{MemoryBudget, TooMuchMemory};
+
+/// Bytes of one read: some hundred cells.
+const CHUNK: usize = 1 << 19;
+
+/// Documents that arrived together.
+#[derive(Debug, Default)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    documents: Vec<Place>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    start: usize,
+    end: usize,
+    part: usize,
+    lines: usize,
+}
+
+impl Batch {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// One of them, by its place.
+    pub fn input<'a>(&'a self, index: usize, name: &'a str) -> Option<Input<'a>> {
+        let &Place { start, end, part, lines } = self.documents.get(index)?;
+        Some(Input { bytes: self.bytes.get(start..end)?, name, part, lines })
+    }
+}
+
+/// What is open while a stream is cut.
+#[derive(Debug, Default, Clone, Copy)]
+struct Scan {
+    /// Where the document started, if one is open.
+    start: Option<usize>,
+    /// Lines before it.
+    lines_at_start: usize,
+    depth: usize,
+    in_text: bool,
+    escaped: bool,
+    /// The last byte that is no blank: whether a bracket may follow it.
+    last: u8,
+    /// Nothing but blanks since the last end of a line.
+    at_line_start: bool,
+    /// What is no JSON at all ends with its line.
+    is_garbage: bool,
+}
+
+/// The documents of a stream; anything but JSON is one document.
+#[derive(Debug)]
+pub struct Documents<R> {
+    reader: R,
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that were looked at.
+    scanned: usize,
+    scan: Scan,
+    /// Documents and lines before what is looked at.
+    parts: usize,
+    lines: usize,
+    /// Whether it is a stream of JSON; not known before its first byte.
+    is_json: Option<bool>,
+    ended: bool,
+}
+
+impl<R: Read> Documents<R> {
+    /// The documents of a reader.
+    pub fn new(reader: R) -> Self {
+        Self {
+            reader,
+            buffer: Vec::new(),
+            scanned: 0,
+            scan: Scan { at_line_start: true, ..Scan::default() },
+            parts: 0,
+            lines: 0,
+            is_json: None,
+            ended: false,
+        }
+    }
+
+    /// The next documents: as soon as one is complete, with all that came with it. None at the end.
+    pub fn next_batch(&mut self) -> io::Result<Option<Batch>> {
+        let mut documents = Vec::new();
+        while documents.is_empty() && !self.ended {
+            self.fill()?;
+            if self.is_json.is_none() {
+                self.is_json = self.sniff();
+            }
+            match self.is_json {
+                Some(true) => self.cut(&mut documents),
+                _ if self.ended => documents.extend(self.rest()),
+                _ => {}
+            }
+        }
+        if documents.is_empty() {
+            return Ok(None);
+        }
+        // What is still open stays.
+        let end = self.scan.start.unwrap_or(self.scanned);
+        let rest = self.buffer.split_off(end);
+        let bytes = std::mem::replace(&mut self.buffer, rest);
+        self.scanned -= end;
+        self.scan.start = self.scan.start.map(|_| 0);
+        Ok(Some(Batch { bytes, documents }))
+    }
+
+    /// One read, within the memory budget.
+    fn fill(&mut self) -> io::Result<()> {
+        let held = self.buffer.len();
+        let too_large = |error: TooMuchMemory| io::Error::new(io::ErrorKind::FileTooLarge, error);
+        MemoryBudget::current().allow("what there is to read", held as u128).map_err(too_large)?;
+        self.buffer.resize(held + CHUNK, 0);
+        let read = loop {
+            match self.reader.read(&mut self.buffer[held..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => break outcome,
+            }
+        };
+        self.buffer.truncate(held + read.as_ref().map_or(0, |&read| read));
+        self.ended = read? == 0;
+        Ok(())
+    }
+
+    /// Whether it is JSON, as its first byte says.
+    fn sniff(&self) -> Option<bool> {
+        let bytes = self.buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.buffer);
+        let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+        first.map(|byte| matches!(byte, b'{' | b'['))
+    }
+
+    /// All that there is, as one document.
+    fn rest(&mut self) -> Option<Place> {
+        self.scanned = self.buffer.len();
+        Some(Place { start: 0, end: self.buffer.len(), part: 0, lines: 0 })
+    }
+
+    /// Looks at what has come, and adds the documents that are complete.
+    fn cut(&mut self, documents: &mut Vec<Place>) {
+        let mut scan = self.scan;
+        // A mark of the byte order is no part of the first document.
+        if self.parts == 0 && self.scanned == 0 && self.buffer.starts_with(b"\xef\xbb\xbf") {
+            self.scanned = 3;
+        }
+        for at in self.scanned..self.buffer.len() {
+            let byte = self.buffer[at];
+            if scan.in_text && byte != b'\n' {
+                match byte {
+                    _ if scan.escaped => scan.escaped = false,
+                    b'\\' => scan.escaped = true,
+                    b'"' => scan.in_text = false,
+                    _ => {}
+                }
+                continue;
+            }
+            let is_open = scan.start.is_some();
+            // A text with the end of a line in it, or a bracket that nothing leads to: what was open is broken.
+            let breaks = match byte {
+                b'\n' => scan.in_text || scan.is_garbage,
+                b'{' | b'[' => {
+                    is_open && scan.at_line_start && !matches!(scan.last, b',' | b':' | b'[' | b'{')
+                }
+                _ => false,
+            };
+            if breaks {
+                self.close(&mut scan, documents, at);
+            }
+            match byte {
+                b'\n' => {
+                    self.lines += 1;
+                    scan.at_line_start = true;
+                    continue;
+                }
+                _ if byte.is_ascii_whitespace() => continue,
+                _ => {}
+            }
+            scan.at_line_start = false;
+            scan.last = byte;
+            if scan.start.is_none() {
+                scan.start = Some(at);
+                scan.lines_at_start = self.lines;
+                scan.is_garbage = !matches!(byte, b'{' | b'[');
+            }
+            match byte {
+                _ if scan.is_garbage => {}
+                b'"' => scan.in_text = true,
+                b'{' | b'[' => scan.depth += 1,
+                b'}' | b']' => {
+                    scan.depth -= 1;
+                    if scan.depth == 0 {
+                        self.close(&mut scan, documents, at + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.scanned = self.buffer.len();
+        if self.ended {
+            let end = self.buffer.len();
+            self.close(&mut scan, documents, end);
+        }
+        self.scan = scan;
+    }
+
+    /// Ends the document that is open, if one is.
+    fn close(&mut self, scan: &mut Scan, documents: &mut Vec<Place>, end: usize) {
+        if let Some(start) = scan.start {
+            let (part, lines) = (self.parts, scan.lines_at_start);
+            documents.push(Place { start, end, part, lines });
+            self.parts += 1;
+        }
+        *scan = Scan { at_line_start: scan.at_line_start, ..Scan::default() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A reader that gives a few bytes at a time.
+    struct Dribble<'a>(&'a [u8], usize);
+
+    impl Read for Dribble<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let count = self.1.min(self.0.len()).min(out.len());
+            out[..count].copy_from_slice(&self.0[..count]);
+            self.0 = &self.0[count..];
+            Ok(count)
+        }
+    }
+
+    /// The documents, with their lines; their parts are in order.
+    fn cut(text: &str, at_once: usize) -> Vec<(usize, String)> {
+        let mut documents = Documents::new(Dribble(text.as_bytes(), at_once));
+        let mut found = Vec::new();
+        while let Some(batch) = documents.next_batch().unwrap() {
+            for index in 0..batch.len() {
+                let input = batch.input(index, "x").unwrap();
+                assert_eq!(input.part, found.len());
+                found.push((input.lines, String::from_utf8(input.bytes.to_vec()).unwrap()));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn documents_are_cut_wherever_they_stand() {
+        let text = "\u{feff}{\"a\":1}\n\n {\"b\":[\n{\"c\":\"}\\\"]\"},\n{}\n]}{\"d\":2} [3]\n";
+        for at_once in [1, 2, 7, 1000] {
+            let found = cut(text, at_once);
+            let texts: Vec<&str> = found.iter().map(|(_, text)| text.as_str()).collect();
+            let second = "{\"b\":[\n{\"c\":\"}\\\"]\"},\n{}\n]}";
+            assert_eq!(texts, ["{\"a\":1}", second, "{\"d\":2}", "[3]"]);
+            assert_eq!(found.iter().map(|(lines, _)| *lines).collect::<Vec<_>>(), [0, 2, 5, 5]);
+        }
+    }
+
+    #[test]
+    fn a_broken_document_does_not_take_the_next_one_along() {
+        for broken in
+            ["{\"a\":[1", "{\"a\":\"x", "nonsense {", "{\"a\":1}}", "{\"a\":[1}", "{\"a\" 1"]
+        {
+            let text = format!("{{\"z\":0}}\n{broken}\n{{\"b\":2}}\n{{\"c\":3}}\n");
+            for at_once in [1, 5, 1000] {
+                let found = cut(&text, at_once);
+                let texts: Vec<&str> = found.iter().map(|(_, text)| text.as_str()).collect();
+                assert_eq!(texts[0], "{\"z\":0}", "{broken}");
+                assert!(texts.ends_with(&["{\"b\":2}", "{\"c\":3}"]), "{broken}: {texts:?}");
+            }
+        }
+        // Where a bracket could follow, one document is lost, and not all.
+        assert!(cut("{\"a\":[1,\n{\"b\":2}\n{\"c\":3}\n", 1000).len() >= 2);
+    }
+
+    #[test]
+    fn what_is_not_json_is_one_document() {
+        let text = "id,distance_m\na,60\n{\n";
+        assert_eq!(cut(text, 3), [(0, text.to_owned())]);
+        assert_eq!(cut(" \n", 1), [(0, " \n".to_owned())]);
+    }
+
+    proptest! {
+        /// Documents come out as they went in, however they arrive.
+        #[test]
+        fn cutting_undoes_joining(
+            texts in prop::collection::vec("[a-z\\[\\]{}\"\\\\,\n]{0,12}", 1..8),
+            at_once in 1usize..40,
+        ) {
+            let documents: Vec<String> =
+                texts.iter().map(|text| serde_json::json!({ "a": [text, { "b": text }] }).to_string()).collect();
+            let found = cut(&documents.join("\n"), at_once);
+            let found: Vec<String> = found.into_iter().map(|(_, text)| text).collect();
+            prop_assert_eq!(found, documents);
+        }
+    }
+}

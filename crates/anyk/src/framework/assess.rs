@@ -1,0 +1,351 @@
+//! The judge of anyone's allocations: one verdict for all problems.
+
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+use crate::config::System;
+use crate::exchange::{
+    Allotment, Allotments, Allotted, CellRecord, Extra, Input, UserReader, UserRecord,
+};
+use crate::framework::{Answer, Answers, CellReading, Error, Show, Text};
+use crate::tolerance;
+
+/// What the judge finds about somebody's allocation of one instance.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verdict {
+    /// `feasible`; `misses` where a user's demand is not met; `over-budget` where more is given than there is;
+    /// `infeasible` where no allocation could serve everyone.
+    pub status: &'static str,
+    /// Number of users or links.
+    pub k: usize,
+    /// Share of users whose demand is met; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub availability: Option<f64>,
+    /// The objective.
+    pub objective: Goal,
+    /// What the allocation gives of it.
+    pub value: f64,
+    /// The best there is, or the best that is known; absent where there is none.
+    pub reference: Option<f64>,
+    /// How far the value is from it, percent: positive is worse. Negative where users are not served.
+    pub gap_percent: Option<f64>,
+    /// Share of the budget that is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_used: Option<f64>,
+    /// Largest violation of the conditions of an optimum, relative; absent where it has no bound.
+    pub kkt_residual: Option<f64>,
+    /// Who is not served, and by how much.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<Miss>,
+    /// What the file says about the cell.
+    #[serde(flatten)]
+    pub extra: Extra,
+    /// The inputs of the users, such as `ln α`, and what they get, for a diagnosis.
+    #[serde(skip)]
+    pub pairs: (Vec<f64>, Vec<f64>),
+}
+
+/// What is to be small, or large.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Goal {
+    /// What it is.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Whether more is better.
+    pub larger_is_better: bool,
+}
+
+impl Goal {
+    /// How far a value is from the best, percent: positive is worse.
+    pub fn gap_percent(&self, value: f64, reference: f64) -> Option<f64> {
+        let gap =
+            if self.larger_is_better { 1.0 - value / reference } else { value / reference - 1.0 };
+        gap.is_finite().then_some(100.0 * gap)
+    }
+}
+
+/// A user that is not served.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Miss {
+    /// The user.
+    pub id: String,
+    /// What it is about.
+    pub what: &'static str,
+    /// What the user gets of it.
+    pub value: f64,
+    /// What it asks for.
+    pub target: f64,
+}
+
+impl Miss {
+    /// How many times too much, or too little.
+    fn factor(&self) -> f64 {
+        let ratio = self.value / self.target;
+        if ratio >= 1.0 { ratio } else { 1.0 / ratio }
+    }
+}
+
+/// What a verdict is made of.
+pub(crate) struct Found {
+    pub(crate) goal: Goal,
+    pub(crate) value: f64,
+    /// The best there is; none where no allocation serves everyone.
+    pub(crate) reference: Option<f64>,
+    /// Who is not served; `None` where nobody demands anything.
+    pub(crate) missed: Option<Vec<Miss>>,
+    /// What is used of the budget, over it; `None` without one.
+    pub(crate) budget_used: Option<f64>,
+    pub(crate) kkt_residual: f64,
+    /// Inputs and outputs of the users.
+    pub(crate) pairs: (Vec<f64>, Vec<f64>),
+}
+
+impl Verdict {
+    pub(crate) fn new(found: Found) -> Self {
+        let Found { goal, value, reference, missed, budget_used, kkt_residual, pairs } = found;
+        let k = pairs.0.len();
+        let served = |missed: &Vec<Miss>| 1.0 - missed.len() as f64 / k as f64;
+        let availability = missed.as_ref().map(served);
+        let missed = missed.unwrap_or_default();
+        let status = match reference {
+            None => "infeasible",
+            _ if budget_used.is_some_and(|used| used > 1.0 + tolerance::BUDGET) => "over-budget",
+            _ if missed.is_empty() => "feasible",
+            _ => "misses",
+        };
+        Self {
+            status,
+            k,
+            availability,
+            objective: goal,
+            value,
+            reference,
+            gap_percent: reference.and_then(|reference| goal.gap_percent(value, reference)),
+            budget_used,
+            kkt_residual: Some(kkt_residual).filter(|residual| residual.is_finite()),
+            missed,
+            extra: Extra::default(),
+            pairs,
+        }
+    }
+
+    /// Whether every demand is met within the budget.
+    pub fn is_feasible(&self) -> bool {
+        self.status == "feasible"
+    }
+
+    /// Users whose demand is met; all, where there is none.
+    pub fn met(&self) -> usize {
+        self.k - self.missed.len()
+    }
+}
+
+impl Show for Verdict {
+    fn show(&self) -> Text {
+        const SHOWN: usize = 20;
+        let mut line = format!("{}: K = {}", self.status, self.k);
+        if let Some(availability) = self.availability {
+            line.push_str(&format!(
+                ", {} of {} users served ({:.2} %)",
+                self.met(),
+                self.k,
+                100.0 * availability
+            ));
+        }
+        let Goal { name, unit, .. } = self.objective;
+        line.push_str(&format!("; {name} {:.6e} {unit}", self.value));
+        match (self.reference, self.gap_percent) {
+            (Some(reference), Some(gap)) => {
+                let worse = if self.objective.larger_is_better { "under" } else { "over" };
+                line.push_str(&format!(", {gap:+.4} % {worse} the reference of {reference:.6e}"));
+            }
+            _ => line.push_str(", no allocation serves everyone"),
+        }
+        if let Some(used) = self.budget_used {
+            line.push_str(&format!("; {:.4} % of the budget used", 100.0 * used));
+        }
+        if let Some(residual) = self.kkt_residual {
+            line.push_str(&format!("; KKT residual {residual:.1e}"));
+        }
+        let mut text = Text::line(line);
+        for miss in self.missed.iter().take(SHOWN) {
+            let Miss { id, what, value, target } = miss;
+            text.push(format!(
+                "  user {id}: {what} {value:.3e}, expected {target:.3e} (off by a factor of {:.2})",
+                miss.factor().min(1e99)
+            ));
+        }
+        if self.missed.len() > SHOWN {
+            text.push(format!("  and {} more", self.missed.len() - SHOWN));
+        }
+        text
+    }
+
+    fn serves_all(&self) -> bool {
+        self.is_feasible()
+    }
+
+    fn verdict(&self) -> Option<&Verdict> {
+        Some(self)
+    }
+
+    fn cell(&self) -> Option<String> {
+        self.extra.get("cell").map(|name| name.trim_matches('"').to_owned())
+    }
+}
+
+/// What judges the allocations of instances, as options have made it ready.
+pub trait Assessor: Send + Sync {
+    /// A desk, with buffers of its own.
+    fn desk(&self) -> Result<Box<dyn AssessDesk + '_>, Error>;
+}
+
+/// The allocation of an instance, by its place in its document and its name.
+pub type GivenTo<'a> = &'a dyn Fn(usize, Option<&str>) -> Result<Allotment, Error>;
+
+/// Judges one document after the other.
+pub trait AssessDesk: Send {
+    /// Judges the allocations of the instances in a document.
+    fn assess(&mut self, input: Input<'_>, allocation: GivenTo<'_>) -> Vec<Result<Verdict, Error>>;
+}
+
+impl dyn AssessDesk + '_ {
+    /// Judges a document by a file of allocations.
+    pub fn answer(&mut self, input: Input<'_>, all: &Mutex<Allotments>, file: &str) -> Answers {
+        let allocation = |index: usize, cell: Option<&str>| -> Result<Allotment, Error> {
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            let unread = |source| Error::Read { path: file.into(), source };
+            match all.take(input.part + index, cell).map_err(unread)? {
+                Some(found) => Ok(found?),
+                None => Err(Error::NoAllocation {
+                    cell: cell.map_or_else(|| (input.part + index + 1).to_string(), str::to_owned),
+                    file: file.to_owned(),
+                }),
+            }
+        };
+        let verdicts = self.assess(input, &allocation);
+        verdicts.into_iter().map(|one| Ok(Box::new(one?) as Box<dyn Answer>)).collect()
+    }
+}
+
+/// An assessor of the cells of users: `judge` gets what each user is given, in the order of the users.
+pub(crate) fn cell_assessor<'a, S: Send + 'a>(
+    reading: CellReading,
+    make: impl Fn() -> S + Send + Sync + 'a,
+    judge: impl Fn(&mut S, &System, &[UserRecord], &[Allotted]) -> Result<Verdict, Error>
+    + Send
+    + Sync
+    + 'a,
+) -> Box<dyn Assessor + 'a> {
+    Box::new(CellAssessor { reading, make, judge, state: PhantomData })
+}
+
+struct CellAssessor<S, M, J> {
+    reading: CellReading,
+    make: M,
+    judge: J,
+    state: PhantomData<fn() -> S>,
+}
+
+impl<S: Send, M, J> Assessor for CellAssessor<S, M, J>
+where
+    M: Fn() -> S + Send + Sync,
+    J: Fn(&mut S, &System, &[UserRecord], &[Allotted]) -> Result<Verdict, Error> + Send + Sync,
+{
+    fn desk(&self) -> Result<Box<dyn AssessDesk + '_>, Error> {
+        Ok(Box::new(CellDesk { state: (self.make)(), assessor: self }))
+    }
+}
+
+struct CellDesk<'a, S, M, J> {
+    state: S,
+    assessor: &'a CellAssessor<S, M, J>,
+}
+
+impl<S: Send, M, J> AssessDesk for CellDesk<'_, S, M, J>
+where
+    M: Fn() -> S + Send + Sync,
+    J: Fn(&mut S, &System, &[UserRecord], &[Allotted]) -> Result<Verdict, Error> + Send + Sync,
+{
+    fn assess(&mut self, input: Input<'_>, allocation: GivenTo<'_>) -> Vec<Result<Verdict, Error>> {
+        let CellReading { system, reference } = &self.assessor.reading;
+        let cells = match (UserReader { system, reference: *reference }).read(input) {
+            Ok(cells) => cells,
+            Err(error) => return vec![Err(error.into())],
+        };
+        let one = |(index, cell): (usize, CellRecord)| -> Result<Verdict, Error> {
+            let name = cell.extra.get("cell").map(|name| name.trim_matches('"'));
+            let given = in_order_of(&cell.users, allocation(index, name)?)?;
+            let mut verdict = (self.assessor.judge)(&mut self.state, system, &cell.users, &given)?;
+            verdict.extra = cell.extra;
+            Ok(verdict)
+        };
+        cells.into_iter().enumerate().map(one).collect()
+    }
+}
+
+/// What each user is given, in the order of the users.
+fn in_order_of(records: &[UserRecord], given: Allotment) -> Result<Vec<Allotted>, Error> {
+    let Allotment { users, bandwidth_hz, .. } = given;
+    let wrong = |message: String| Error::Allocation(message);
+    if users.len() != records.len() {
+        return Err(wrong(format!(
+            "it is for {} users, expected {}: one for each user of the cell",
+            users.len(),
+            records.len()
+        )));
+    }
+    let common = |mut user: Allotted| {
+        user.bandwidth_hz = user.bandwidth_hz.or(bandwidth_hz);
+        user
+    };
+    let users = users.into_iter().map(common);
+    // Most are in the order of the cell already.
+    let users: Vec<Allotted> = users.collect();
+    let fits = |(user, record): (&Allotted, &UserRecord)| {
+        user.id.as_ref().is_none_or(|id| *id == record.id)
+    };
+    if users.iter().zip(records).all(fits) {
+        return Ok(users);
+    }
+    let mut by_id: HashMap<String, Allotted> = HashMap::new();
+    for user in users {
+        let Some(id) = user.id.clone() else {
+            return Err(wrong("a user has no id, expected ids for all users or for none".into()));
+        };
+        if by_id.insert(id.clone(), user).is_some() {
+            return Err(wrong(format!("the user {id:?} stands twice, expected once")));
+        }
+    }
+    let found = |record: &UserRecord| {
+        let missing = || wrong(format!("the user {:?} has no allocation, expected one", record.id));
+        by_id.remove(&record.id).ok_or_else(missing)
+    };
+    records.iter().map(found).collect()
+}
+
+/// The powers, and the bandwidths, of what users are given; an error names who lacks one.
+pub(crate) fn amounts(
+    records: &[UserRecord],
+    given: &[Allotted],
+    what: &'static str,
+    amount: impl Fn(&Allotted) -> Option<f64>,
+) -> Result<Vec<f64>, Error> {
+    let one = |(record, given): (&UserRecord, &Allotted)| {
+        let missing =
+            || Error::Allocation(format!("the user {:?} has no {what}, expected one", record.id));
+        let amount = amount(given).ok_or_else(missing)?;
+        if amount >= 0.0 && amount.is_finite() {
+            return Ok(amount);
+        }
+        Err(Error::Allocation(format!(
+            "the {what} of user {:?} is {amount}, expected a number that is not negative",
+            record.id
+        )))
+    };
+    records.iter().zip(given).map(one).collect()
+}

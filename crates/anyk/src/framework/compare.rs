@@ -1,0 +1,654 @@
+//! Policies side by side: any number of them on the same random instances, all judged alike.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use rand::seq::SliceRandom;
+use rayon::prelude::*;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::exchange::{Allotment, Documents, Input, SampleRow};
+use crate::framework::{Counter, Desk, Error, Observer, Options, Room, Show, Text, Verdict};
+use crate::math::{Moments, median, realization_rng};
+
+/// A policy that is known by its answers alone: a program, or a function of the caller's.
+pub trait Contestant: Send {
+    /// An allocation, as one JSON document, for an instance that is one; else why there is none, in words.
+    fn answer(&mut self, instance: &[u8]) -> Result<Vec<u8>, String>;
+}
+
+/// What makes a policy ready for options, which may depend on the size.
+pub type MakeCounter<'a> =
+    Box<dyn Fn(&Options) -> Result<Box<dyn Counter + 'a>, Error> + Send + Sync + 'a>;
+
+/// One of the policies.
+pub struct Player<'a> {
+    /// How tables name it.
+    pub name: String,
+    /// What it is.
+    pub policy: PlayerPolicy<'a>,
+}
+
+/// What a [`Player`] is.
+pub enum PlayerPolicy<'a> {
+    /// A solver or a model, asked on all cores.
+    Counter(MakeCounter<'a>),
+    /// Anything else, asked for one instance after the other.
+    Contestant(Box<dyn Contestant + 'a>),
+}
+
+/// Random instances to compare on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rounds {
+    /// Sizes.
+    pub sizes: Vec<usize>,
+    /// Instances of each size and seed.
+    pub samples: u64,
+    /// Seeds of the instances.
+    pub seeds: Vec<u64>,
+}
+
+/// One policy at one size.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Standing {
+    /// The policy.
+    pub policy: String,
+    /// The size.
+    pub k: usize,
+    /// Instances drawn.
+    pub instances: usize,
+    /// Of these, those that no allocation serves: they are in no mean.
+    pub infeasible: usize,
+    /// Of the others, those without an answer that can be judged: their users count as not served.
+    pub failed: usize,
+    /// Answers that give away more than there is.
+    pub over_budget: usize,
+    /// Share of users that are served; absent where nobody demands anything, or nothing was to be answered.
+    pub availability: Option<f64>,
+    /// An interval around it that holds the true share with 95 %: Wilson's, for as many independent users as vary as
+    /// much as the instances do.
+    pub availability_interval: Option<(f64, f64)>,
+    /// Mean of the objective; absent without an answer.
+    pub value: Option<f64>,
+    /// Its standard error.
+    pub standard_error: Option<f64>,
+    /// Mean of the reference on the same instances.
+    pub reference: Option<f64>,
+    /// How far the mean is from that of the reference, percent: positive is worse.
+    pub gap_percent: Option<f64>,
+    /// Standard error of the gap over instances, percent.
+    pub gap_standard_error: Option<f64>,
+    /// The gap of the worst instance, percent.
+    pub worst_gap_percent: Option<f64>,
+    /// Largest change of what a user gets when the users change places, relative, over a few instances.
+    pub reorder_change: Option<f64>,
+    /// Median time of an answer, reading and writing it included, microseconds.
+    pub microseconds: Option<f64>,
+}
+
+/// An instance without an answer that can be judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Failed {
+    /// The policy.
+    pub policy: String,
+    /// The size.
+    pub k: usize,
+    /// The seed, and the instance's number among those of it, from 1.
+    pub seed: u64,
+    /// The number.
+    pub instance: u64,
+    /// Why.
+    pub why: String,
+}
+
+/// What a comparison finds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The problem.
+    pub problem: &'static str,
+    /// The objective, with its unit.
+    pub objective: String,
+    /// The policy that gaps are measured from.
+    pub reference: &'static str,
+    /// Instances of each size and seed, and the seeds.
+    pub samples: u64,
+    /// The seeds.
+    pub seeds: Vec<u64>,
+    /// Every policy at every size.
+    pub rows: Vec<Standing>,
+    /// The first failures of each policy.
+    pub failures: Vec<Failed>,
+    /// Inputs and outputs of each policy, for a diagnosis.
+    #[serde(skip)]
+    pub samples_of: Vec<(String, Vec<SampleRow>)>,
+}
+
+/// Failures that are told of a policy.
+const MOST_TOLD: usize = 5;
+/// Instances of each size that are asked again with their users in another order.
+const REORDERED: usize = 3;
+/// A change by less, relative, is rounding.
+const SAME: f64 = 1e-6;
+
+/// One instance, as text.
+struct Drawn {
+    seed: u64,
+    index: u64,
+    text: Vec<u8>,
+}
+
+/// What came of asking a policy for one instance.
+struct Asked {
+    verdict: Result<Verdict, String>,
+    seconds: f64,
+}
+
+/// Asks all players for the same random instances of a problem.
+pub fn compare(
+    room: &dyn Room,
+    options: &Options,
+    rounds: &Rounds,
+    players: &mut [Player<'_>],
+    observer: &dyn Observer,
+) -> Result<Comparison, Error> {
+    let reference = room.baselines().first().map_or("optimum", |first| first.0);
+    let mut found = Comparison {
+        problem: room.name(),
+        objective: String::new(),
+        reference,
+        samples: rounds.samples,
+        seeds: rounds.seeds.clone(),
+        rows: Vec::new(),
+        failures: Vec::new(),
+        samples_of: players.iter().map(|player| (player.name.clone(), Vec::new())).collect(),
+    };
+    let all = rounds.samples * rounds.seeds.len() as u64 * rounds.sizes.len() as u64;
+    observer.begin("instances", all * players.len() as u64);
+    for &size in &rounds.sizes {
+        let options = room.sized(options, size)?;
+        let drawn = draw(room, &options, rounds, size)?;
+        let best = match room.baseline(reference, &options) {
+            Some(best) => best?,
+            None => return Err(Error::NothingToTrain(room.name())),
+        };
+        let feasible: Vec<bool> = drawn.par_iter().map_init(|| best.desk(), is_served).collect();
+        for (place, player) in players.iter_mut().enumerate() {
+            let standing = stand(room, &options, player, (size, &drawn, &feasible), observer)?;
+            let Stood { standing, failures, rows, objective } = standing;
+            found.rows.push(standing);
+            found.failures.extend(failures);
+            found.samples_of[place].1.extend(rows);
+            if let Some(objective) = objective {
+                found.objective = objective;
+            }
+        }
+    }
+    observer.end();
+    // By policy, as they were named, then by size.
+    let order = |name: &String| players.iter().position(|player| player.name == *name);
+    found.rows.sort_by_key(|row| order(&row.policy));
+    Ok(found)
+}
+
+/// The instances of a size, in the form of files.
+fn draw(
+    room: &dyn Room,
+    options: &Options,
+    rounds: &Rounds,
+    size: usize,
+) -> Result<Vec<Drawn>, Error> {
+    let known = room.options(crate::framework::Verb::Sample);
+    let mut drawn = Vec::new();
+    for &seed in &rounds.seeds {
+        let mut options = options.only(&known);
+        options.set("k", size.to_string());
+        options.set("count", rounds.samples.to_string());
+        options.set("seed", seed.to_string());
+        let mut text = Vec::new();
+        room.sample(&options, &mut text)?;
+        let mut documents = Documents::new(&*text);
+        let unread = |source| Error::Read { path: "the instances".into(), source };
+        let mut index = 0;
+        while let Some(batch) = documents.next_batch().map_err(unread)? {
+            for at in 0..batch.len() {
+                let Some(input) = batch.input(at, "the instances") else { continue };
+                index += 1;
+                drawn.push(Drawn { seed, index, text: input.bytes.to_vec() });
+            }
+        }
+    }
+    Ok(drawn)
+}
+
+/// Whether the reference serves everyone.
+fn is_served(desk: &mut Result<Box<dyn Desk + '_>, Error>, one: &Drawn) -> bool {
+    let Ok(desk) = desk else { return false };
+    let answers = desk.answer(Input::new(&one.text, "the instance"));
+    answers.iter().all(|answer| answer.as_ref().is_ok_and(|answer| answer.is_served()))
+}
+
+struct Stood {
+    standing: Standing,
+    failures: Vec<Failed>,
+    rows: Vec<SampleRow>,
+    objective: Option<String>,
+}
+
+/// One policy at one size.
+fn stand(
+    room: &dyn Room,
+    options: &Options,
+    player: &mut Player<'_>,
+    (size, drawn, feasible): (usize, &[Drawn], &[bool]),
+    observer: &dyn Observer,
+) -> Result<Stood, Error> {
+    let asked: Vec<&Drawn> =
+        drawn.iter().zip(feasible).filter(|(_, served)| **served).map(|(one, _)| one).collect();
+    let orders: Vec<Vec<usize>> = (0..asked.len().min(REORDERED))
+        .map(|index| {
+            let mut order: Vec<usize> = (0..size).collect();
+            order.shuffle(&mut realization_rng(0x5eed, size, index as u64));
+            order
+        })
+        .collect();
+    let assessor = room.assess(&options.only(&room.options(crate::framework::Verb::Assess)))?;
+    let (outcomes, reordered) = match &mut player.policy {
+        PlayerPolicy::Counter(make) => {
+            let counter = make(options)?;
+            let desks = || (counter.desk(), assessor.desk());
+            let outcomes: Vec<Asked> = asked
+                .par_iter()
+                .map_init(desks, |(desk, judge), one| {
+                    observer.done(1);
+                    ask(|text| answer_of(desk, text), judge, &one.text)
+                })
+                .collect();
+            let (mut desk, mut judge) = desks();
+            let again = |(one, order): (&&Drawn, &Vec<usize>)| {
+                let text = reorder(&one.text, order)?;
+                Some(ask(|text| answer_of(&mut desk, text), &mut judge, &text))
+            };
+            (outcomes, asked.iter().zip(&orders).map(again).collect::<Vec<_>>())
+        }
+        PlayerPolicy::Contestant(contestant) => {
+            let mut judge = assessor.desk();
+            let one = |one: &&Drawn| {
+                observer.done(1);
+                ask(|text| contestant.answer(text), &mut judge, &one.text)
+            };
+            let outcomes: Vec<Asked> = asked.iter().map(one).collect();
+            let again = |(one, order): (&&Drawn, &Vec<usize>)| {
+                let text = reorder(&one.text, order)?;
+                Some(ask(|text| contestant.answer(text), &mut judge, &text))
+            };
+            (outcomes, asked.iter().zip(&orders).map(again).collect())
+        }
+    };
+    let change = outcomes.iter().zip(&reordered).zip(&orders).filter_map(|((one, two), order)| {
+        let two = two.as_ref()?;
+        let (Ok(one), Ok(two)) = (&one.verdict, &two.verdict) else { return None };
+        Some(largest_change(&one.pairs.1, &two.pairs.1, order))
+    });
+    let reorder_change =
+        change.fold(None, |most: Option<f64>, one| Some(most.unwrap_or(0.0).max(one)));
+    let tally = Tally::of(&outcomes, size);
+    let failures = asked.iter().zip(&outcomes).filter_map(|(one, outcome)| {
+        let why = outcome.verdict.as_ref().err()?.clone();
+        let (policy, seed) = (player.name.clone(), one.seed);
+        Some(Failed { policy, k: size, seed, instance: one.index, why })
+    });
+    let rows = outcomes.iter().enumerate().flat_map(|(instance, outcome)| {
+        let pairs = outcome.verdict.as_ref().map(|verdict| &verdict.pairs).ok();
+        let pairs = pairs.into_iter().flat_map(|(x, y)| x.iter().zip(y));
+        pairs.map(move |(&x, &y)| SampleRow { k: size, x, y, instance: Some(instance as u64) })
+    });
+    let first = outcomes.iter().find_map(|outcome| outcome.verdict.as_ref().ok());
+    let objective =
+        first.map(|verdict| format!("{} ({})", verdict.objective.name, verdict.objective.unit));
+    let standing = tally.standing(
+        &player.name,
+        (size, drawn.len(), drawn.len() - asked.len()),
+        reorder_change,
+    );
+    Ok(Stood {
+        standing,
+        failures: failures.take(MOST_TOLD).collect(),
+        rows: rows.collect(),
+        objective,
+    })
+}
+
+/// A policy's answer to a document, as JSON.
+fn answer_of(desk: &mut Result<Box<dyn Desk + '_>, Error>, text: &[u8]) -> Result<Vec<u8>, String> {
+    let desk = desk.as_mut().map_err(|error| error.to_string())?;
+    let answers = desk.answer(Input::new(text, "the instance"));
+    let first = answers.into_iter().next().ok_or("there is no answer")?;
+    let answer = first.map_err(|error| error.to_string())?;
+    if !answer.is_served() {
+        return Err("it says that the budget does not serve everyone".to_owned());
+    }
+    let mut json = Vec::new();
+    answer.write_json(&mut json).map_err(|error| error.to_string())?;
+    Ok(json)
+}
+
+fn ask(
+    mut answer: impl FnMut(&[u8]) -> Result<Vec<u8>, String>,
+    judge: &mut Result<Box<dyn crate::framework::AssessDesk + '_>, Error>,
+    text: &[u8],
+) -> Asked {
+    let started = Instant::now();
+    let answer = answer(text);
+    let seconds = started.elapsed().as_secs_f64();
+    let verdict = answer.and_then(|answer| {
+        let judge = judge.as_mut().map_err(|error| error.to_string())?;
+        let allotment = Allotment::of_json(Input::new(&answer, "the answer"));
+        let allotment = allotment.map_err(|error| error.to_string())?;
+        let verdicts =
+            judge.assess(Input::new(text, "the instance"), &|_, _| Ok(allotment.clone()));
+        let verdict = verdicts.into_iter().next().ok_or("there is no verdict")?;
+        verdict.map_err(|error| error.to_string())
+    });
+    Asked { verdict, seconds }
+}
+
+/// The same instance with its users or links in another order: user `order[i]` comes to place `i`.
+fn reorder(text: &[u8], order: &[usize]) -> Option<Vec<u8>> {
+    let fields: BTreeMap<&str, &RawValue> = serde_json::from_slice(text).ok()?;
+    let list = |value: &RawValue| -> Option<Vec<Box<RawValue>>> {
+        let list: Vec<Box<RawValue>> = serde_json::from_str(value.get()).ok()?;
+        (list.len() == order.len()).then_some(list)
+    };
+    let moved = |list: &[Box<RawValue>]| -> Vec<Box<RawValue>> {
+        order.iter().filter_map(|&at| list.get(at).cloned()).collect()
+    };
+    let mut found: BTreeMap<&str, Box<RawValue>> = BTreeMap::new();
+    for (name, value) in fields {
+        let value = match list(value) {
+            None => value.to_owned(),
+            Some(rows) => {
+                let mut rows = moved(&rows);
+                // Of a matrix the columns, too.
+                for row in &mut rows {
+                    if let Some(columns) = list(row) {
+                        *row = serde_json::value::to_raw_value(&moved(&columns)).ok()?;
+                    }
+                }
+                serde_json::value::to_raw_value(&rows).ok()?
+            }
+        };
+        found.insert(name, value);
+    }
+    serde_json::to_vec(&found).ok()
+}
+
+/// The largest change of a user's amount, relative to the larger of the two; amounts next to nothing do not count.
+fn largest_change(before: &[f64], after: &[f64], order: &[usize]) -> f64 {
+    let most = before.iter().fold(0.0f64, |most, amount| most.max(amount.abs()));
+    let pairs = order.iter().zip(after).filter_map(|(&at, after)| Some((before.get(at)?, after)));
+    pairs.fold(0.0, |worst: f64, (before, after)| {
+        let scale = before.abs().max(after.abs()).max(SAME * most);
+        if scale > 0.0 { worst.max((before - after).abs() / scale) } else { worst }
+    })
+}
+
+/// Sums over the instances of a size.
+#[derive(Debug, Default)]
+struct Tally {
+    failed: usize,
+    over_budget: usize,
+    /// Shares of users served, of instances; those that failed have none.
+    shares: Moments,
+    values: Moments,
+    references: Moments,
+    gaps: Moments,
+    worst_gap: Option<f64>,
+    demands: bool,
+    larger_is_better: bool,
+    seconds: Vec<f64>,
+    size: usize,
+}
+
+impl Tally {
+    fn of(outcomes: &[Asked], size: usize) -> Self {
+        let mut tally = Self { size, ..Self::default() };
+        for Asked { verdict, seconds } in outcomes {
+            match verdict {
+                Ok(verdict) => {
+                    tally.seconds.push(*seconds);
+                    tally.add(verdict);
+                }
+                Err(_) => {
+                    tally.failed += 1;
+                    tally.shares.push(0.0);
+                }
+            }
+        }
+        tally
+    }
+
+    fn add(&mut self, verdict: &Verdict) {
+        self.demands |= verdict.availability.is_some();
+        self.larger_is_better = verdict.objective.larger_is_better;
+        self.over_budget += usize::from(verdict.status == "over-budget");
+        self.shares.push(verdict.availability.unwrap_or(1.0));
+        self.values.push(verdict.value);
+        if let (Some(reference), Some(gap)) = (verdict.reference, verdict.gap_percent) {
+            self.references.push(reference);
+            self.gaps.push(gap);
+            self.worst_gap = Some(self.worst_gap.map_or(gap, |worst| worst.max(gap)));
+        }
+    }
+
+    fn standing(
+        &self,
+        policy: &str,
+        (k, instances, infeasible): (usize, usize, usize),
+        reorder_change: Option<f64>,
+    ) -> Standing {
+        let some = |moments: &Moments, value: f64| (moments.count > 0).then_some(value);
+        let availability = (self.demands || self.failed > 0)
+            .then_some(self.shares.mean)
+            .filter(|_| self.shares.count > 0);
+        let ratio = self.values.mean / self.references.mean;
+        let gap = 100.0 * if self.larger_is_better { 1.0 - ratio } else { ratio - 1.0 };
+        let times = self.seconds.iter().map(|seconds| seconds * 1e6).collect();
+        Standing {
+            policy: policy.to_owned(),
+            k,
+            instances,
+            infeasible,
+            failed: self.failed,
+            over_budget: self.over_budget,
+            availability,
+            availability_interval: availability.map(|share| self.interval(share)),
+            value: some(&self.values, self.values.mean),
+            standard_error: some(&self.values, self.values.standard_error()),
+            reference: some(&self.references, self.references.mean),
+            gap_percent: some(&self.references, gap).filter(|gap| gap.is_finite()),
+            gap_standard_error: some(&self.gaps, self.gaps.standard_error()),
+            worst_gap_percent: self.worst_gap,
+            reorder_change,
+            microseconds: (!self.seconds.is_empty()).then(|| median(times)),
+        }
+    }
+
+    /// Wilson's interval. Users of one instance stand or fall together: as many of them count as independent as would
+    /// vary as much as the instances do.
+    fn interval(&self, share: f64) -> (f64, f64) {
+        const Z: f64 = 1.96;
+        let users = (self.size as f64) * self.shares.count as f64;
+        let alone = share * (1.0 - share) / users;
+        let seen = self.shares.standard_error().powi(2);
+        let count = if seen > alone && alone > 0.0 { users * alone / seen } else { users };
+        let count = count.max(1.0);
+        let spread = Z * (share * (1.0 - share) / count + Z * Z / (4.0 * count * count)).sqrt();
+        let (centre, scale) = (share + Z * Z / (2.0 * count), 1.0 + Z * Z / count);
+        (((centre - spread) / scale).max(0.0), ((centre + spread) / scale).min(1.0))
+    }
+}
+
+/// Verdicts summed up by size, in the order in which they come.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// By size: verdicts, those on instances that no allocation serves, and the sums of the others.
+    sizes: BTreeMap<usize, (usize, usize, Tally)>,
+    objective: String,
+}
+
+impl Summary {
+    /// Adds a verdict.
+    pub fn add(&mut self, verdict: &Verdict) {
+        if self.objective.is_empty() {
+            self.objective = format!("{} ({})", verdict.objective.name, verdict.objective.unit);
+        }
+        let (all, infeasible, tally) = self.sizes.entry(verdict.k).or_default();
+        *all += 1;
+        tally.size = verdict.k;
+        if verdict.reference.is_none() {
+            *infeasible += 1;
+        } else {
+            tally.add(verdict);
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.sizes.is_empty()
+    }
+
+    /// Each size.
+    pub fn rows(&self, policy: &str) -> Vec<Standing> {
+        let row = |(&k, (all, infeasible, tally)): (&usize, &(usize, usize, Tally))| {
+            tally.standing(policy, (k, *all, *infeasible), None)
+        };
+        self.sizes.iter().map(row).collect()
+    }
+
+    /// As people read it.
+    pub fn text(&self, policy: &str) -> Text {
+        let mut text = Text::default();
+        table(&mut text, &self.rows(policy), &self.objective, "the reference");
+        text
+    }
+}
+
+/// The table of all policies at all sizes.
+fn table(text: &mut Text, rows: &[Standing], objective: &str, reference: &str) {
+    let number =
+        |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.5e}"));
+    let percent = |value: Option<f64>, digits: usize| {
+        value.map_or("–".to_owned(), |value| format!("{value:+.digits$}"))
+    };
+    let row = |row: &Standing| {
+        let availability = match (row.availability, row.availability_interval) {
+            (Some(share), Some((low, high))) => format!("{share:.4} [{low:.4}, {high:.4}]"),
+            _ => "–".to_owned(),
+        };
+        vec![
+            row.policy.clone(),
+            row.k.to_string(),
+            availability,
+            number(row.value),
+            number(row.standard_error),
+            percent(row.gap_percent, 3),
+            row.gap_standard_error.map_or("–".to_owned(), |error| format!("{error:.3}")),
+            percent(row.worst_gap_percent, 3),
+            row.infeasible.to_string(),
+            row.failed.to_string(),
+            row.microseconds.map_or("–".to_owned(), |time| format!("{time:.0}")),
+        ]
+    };
+    let gap = format!("from {reference} (%)");
+    let objective = if objective.is_empty() { "objective" } else { objective };
+    let header = [
+        "policy",
+        "K",
+        "availability [95 %]",
+        objective,
+        "± s.e.",
+        &gap,
+        "± s.e.",
+        "worst (%)",
+        "infeasible",
+        "failed",
+        "µs",
+    ];
+    text.table(&header, rows.iter().map(row));
+}
+
+impl Show for Comparison {
+    fn show(&self) -> Text {
+        let mut text = Text::default();
+        table(&mut text, &self.rows, &self.objective, self.reference);
+        for row in &self.rows {
+            if row.infeasible == row.instances {
+                text.push(format!(
+                    "K = {}: no instance can be served; nothing was asked of {}",
+                    row.k, row.policy
+                ));
+            }
+            if let Some(change) = row.reorder_change.filter(|change| *change > SAME) {
+                text.push(format!(
+                    "{}, K = {}: NOT equivariant: with the users in another order what one gets changes by up to \
+                     {:.2} %",
+                    row.policy,
+                    row.k,
+                    100.0 * change
+                ));
+            }
+            if row.over_budget > 0 {
+                text.push(format!(
+                    "{}, K = {}: {} answers give away more than there is",
+                    row.policy, row.k, row.over_budget
+                ));
+            }
+        }
+        for Failed { policy, k, seed, instance, why } in &self.failures {
+            text.push(format!("{policy}, K = {k}, seed {seed}, instance {instance}: {why}"));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_and_matrices_change_places() {
+        let users = br#"{"users":[{"id":"a"},{"id":"b"},{"id":"c"}],"cell":7}"#;
+        let moved = reorder(users, &[2, 0, 1]).unwrap();
+        assert_eq!(
+            String::from_utf8(moved).unwrap(),
+            r#"{"cell":7,"users":[{"id":"c"},{"id":"a"},{"id":"b"}]}"#
+        );
+        let gains = br#"{"gains":[[1,2],[3,4]],"weights":[5,6]}"#;
+        let moved = reorder(gains, &[1, 0]).unwrap();
+        assert_eq!(String::from_utf8(moved).unwrap(), r#"{"gains":[[4,3],[2,1]],"weights":[6,5]}"#);
+    }
+
+    #[test]
+    fn a_change_is_seen_whatever_the_order() {
+        assert!(largest_change(&[1.0, 2.0, 3.0], &[3.0, 1.0, 2.0], &[2, 0, 1]) < 1e-15);
+        assert!(largest_change(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0], &[2, 0, 1]) > 0.5);
+    }
+
+    #[test]
+    fn intervals_widen_where_instances_differ() {
+        let tally = |shares: &[f64]| Tally {
+            shares: shares.iter().copied().collect(),
+            size: 100,
+            ..Tally::default()
+        };
+        let (low, high) = tally(&[1.0; 10]).interval(1.0);
+        assert!(low > 0.995 && high > 0.9999, "{low} {high}");
+        // Half of the users each time, or half of the cells: the same share, not the same knowledge.
+        let (low, high) = tally(&[0.5; 10]).interval(0.5);
+        assert!(high - low < 0.07);
+        let half: Vec<f64> = (0..10).map(|i| f64::from(i % 2)).collect();
+        let (low, high) = tally(&half).interval(0.5);
+        assert!(high - low > 0.4);
+    }
+}

@@ -1,0 +1,143 @@
+//! Where instances are answered: one document at a time, each thread at a desk of its own.
+
+use std::io::Read;
+use std::marker::PhantomData;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use rayon::prelude::*;
+
+use crate::exchange::{Batch, Documents, Input};
+use crate::framework::{Answer, Error};
+
+/// What came of a document: an answer for each of its instances, or why there is none.
+pub type Answers = Vec<Result<Box<dyn Answer>, Error>>;
+
+/// What answers instances: a solver, or a model, as options have made it ready.
+pub trait Counter: Send + Sync {
+    /// A desk, with buffers of its own.
+    fn desk(&self) -> Result<Box<dyn Desk + '_>, Error>;
+}
+
+/// Answers one document after the other.
+pub trait Desk: Send {
+    /// Answers a document.
+    fn answer(&mut self, input: Input<'_>) -> Answers;
+}
+
+impl dyn Counter + '_ {
+    /// Answers all instances of an input, in their order; the first that is refused ends it.
+    pub fn answer_all(&self, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
+        let mut documents = Documents::new(input.bytes);
+        let mut desk = self.desk()?;
+        let mut answers = Vec::new();
+        let unread = |source| Error::Read { path: input.name.into(), source };
+        while let Some(batch) = documents.next_batch().map_err(unread)? {
+            for index in 0..batch.len() {
+                let Some(part) = batch.input(index, input.name) else { continue };
+                for answer in desk.answer(part) {
+                    answers.push(answer?);
+                }
+            }
+        }
+        if answers.is_empty() {
+            // What says how an input with nothing in it is to look.
+            for answer in desk.answer(input) {
+                answers.push(answer?);
+            }
+        }
+        Ok(answers)
+    }
+}
+
+/// Works on the documents of a stream while it arrives, on all cores, and hands on what comes of them in their order:
+/// a document that comes alone is worked on at once. `make` makes what a thread needs; `hand_on` gets what came of the
+/// documents that arrived together, and says whether to go on.
+///
+/// A thread reads ahead, and may be left waiting for input that never comes when `hand_on` has had enough.
+pub fn in_order<W: Send, O: Send>(
+    mut documents: Documents<impl Read + Send + 'static>,
+    name: &str,
+    make: impl Fn() -> Result<W, Error> + Sync,
+    work: impl Fn(&mut W, Input<'_>) -> O + Sync,
+    mut hand_on: impl FnMut(Vec<O>) -> Result<bool, Error>,
+) -> Result<(), Error> {
+    let (sender, batches) = sync_channel(2);
+    thread::spawn(move || {
+        loop {
+            let batch = documents.next_batch().transpose();
+            let Some(batch) = batch else { return };
+            let failed = batch.is_err();
+            if sender.send(batch).is_err() || failed {
+                return;
+            }
+        }
+    });
+    let idle: Mutex<Vec<W>> = Mutex::default();
+    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
+    let part = |batch: &Batch, from: usize, to: usize| -> Result<Vec<O>, Error> {
+        let known = lock().pop();
+        let mut worker = match known {
+            Some(worker) => worker,
+            None => make()?,
+        };
+        let inputs = (from..to).filter_map(|index| batch.input(index, name));
+        let done = inputs.map(|input| work(&mut worker, input)).collect();
+        lock().push(worker);
+        Ok(done)
+    };
+    for batch in batches {
+        let batch = batch.map_err(|source| Error::Read { path: name.into(), source })?;
+        // Small enough that no thread waits long for another at the end, large enough to be worth handing over.
+        let size = batch.len().div_ceil(4 * rayon::current_num_threads()).max(1);
+        let starts: Vec<usize> = (0..batch.len()).step_by(size).collect();
+        let parts: Vec<Result<Vec<O>, Error>> = starts
+            .par_iter()
+            .map(|&from| part(&batch, from, (from + size).min(batch.len())))
+            .collect();
+        let mut done = Vec::with_capacity(batch.len());
+        for part in parts {
+            done.extend(part?);
+        }
+        if !hand_on(done)? {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// A counter made of two functions: what makes the state of a desk, and what answers with it.
+pub(crate) fn counter<'a, S: Send + 'a>(
+    make: impl Fn() -> Result<S, Error> + Send + Sync + 'a,
+    answer: impl Fn(&mut S, Input<'_>) -> Answers + Send + Sync + 'a,
+) -> Box<dyn Counter + 'a> {
+    Box::new(OfFunctions { make, answer, state: PhantomData })
+}
+
+struct OfFunctions<S, M, A> {
+    make: M,
+    answer: A,
+    state: PhantomData<fn() -> S>,
+}
+
+impl<S: Send, M, A> Counter for OfFunctions<S, M, A>
+where
+    M: Fn() -> Result<S, Error> + Send + Sync,
+    A: Fn(&mut S, Input<'_>) -> Answers + Send + Sync,
+{
+    fn desk(&self) -> Result<Box<dyn Desk + '_>, Error> {
+        Ok(Box::new(FunctionDesk { state: (self.make)()?, answer: &self.answer }))
+    }
+}
+
+struct FunctionDesk<'a, S, A> {
+    state: S,
+    answer: &'a A,
+}
+
+impl<S: Send, A: Fn(&mut S, Input<'_>) -> Answers + Send + Sync> Desk for FunctionDesk<'_, S, A> {
+    fn answer(&mut self, input: Input<'_>) -> Answers {
+        (self.answer)(&mut self.state, input)
+    }
+}

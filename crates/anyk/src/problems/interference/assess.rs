@@ -1,0 +1,85 @@
+//! The verdict on anyone's powers of the links of a network.
+
+use crate::exchange::{Input, read_gains};
+use crate::framework::{AssessDesk, Assessor, Error, Found, GivenTo, Goal, Verdict};
+use crate::problems::interference::{Interference, LinkSolver};
+
+const GOAL: Goal = Goal { name: "sum rate", unit: "bit/s/Hz", larger_is_better: true };
+
+/// Judges powers beside those of a solver.
+pub(super) struct NetworkAssessor {
+    pub(super) max_power: f64,
+    pub(super) noise: f64,
+    pub(super) solver: LinkSolver,
+}
+
+impl Assessor for NetworkAssessor {
+    fn desk(&self) -> Result<Box<dyn AssessDesk + '_>, Error> {
+        Ok(Box::new(NetworkDesk { assessor: self, solver: self.solver.clone() }))
+    }
+}
+
+struct NetworkDesk<'a> {
+    assessor: &'a NetworkAssessor,
+    solver: LinkSolver,
+}
+
+impl NetworkDesk<'_> {
+    fn verdict(&mut self, problem: &Interference, powers: &[f64]) -> Result<Verdict, Error> {
+        let size = problem.size();
+        if powers.len() != size {
+            return Err(Error::Allocation(format!(
+                "{} powers, expected {size}: one for each link",
+                powers.len()
+            )));
+        }
+        let unfit = |power: &&f64| !(**power >= 0.0 && power.is_finite());
+        if let Some(power) = powers.iter().find(unfit) {
+            return Err(Error::Allocation(format!(
+                "a power is {power}, expected a number that is not negative"
+            )));
+        }
+        let judged = problem.assess(powers).map_err(Error::other)?;
+        let best = self.solver.solve(problem).map_err(Error::other)?;
+        let most = powers.iter().fold(0.0f64, |most, &power| most.max(power));
+        let direct = |link| problem.normalised().direct(link).max(f64::MIN_POSITIVE).ln();
+        Ok(Verdict::new(Found {
+            goal: GOAL,
+            value: judged.sum_rate_bits,
+            reference: Some(best.sum_rate_bits),
+            missed: None,
+            budget_used: Some(most / problem.max_power()),
+            kkt_residual: judged.kkt_residual,
+            pairs: ((0..size).map(direct).collect(), powers.to_vec()),
+        }))
+    }
+}
+
+impl AssessDesk for NetworkDesk<'_> {
+    fn assess(&mut self, input: Input<'_>, allocation: GivenTo<'_>) -> Vec<Result<Verdict, Error>> {
+        let networks = match read_gains(input.bytes, input.name) {
+            Ok(networks) => networks,
+            Err(error) => return vec![Err(error.into())],
+        };
+        let NetworkAssessor { max_power, noise, .. } = *self.assessor;
+        // One allocation for all networks of a document, in the form of `solve`, or one for each.
+        let mut powers = Vec::new().into_iter();
+        let mut judged = Vec::new();
+        for (index, gains) in networks.into_iter().enumerate() {
+            let one = || -> Result<Verdict, Error> {
+                let given = match powers.next() {
+                    Some(given) => given,
+                    None => {
+                        powers = allocation(index, None)?.powers.into_iter();
+                        let missing = || Error::Allocation("there are no powers of links".into());
+                        powers.next().ok_or_else(missing)?
+                    }
+                };
+                let problem = Interference::new(gains, max_power, noise).map_err(Error::other)?;
+                self.verdict(&problem, &given)
+            };
+            judged.push(one());
+        }
+        judged
+    }
+}
