@@ -21,7 +21,8 @@ impl Tr38901 {
             near + (-distance_m / length_m).exp() * (1.0 - near)
         };
         match self.scenario {
-            Scenario::Uma => street(63.0) * (1.0 + self.tall_user(distance_m)),
+            // Just beyond 18 m the standard's product is a little over 1 for tall users.
+            Scenario::Uma => (street(63.0) * (1.0 + self.tall_user(distance_m))).min(1.0),
             Scenario::Umi => street(36.0),
             Scenario::Rma => (-(distance_m - 10.0) / 1000.0).exp().min(1.0),
             _ => {

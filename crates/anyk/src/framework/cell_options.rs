@@ -225,7 +225,13 @@ impl CellOptions {
         if self.draws_users() {
             refuse_unused_path_loss(options, &system)?;
         } else {
-            system.refuse_random_path_loss()?;
+            system.refuse_random_path_loss().map_err(|error| match options.text("config") {
+                // No other option says it.
+                Some(path) if matches!(error, ConfigError::Word { .. }) => {
+                    Error::from(error).in_file(path)
+                }
+                _ => error.into(),
+            })?;
         }
         Ok(system)
     }
@@ -288,7 +294,7 @@ fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
         OptionSpec::new(name, OptionValue::Number(unit), help).or(default)
     };
     let help = if draws {
-        "Path loss; users are written by gain_db, but by distance_m with log-distance and paper"
+        "Path loss; `anyk sample` writes users by gain_db, but by distance_m with log-distance and paper"
     } else {
         "Path loss of users given by distance_m, which is horizontal for TR 38.901"
     };
@@ -341,5 +347,9 @@ fn set_path_loss(options: &Options, config: &mut Config) -> Result<(), OptionErr
 fn refuse_unused_path_loss(options: &Options, system: &System) -> Result<(), OptionError> {
     let by_distance = !system.draws_gains();
     let parts: Vec<&str> = parts().map(|part| part.0).collect();
-    if by_distance { options.refuse(&parts, "users written by distance_m") } else { Ok(()) }
+    if by_distance {
+        options.refuse(&parts, "users written by distance_m, without shadowing")
+    } else {
+        Ok(())
+    }
 }
