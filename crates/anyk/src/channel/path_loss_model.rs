@@ -5,7 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
-use crate::channel::{PathLoss, Scenario, Sight, Tr38901};
+use crate::channel::Scenario::{self, InfDh, InfDl, InfSh, InfSl, Rma, Uma, Umi};
+use crate::channel::Sight::{self, Los, Nlos};
+use crate::channel::{PathLoss, Tr38901};
 
 /// A path loss by its name.
 ///
@@ -142,9 +144,6 @@ impl PathLossParameter {
         }
     }
 }
-
-use Scenario::{InfDh, InfDl, InfSh, InfSl, Rma, Uma, Umi};
-use Sight::{Los, Nlos};
 
 impl PathLossModel {
     /// Name, meaning and value of each.
