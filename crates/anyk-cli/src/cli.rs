@@ -570,7 +570,7 @@ fn config() -> Command {
         ],
         "",
     )
-    .on(with_options(Command::new("config"), &CellOptions::ALL.specs()))
+    .on(with_options(Command::new("config"), &CellOptions::specs_of_files()))
 }
 
 fn bench() -> Command {

@@ -9,7 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::channel::{Fading, FadingLaw, FadingQuadrature, PathLoss, QuadratureRule, Road};
+use crate::channel::{
+    Fading, FadingLaw, FadingQuadrature, PathLoss, PathLossError, PathLossModel, PathLossParameter,
+    QuadratureRule, Road, Shadowing,
+};
 use crate::qos::{Qos, ServiceClass, ServiceError, worst_true_loss};
 use crate::tolerance;
 use crate::units::{Dbm, Watt};
@@ -61,14 +64,60 @@ pub struct RoadConfig {
     pub cell_radius_m: f64,
 }
 
-/// Path loss `intercept + slope·log10(d)`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+/// A path loss by name, and what it is made of: each value is checked against what the path loss accepts, is its
+/// default where it is left out, and is refused where it has no meaning for it.
+///
+/// ```
+/// let uma = "[path_loss]\nmodel = \"uma-los\"\ncarrier_ghz = 3.5\n";
+/// let system = anyk::Config::from_toml(uma)?.validate()?;
+/// assert!((system.path_loss().gain_db(100.0).0 + 83.14).abs() < 0.01);
+/// # Ok::<(), anyk::ConfigError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PathLossConfig {
+    /// Its name.
+    #[serde(default, skip_serializing_if = "is_log_distance")]
+    pub model: PathLossModel,
     /// Loss at one metre, dB.
-    pub intercept_db: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intercept_db: Option<f64>,
     /// Loss for each decade of distance, dB.
-    pub slope_db: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slope_db: Option<f64>,
+    /// Carrier frequency, GHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carrier_ghz: Option<f64>,
+    /// Height of the base station's antenna, m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_height_m: Option<f64>,
+    /// Height of the users' antennas, m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_height_m: Option<f64>,
+    /// Mean width of streets, m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub street_width_m: Option<f64>,
+    /// Mean height of buildings, m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub building_height_m: Option<f64>,
+    /// Share of a factory's floor that is clutter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clutter_density: Option<f64>,
+    /// Typical size of clutter, m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clutter_size_m: Option<f64>,
+    /// Effective height of clutter, m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clutter_height_m: Option<f64>,
+    /// Log-normal shadowing of users that are drawn at random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shadowing: Option<Shadowing>,
+}
+
+/// Files from before there were others have no name in them.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_log_distance(model: &PathLossModel) -> bool {
+    *model == PathLossModel::LogDistance
 }
 
 /// The frame structure and the delay bound.
@@ -102,7 +151,86 @@ impl Default for RoadConfig {
 
 impl Default for PathLossConfig {
     fn default() -> Self {
-        Self { intercept_db: 35.3, slope_db: 37.6 }
+        Self::named(PathLossModel::default()).with_defaults()
+    }
+}
+
+impl PathLossConfig {
+    /// A path loss of which nothing but the name is said.
+    pub fn named(model: PathLossModel) -> Self {
+        Self {
+            model,
+            intercept_db: None,
+            slope_db: None,
+            carrier_ghz: None,
+            base_height_m: None,
+            user_height_m: None,
+            street_width_m: None,
+            building_height_m: None,
+            clutter_density: None,
+            clutter_size_m: None,
+            clutter_height_m: None,
+            shadowing: None,
+        }
+    }
+
+    /// The value given for a parameter.
+    pub fn value(mut self, parameter: PathLossParameter) -> Option<f64> {
+        *self.slot(parameter)
+    }
+
+    /// Where the value of a parameter stands.
+    pub fn slot(&mut self, parameter: PathLossParameter) -> &mut Option<f64> {
+        match parameter {
+            PathLossParameter::Intercept => &mut self.intercept_db,
+            PathLossParameter::Slope => &mut self.slope_db,
+            PathLossParameter::Carrier => &mut self.carrier_ghz,
+            PathLossParameter::BaseHeight => &mut self.base_height_m,
+            PathLossParameter::UserHeight => &mut self.user_height_m,
+            PathLossParameter::StreetWidth => &mut self.street_width_m,
+            PathLossParameter::BuildingHeight => &mut self.building_height_m,
+            PathLossParameter::ClutterDensity => &mut self.clutter_density,
+            PathLossParameter::ClutterSize => &mut self.clutter_size_m,
+            PathLossParameter::ClutterHeight => &mut self.clutter_height_m,
+        }
+    }
+
+    /// Names another path loss, which keeps those parameters that have a meaning for it; shadowing belongs to the
+    /// path loss that it was given with.
+    pub fn rename(&mut self, model: PathLossModel) {
+        self.shadowing = None;
+        self.model = model;
+        for parameter in PathLossParameter::ALL {
+            if model.accepts(parameter).is_none() {
+                *self.slot(parameter) = None;
+            }
+        }
+    }
+
+    /// Log-distance always says what it is, as it did before it had a name. The others leave their defaults to the
+    /// name, so that another name has its own.
+    fn with_defaults(mut self) -> Self {
+        if self.model == PathLossModel::LogDistance {
+            for parameter in PathLossParameter::ALL {
+                let default = self.model.accepts(parameter).and_then(|accepted| accepted.default);
+                let slot = self.slot(parameter);
+                *slot = slot.or(default);
+            }
+        }
+        self
+    }
+
+    fn path_loss(self) -> Result<PathLoss, ConfigError> {
+        let path_loss = self.model.path_loss(|parameter| self.value(parameter))?;
+        if self.shadowing == Some(Shadowing::Standard) && !self.model.has_standard_shadowing() {
+            let expected = format!(
+                "a standard deviation in dB from 0.1 to 20 for {}: the standard is TR 38.901",
+                self.model
+            );
+            let field = "path_loss.shadowing".to_owned();
+            return Err(ConfigError::Word { field, value: "standard".to_owned(), expected });
+        }
+        Ok(path_loss)
     }
 }
 
@@ -128,6 +256,49 @@ pub enum ConfigError {
         /// What is accepted.
         expected: String,
     },
+    /// A word that does not fit the rest.
+    #[error("{field} is {value}, expected {expected}")]
+    Word {
+        /// `section.field`.
+        field: String,
+        /// The word.
+        value: String,
+        /// What is accepted.
+        expected: String,
+    },
+    /// A value that must be given.
+    #[error("{field} is missing, expected {expected}")]
+    Missing {
+        /// `section.field`.
+        field: String,
+        /// What is accepted.
+        expected: String,
+    },
+    /// A value without meaning.
+    #[error("{field} has no meaning for {what}; leave it out")]
+    Stray {
+        /// `section.field`.
+        field: String,
+        /// What it has no meaning for.
+        what: String,
+    },
+}
+
+impl From<PathLossError> for ConfigError {
+    fn from(error: PathLossError) -> Self {
+        let field = |parameter: PathLossParameter| format!("path_loss.{}", parameter.name());
+        match error {
+            PathLossError::Range { parameter, value, expected } => {
+                Self::Range { field: field(parameter), value, expected }
+            }
+            PathLossError::Missing { parameter, expected } => {
+                Self::Missing { field: field(parameter), expected }
+            }
+            PathLossError::Stray { parameter, model } => {
+                Self::Stray { field: field(parameter), what: format!("the path loss {model}") }
+            }
+        }
+    }
 }
 
 impl Config {
@@ -168,8 +339,17 @@ impl Config {
             1e5,
             "a distance in m",
         )?;
-        range("path_loss.intercept_db", path_loss.intercept_db, 0.0, 100.0, "a loss in dB")?;
-        range("path_loss.slope_db", path_loss.slope_db, 10.0, 60.0, "a loss in dB per decade")?;
+        let path_loss = path_loss.path_loss()?;
+        let (nearest_m, farthest_m) = path_loss.distances_m();
+        for (field, value) in [
+            ("road.min_distance_m", road.min_distance_m),
+            ("road.cell_radius_m", road.cell_radius_m),
+        ] {
+            if !(nearest_m..=farthest_m).contains(&value) {
+                let expected = format!("a distance in m {}", path_loss.range_in_words());
+                return Err(ConfigError::Range { field: field.to_owned(), value, expected });
+            }
+        }
         range("frame.frame_ms", frame.frame_ms, 1e-4, 1e3, "a time in ms")?;
         range(
             "frame.transmission_ms",
@@ -210,7 +390,8 @@ impl Config {
                 Some(Arc::new(GaussLaguerre { rule: Arc::new(rule), checked: Mutex::default() }))
             }
         };
-        Ok(System { config: self.clone(), gauss_laguerre })
+        let config = Config { path_loss: self.path_loss.with_defaults(), ..self.clone() };
+        Ok(System { config, path_loss, gauss_laguerre })
     }
 }
 
@@ -218,6 +399,7 @@ impl Config {
 #[derive(Debug, Clone)]
 pub struct System {
     config: Config,
+    path_loss: PathLoss,
     gauss_laguerre: Option<Arc<GaussLaguerre>>,
 }
 
@@ -279,8 +461,44 @@ impl System {
 
     /// Path loss.
     pub fn path_loss(&self) -> PathLoss {
-        let PathLossConfig { intercept_db, slope_db } = self.config.path_loss;
-        PathLoss { intercept_db, slope_db }
+        self.path_loss
+    }
+
+    /// Shadowing of users that are drawn at random.
+    pub fn shadowing(&self) -> Option<Shadowing> {
+        self.config.path_loss.shadowing
+    }
+
+    /// Whether users that are drawn are to be written by their gains: those of log-distance without shadowing are
+    /// written by their distances, to which any command finds the gain.
+    pub fn draws_gains(&self) -> bool {
+        self.shadowing().is_some() || !matches!(self.path_loss, PathLoss::LogDistance { .. })
+    }
+
+    /// Refuses a path loss that differs between users at one distance, for all that takes a gain for a distance.
+    pub fn refuse_random_path_loss(&self) -> Result<(), ConfigError> {
+        let field = |name: &str| format!("path_loss.{name}");
+        if let Some(shadowing) = self.shadowing() {
+            let expected = "none: only users that `anyk sample` draws are shadowed".to_owned();
+            let value = shadowing.to_string();
+            return Err(ConfigError::Word { field: field("shadowing"), value, expected });
+        }
+        let PathLossConfig { model, user_height_m, .. } = self.config.path_loss;
+        if model.is_mixed() {
+            let expected = "one with or without line of sight (-los, -nlos): only `anyk sample` draws users of both"
+                .to_owned();
+            let value = model.to_string();
+            return Err(ConfigError::Word { field: field("model"), value, expected });
+        }
+        if self.path_loss.is_random() {
+            let expected = format!(
+                "a height in m from 1.5 to 13 for {model}: above it TR 38.901 draws the environment of each user, \
+                 as only `anyk sample` does"
+            );
+            let value = user_height_m.unwrap_or(f64::NAN);
+            return Err(ConfigError::Range { field: field("user_height_m"), value, expected });
+        }
+        Ok(())
     }
 
     /// The law of small-scale fading.

@@ -86,7 +86,10 @@ pub(super) fn sweep(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 pub(super) fn config(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let toml = system(matches)?.config().to_toml().map_err(anyk::framework::Error::from)?;
+    let options = given(matches, &CellOptions::specs_of_files());
+    let system = CellOptions::ALL.system_of_file(&options, &Config::default());
+    let system = system.map_err(|error| options.blame(error))?;
+    let toml = system.config().to_toml().map_err(anyk::framework::Error::from)?;
     let mut out = output::stdout();
     write!(out, "{toml}")?;
     out.flush()?;

@@ -1,12 +1,57 @@
 //! Random cells: reproducible, whatever the number of threads.
 
-use crate::channel::{Fading, PathLoss, Road};
+use rand::RngExt;
+use rand_distr::StandardNormal;
+
+use crate::channel::{Fading, PathLoss, Road, Shadowing, Sight};
 use crate::math::realization_rng;
+use crate::units::Decibel;
 
 /// Distances in m of `size` users placed at random along the road.
 pub fn sample_distances_m(road: &Road, seed: u64, size: usize, index: u64) -> Vec<f64> {
     let mut rng = realization_rng(seed, size, index);
     (0..size).map(|_| road.sample_distance_m(&mut rng)).collect()
+}
+
+/// Large-scale gains of `size` users at random along the road, where these are no function of the distance: each user
+/// is in line of sight or not by its probability, and shadowed.
+///
+/// The users are at the places that [`sample_distances_m`] gives for the same seed. What else is drawn is drawn in an
+/// order of its own, so that shadowing changes nobody's line of sight.
+pub fn sample_gains_db(
+    road: &Road,
+    path_loss: &PathLoss,
+    shadowing: Option<Shadowing>,
+    seed: u64,
+    size: usize,
+    index: u64,
+) -> Vec<Decibel> {
+    let mut rng = realization_rng(seed, size, index);
+    let distances: Vec<f64> = (0..size).map(|_| road.sample_distance_m(&mut rng)).collect();
+    let views: Vec<[f64; 2]> = (0..size).map(|_| [rng.random(), rng.random()]).collect();
+    let draw = |(distance_m, [seen, environment]): (f64, [f64; 2])| {
+        let (gain_db, standard_db) = match path_loss {
+            PathLoss::Tr38901 { site, sight } => {
+                let by_chance = || {
+                    if seen < site.los_probability(distance_m) { Sight::Los } else { Sight::Nlos }
+                };
+                let sight = sight.unwrap_or_else(by_chance);
+                let environment_m = site.environment_m(distance_m, environment);
+                let loss_db = site.loss_over_db(sight, distance_m, environment_m);
+                (-loss_db, site.shadowing_db(sight, distance_m))
+            }
+            other => (other.gain_db(distance_m).0, 0.0),
+        };
+        let deviation_db = match shadowing {
+            None => return Decibel(gain_db),
+            Some(Shadowing::Standard) => standard_db,
+            Some(Shadowing::Deviation(deviation_db)) => deviation_db,
+        };
+        let normal: f64 = rng.sample(StandardNormal);
+        // Nobody receives more than is sent, or too little to be written.
+        Decibel((gain_db + deviation_db * normal).clamp(-299.0, -0.1))
+    };
+    distances.into_iter().zip(views).map(draw).collect()
 }
 
 /// Gains `g = αh` of `size` users at random along the road, each with a state of Rayleigh fading of its

@@ -1,9 +1,9 @@
 //! The options that describe a cell, for all problems of users of one base station.
 
-use crate::channel::QuadratureRule;
-use crate::config::{Config, System};
+use crate::channel::{PathLossModel, PathLossParameter, QuadratureRule, Shadowing};
+use crate::config::{Config, ConfigError, System};
 use crate::exchange::read_start;
-use crate::framework::{Choice, Error, OptionSpec, OptionValue, Options};
+use crate::framework::{Choice, Error, OptionError, OptionSpec, OptionValue, Options};
 
 const GROUP: &str = "Cell";
 
@@ -22,6 +22,10 @@ impl Choice for QuadratureRule {
     ];
 }
 
+impl Choice for PathLossModel {
+    const ALL: &'static [(&'static str, &'static str, Self)] = PathLossModel::ALL;
+}
+
 /// A number of the config: its option, its unit, what it is, its default, and where it stands.
 type Field = (&'static str, &'static str, &'static str, &'static str, fn(&mut Config) -> &mut f64);
 
@@ -36,17 +40,77 @@ const ROAD: [Field; 2] = [
     ("cell-radius-m", "M", "Radius of the cell", "250", |config| &mut config.road.cell_radius_m),
 ];
 
-/// What every problem of users of a cell knows.
-const RADIO: [Field; 3] = [
-    ("noise-density-dbm-hz", "DBM/HZ", "Noise density N_0", "-173", |config| {
-        &mut config.cell.noise_density_dbm_hz
-    }),
-    ("path-loss-intercept-db", "DB", "Path loss at one metre", "35.3", |config| {
-        &mut config.path_loss.intercept_db
-    }),
-    ("path-loss-slope-db", "DB", "Path loss for each decade of distance", "37.6", |config| {
-        &mut config.path_loss.slope_db
-    }),
+const NOISE: Field = ("noise-density-dbm-hz", "DBM/HZ", "Noise density N_0", "-173", |config| {
+    &mut config.cell.noise_density_dbm_hz
+});
+
+/// A parameter of the path loss: its option, its unit, what it is, its default, and which it is.
+type Part = (&'static str, &'static str, &'static str, &'static str, PathLossParameter);
+
+/// What path losses are made of.
+const PATH_LOSS: [Part; 7] = [
+    (
+        "path-loss-intercept-db",
+        "DB",
+        "Path loss at one metre (log-distance)",
+        "35.3",
+        PathLossParameter::Intercept,
+    ),
+    (
+        "path-loss-slope-db",
+        "DB",
+        "Path loss for each decade of distance (log-distance)",
+        "37.6",
+        PathLossParameter::Slope,
+    ),
+    (
+        "carrier-ghz",
+        "GHZ",
+        "Carrier frequency; required with free-space and TR 38.901",
+        "",
+        PathLossParameter::Carrier,
+    ),
+    (
+        "base-height-m",
+        "M",
+        "Height of the base station (TR 38.901)",
+        "25 for uma, 10 for umi, 35 for rma, 8 for inf-los, -sh and -dh, 1.5 for inf-sl and -dl",
+        PathLossParameter::BaseHeight,
+    ),
+    ("user-height-m", "M", "Height of users (TR 38.901)", "1.5", PathLossParameter::UserHeight),
+    ("street-width-m", "M", "Mean width of streets (rma)", "20", PathLossParameter::StreetWidth),
+    (
+        "building-height-m",
+        "M",
+        "Mean height of buildings (rma)",
+        "5",
+        PathLossParameter::BuildingHeight,
+    ),
+];
+
+/// What decides which users of a factory are in line of sight, where they are drawn.
+const CLUTTER: [Part; 3] = [
+    (
+        "clutter-density",
+        "SHARE",
+        "Share of the floor that is clutter (inf-sl, inf-dl, inf-sh, inf-dh)",
+        "0.2 if sparse, 0.6 if dense",
+        PathLossParameter::ClutterDensity,
+    ),
+    (
+        "clutter-size-m",
+        "M",
+        "Typical size of clutter (the same)",
+        "10 if sparse, 2 if dense",
+        PathLossParameter::ClutterSize,
+    ),
+    (
+        "clutter-height-m",
+        "M",
+        "Effective height of clutter (the same)",
+        "2 if sparse, 6 if dense",
+        PathLossParameter::ClutterHeight,
+    ),
 ];
 
 /// What those with a loss and delay target know as well.
@@ -92,13 +156,27 @@ impl CellOptions {
 
     fn fields(self) -> impl Iterator<Item = &'static Field> {
         let power = self.power.then_some(&MAX_POWER);
-        let radio: &[Field] = if self.radio { &RADIO } else { &[] };
+        let noise = self.radio.then_some(&NOISE);
         let service: &[Field] = if self.service { &SERVICE } else { &[] };
-        power.into_iter().chain(&ROAD).chain(radio).chain(service)
+        power.into_iter().chain(&ROAD).chain(noise).chain(service)
+    }
+
+    /// Whether users are drawn at random and written, so that their path loss may be random too.
+    fn draws_users(self) -> bool {
+        self == Self::ROAD
     }
 
     /// The options.
     pub fn specs(self) -> Vec<OptionSpec> {
+        self.specs_of(self.draws_users())
+    }
+
+    /// All options, and those of users that are drawn too: what a file of parameters may say.
+    pub fn specs_of_files() -> Vec<OptionSpec> {
+        Self::ALL.specs_of(true)
+    }
+
+    fn specs_of(self, draws: bool) -> Vec<OptionSpec> {
         let file = OptionSpec::new(
             "config",
             OptionValue::File,
@@ -109,6 +187,9 @@ impl CellOptions {
         };
         let mut specs = vec![file];
         specs.extend(self.fields().map(number));
+        if self.radio || draws {
+            specs.extend(path_loss_specs(draws));
+        }
         if self.service {
             specs.push(
                 OptionSpec::new(
@@ -136,6 +217,14 @@ impl CellOptions {
         for (name, .., slot) in self.fields() {
             options.set(*name, slot(&mut config).to_string());
         }
+        if self.radio {
+            options.set("path-loss", config.path_loss.model.to_string());
+            for &(name, .., parameter) in parts() {
+                if let Some(value) = config.path_loss.value(parameter) {
+                    options.set(name, value.to_string());
+                }
+            }
+        }
         if self.service {
             options.set("antennas", config.cell.antennas.to_string());
             let rule = QuadratureRule::ALL.iter().find(|choice| choice.2 == config.cell.quadrature);
@@ -154,8 +243,26 @@ impl CellOptions {
         self.specs().into_iter().map(|spec| spec.or("").of(group)).collect()
     }
 
-    /// The cell that options describe: the file, or the defaults, overridden by what was given.
+    /// The cell that options describe: the file, or the defaults, overridden by what was given. Where users are not
+    /// drawn to be written, a path loss that is no function of the distance is refused.
     pub fn system(self, options: &Options, defaults: &Config) -> Result<System, Error> {
+        let system = self.system_of_file(options, defaults)?;
+        if self.draws_users() {
+            refuse_unused_path_loss(options, &system)?;
+        } else {
+            system.refuse_random_path_loss().map_err(|error| match options.text("config") {
+                // No other option says it.
+                Some(path) if matches!(error, ConfigError::Word { .. }) => {
+                    Error::from(error).in_file(path)
+                }
+                _ => error.into(),
+            })?;
+        }
+        Ok(system)
+    }
+
+    /// The same, for whatever use.
+    pub fn system_of_file(self, options: &Options, defaults: &Config) -> Result<System, Error> {
         let mut config = match options.text("config") {
             None => defaults.clone(),
             Some(path) => {
@@ -189,6 +296,85 @@ impl CellOptions {
                 config.cell.quadrature = rule;
             }
         }
-        Ok(config.validate()?)
+        set_path_loss(options, &mut config)?;
+        config.validate().map_err(|error| match error {
+            // What the option that names the path loss asks for is told by its option.
+            ConfigError::Missing { field, expected } if options.has("path-loss") => {
+                let part = parts().find(|part| field.ends_with(part.4.name()));
+                let name = part.map_or(field, |part| part.0.to_owned());
+                OptionError::Missing { name, expected }.into()
+            }
+            error => error.into(),
+        })
+    }
+}
+
+fn parts() -> impl Iterator<Item = &'static Part> {
+    PATH_LOSS.iter().chain(&CLUTTER)
+}
+
+/// The options of the path loss; `draws` where users are drawn.
+fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
+    let number = |&(name, unit, help, default, _): &Part| {
+        OptionSpec::new(name, OptionValue::Number(unit), help).or(default)
+    };
+    let help = if draws {
+        "Path loss; `anyk sample` writes users by gain_db, but by distance_m with log-distance and paper"
+    } else {
+        "Path loss of users given by distance_m, which is horizontal for TR 38.901"
+    };
+    let model = OptionSpec::choice::<PathLossModel>("path-loss", help).or("log-distance");
+    if !draws {
+        let mixed = PathLossModel::ALL.iter().filter(|entry| entry.2.is_mixed());
+        let mixed: Vec<&str> = mixed.map(|entry| entry.0).collect();
+        let model = model.without(&mixed);
+        return std::iter::once(model).chain(PATH_LOSS.iter().map(number)).collect();
+    }
+    let shadowing = OptionSpec::new(
+        "shadowing",
+        OptionValue::Text("DB"),
+        "Log-normal shadowing: its standard deviation in dB, or `standard` for that of TR 38.901; users are then \
+         written by gain_db",
+    );
+    let parts = parts().map(number);
+    std::iter::once(model).chain(parts).chain([shadowing.or("none")]).collect()
+}
+
+/// Lays the options of the path loss over a config.
+fn set_path_loss(options: &Options, config: &mut Config) -> Result<(), OptionError> {
+    let path_loss = &mut config.path_loss;
+    if let Some(model) = options.choice("path-loss")? {
+        path_loss.rename(model);
+    }
+    for &(name, .., parameter) in parts() {
+        if let Some(value) = options.number(name)? {
+            if path_loss.model.accepts(parameter).is_none() {
+                return Err(OptionError::stray(name, format!("the path loss {}", path_loss.model)));
+            }
+            *path_loss.slot(parameter) = Some(value);
+        }
+    }
+    if let Some(text) = options.text("shadowing") {
+        let shadowing = text.parse();
+        let shadowing =
+            shadowing.map_err(|_| OptionError::value("shadowing", text, Shadowing::EXPECTED))?;
+        if shadowing == Shadowing::Standard && !path_loss.model.has_standard_shadowing() {
+            let model = path_loss.model;
+            let expected = format!("a standard deviation in dB for the path loss {model}");
+            return Err(OptionError::value("shadowing", text, expected));
+        }
+        path_loss.shadowing = Some(shadowing);
+    }
+    Ok(())
+}
+
+/// Users that are written by their distances have no path loss yet: options of it would have no effect.
+fn refuse_unused_path_loss(options: &Options, system: &System) -> Result<(), OptionError> {
+    let by_distance = !system.draws_gains();
+    let parts: Vec<&str> = parts().map(|part| part.0).collect();
+    if by_distance {
+        options.refuse(&parts, "users written by distance_m, without shadowing")
+    } else {
+        Ok(())
     }
 }

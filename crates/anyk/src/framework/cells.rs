@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::channel::sample_distances_m;
+use crate::channel::{sample_distances_m, sample_gains_db};
 use crate::config::System;
 use crate::exchange::{CellRecord, Extra, Reference, UserReader, UserRecord, to_json};
 use crate::framework::{
@@ -147,7 +147,8 @@ pub(crate) fn sample_options() -> Vec<OptionSpec> {
 const USER_BYTES: usize = 640;
 const CELL_BYTES: usize = 2048;
 
-/// Writes random users along the road.
+/// Writes random users along the road: by their distances, or by their gains where those are no function of the
+/// distance, or of one that only this command was told ([`System::draws_gains`]).
 pub(crate) fn sample_users(
     options: &Options,
     system: &System,
@@ -156,7 +157,14 @@ pub(crate) fn sample_users(
     #[derive(Serialize)]
     struct User {
         id: String,
-        distance_m: f64,
+        #[serde(flatten)]
+        place: Place,
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Place {
+        DistanceM(f64),
+        GainDb(f64),
     }
     #[derive(Serialize)]
     struct Cell {
@@ -180,9 +188,16 @@ pub(crate) fn sample_users(
     MemoryBudget::current().allow(format_args!("{count} cells of {size} users"), needed)?;
     let failed = |error| Error::write("standard output".as_ref(), error);
     for index in 0..count {
-        let distances = sample_distances_m(&system.road(), seed, size, index);
-        let users = distances.into_iter().enumerate();
-        let users = users.map(|(i, distance_m)| User { id: format!("u{}", i + 1), distance_m });
+        let (road, path_loss, shadowing) = (system.road(), system.path_loss(), system.shadowing());
+        let places: Vec<Place> = if system.draws_gains() {
+            let gains = sample_gains_db(&road, &path_loss, shadowing, seed, size, index);
+            gains.into_iter().map(|gain| Place::GainDb(gain.0)).collect()
+        } else {
+            let distances = sample_distances_m(&road, seed, size, index);
+            distances.into_iter().map(Place::DistanceM).collect()
+        };
+        let users = places.into_iter().enumerate();
+        let users = users.map(|(i, place)| User { id: format!("u{}", i + 1), place });
         match format {
             UserFormat::Json => {
                 let cell = Cell { users: users.collect() };
@@ -190,9 +205,10 @@ pub(crate) fn sample_users(
                 writeln!(out, "{json}").map_err(failed)?;
             }
             UserFormat::Csv => {
-                writeln!(out, "id,distance_m").map_err(failed)?;
-                for user in users {
-                    writeln!(out, "{},{}", user.id, user.distance_m).map_err(failed)?;
+                let column = if system.draws_gains() { "gain_db" } else { "distance_m" };
+                writeln!(out, "id,{column}").map_err(failed)?;
+                for User { id, place: Place::DistanceM(value) | Place::GainDb(value) } in users {
+                    writeln!(out, "{id},{value}").map_err(failed)?;
                 }
             }
         }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::exchange::{Allotment, Documents, Input, SampleRow};
-use crate::framework::{Counter, Desk, Error, Observer, Options, Room, Show, Text, Verdict};
+use crate::framework::{Counter, Desk, Error, Observer, OptionError, Options, Room, Show, Text, Verdict};
 use crate::math::{Moments, median, realization_rng};
 
 /// A policy that is known by its answers alone: a program, or a function of the caller's.
@@ -206,7 +206,15 @@ fn draw(
         options.set("count", rounds.samples.to_string());
         options.set("seed", seed.to_string());
         let mut text = Vec::new();
-        room.sample(&options, &mut text)?;
+        // What describes the cell may have no meaning for where its users are.
+        while let Err(error) = room.sample(&options, &mut text) {
+            match error {
+                Error::Option(OptionError::Stray { name, .. }) if options.has(&name) => {
+                    options.remove(&name);
+                }
+                error => return Err(error),
+            }
+        }
         let mut documents = Documents::new(&*text);
         let unread = |source| Error::Read { path: "the instances".into(), source };
         let mut index = 0;

@@ -96,6 +96,11 @@ impl Options {
         self.0.insert(name.into(), value.into());
     }
 
+    /// Takes an option away.
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
     /// The names of all that was given.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)

@@ -42,9 +42,7 @@ pub struct CellRecord {
     pub extra: Extra,
 }
 
-/// What `distance_m` accepts, in words.
-const DISTANCE_EXPECTED: &str = "a number of metres from 1 to 100000";
-/// What the other three ways to a gain accept, in words.
+/// What the ways to a gain that are no distance accept, in words.
 const GAIN_EXPECTED: &str = "a negative number of dB (10·log10 of the gain), down to -300";
 const PATH_LOSS_EXPECTED: &str = "a positive number of dB, up to 300";
 const SNR_EXPECTED: &str = "a number of dB from -200 to 200";
@@ -221,15 +219,13 @@ impl UserReader<'_> {
         let mut given = PLACES.filter(|&column| fields.numbers[column - 1].is_some());
         let gain = match (given.next(), given.next()) {
             (Some(column), None) => {
-                let expected = match column {
-                    1 => DISTANCE_EXPECTED,
-                    2 => GAIN_EXPECTED,
-                    3 => PATH_LOSS_EXPECTED,
-                    _ => SNR_EXPECTED,
+                let text = fields.numbers[column - 1].unwrap_or_default();
+                let gain = match text.parse() {
+                    Ok(value) => self.gain(column, value),
+                    Err(_) => Err(None),
                 };
-                let value = number(column, expected)?.unwrap_or(f64::NAN);
-                self.gain(column, value).map_err(|why| {
-                    let expected = why.unwrap_or_else(|| expected.to_owned());
+                gain.map_err(|why| {
+                    let expected = why.unwrap_or_else(|| self.expected(column));
                     fail(format!("{} is {}, expected {expected}", COLUMNS[column], shown(column)))
                 })?
             }
@@ -268,14 +264,25 @@ impl UserReader<'_> {
         Ok(UserRecord { id, gain, service, extra: fields.extra })
     }
 
+    /// What a way to a gain accepts, in words.
+    fn expected(&self, column: usize) -> String {
+        match column {
+            1 => return self.system.path_loss().distance_expected(),
+            2 => GAIN_EXPECTED,
+            3 => PATH_LOSS_EXPECTED,
+            _ => SNR_EXPECTED,
+        }
+        .to_owned()
+    }
+
     /// The gain that a column's value stands for; the error says what is expected, if that is not what the column
     /// expects of any file.
     fn gain(&self, column: usize, value: f64) -> Result<f64, Option<String>> {
         let within = |inside: bool| if inside { Ok(()) } else { Err(None) };
         Ok(match column {
             1 => {
-                within((1.0..=1e5).contains(&value))?;
-                self.system.path_loss().gain(value)
+                let gain = self.system.path_loss().checked_gain(value);
+                gain.map_err(|error| Some(error.expected))?
             }
             2 => {
                 within((-300.0..0.0).contains(&value))?;

@@ -1,0 +1,270 @@
+//! Path losses by name, through the program.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+
+use anyk::channel::{PathLoss, Scenario, Sight, Tr38901};
+use serde_json::Value;
+
+mod common;
+use common::run;
+
+fn text(args: &[&str], stdin: &str) -> String {
+    let outcome = run(args, stdin);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{args:?}");
+    outcome.stdout
+}
+
+fn users(args: &[&str]) -> Vec<Value> {
+    let cell: Value = serde_json::from_str(&text(args, "")).unwrap();
+    cell["users"].as_array().unwrap().clone()
+}
+
+const UMA_LOS: [&str; 4] = ["--path-loss", "uma-los", "--carrier-ghz", "3.5"];
+
+/// A user by its distance gets what one by the gain at that distance gets.
+#[test]
+fn distances_are_turned_into_gains_by_the_named_path_loss() {
+    let site = Tr38901::standard(Scenario::Uma, 3.5);
+    let gain_db = PathLoss::Tr38901 { site, sight: Some(Sight::Los) }.gain_db(120.0).0;
+    let by_gain = format!("id,gain_db\na,{gain_db}\n");
+    let by_distance = "id,distance_m\na,120\n";
+    for problem in ["urllc", "qos-power"] {
+        let solve = ["solve", problem, "--json", "--input", "-"];
+        let power = |args: &[&str], stdin: &str| -> f64 {
+            let answer: Value =
+                serde_json::from_str(&text(&[&solve, args].concat(), stdin)).unwrap();
+            let user = &answer["users"][0];
+            let value = if problem == "urllc" { &user["bandwidth_hz"] } else { &user["power_w"] };
+            value.as_f64().unwrap()
+        };
+        let (named, given) = (power(&UMA_LOS, by_distance), power(&[], &by_gain));
+        assert!((named / given - 1.0).abs() < 1e-9, "{problem}: {named} {given}");
+        assert!((power(&[], by_distance) / named - 1.0).abs() > 1e-3, "{problem}");
+        // The paper's, by its name and without one.
+        let paper = power(&["--path-loss", "paper"], by_distance);
+        assert_eq!(paper.to_bits(), power(&[], by_distance).to_bits());
+    }
+}
+
+#[test]
+fn a_config_holds_a_path_loss_and_options_override_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cell.toml");
+    let file = file.to_str().unwrap();
+    let written = text(
+        &[
+            "config",
+            "--path-loss",
+            "rma",
+            "--carrier-ghz",
+            "0.7",
+            "--street-width-m",
+            "30",
+            "--shadowing",
+            "standard",
+        ],
+        "",
+    );
+    let section = "[path_loss]\nmodel = \"rma\"\ncarrier_ghz = 0.7\nstreet_width_m = 30.0\nshadowing = \"standard\"\n\n";
+    assert!(written.contains(section), "{written}");
+    fs::write(file, &written).unwrap();
+    assert_eq!(text(&["config", "--config", file], ""), written);
+    // The same by the file and by flags.
+    let sample = ["sample", "urllc", "--k", "20", "--seed", "3"];
+    let flags = [
+        "--path-loss",
+        "rma",
+        "--carrier-ghz",
+        "0.7",
+        "--street-width-m",
+        "30",
+        "--shadowing",
+        "standard",
+    ];
+    let drawn = text(&[&sample[..], &["--config", file]].concat(), "");
+    assert_eq!(drawn, text(&[&sample[..], &flags].concat(), ""));
+    // Another name keeps what has a meaning for it, and drops the rest.
+    let other = text(&["config", "--config", file, "--path-loss", "umi-los"], "");
+    assert!(other.contains("[path_loss]\nmodel = \"umi-los\"\ncarrier_ghz = 0.7\n\n"), "{other}");
+    let paper = text(&["config", "--config", file, "--path-loss", "log-distance"], "");
+    assert_eq!(paper, text(&["config"], ""));
+    // Who takes a gain for a distance cannot take this file as it is.
+    let solve = ["solve", "urllc", "--input", "-", "--config", file];
+    let refused = run(&solve, "id,distance_m\na,120\n");
+    assert_eq!(refused.code, 2);
+    let end = "cell.toml: path_loss.shadowing is standard, expected none: only users that `anyk sample` draws are shadowed\n";
+    assert!(refused.stderr.ends_with(end), "{}", refused.stderr);
+    text(&[&solve[..], &["--path-loss", "rma-nlos"]].concat(), "id,distance_m\na,120\n");
+}
+
+#[test]
+fn users_are_drawn_by_gain_where_distance_does_not_tell() {
+    let sample = ["sample", "urllc", "--k", "200", "--seed", "5"];
+    let with = |flags: &[&str]| users(&[&sample[..], flags].concat());
+    let value = |user: &Value, name: &str| user[name].as_f64().unwrap();
+    // As ever, by distance.
+    let places = with(&[]);
+    assert!(places.iter().all(|user| user.as_object().unwrap().len() == 2));
+    let distances: Vec<f64> = places.iter().map(|user| value(user, "distance_m")).collect();
+    assert_eq!(with(&["--path-loss", "paper"]), places);
+    // In line of sight or not, at the same places.
+    let site = Tr38901::standard(Scenario::Umi, 28.0);
+    let umi = ["--path-loss", "umi", "--carrier-ghz", "28"];
+    let mixed = with(&umi);
+    let mut seen = 0;
+    for (user, &distance_m) in mixed.iter().zip(&distances) {
+        assert_eq!(user.as_object().unwrap().keys().collect::<Vec<_>>(), ["gain_db", "id"]);
+        let [los, nlos] = [Sight::Los, Sight::Nlos].map(|sight| -site.loss_db(sight, distance_m));
+        let gain_db = value(user, "gain_db");
+        assert!((gain_db - los).abs() < 1e-9 || (gain_db - nlos).abs() < 1e-9, "{gain_db}");
+        seen += u32::from((gain_db - los).abs() < 1e-9);
+    }
+    assert!((20..150).contains(&seen), "{seen}");
+    // Shadowing of the standard, or of a deviation, for any path loss.
+    let shadowed = with(&[&umi[..], &["--shadowing", "standard"]].concat());
+    assert_ne!(shadowed, mixed);
+    assert_eq!(with(&[&umi[..], &["--shadowing", "standard"]].concat()), shadowed);
+    let paper = with(&["--shadowing", "8"]);
+    let excess = paper.iter().zip(&distances).map(|(user, distance_m)| {
+        (value(user, "gain_db") + 35.3 + 37.6 * distance_m.log10()).abs()
+    });
+    let mean = excess.sum::<f64>() / 200.0;
+    // The mean of |N(0, 8)| is 6.38, to 0.34 at 200 users.
+    assert!((mean - 6.38).abs() < 1.4, "{mean}");
+    // CSV says the same, and solve takes it.
+    let csv = text(&[&sample[..], &umi, &["--format", "csv"]].concat(), "");
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("id,gain_db"));
+    let gains: Vec<f64> =
+        lines.map(|line| line.split_once(',').unwrap().1.parse().unwrap()).collect();
+    assert_eq!(gains, mixed.iter().map(|user| value(user, "gain_db")).collect::<Vec<_>>());
+    text(&["solve", "urllc", "--max-power-dbm", "60", "--input", "-"], &csv);
+}
+
+#[test]
+fn bad_values_are_told_by_their_options() {
+    let uma = ["--path-loss", "uma", "--carrier-ghz", "3.5"];
+    let table: [(&[&str], &str); 17] = [
+        (
+            &["--path-loss", "uma"],
+            "--carrier-ghz is missing, expected a frequency in GHz from 0.5 to 100 for uma",
+        ),
+        (
+            &["--path-loss", "free-space"],
+            "--carrier-ghz is missing, expected a frequency in GHz from 0.1 to 1000 for free-space",
+        ),
+        (
+            &["--path-loss", "rma", "--carrier-ghz", "31"],
+            "--carrier-ghz is 31, expected a frequency in GHz from 0.5 to 30 for rma",
+        ),
+        (&["--path-loss", "rma", "--carrier-ghz", "x"], "--carrier-ghz is x, expected a number"),
+        (
+            &[&uma[..], &["--base-height-m", "30"]].concat(),
+            "--base-height-m is 30, expected 25, the one height for which TR 38.901 gives uma",
+        ),
+        (
+            &[&uma[..], &["--user-height-m", "1"]].concat(),
+            "--user-height-m is 1, expected a height in m from 1.5 to 22.5 for uma",
+        ),
+        (
+            &[&uma[..], &["--street-width-m", "20"]].concat(),
+            "--street-width-m has no meaning for the path loss uma; leave it out",
+        ),
+        (
+            &[&uma[..], &["--path-loss-slope-db", "30"]].concat(),
+            "--path-loss-slope-db has no meaning for the path loss uma; leave it out",
+        ),
+        (
+            &["--carrier-ghz", "2"],
+            "--carrier-ghz has no meaning for the path loss log-distance; leave it out",
+        ),
+        (
+            &["--path-loss-slope-db", "30"],
+            "--path-loss-slope-db has no meaning for users written by distance_m, without shadowing; leave it out",
+        ),
+        (
+            &["--shadowing", "8", "--path-loss-slope-db", "300"],
+            "--path-loss-slope-db is 300, expected a loss in dB per decade from 10 to 60",
+        ),
+        (
+            &["--path-loss", "paper", "--shadowing", "8", "--path-loss-slope-db", "30"],
+            "--path-loss-slope-db has no meaning for the path loss paper; leave it out",
+        ),
+        (
+            &["--shadowing", "standard"],
+            "--shadowing is standard, expected a standard deviation in dB for the path loss log-distance",
+        ),
+        (
+            &["--shadowing", "0"],
+            "--shadowing is 0, expected standard, or a standard deviation in dB from 0.1 to 20",
+        ),
+        (
+            &[&uma[..], &["--min-distance-m", "9"]].concat(),
+            "--min-distance-m is 9, expected a distance in m from 10 to 5000 along the ground, the range of uma",
+        ),
+        (
+            &["--path-loss", "inf-sl", "--carrier-ghz", "3.5", "--clutter-density", "0.6"],
+            "--clutter-density is 0.6, expected a share of the floor from 0.01 to 0.4 for inf-sl",
+        ),
+        (
+            &["--path-loss", "inf-sl", "--carrier-ghz", "3.5", "--cell-radius-m", "601"],
+            "--cell-radius-m is 601, expected a distance in m along the ground, from 1 to 600 between the antennas, the range of inf-sl",
+        ),
+    ];
+    for (flags, message) in table {
+        for problem in ["urllc", "urllc-power", "equal-bandwidth"] {
+            let refused = run(&[&["sample", problem, "--k", "3"], flags].concat(), "");
+            assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{flags:?}");
+            assert_eq!(refused.stderr, format!("error: {message}\n"));
+        }
+    }
+    // What is drawn is for those who draw.
+    let input = "id,distance_m\na,120\n";
+    for flags in [&["--shadowing", "8"][..], &uma, &["--clutter-size-m", "3"]] {
+        let refused = run(&[&["solve", "urllc", "--input", "-"], flags].concat(), input);
+        assert_eq!(refused.code, 2, "{flags:?}");
+        assert!(refused.stderr.contains(flags[0]), "{flags:?}: {}", refused.stderr);
+    }
+    let tall =
+        [&["solve", "urllc", "--input", "-", "--user-height-m", "15"], &UMA_LOS[..]].concat();
+    let refused = run(&tall, input);
+    let start = "error: --user-height-m is 15, expected a height in m from 1.5 to 13 for uma-los: ";
+    assert!(refused.code == 2 && refused.stderr.starts_with(start), "{}", refused.stderr);
+}
+
+/// A network is trained and measured under a path loss by name, and its file says which.
+#[test]
+fn a_model_keeps_its_path_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("any.safetensors");
+    let model = model.to_str().unwrap();
+    let train = [
+        "train",
+        "urllc",
+        "--method",
+        "any-gnn",
+        "--samples",
+        "100",
+        "--seed",
+        "1",
+        "--out",
+        model,
+    ];
+    assert_eq!(run(&[&train[..], &UMA_LOS].concat(), "").code, 0);
+    let bytes = fs::read(model).unwrap();
+    let record = String::from_utf8_lossy(&bytes);
+    assert!(record.contains("uma-los"), "{}", &record[..600.min(record.len())]);
+    let evaluate = |flags: &[&str]| {
+        text(&[&["evaluate", model, "--k", "10", "--samples", "20"], flags].concat(), "")
+    };
+    assert!(evaluate(&[]).contains("1.0000"));
+    assert_eq!(evaluate(&[]), evaluate(&UMA_LOS));
+    // The carrier is the model's own where another path loss has one too.
+    assert_eq!(
+        evaluate(&["--path-loss", "umi-nlos"]),
+        evaluate(&["--path-loss", "umi-nlos", "--carrier-ghz", "3.5"])
+    );
+    assert_ne!(evaluate(&["--path-loss", "umi-nlos"]), evaluate(&[]));
+}
