@@ -12,6 +12,9 @@ use crate::memory::{MemoryBudget, TooMuchMemory};
 /// Bytes of one read: some hundred cells.
 const CHUNK: usize = 1 << 19;
 
+/// The mark of the byte order that some programs put before UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Documents that arrived together.
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -139,7 +142,11 @@ impl<R: Read> Documents<R> {
 
     /// Whether it is JSON, as its first byte says.
     fn sniff(&self) -> Option<bool> {
-        let bytes = self.buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.buffer);
+        // The mark of the byte order may arrive in parts.
+        if !self.ended && self.buffer.len() < MARK.len() && MARK.starts_with(&self.buffer) {
+            return None;
+        }
+        let bytes = self.buffer.strip_prefix(MARK).unwrap_or(&self.buffer);
         let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
         first.map(|byte| matches!(byte, b'{' | b'['))
     }
@@ -154,7 +161,7 @@ impl<R: Read> Documents<R> {
     fn cut(&mut self, documents: &mut Vec<Place>) {
         let mut scan = self.scan;
         // A mark of the byte order is no part of the first document.
-        if self.parts == 0 && self.scanned == 0 && self.buffer.starts_with(b"\xef\xbb\xbf") {
+        if self.parts == 0 && self.scanned == 0 && self.buffer.starts_with(MARK) {
             self.scanned = 3;
         }
         for at in self.scanned..self.buffer.len() {
