@@ -269,7 +269,7 @@ impl Room for LinkRoom {
             }
             (Verb::Sample, false) => &[
                 "sample interference --scenario dense --k 10 --count 1000 --format npy --out gains.npy",
-                "sample interference --scenario d2d --k 50 --weights log-uniform | anyk solve interference --input -",
+                "sample interference --scenario d2d --k 50 --weights log-uniform --out weighted.jsonl",
             ],
             (Verb::Sample, true) => &["sample link-scheduling --scenario d2d --k 50"],
             _ => &[
