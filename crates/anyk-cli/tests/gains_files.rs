@@ -571,3 +571,21 @@ fn samples_and_models_with_weights() {
     let outcome = run(&["evaluate", &weighted, "--k", "5,20", "--samples", "3"], "");
     assert!(outcome.stdout.contains("weighted sum rate (bit/s/Hz)"), "{}", outcome.stdout);
 }
+
+/// Elements without end, and lists without end in a file of weights.
+#[test]
+fn many_small_things_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("many.mat");
+    let mut content = PLAIN.file(&[PLAIN.double("gains", &[1, 1], &[1.])]);
+    content.extend([0; 8 * 20_000]);
+    fs::write(&file, content).unwrap();
+    refused(&file, &[], &["many.mat: more than 10000 elements"]);
+    let gains = folder.path().join("gains.csv");
+    fs::write(&gains, "1,0.5\n0.25,2\n").unwrap();
+    let weights = folder.path().join("weights.json");
+    fs::write(&weights, format!("[{}1]", "[],".repeat(100_000))).unwrap();
+    let flags = ["--max-memory", "1MiB", "--weights", weights.to_str().unwrap()];
+    let words = ["weights.json: the numbers in it would take about", "budget of 1 MiB"];
+    refused(&gains, &flags, &words);
+}

@@ -8,10 +8,13 @@ use crate::exchange::InputError;
 use crate::exchange::gains_csv::read_rows;
 use crate::exchange::input_error::{decode, shorten};
 use crate::exchange::npy::{self, Array, NpyError};
-use crate::memory::product;
+use crate::memory::{MemoryBudget, product};
 use crate::tolerance;
 
 const FORMAT: &str = "numbers of links: CSV, a JSON list, or a NumPy array (.npy, K or N×K)";
+
+/// Memory of a number or a list in JSON: as a value, in a list that doubles as it grows, and as a number.
+const ITEM_BYTES: usize = 128;
 
 /// Which number of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,6 +205,11 @@ pub fn read_link_values(bytes: &[u8], file: &str) -> Result<LinkValues, InputErr
     }
     let text = decode(bytes, file, FORMAT)?;
     if text.trim_start().starts_with('[') {
+        // Every number and every list but the first stands after a comma.
+        let items = 1 + text.bytes().filter(|&byte| byte == b',').count();
+        let needed = product(&[items, ITEM_BYTES]) + text.len() as u128;
+        let budget = MemoryBudget::current();
+        budget.allow("the numbers in it", needed).map_err(|error| refuse(&error))?;
         let value = serde_json::from_str(text);
         let value = value.map_err(|error| InputError::json(file, ("", text), &error, FORMAT))?;
         return from_json(&value).ok_or_else(|| refuse(&format!("expected {FORMAT}")));

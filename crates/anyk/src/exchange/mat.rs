@@ -23,7 +23,7 @@ const MATRIX: u32 = 14;
 const COMPRESSED: u32 = 15;
 /// Longest name of a variable; MATLAB's own are 63 letters.
 const MOST_NAME_BYTES: usize = 256;
-/// Most variables: each is compared with all others.
+/// Most elements: each takes the start of a stream, and is compared with all others.
 const MOST_VARIABLES: usize = 10_000;
 /// Most axes.
 const MOST_AXES: usize = 32;
@@ -46,7 +46,7 @@ pub(super) enum MatError {
     Variable { at: usize, error: Broken },
     #[error("{name}: {error}")]
     Named { name: String, error: Broken },
-    #[error("more than {MOST_VARIABLES} variables, expected fewer")]
+    #[error("more than {MOST_VARIABLES} elements, expected fewer")]
     Many,
     #[error("the variable {0} stands twice, expected once")]
     Twice(String),
@@ -142,10 +142,13 @@ impl<'a> MatFile<'a> {
         let mut file = Self { bytes, order, variables: Vec::new() };
         let mut tally = Tally::new("the variables in it", bytes.len());
         let mut at = HEADER_BYTES;
-        while at < bytes.len() {
+        for _ in 0..MOST_VARIABLES {
+            if at >= bytes.len() {
+                return Ok(file);
+            }
             at = file.element(at, &mut tally)?;
         }
-        Ok(file)
+        if at >= bytes.len() { Ok(file) } else { Err(MatError::Many) }
     }
 
     /// The element at a place; returns the next one's.
@@ -169,9 +172,6 @@ impl<'a> MatFile<'a> {
             let found = self.head(place.clone(), kind == COMPRESSED);
             if let Some(variable) = found.map_err(|error| MatError::Variable { at, error })? {
                 tally.add(VARIABLE_BYTES)?;
-                if self.variables.len() == MOST_VARIABLES {
-                    return Err(MatError::Many);
-                }
                 if self.variables.iter().any(|other| other.name == variable.name) {
                     return Err(MatError::Twice(shorten(&variable.name)));
                 }

@@ -15,7 +15,7 @@ pub(crate) struct Admission {
 
 /// Rise of the product of 1 + SINR under which a switch is put down to rounding.
 const RISE: f64 = 1.0 + 1e-12;
-/// The same of the sum of weighted rates, in nats, in units of the link's weight.
+/// The same of the sum of weighted rates, in nats, in units of the largest weight that takes part.
 const WEIGHTED_RISE: f64 = 1e-12;
 
 impl Admission {
@@ -74,17 +74,19 @@ impl Admission {
     /// Whether the objective rises when a link is switched.
     fn raises(&self, problem: &SparseInterference, link: usize) -> bool {
         if problem.weighted {
-            self.weighted_rise(problem, link) > WEIGHTED_RISE * problem.weights[link]
+            let (rise, largest) = self.weighted_rise(problem, link);
+            rise > WEIGHTED_RISE * largest
         } else {
             self.rise(problem, link) > RISE
         }
     }
 
-    /// What a switch adds to the sum of weighted rates, in nats.
-    fn weighted_rise(&self, problem: &SparseInterference, link: usize) -> f64 {
+    /// What a switch adds to the sum of weighted rates, in nats, and the largest weight in it.
+    fn weighted_rise(&self, problem: &SparseInterference, link: usize) -> (f64, f64) {
         let on = self.shares[link] > 0.5;
         let own = problem.weights[link] * (problem.direct[link] / self.heard[link]).ln_1p();
         let mut rise = if on { -own } else { own };
+        let mut largest = problem.weights[link];
         let range = problem.range(link);
         for (&gain, &other) in problem.harms[range.clone()].iter().zip(&problem.neighbours[range]) {
             let other = other as usize;
@@ -95,8 +97,9 @@ impl Admission {
             let then = if on { (heard - gain).max(1.0) } else { heard + gain };
             let ratio = (1.0 + signal / then) / (1.0 + signal / heard);
             rise += problem.weights[other] * ratio.ln();
+            largest = largest.max(problem.weights[other]);
         }
-        rise
+        (rise, largest)
     }
 
     /// Product of 1 + SINR over all links, after a switch of one to before: comparing needs no logarithm.
