@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use anyk::channel::{FadingLaw, GainMatrix};
 use anyk::exchange::{
-    fading_samples_to_npy, gains_to_npy, read_fading_samples, read_gains, read_samples, read_users,
+    LinkField, fading_samples_to_npy, gains_to_npy, read_fading_samples, read_networks,
+    read_samples, read_users,
 };
 use anyk::qos::RequiredBandwidth;
 use anyk::{Config, ConfigError, System};
@@ -39,16 +40,26 @@ pub(crate) fn users(bytes: &[u8]) {
 }
 
 pub(crate) fn gains(bytes: &[u8]) {
-    let gains = match read_gains(bytes, "gains") {
-        Ok(gains) => gains,
+    let networks = match read_networks(bytes, "gains") {
+        Ok(networks) => networks,
         Err(error) => return readable(&error.to_string()),
     };
-    assert!(!gains.is_empty());
+    assert!(!networks.is_empty());
+    for network in &networks {
+        for field in LinkField::ALL {
+            if let Some(values) = network.values(field) {
+                assert_eq!(values.len(), network.gains.size());
+                field.check(values).unwrap();
+            }
+        }
+    }
+    let gains: Vec<GainMatrix> = networks.into_iter().map(|network| network.gains).collect();
     let sound = |gain: &f64| gain.is_finite() && *gain >= 0.0;
     assert!(gains.iter().all(|matrix| matrix.as_slice().iter().all(sound)));
     let size = gains[0].size();
     if gains.iter().all(|matrix: &GainMatrix| matrix.size() == size) {
-        assert_eq!(read_gains(&gains_to_npy(&gains).unwrap(), "again").unwrap(), gains);
+        let again = read_networks(&gains_to_npy(&gains).unwrap(), "again").unwrap();
+        assert!(again.iter().map(|network| &network.gains).eq(&gains));
     }
 }
 

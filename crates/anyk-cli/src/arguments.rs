@@ -15,7 +15,9 @@ fn argument(spec: &OptionSpec) -> Arg {
     let argument = Arg::new(spec.name).long(spec.name).help(help).help_heading(heading);
     match &spec.value {
         OptionValue::Switch => argument.action(ArgAction::SetTrue),
-        OptionValue::Number(unit) => argument.value_name(*unit).allow_negative_numbers(true),
+        OptionValue::Number(unit) | OptionValue::Numbers(unit) => {
+            argument.value_name(*unit).allow_negative_numbers(true)
+        }
         OptionValue::Whole(what) => argument.value_name(*what).allow_negative_numbers(true),
         OptionValue::Sizes => argument.value_name("K,…").allow_negative_numbers(true),
         OptionValue::File => argument.value_name("FILE"),

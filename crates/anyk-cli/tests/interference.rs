@@ -140,7 +140,8 @@ fn bad_gains_are_exit_code_2_with_a_message_that_helps() {
     };
     let table: Vec<(Vec<u8>, &[&str])> = vec![
         (b"".to_vec(), &["the file is empty", "NumPy", "JSON"]),
-        (b"1 2 3".to_vec(), &["starts with \"1 2 3\"", "expected a NumPy array"]),
+        (b"gains".to_vec(), &["starts with \"gains\"", "expected a NumPy array"]),
+        (b"1 2 3".to_vec(), &["1 rows of 3 gains, expected as many rows as columns"]),
         (b"{}".to_vec(), &["missing field `gains`"]),
         (b"[[1,NaN],[0,1]]".to_vec(), &["line 1", "finite number"]),
         (br#"{"gains":[[1,2],[3]]}"#.to_vec(), &["instance 0: row 1 has 1 gains, expected 2"]),

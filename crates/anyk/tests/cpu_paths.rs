@@ -251,7 +251,7 @@ fn edge_gnn<T: Real + Default>(
 ) -> (Vec<f64>, Vec<f64>) {
     let standard = Standard { mean: 2.0, deviation: 3.0 };
     let graph: LinkGraph<T> =
-        Features { link: standard, path: standard, neighbours: 3.0 }.graph(sparse);
+        Features { link: standard, path: standard, neighbours: 3.0, weighted: false }.graph(sparse);
     let parameters: Vec<T> = parameters.iter().map(|&value| T::of(value)).collect();
     let mut tape = EdgeTape::default();
     let outputs = network.forward(&parameters, &graph, &mut tape).to_vec();
@@ -268,7 +268,7 @@ fn edge_networks_forward_and_backward() {
     same_on_every_level("edge networks", |bits| {
         for hidden in EdgeGnn::WIDTHS {
             for aggregator in Aggregator::ALL {
-                let network = EdgeGnn { hidden, rounds: 2, aggregator };
+                let network = EdgeGnn { hidden, rounds: 2, aggregator, weighted: false };
                 let mut rng = ChaCha8Rng::seed_from_u64(hidden as u64);
                 let random = network.initialize(&mut || rng.sample(StandardNormal));
                 // Zeros of either sign, which a maximum may tell apart.

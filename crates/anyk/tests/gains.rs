@@ -3,8 +3,13 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::channel::{GainMatrix, rayleigh_gains};
-use anyk::exchange::{gains_to_npy, read_gains};
+use anyk::exchange::{InputError, gains_to_npy, read_networks};
 use proptest::prelude::*;
+
+/// The matrices of a file that says nothing else about its links.
+fn read_gains(bytes: &[u8], file: &str) -> Result<Vec<GainMatrix>, InputError> {
+    Ok(read_networks(bytes, file)?.into_iter().map(|network| network.gains).collect())
+}
 
 /// An array with a header of one's own.
 fn npy(header: &str, data: &[u8]) -> Vec<u8> {

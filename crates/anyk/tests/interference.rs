@@ -183,7 +183,7 @@ fn the_best_switch_by_brute_force() {
                     }
                 }
             }
-            let powers: Vec<f64> = shares.iter().map(|s| s * problem.max_power()).collect();
+            let powers: Vec<f64> = shares.iter().map(|s| s * problem.max_power()[0]).collect();
             let judged = problem.assess(&powers).unwrap();
             assert!((judged.best_switch_bits - best).abs() < 1e-9 * before.max(1.0));
         }

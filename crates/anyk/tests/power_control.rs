@@ -27,7 +27,7 @@ fn features(scenario: Scenario) -> Features {
     let deviation = if scenario == Scenario::Dense { 0.5 } else { 3.0 };
     let mean = if scenario == Scenario::Dense { 0.6 } else { 10.0 };
     let standard = Standard { mean, deviation };
-    Features { link: standard, path: standard, neighbours: 3.0 }
+    Features { link: standard, path: standard, neighbours: 3.0, weighted: false }
 }
 
 fn sparse(scenario: Scenario, size: usize, index: u64) -> (Interference, SparseInterference) {
@@ -68,7 +68,7 @@ fn gradients_by_finite_differences() {
         for (hidden, rounds, scenario, size) in
             [(8, 2, Scenario::Dense, 5), (16, 1, D2D(), 12), (8, 3, D2D(), 1), (32, 1, D2D(), 4)]
         {
-            let network = EdgeGnn { hidden, rounds, aggregator };
+            let network = EdgeGnn { hidden, rounds, aggregator, weighted: false };
             let mut rng = ChaCha8Rng::seed_from_u64(7);
             let mut normal = || rng.sample::<f64, _>(StandardNormal);
             let parameters: Vec<f64> =
@@ -170,7 +170,7 @@ fn learned_schedules_are_never_above_the_exact_optimum() {
                     let mut controller = policy.controller();
                     let shares = controller.shares(&sparse);
                     let powers: Vec<f64> =
-                        shares.iter().map(|share| share * problem.max_power()).collect();
+                        shares.iter().map(|share| share * problem.max_power()[0]).collect();
                     let judged = problem.assess(&powers).unwrap();
                     assert!(judged.feasible && judged.binary);
                     assert!(judged.sum_rate_bits <= best * (1.0 + 1e-12), "{size} {index}");

@@ -67,10 +67,12 @@ impl GainMatrix {
         Self { size, gains }
     }
 
-    /// All gains times a factor that keeps them finite.
-    pub(crate) fn scaled(mut self, factor: f64) -> Self {
-        for gain in &mut self.gains {
-            *gain *= factor;
+    /// Each gain times a factor of its row and its column that keeps it finite.
+    pub(crate) fn scaled(mut self, factor: impl Fn(usize, usize) -> f64) -> Self {
+        for (row, line) in self.gains.chunks_exact_mut(self.size).enumerate() {
+            for (column, gain) in line.iter_mut().enumerate() {
+                *gain *= factor(row, column);
+            }
         }
         self
     }

@@ -1,4 +1,4 @@
-//! Gain matrices of interference networks, read from NumPy arrays or JSON.
+//! Networks of links that share a band, read from NumPy arrays and archives, MATLAB files, CSV or JSON.
 
 use std::io;
 
@@ -7,51 +7,108 @@ use npyz::{Order, WriterBuilder};
 use crate::channel::{GainError, GainMatrix};
 use crate::exchange::input_error::{decode, shorten};
 use crate::exchange::npy::{self, Array, NpyError};
-use crate::exchange::{InputError, gains_json};
+use crate::exchange::{InputError, LinkField, gains_arrays, gains_csv, gains_json, mat};
 use crate::memory::product;
 
-const FORMAT: &str =
-    "a NumPy array (.npy, float32 or float64, K×K or N×K×K) or JSON [[1,0.1],[0.2,1]]";
+const FORMAT: &str = "a NumPy array or archive (.npy, .npz), a MATLAB file (.mat, saved with -v7), CSV of K lines, or \
+                      JSON [[1,0.1],[0.2,1]]";
 
 /// Memory that a gain takes until its network is answered: as the file has it, as its matrix, and what a solver keeps
 /// of it.
 pub(super) const GAIN_BYTES: usize = 32;
 /// Memory that a network takes beside its gains: its matrix, its problem and its answer.
 pub(super) const INSTANCE_BYTES: usize = 512;
+/// First bytes of an archive.
+const ZIP: &[u8] = b"PK";
 
-/// Reads gain matrices: row = receiver, column = transmitter, power gains.
+/// One network of links, as a file has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NetworkRecord {
+    /// Power gains: row = receiver, column = transmitter.
+    pub gains: GainMatrix,
+    /// What a bit of each link's rate is worth, if the file says so.
+    pub weights: Option<Vec<f64>>,
+    /// Noise power at each receiver.
+    pub noise: Option<Vec<f64>>,
+    /// Largest power of each transmitter.
+    pub max_power: Option<Vec<f64>>,
+}
+
+impl From<GainMatrix> for NetworkRecord {
+    fn from(gains: GainMatrix) -> Self {
+        Self { gains, weights: None, noise: None, max_power: None }
+    }
+}
+
+impl NetworkRecord {
+    /// What the file says about each link.
+    pub fn values(&self, field: LinkField) -> Option<&[f64]> {
+        match field {
+            LinkField::Weights => self.weights.as_deref(),
+            LinkField::Noise => self.noise.as_deref(),
+            LinkField::MaxPower => self.max_power.as_deref(),
+        }
+    }
+
+    pub(super) fn set(&mut self, field: LinkField, values: Vec<f64>) {
+        let place = match field {
+            LinkField::Weights => &mut self.weights,
+            LinkField::Noise => &mut self.noise,
+            LinkField::MaxPower => &mut self.max_power,
+        };
+        *place = Some(values);
+    }
+}
+
+/// Reads networks of links: gains (row = receiver, column = transmitter, power gains) and, if the file has them,
+/// weights, noise and largest power of each link.
 ///
-/// NumPy's `.npy`, one K×K matrix or N of them (N×K×K), float32 or float64; or JSON: a matrix
-/// `[[…],…]`, a list of matrices, or objects `{"gains": …}` with either, one after the other. Whether it
-/// is NumPy or JSON follows from the first bytes. Instances, rows and columns are counted from 0.
+/// | format | gains | weights, noise, largest power |
+/// | --- | --- | --- |
+/// | `.npy` | K×K, or N×K×K for N networks; float32 or float64 | |
+/// | `.npz`, `.mat` of version 5 | the same as `gains`, or the only array of such a shape | `weights`, `noise`, `max_power`: one number, K of them, or N×K |
+/// | CSV | K lines of K numbers | |
+/// | JSON | a matrix `[[…],…]`, a list of matrices, or objects `{"gains": …}` with either, one after the other | in such an object |
+///
+/// Which of them it is follows from the first bytes. Instances, rows, columns and links are counted from 0.
 ///
 /// `file` is only used in messages.
 ///
 /// ```
-/// use anyk::exchange::{gains_to_npy, read_gains};
-/// let gains = read_gains(b"[[1, 0.1], [0.2, 0.9]]", "gains.json")?;
-/// assert_eq!(gains[0].row(1), [0.2, 0.9]);
-/// assert_eq!(read_gains(&gains_to_npy(&gains)?, "gains.npy")?, gains);
-/// let error = read_gains(b"[[1, 0.1], [0.2, -0.9]]", "gains.json").unwrap_err();
+/// use anyk::exchange::{gains_to_npy, read_networks};
+/// let networks = read_networks(b"[[1, 0.1], [0.2, 0.9]]", "gains.json")?;
+/// assert_eq!(networks[0].gains.row(1), [0.2, 0.9]);
+/// assert_eq!(read_networks(b"1, 0.1\n0.2, 0.9\n", "gains.csv")?, networks);
+/// let bytes = gains_to_npy(&[networks[0].gains.clone()])?;
+/// assert_eq!(read_networks(&bytes, "gains.npy")?, networks);
+/// let weighted = br#"{"gains": [[1, 0.1], [0.2, 0.9]], "weights": [1, 3]}"#;
+/// assert_eq!(read_networks(weighted, "gains.json")?[0].weights, Some(vec![1.0, 3.0]));
+/// let error = read_networks(b"[[1, 0.1], [0.2, -0.9]]", "gains.json").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "gains.json: instance 0: row 1, column 1: the gain is -0.9, expected a finite number, not negative"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read_gains(bytes: &[u8], file: &str) -> Result<Vec<GainMatrix>, InputError> {
+pub fn read_networks(bytes: &[u8], file: &str) -> Result<Vec<NetworkRecord>, InputError> {
     if bytes.starts_with(npy::MAGIC) {
-        let need = |shape: &[usize]| {
-            product(shape) * GAIN_BYTES as u128 + product(&[instances(shape), INSTANCE_BYTES])
-        };
         let array = Array::read(bytes, FORMAT, check_shape, ("the gains in it", need));
         return matrices(&array.map_err(|error| InputError::whole(file, &error))?, file);
+    }
+    if bytes.starts_with(ZIP) {
+        return gains_arrays::from_npz(bytes, file);
+    }
+    if mat::is_mat(bytes) {
+        return gains_arrays::from_mat(bytes, file);
     }
     let text = decode(bytes, file, FORMAT)?;
     let fail = |message: String| Err(InputError::whole(file, &message));
     match text.trim_start().chars().next() {
         None => fail(format!("the file is empty, expected {FORMAT}")),
         Some('{' | '[') => gains_json::read(text, file, FORMAT),
+        Some(_) if gains_csv::looks_like(text) => {
+            Ok(vec![gains_csv::read(text, file, FORMAT)?.into()])
+        }
         Some(_) => {
             let start = shorten(&format!("{:?}", text.chars().take(20).collect::<String>()));
             fail(format!("the file starts with {start}, expected {FORMAT}"))
@@ -79,6 +136,11 @@ pub fn gains_to_npy(gains: &[GainMatrix]) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Memory that the gains of an array will take, the file itself left out.
+pub(super) fn need(shape: &[usize]) -> u128 {
+    product(shape) * GAIN_BYTES as u128 + product(&[instances(shape), INSTANCE_BYTES])
+}
+
 /// One square matrix of at least one link, or several.
 fn check_shape(shape: &[u64]) -> Result<(), NpyError> {
     let (instances, size) = match *shape {
@@ -93,12 +155,12 @@ fn check_shape(shape: &[u64]) -> Result<(), NpyError> {
 }
 
 /// How many matrices a shape has: two axes are one.
-fn instances(shape: &[usize]) -> usize {
+pub(super) fn instances(shape: &[usize]) -> usize {
     if let [instances, _, _] = *shape { instances } else { 1 }
 }
 
 /// The matrices of an array whose shape has been checked.
-fn matrices(array: &Array, file: &str) -> Result<Vec<GainMatrix>, InputError> {
+pub(super) fn matrices(array: &Array, file: &str) -> Result<Vec<NetworkRecord>, InputError> {
     let Array { shape, order, values } = array;
     let instances = instances(shape);
     let size = shape.last().copied().unwrap_or_default();
@@ -110,7 +172,7 @@ fn matrices(array: &Array, file: &str) -> Result<Vec<GainMatrix>, InputError> {
                 .map(|at| values[instance + instances * (at / size + size * (at % size))])
                 .collect(),
         };
-        GainMatrix::new(size, gains).map_err(|error| {
+        GainMatrix::new(size, gains).map(NetworkRecord::from).map_err(|error| {
             InputError::new(file, &format!("instance {instance}"), error.to_string())
         })
     };

@@ -1,4 +1,4 @@
-//! Gain matrices as JSON.
+//! Networks of links as JSON.
 //!
 //! Numbers go straight into one list for each matrix, whose shape is checked row by row, and the lists ask the
 //! memory budget before they grow: a hostile file takes no more memory than the gains in it, and no more than there
@@ -11,24 +11,24 @@ use thiserror::Error;
 
 use crate::channel::{GainError, GainMatrix};
 use crate::exchange::documents::{Refused, each_document};
-use crate::exchange::gains::{GAIN_BYTES, INSTANCE_BYTES};
-use crate::exchange::{Input, InputError};
+use crate::exchange::gains::{GAIN_BYTES, INSTANCE_BYTES, NetworkRecord};
+use crate::exchange::{Input, InputError, LinkField, LinkValues, LinkValuesError};
 use crate::memory::{Tally, TooMuchMemory};
 
-/// The matrices of all documents in a text, one after the other.
-pub(super) fn read(text: &str, file: &str, format: &str) -> Result<Vec<GainMatrix>, InputError> {
+/// The networks of all documents in a text, one after the other.
+pub(super) fn read(text: &str, file: &str, format: &str) -> Result<Vec<NetworkRecord>, InputError> {
     let mut all = Document::new(text.len());
     each_document((text, Input::new(text.as_bytes(), file), format), |document| {
         document.deserialize_any(Top(&mut all)).map_err(Refused::Json)?;
         match &all.failure {
             None => Ok(()),
             Some(error) => {
-                let place = format!("instance {}", all.gains.len());
+                let place = format!("instance {}", all.failed_at.unwrap_or(all.networks.len()));
                 Err(Refused::Input(InputError::new(file, &place, error.to_string())))
             }
         }
     })?;
-    Ok(all.gains)
+    Ok(all.networks)
 }
 
 /// Why a matrix was refused.
@@ -45,16 +45,20 @@ enum MatrixError {
     #[error(transparent)]
     Gains(#[from] GainError),
     #[error(transparent)]
+    Values(#[from] LinkValuesError),
+    #[error(transparent)]
     Memory(#[from] TooMuchMemory),
 }
 
 /// One matrix, a list of them, or an object with either as `gains`.
 struct Document {
-    /// Matrices that are complete.
-    gains: Vec<GainMatrix>,
+    /// Networks whose matrices are complete.
+    networks: Vec<NetworkRecord>,
     tally: Tally,
     /// What is wrong with the next one. The rest of the document is then skipped.
     failure: Option<MatrixError>,
+    /// With which one, if not the next.
+    failed_at: Option<usize>,
     /// The matrix that is being read: its gains, rows, and the length of its first row.
     current: Vec<f64>,
     rows: usize,
@@ -64,8 +68,8 @@ struct Document {
 impl Document {
     fn new(text_bytes: usize) -> Self {
         let tally = Tally::new("the gains in it", text_bytes);
-        let (gains, current) = (Vec::new(), Vec::new());
-        Self { gains, tally, failure: None, current, rows: 0, width: 0 }
+        let (networks, current) = (Vec::new(), Vec::new());
+        Self { networks, tally, failure: None, failed_at: None, current, rows: 0, width: 0 }
     }
 
     fn fail(&mut self, error: MatrixError) {
@@ -113,13 +117,35 @@ impl Document {
         }
         if self.failure.is_none() {
             match GainMatrix::new(rows, std::mem::take(&mut self.current)) {
-                Ok(matrix) => self.gains.push(matrix),
+                Ok(matrix) => self.networks.push(matrix.into()),
                 Err(error) => self.fail(error.into()),
             }
         }
         (self.rows, self.width) = (0, 0);
     }
+
+    /// Gives the networks from `first` on what their document says about their links.
+    fn set(&mut self, first: usize, field: LinkField, values: &LinkValues) {
+        if self.failure.is_some() {
+            return;
+        }
+        let count = self.networks.len() - first;
+        for index in 0..count {
+            let network = &mut self.networks[first + index];
+            match values.of_network((index, count), network.gains.size(), field) {
+                Ok(values) => network.set(field, values),
+                Err(error) => {
+                    self.failed_at = Some(first + index);
+                    return self.fail(error.into());
+                }
+            }
+        }
+    }
 }
+
+/// The fields of an object.
+const FIELDS: [&str; 4] =
+    ["gains", LinkField::Weights.name(), LinkField::Noise.name(), LinkField::MaxPower.name()];
 
 /// A document: an object or its array.
 struct Top<'a>(&'a mut Document);
@@ -132,17 +158,34 @@ impl<'de> Visitor<'de> for Top<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let first = self.0.networks.len();
         let mut seen = false;
+        let mut fields: [Option<LinkValues>; LinkField::ALL.len()] = Default::default();
         while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-            if key != "gains" {
-                return Err(A::Error::unknown_field(&key, &["gains"]));
+            if key == "gains" {
+                if std::mem::replace(&mut seen, true) {
+                    return Err(A::Error::duplicate_field("gains"));
+                }
+                map.next_value_seed(Array(self.0))?;
+                continue;
             }
-            if std::mem::replace(&mut seen, true) {
-                return Err(A::Error::duplicate_field("gains"));
+            let Some(at) = LinkField::ALL.iter().position(|field| field.name() == key) else {
+                return Err(A::Error::unknown_field(&key, &FIELDS));
+            };
+            if fields[at].is_some() {
+                return Err(A::Error::duplicate_field(LinkField::ALL[at].name()));
             }
-            map.next_value_seed(Array(self.0))?;
+            fields[at] = Some(map.next_value_seed(Values(self.0))?);
         }
-        if seen { Ok(()) } else { Err(A::Error::missing_field("gains")) }
+        if !seen {
+            return Err(A::Error::missing_field("gains"));
+        }
+        for (field, values) in LinkField::ALL.into_iter().zip(&fields) {
+            if let Some(values) = values {
+                self.0.set(first, field, values);
+            }
+        }
+        Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {
@@ -272,5 +315,68 @@ impl<'de> Visitor<'de> for Item<'_> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         self.0.end_row(length);
         Ok(Kind::Matrix)
+    }
+}
+
+/// Memory of a number of a link: in a list that doubles as it grows, and in its network.
+const VALUE_BYTES: usize = 32;
+/// Memory of a list of them.
+const LIST_BYTES: usize = 64;
+
+/// Numbers of links: one, a list, or a list of lists.
+struct Values<'a>(&'a mut Document);
+
+impl<'de> DeserializeSeed<'de> for Values<'_> {
+    type Value = LinkValues;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<LinkValues, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Values<'_> {
+    type Value = LinkValues;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a number, a list of numbers, or a list of such lists")
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<LinkValues, E> {
+        Ok(LinkValues::One(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<LinkValues, E> {
+        self.visit_f64(value as f64)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<LinkValues, E> {
+        self.visit_f64(value as f64)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<LinkValues, A::Error> {
+        let (mut each, mut rows) = (Vec::new(), Vec::new());
+        while let Some(value) = seq.next_element_seed(Values(self.0))? {
+            match value {
+                LinkValues::One(value) if rows.is_empty() => {
+                    if let Err(error) = self.0.tally.add(VALUE_BYTES) {
+                        self.0.fail(error.into());
+                    } else {
+                        each.push(value);
+                    }
+                }
+                LinkValues::Each(row) if each.is_empty() => {
+                    if let Err(error) = self.0.tally.add(LIST_BYTES) {
+                        self.0.fail(error.into());
+                    } else {
+                        rows.push(row);
+                    }
+                }
+                LinkValues::Rows(_) => {
+                    return Err(A::Error::custom("a list of lists of lists of numbers"));
+                }
+                _ => return Err(A::Error::custom("a number and a list in one list")),
+            }
+        }
+        Ok(if rows.is_empty() { LinkValues::Each(each) } else { LinkValues::Rows(rows) })
     }
 }

@@ -1,5 +1,5 @@
 //! The files that go in and out: users as JSON or CSV, gains of interference networks as NumPy arrays
-//! or JSON, samples of the fading as NumPy arrays, samples of a policy as CSV, NumPy archives or (with the
+//! or archives, MATLAB's `.mat`, CSV or JSON, samples of the fading as NumPy arrays, samples of a policy as CSV, NumPy archives or (with the
 //! feature `parquet`) Parquet, models and checkpoints as safetensors.
 //!
 //! Input may be damaged or hostile: everything is checked here, and an error names the file, the
@@ -13,15 +13,19 @@ mod documents;
 mod fading_samples;
 mod finite;
 mod gains;
+mod gains_arrays;
+mod gains_csv;
 mod gains_json;
 mod input;
 mod input_error;
+mod link_values;
+mod mat;
 mod npy;
+mod npz;
 #[cfg(feature = "parquet")]
 mod parquet_file;
 mod read;
 mod samples;
-mod samples_npz;
 mod stream;
 mod users;
 mod write;
@@ -30,9 +34,10 @@ pub use allocations::{Allotment, Allotments, Allotted};
 pub use container::Tensor;
 pub use fading_samples::{fading_samples_to_npy, read_fading_samples};
 pub use finite::{Checked, NotFinite, check_finite, check_text, to_json, write_json};
-pub use gains::{gains_to_npy, read_gains};
+pub use gains::{NetworkRecord, gains_to_npy, read_networks};
 pub use input::Input;
 pub use input_error::InputError;
+pub use link_values::{LinkField, LinkValues, LinkValuesError, read_link_values};
 pub use read::{read_bounded, read_file, read_plain_file, read_start};
 pub use samples::{SampleRow, read_samples};
 pub use stream::{Batch, Documents};

@@ -4,15 +4,16 @@ use thiserror::Error;
 
 use crate::exchange::InputError;
 use crate::exchange::input_error::{check_fields, decode, shorten};
+use crate::exchange::npz::{Archive, Entry, NpzError};
 #[cfg(feature = "parquet")]
 use crate::exchange::parquet_file::{Footer, ParquetFileError};
-use crate::exchange::samples_npz::{Archive, NpzError};
 use crate::memory::{MemoryBudget, Tally, TooMuchMemory, product};
 
 const FORMAT: &str = "CSV with the columns k,x,y and, if known, instance";
 #[cfg(feature = "parquet")]
 const PARQUET_FORMAT: &str =
     "Parquet with the columns k,x,y and, if known, instance (pandas: index=False)";
+const ARRAY_FORMAT: &str = "a NumPy array of one axis, whole numbers or floats";
 const COLUMNS: [&str; 4] = ["k", "x", "y", "instance"];
 /// Most users of one instance.
 const MOST_USERS: usize = 10_000_000;
@@ -208,15 +209,33 @@ struct Columns {
 
 /// The arrays of an archive.
 fn from_npz(bytes: &[u8]) -> Result<Columns, ColumnsError> {
-    let mut archive = Archive::open(bytes)?;
-    let (k, x) = (archive.required("k")?, archive.required("x")?);
-    let (y, instance) = (archive.required("y")?, archive.find("instance")?);
+    let mut archive = Archive::open(bytes, ARRAY_FORMAT)?;
+    let [k, x, y] = ["k", "x", "y"].map(|name| required(&mut archive, name));
+    let (k, x, y) = (k?, x?, y?);
+    let instance = column(&mut archive, "instance")?;
     let arrays = [Some(&k), Some(&x), Some(&y), instance.as_ref()];
     let rows = arrays.into_iter().flatten().map(|array| array.count).max().unwrap_or_default();
     allow(bytes, rows, instance.is_some())?;
     let mut numbers = |column| archive.numbers(column);
     let instance = instance.as_ref().map(&mut numbers).transpose()?;
     Ok(Columns { k: numbers(&k)?, x: numbers(&x)?, y: numbers(&y)?, instance })
+}
+
+/// An array of one axis, if there is one of the name.
+fn column(archive: &mut Archive<'_>, name: &str) -> Result<Option<Entry>, NpzError> {
+    match archive.find(name)? {
+        Some(entry) if entry.shape.len() != 1 => Err(entry.misshapen(ARRAY_FORMAT)),
+        found => Ok(found),
+    }
+}
+
+/// The same; an error if there is none.
+fn required(archive: &mut Archive<'_>, name: &'static str) -> Result<Entry, NpzError> {
+    column(archive, name)?.ok_or_else(|| NpzError::Missing {
+        name,
+        found: archive.names(),
+        expected: "k, x, y and, if known, instance",
+    })
 }
 
 /// The columns of a Parquet file.

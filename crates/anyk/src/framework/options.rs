@@ -17,6 +17,8 @@ pub enum OptionValue {
     Switch,
     /// A number, in a unit.
     Number(&'static str),
+    /// A number or several, separated by commas, or a file of them.
+    Numbers(&'static str),
     /// A whole number of something.
     Whole(&'static str),
     /// Numbers of users, separated by commas.

@@ -8,7 +8,7 @@ use crate::network::{Aggregator, Real};
 /// A network whose messages carry the gains of a path, both ways:
 ///
 /// ```text
-/// h_k⁰ = relu(w x_k + c)
+/// h_k⁰ = relu(w x_k + w' α_k + c)
 /// m_kj = relu(A h_j + B (e_kj, e_jk) + b),   h_k ← relu(U h_k + V·agg_j m_kj + c),   a few rounds
 /// o_k = w·relu(W h_k + c) + c
 /// ```
@@ -17,7 +17,7 @@ use crate::network::{Aggregator, Real};
 /// features of the order of 1 are what the learning rate is for. With sums as they are one training in five started
 /// with saturated outputs, and died.
 ///
-/// `x_k` is the feature of the link's own gain, `e_kj` that of the path from transmitter j to receiver
+/// `x_k` is the feature of the link's own gain, `α_k` that of its weight where links have weights, `e_kj` that of the path from transmitter j to receiver
 /// k, and `o_k` one number for each link. The number of parameters does not depend on how many links
 /// there are, and the outputs move with the links when these are put in another order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct EdgeGnn {
     pub rounds: usize,
     /// How a link puts its messages together.
     pub aggregator: Aggregator,
+    /// Whether links have weights, a second feature of each; files without it are of networks that know none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weighted: bool,
 }
 
 /// Features of links and of the paths between them.
@@ -44,6 +47,8 @@ pub struct LinkGraph<T> {
     pub harms: Vec<T>,
     /// `x_k`.
     pub links: Vec<T>,
+    /// `α_k`, for networks that take weights.
+    pub weights: Vec<T>,
     /// What a sum of messages is multiplied by, whatever the number of links.
     pub per_neighbour: T,
 }
@@ -103,17 +108,23 @@ impl EdgeGnn {
         3 * self.hidden * self.hidden + 4 * self.hidden
     }
 
-    /// Number of parameters: `w`, `c`; the rounds; `W`, `c`, `w`, `c`.
+    /// Numbers of `w` (and `w'`) and `c`.
+    fn encode_len(&self) -> usize {
+        (2 + usize::from(self.weighted)) * self.hidden
+    }
+
+    /// Number of parameters: `w` (and `w'`), `c`; the rounds; `W`, `c`, `w`, `c`.
     pub fn parameter_count(&self) -> usize {
         let h = self.hidden;
-        2 * h + self.rounds * self.round_len() + h * h + 2 * h + 1
+        self.encode_len() + self.rounds * self.round_len() + h * h + 2 * h + 1
     }
 
     /// Names and shapes of the parts of the parameters, in their order; matrices inputs × outputs.
     pub fn layout(&self) -> Vec<(String, Vec<usize>)> {
         let h = self.hidden;
         let part = |name: &str, shape: &[usize]| (name.to_owned(), shape.to_vec());
-        let mut layout = vec![part("encode.weight", &[h]), part("encode.bias", &[h])];
+        let encode: &[usize] = if self.weighted { &[2, h] } else { &[h] };
+        let mut layout = vec![part("encode.weight", encode), part("encode.bias", &[h])];
         for round in 0..self.rounds {
             let part = |name: &str, shape: &[usize]| part(&format!("{round}.{name}"), shape);
             layout.extend([
@@ -144,7 +155,11 @@ impl EdgeGnn {
             parameters.extend((0..count).map(|_| scale * normal()));
         };
         let zero = 0;
-        block(h, 1);
+        if self.weighted {
+            block(2 * h, 2);
+        } else {
+            block(h, 1);
+        }
         block(h, 1);
         for _ in 0..self.rounds {
             block(h * h, 2 * h);
@@ -164,7 +179,7 @@ impl EdgeGnn {
     fn parts<'a, T: Real>(&self, parameters: &'a [T]) -> Parts<'a, T> {
         assert_eq!(parameters.len(), self.parameter_count(), "parameters of an edge GNN");
         let h = self.hidden;
-        let (encode, rest) = parameters.split_at(h);
+        let (encode, rest) = parameters.split_at(self.encode_len() - h);
         let (encode_bias, rest) = rest.split_at(h);
         let (rounds, rest) = rest.split_at(self.rounds * self.round_len());
         let (last, rest) = rest.split_at(h * h);
@@ -358,9 +373,13 @@ fn forward<T: Real, const H: usize>(
     tape.chosen.resize(if takes_max { rounds * size * H } else { 0 }, NONE);
     let features = tape.features.as_chunks_mut::<H>().0;
     let (encode, bias) = (as_row::<T, H>(parts.encode), as_row::<T, H>(parts.encode_bias));
-    for (feature, &x) in features[..size].iter_mut().zip(&graph.links) {
+    let of_weight = parts.encode.as_chunks::<H>().0.get(1);
+    for (link, (feature, &x)) in features[..size].iter_mut().zip(&graph.links).enumerate() {
         let mut h = *bias;
         add_scaled(&mut h, x, encode);
+        if let Some(row) = of_weight {
+            add_scaled(&mut h, graph.weights[link], row);
+        }
         relu(&mut h);
         *feature = h;
     }
@@ -443,7 +462,7 @@ fn backward<T: Real, const H: usize>(
 ) {
     let size = graph.size();
     let parts = network.parts(parameters);
-    let (head, tail) = gradient.split_at_mut(2 * H);
+    let (head, tail) = gradient.split_at_mut(network.encode_len());
     let (round_gradients, tail) = tail.split_at_mut(network.rounds * network.round_len());
     tape.of_features.resize(size * H, T::zero());
     tape.of_sent.resize(size * H, T::zero());
@@ -532,12 +551,16 @@ fn backward<T: Real, const H: usize>(
             pull_back(&mut of_features[link], a, of_a, &before[link], &of_sent[link]);
         }
     }
-    let (of_encode, of_bias) = head.split_at_mut(H);
-    let (of_encode, of_bias) = (as_row_mut::<T, H>(of_encode), as_row_mut::<T, H>(of_bias));
+    let (of_encode, of_bias) = head.split_at_mut(head.len() - H);
+    let of_encode = of_encode.as_chunks_mut::<H>().0;
+    let of_bias = as_row_mut::<T, H>(of_bias);
     for link in 0..size {
         let mut d = of_features[link];
         through_relu(&mut d, &features[link]);
-        add_scaled(of_encode, graph.links[link], &d);
+        add_scaled(&mut of_encode[0], graph.links[link], &d);
+        if let Some(row) = of_encode.get_mut(1) {
+            add_scaled(row, graph.weights[link], &d);
+        }
         add_scaled(of_bias, T::one(), &d);
     }
 }

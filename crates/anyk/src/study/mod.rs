@@ -35,6 +35,7 @@ mod full_power;
 mod interference;
 mod lab;
 mod links_published;
+mod links_weighted;
 mod paper_figures;
 mod parameters;
 mod power_control;

@@ -2,8 +2,8 @@
 
 use super::{
     Lab, ablation, alternatives, any_gnn, any_ranges, calibration, closed_forms, conservative,
-    diagnose, diagnose_battery, fading, figures, interference, links_published, parameters,
-    power_control, propositions, published, samples, seeds, tables,
+    diagnose, diagnose_battery, fading, figures, interference, links_published, links_weighted,
+    parameters, power_control, propositions, published, samples, seeds, tables,
 };
 use crate::framework::{Error, Table};
 
@@ -28,7 +28,7 @@ impl Study {
 }
 
 /// All studies: the paper's, in its order, then our own.
-pub static STUDIES: [Study; 28] = {
+pub static STUDIES: [Study; 29] = {
     type Run = fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>;
     const fn paper(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: true, run }
@@ -130,6 +130,11 @@ pub static STUDIES: [Study; 28] = {
             "links-published",
             "Links on published fields, beside the best of 60 starts of WMMSE",
             links_published::tables,
+        ),
+        own(
+            "links-weighted",
+            "Weighted sum rate of links, learned at K = 50 over random weights",
+            links_weighted::tables,
         ),
         own(
             "seeds",

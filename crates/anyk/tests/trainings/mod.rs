@@ -151,7 +151,12 @@ pub(crate) static ALL: [Training; 13] = [
                 samples: 20,
                 batch: 8,
                 steps: STEPS,
-                network: EdgeGnn { hidden: 8, rounds: 1, aggregator: Aggregator::Mean },
+                network: EdgeGnn {
+                    hidden: 8,
+                    rounds: 1,
+                    aggregator: Aggregator::Mean,
+                    weighted: false,
+                },
                 ..PowerTrainSettings::preset(Scenario::Dense, 1)
             };
             let policy = train_power(&settings, PowerOutput::Priced { steps: 1 }, session)?;
@@ -168,7 +173,12 @@ pub(crate) static ALL: [Training; 13] = [
                 batch: 8,
                 steps: STEPS,
                 loss: PowerLoss::Fplinq,
-                network: EdgeGnn { hidden: 8, rounds: 2, aggregator: Aggregator::Sum },
+                network: EdgeGnn {
+                    hidden: 8,
+                    rounds: 2,
+                    aggregator: Aggregator::Sum,
+                    weighted: false,
+                },
                 ..PowerTrainSettings::preset(Scenario::D2d(D2dField::default()), 1)
             };
             let policy = train_power(&settings, PowerOutput::Ranked { passes: 2 }, session)?;

@@ -15,6 +15,8 @@ pub(crate) struct Admission {
 
 /// Rise of the product of 1 + SINR under which a switch is put down to rounding.
 const RISE: f64 = 1.0 + 1e-12;
+/// The same of the sum of weighted rates, in nats, in units of the largest weight that takes part.
+const WEIGHTED_RISE: f64 = 1e-12;
 
 impl Admission {
     /// 1 for the links that are on, 0 for the others.
@@ -44,7 +46,7 @@ impl Admission {
     pub(crate) fn admit(&mut self, problem: &SparseInterference, order: &[u32]) {
         for &link in order {
             let link = link as usize;
-            if self.shares[link] < 0.5 && self.rise(problem, link) > RISE {
+            if self.shares[link] < 0.5 && self.raises(problem, link) {
                 self.switch(problem, link);
             }
         }
@@ -58,7 +60,7 @@ impl Admission {
             let mut changed = false;
             for &link in order {
                 let link = link as usize;
-                if self.rise(problem, link) > RISE {
+                if self.raises(problem, link) {
                     self.switch(problem, link);
                     changed = true;
                 }
@@ -67,6 +69,37 @@ impl Admission {
                 return;
             }
         }
+    }
+
+    /// Whether the objective rises when a link is switched.
+    fn raises(&self, problem: &SparseInterference, link: usize) -> bool {
+        if problem.weighted {
+            let (rise, largest) = self.weighted_rise(problem, link);
+            rise > WEIGHTED_RISE * largest
+        } else {
+            self.rise(problem, link) > RISE
+        }
+    }
+
+    /// What a switch adds to the sum of weighted rates, in nats, and the largest weight in it.
+    fn weighted_rise(&self, problem: &SparseInterference, link: usize) -> (f64, f64) {
+        let on = self.shares[link] > 0.5;
+        let own = problem.weights[link] * (problem.direct[link] / self.heard[link]).ln_1p();
+        let mut rise = if on { -own } else { own };
+        let mut largest = problem.weights[link];
+        let range = problem.range(link);
+        for (&gain, &other) in problem.harms[range.clone()].iter().zip(&problem.neighbours[range]) {
+            let other = other as usize;
+            if self.shares[other] < 0.5 {
+                continue;
+            }
+            let (signal, heard) = (problem.direct[other], self.heard[other]);
+            let then = if on { (heard - gain).max(1.0) } else { heard + gain };
+            let ratio = (1.0 + signal / then) / (1.0 + signal / heard);
+            rise += problem.weights[other] * ratio.ln();
+            largest = largest.max(problem.weights[other]);
+        }
+        (rise, largest)
     }
 
     /// Product of 1 + SINR over all links, after a switch of one to before: comparing needs no logarithm.

@@ -13,6 +13,9 @@ pub struct PowerAnswer {
     pub status: &'static str,
     /// Sum rate, bit/s/Hz.
     pub sum_rate_bits: f64,
+    /// The objective where links have weights: each rate counts so many times, bit/s/Hz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weighted_sum_rate_bits: Option<f64>,
     /// Iterations done, or nodes of the search visited.
     pub iterations: usize,
     /// Every power is 0 or `P_max` (to 1e-3 of it).
@@ -29,9 +32,12 @@ pub struct PowerAnswer {
     /// Rates of the links, bit/s/Hz.
     #[serde(skip)]
     pub rates_bits: Vec<f64>,
-    /// `P_max`.
+    /// `P_max` of each transmitter.
     #[serde(skip)]
-    pub max_power: f64,
+    pub max_power: Vec<f64>,
+    /// Weights of the links, if they have any.
+    #[serde(skip)]
+    pub weights: Option<Vec<f64>>,
 }
 
 impl PowerAnswer {
@@ -39,11 +45,13 @@ impl PowerAnswer {
     pub fn new(problem: &Interference, solution: PowerSolution) -> Result<Self, InterferenceError> {
         let power = solution.powers(problem);
         let judged = problem.assess(&power)?;
-        let max_power = problem.max_power();
-        let shares: Vec<f64> = power.iter().map(|power| power / max_power).collect();
+        let max_power = problem.max_power().to_vec();
+        let shares: Vec<f64> =
+            power.iter().zip(&max_power).map(|(power, most)| power / most).collect();
         Ok(Self {
             status: solution.status.as_str(),
             sum_rate_bits: judged.sum_rate_bits,
+            weighted_sum_rate_bits: judged.weighted_sum_rate_bits,
             iterations: solution.iterations,
             binary: judged.binary,
             kkt_residual: judged.kkt_residual,
@@ -52,22 +60,26 @@ impl PowerAnswer {
             trace_bits: solution.trace_bits,
             rates_bits: problem.rates_bits(&shares).collect(),
             max_power,
+            weights: problem.weights().map(<[f64]>::to_vec),
         })
     }
 
     /// Links with power, to the share that counts as none.
     fn links_on(&self) -> String {
-        let on = |power: &&f64| **power > tolerance::BINARY * self.max_power;
-        format!("{} of {}", self.power.iter().filter(on).count(), self.power.len())
+        let on = |(power, most): &(&f64, &f64)| **power > tolerance::BINARY * **most;
+        let count = self.power.iter().zip(&self.max_power).filter(on).count();
+        format!("{count} of {}", self.power.len())
     }
 
     /// A power to six digits behind the point, in whatever unit `P_max` is.
     fn shown(&self, power: f64) -> String {
-        if (0.1..1e6).contains(&self.max_power) {
-            format!("{power:.6}")
-        } else {
-            format!("{power:.6e}")
-        }
+        let most = self.max_power.iter().copied().fold(0.0, f64::max);
+        if (0.1..1e6).contains(&most) { format!("{power:.6}") } else { format!("{power:.6e}") }
+    }
+
+    /// What the objective is called.
+    fn objective(&self) -> &'static str {
+        if self.weights.is_some() { "weighted sum rate (bit/s/Hz)" } else { "sum rate (bit/s/Hz)" }
     }
 
     /// A few lines of the trace: 0, 1, 2, 5, 10, 20, 50, … and the last.
@@ -77,7 +89,7 @@ impl PowerAnswer {
         let shown = [0].into_iter().chain(decades).filter(|&at| at < last).chain([last]);
         let rows = shown.map(|at| vec![at.to_string(), format!("{:.6}", self.trace_bits[at])]);
         text.push("");
-        text.table(&["iteration", "sum rate (bit/s/Hz)"], rows);
+        text.table(&["iteration", self.objective()], rows);
         text.push("");
     }
 }
@@ -103,11 +115,21 @@ impl Show for PowerAnswer {
         let mut text = Text::default();
         let rows = self.power.iter().zip(&self.rates_bits).enumerate();
         let rows = rows.map(|(link, (power, rate_bits))| {
-            vec![link.to_string(), self.shown(*power), format!("{rate_bits:.6}")]
+            let row = [link.to_string(), self.shown(*power), format!("{rate_bits:.6}")];
+            let weight = self.weights.as_ref().map(|weights| weights[link].to_string());
+            row.into_iter().chain(weight).collect()
         });
         let total = self.shown(self.power.iter().sum());
-        let total = vec!["total".into(), total, format!("{:.6}", self.sum_rate_bits)];
-        text.table(&["link", "power", "rate (bit/s/Hz)"], rows.chain([total]));
+        let mut total = vec!["total".into(), total, format!("{:.6}", self.sum_rate_bits)];
+        let mut header = vec!["link", "power", "rate (bit/s/Hz)"];
+        if self.weights.is_some() {
+            header.push("weight");
+            total.push(String::new());
+        }
+        text.table(&header, rows.chain([total]));
+        if let Some(weighted_bits) = self.weighted_sum_rate_bits {
+            text.push(format!("weighted sum rate: {weighted_bits:.6} bit/s/Hz"));
+        }
         self.show_trace(&mut text);
         let powers = if self.binary { "a schedule" } else { "powers between 0 and the largest" };
         text.push(format!(
@@ -126,7 +148,7 @@ fn many(answers: &[PowerAnswer]) -> Text {
     let rows = answers.iter().enumerate().map(|(index, answer)| {
         vec![
             index.to_string(),
-            format!("{:.6}", answer.sum_rate_bits),
+            format!("{:.6}", answer.weighted_sum_rate_bits.unwrap_or(answer.sum_rate_bits)),
             answer.links_on(),
             if answer.binary { "yes" } else { "no" }.to_owned(),
             answer.iterations.to_string(),
@@ -136,7 +158,7 @@ fn many(answers: &[PowerAnswer]) -> Text {
     });
     let header = [
         "instance",
-        "sum rate (bit/s/Hz)",
+        answers.first().map_or("sum rate (bit/s/Hz)", PowerAnswer::objective),
         "links on",
         "schedule",
         "iterations",

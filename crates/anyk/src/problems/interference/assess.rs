@@ -1,15 +1,15 @@
 //! The verdict on anyone's powers of the links of a network.
 
-use crate::exchange::{Input, read_gains};
+use crate::exchange::{Input, read_networks};
 use crate::framework::{AssessDesk, Assessor, Error, Found, GivenTo, Goal, Verdict};
+use crate::problems::interference::links_input::LinkFlags;
 use crate::problems::interference::{Interference, LinkSolver};
 
 const GOAL: Goal = Goal { name: "sum rate", unit: "bit/s/Hz", larger_is_better: true };
 
 /// Judges powers beside those of a solver.
 pub(super) struct NetworkAssessor {
-    pub(super) max_power: f64,
-    pub(super) noise: f64,
+    pub(super) flags: LinkFlags,
     pub(super) solver: LinkSolver,
 }
 
@@ -41,14 +41,15 @@ impl NetworkDesk<'_> {
         }
         let judged = problem.assess(powers).map_err(Error::other)?;
         let best = self.solver.solve(problem).map_err(Error::other)?;
-        let most = powers.iter().fold(0.0f64, |most, &power| most.max(power));
+        let used = powers.iter().zip(problem.max_power()).map(|(power, most)| power / most);
+        let most = used.fold(0.0, f64::max);
         let direct = |link| problem.normalised().direct(link).max(f64::MIN_POSITIVE).ln();
         Ok(Verdict::new(Found {
             goal: GOAL,
             value: judged.sum_rate_bits,
             reference: Some(best.sum_rate_bits),
             missed: None,
-            budget_used: Some(most / problem.max_power()),
+            budget_used: Some(most),
             kkt_residual: judged.kkt_residual,
             pairs: ((0..size).map(direct).collect(), powers.to_vec()),
         }))
@@ -57,15 +58,14 @@ impl NetworkDesk<'_> {
 
 impl AssessDesk for NetworkDesk<'_> {
     fn assess(&mut self, input: Input<'_>, allocation: GivenTo<'_>) -> Vec<Result<Verdict, Error>> {
-        let networks = match read_gains(input.bytes, input.name) {
+        let networks = match read_networks(input.bytes, input.name) {
             Ok(networks) => networks,
             Err(error) => return vec![Err(error.into())],
         };
-        let NetworkAssessor { max_power, noise, .. } = *self.assessor;
         // One allocation for all networks of a document, in the form of `solve`, or one for each.
         let mut powers = Vec::new().into_iter();
         let mut judged = Vec::new();
-        for (index, gains) in networks.into_iter().enumerate() {
+        for (index, network) in networks.into_iter().enumerate() {
             let one = || -> Result<Verdict, Error> {
                 let given = match powers.next() {
                     Some(given) => given,
@@ -75,7 +75,8 @@ impl AssessDesk for NetworkDesk<'_> {
                         powers.next().ok_or_else(missing)?
                     }
                 };
-                let problem = Interference::new(gains, max_power, noise).map_err(Error::other)?;
+                let flags = &self.assessor.flags;
+                let problem = flags.problem(network, input.part + index).map_err(Error::other)?;
                 self.verdict(&problem, &given)
             };
             judged.push(one());

@@ -1,5 +1,6 @@
 //! The best schedule: branch and bound over which links are on.
 
+use crate::problems::interference::greedy::worth_alone;
 use crate::problems::interference::{Interference, InterferenceError};
 use crate::problems::interference::{PowerSolution, PowerStatus, greedy};
 
@@ -19,7 +20,8 @@ pub fn binary_optimum(problem: &Interference) -> Result<PowerSolution, Interfere
     let incumbent = greedy(problem, 5);
     let gains = problem.normalised();
     let mut order: Vec<usize> = (0..links).collect();
-    order.sort_by(|&a, &b| gains.direct(b).total_cmp(&gains.direct(a)));
+    let alone = worth_alone(problem);
+    order.sort_by(|&a, &b| alone[b].total_cmp(&alone[a]));
     let sorted = gains.reordered(&order);
     // Columns side by side: what link j does to all receivers.
     let mut harm = [[0.0; MOST_LINKS]; MOST_LINKS];
@@ -30,7 +32,14 @@ pub fn binary_optimum(problem: &Interference) -> Result<PowerSolution, Interfere
             harm[j][k] = row[j];
         }
     }
-    let mut search = Search { links, direct, harm, best: f64::NEG_INFINITY, visited: 0 };
+    let weights = problem.weights().map(|weights| {
+        let mut sorted = [0.0; MOST_LINKS];
+        for (slot, &link) in sorted.iter_mut().zip(&order) {
+            *slot = weights[link];
+        }
+        sorted
+    });
+    let mut search = Search { links, direct, weights, harm, best: f64::NEG_INFINITY, visited: 0 };
     // A little under the greedy schedule, so that rounding cannot hide every schedule as good as it.
     search.best = incumbent.sum_rate_bits * std::f64::consts::LN_2 * (1.0 - 1e-12);
     let mut found = None;
@@ -53,6 +62,8 @@ pub fn binary_optimum(problem: &Interference) -> Result<PowerSolution, Interfere
 struct Search {
     links: usize,
     direct: [f64; MOST_LINKS],
+    /// None where all are 1.
+    weights: Option<[f64; MOST_LINKS]>,
     harm: [[f64; MOST_LINKS]; MOST_LINKS],
     best: f64,
     visited: usize,
@@ -71,6 +82,10 @@ impl Search {
         // Products of 1 + SINR, a logarithm at the end: at most 20 factors up to 1e100 each would
         // overflow, so the logarithm is taken halfway too.
         let rate = |range: std::ops::Range<usize>, counted: u32| -> f64 {
+            if let Some(weights) = &self.weights {
+                let counted = range.filter(|k| counted >> k & 1 == 1);
+                return counted.map(|k| weights[k] * (self.direct[k] / heard[k]).ln_1p()).sum();
+            }
             let mut product = 1.0f64;
             let mut sum = 0.0;
             for k in range {

@@ -7,11 +7,11 @@ use super::training::VALIDATION_SEED;
 use crate::framework::{ModelError, Observer, Rows, Session, Silent, TrainError, over_instances};
 use crate::math::Mean;
 use crate::problems::interference::{Features, PowerObjective, PowerTrainSettings};
-use crate::problems::interference::{InterferenceError, Scenario, SparseInterference};
+use crate::problems::interference::{InterferenceError, RandomLinks, SparseInterference};
 use crate::problems::interference::{MOST_LINKS, Wmmse, binary_optimum, greedy, scheduled};
 use crate::problems::interference::{PowerModelRecord, PowerOutput, PowerPolicy};
 
-/// Sum rates at one size. Percentages are of the mean sum rate of WMMSE (100 iterations from full power).
+/// Sum rates at one size, weighted where links have weights. Percentages are of the mean sum rate of WMMSE (100 iterations from full power).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PowerSizeResult {
     /// Number of links `K`.
@@ -51,14 +51,15 @@ pub const PASSES: usize = 5;
 /// Measures policies and baselines on random networks of each size, on all cores; the result does not
 /// depend on their number. The observer counts networks.
 pub fn power_over_sizes(
-    scenario: &Scenario,
+    networks: impl Into<RandomLinks>,
     policies: &[PowerPolicy],
     sizes: &[usize],
     samples: u64,
     seed: u64,
     observer: &dyn Observer,
 ) -> Result<Vec<PowerSizeResult>, InterferenceError> {
-    let threshold = scenario.threshold();
+    let networks: RandomLinks = networks.into();
+    let threshold = networks.scenario.threshold();
     let prepare = |_| {
         let controllers: Vec<_> = policies.iter().map(PowerPolicy::controller).collect();
         Ok((Wmmse::default(), controllers))
@@ -68,7 +69,7 @@ pub fn power_over_sizes(
         samples,
         prepare,
         |(wmmse, controllers), size, index| {
-            let problem = scenario.draw(seed, size, index)?;
+            let problem = networks.draw(seed, size, index)?;
             let mean = |shares: &[f64]| shares.iter().sum::<f64>() / size as f64;
             let shares = wmmse.shares(&problem);
             let mut row = vec![problem.sum_rate_bits(shares), mean(shares)];
@@ -138,14 +139,13 @@ pub fn finish_power(
     output: PowerOutput,
     parameters: Vec<f32>,
 ) -> Result<PowerPolicy, TrainError> {
-    let (scenario, size) = (training.scenario, training.train_k);
+    let (networks, size) = (training.networks(), training.train_k);
     let mut record =
         PowerModelRecord { training: training.clone(), features, output, sum_rate_percent: 0.0 };
     let policies = [PowerPolicy::new(record.clone(), parameters.clone())?];
     let seed = VALIDATION_SEED ^ training.seed;
-    let results =
-        power_over_sizes(&scenario, &policies, &[size], VALIDATION_SAMPLES, seed, &Silent)
-            .map_err(|error| ModelError::Content(error.to_string()))?;
+    let results = power_over_sizes(networks, &policies, &[size], VALIDATION_SAMPLES, seed, &Silent)
+        .map_err(|error| ModelError::Content(error.to_string()))?;
     record.sum_rate_percent = results[0].policies[0].sum_rate_percent;
     Ok(PowerPolicy::new(record, parameters)?)
 }

@@ -85,7 +85,13 @@ pub struct Features {
     /// size the same.
     #[serde(default = "one")]
     pub neighbours: f64,
+    /// Whether links have weights: `ln(α_k/ᾱ)`, in units of the mean of the network, is a feature as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weighted: bool,
 }
+
+/// Weights, in units of their mean, outside of which they count as no smaller or larger: a weight may be 0.
+const WEIGHTS: (f64, f64) = (1e-3, 1e3);
 
 /// Files of before have sums as they are.
 fn one() -> f64 {
@@ -112,6 +118,13 @@ impl Features {
             features.resize(gains.len(), T::zero());
         }
         dispatch_fill(self, problem, graph);
+        graph.weights.clear();
+        if self.weighted {
+            let mean = problem.weights.iter().sum::<f64>() / problem.weights.len() as f64;
+            // The best powers do not change when all weights are multiplied by a number.
+            let feature = |weight: &f64| T::of((weight / mean).clamp(WEIGHTS.0, WEIGHTS.1).ln());
+            graph.weights.extend(problem.weights.iter().map(feature));
+        }
     }
 
     /// Features of all links and paths.

@@ -15,7 +15,7 @@ use crate::problems::interference::{PowerSolution, Wmmse, WmmseSettings};
 /// where the relaxed `√x_k` is above ½.
 ///
 /// With `w = 1 + z` and `u = y/√w` these are the updates of WMMSE with `v² = x`, term by term, which is
-/// how they are computed here; what FPLinQ adds for pairs of one transmitter and one receiver is the
+/// how they are computed here, weights of the links included (each is a factor of its `1 + z`); what FPLinQ adds for pairs of one transmitter and one receiver is the
 /// schedule.
 pub fn fplinq(problem: &Interference, iterations: usize) -> PowerSolution {
     let settings = WmmseSettings { iterations, ..WmmseSettings::default() };

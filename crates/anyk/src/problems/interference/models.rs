@@ -11,19 +11,21 @@ use crate::framework::{
 use crate::problems::interference::room::{INTERFERENCE, network_counter, source};
 use crate::problems::interference::{
     Interference, InterferenceError, PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus,
-    SparseInterference, power_over_sizes,
+    SparseInterference, WeightLaw, power_over_sizes,
 };
 
 #[derive(Serialize)]
 struct Evaluation {
     scenario: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weights: Option<&'static str>,
     output: &'static str,
     samples: u64,
     seed: u64,
     sizes: Vec<Size>,
 }
 
-/// One size. Percentages are of the mean sum rate of WMMSE.
+/// One size; sum rates are weighted where links have weights. Percentages are of the mean sum rate of WMMSE.
 #[derive(Serialize)]
 struct Size {
     k: usize,
@@ -71,10 +73,14 @@ impl Show for Evaluation {
                 size.exact_percent.map_or("–".to_owned(), percent),
             ]
         });
+        let rate = match self.weights {
+            None => "sum rate (bit/s/Hz)",
+            Some(_) => "weighted sum rate (bit/s/Hz)",
+        };
         let header = [
             "K",
             "of WMMSE (%)",
-            "sum rate (bit/s/Hz)",
+            rate,
             "WMMSE",
             "FPLinQ (%)",
             "greedy (%)",
@@ -93,7 +99,9 @@ impl LoadedModel for PowerPolicy {
     }
 
     fn describe(&self) -> String {
-        format!("a model for interference networks (output {})", self.record().output.name())
+        let weights = if self.record().features.weighted { " with weights" } else { "" };
+        let output = self.record().output.name();
+        format!("a model for interference networks{weights} (output {output})")
     }
 
     fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
@@ -110,7 +118,11 @@ impl LoadedModel for PowerPolicy {
 
     fn home(&self) -> Options {
         let mut options = Options::default();
-        options.set("scenario", self.record().training.scenario.name());
+        let networks = self.record().training.networks();
+        options.set("scenario", networks.scenario.name());
+        if let Some(law) = networks.weights {
+            options.set("random-weights", law.name());
+        }
         options
     }
 
@@ -123,13 +135,14 @@ impl LoadedModel for PowerPolicy {
         let Trials { sizes, samples, seed } = trials;
         trials.allow::<Interference>(|_| 256)?;
         observer.begin("networks", samples * sizes.len() as u64);
-        let scenario = &self.record().training.scenario;
+        let networks = self.record().training.networks();
         let policies = std::slice::from_ref(self);
-        let results = power_over_sizes(scenario, policies, sizes, *samples, *seed, observer)
+        let results = power_over_sizes(networks, policies, sizes, *samples, *seed, observer)
             .map_err(Error::other)?;
         observer.end();
         Ok(Box::new(Evaluation {
-            scenario: scenario.name(),
+            scenario: networks.scenario.name(),
+            weights: networks.weights.map(WeightLaw::name),
             output: self.record().output.name(),
             samples: *samples,
             seed: *seed,
@@ -143,6 +156,7 @@ impl LoadedModel for PowerPolicy {
             options,
             || self.controller(),
             move |controller, problem| {
+                self.check_weights(problem)?;
                 let sparse = SparseInterference::new(problem, threshold);
                 let shares = controller.shares(&sparse).to_vec();
                 problem.check(&shares).map_err(InterferenceError::Answer)?;
@@ -158,8 +172,8 @@ impl LoadedModel for PowerPolicy {
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        let scenario = self.record().training.scenario;
+        let networks = self.record().training.networks();
         let label = "power/P_max of a model over ln g_kk".to_owned();
-        Ok((quantity == Quantity::Power).then(|| source(label, self.clone(), scenario)))
+        Ok((quantity == Quantity::Power).then(|| source(label, self.clone(), networks)))
     }
 }

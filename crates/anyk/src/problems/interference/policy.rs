@@ -3,15 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::Tensor;
-use crate::framework::{Allocate, Model, ModelError, Outcome, Policy, Tensors, network_tensors};
+use crate::framework::{
+    Allocate, Model, ModelError, Outcome, Policy, Refusal, Tensors, network_tensors,
+};
 use crate::math::single;
 use crate::network::{EdgeTape, LinkGraph};
 use crate::problems::interference::Features;
-use crate::problems::interference::Interference;
 use crate::problems::interference::PowerTrainSettings;
 use crate::problems::interference::SparseInterference;
 use crate::problems::interference::admission::Admission;
 use crate::problems::interference::sparse_kernel::SparseKernel;
+use crate::problems::interference::{Interference, InterferenceError};
 
 /// What makes powers of the network's outputs `o_k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +83,9 @@ impl PowerPolicy {
         if let Err(error) = record.training.validate() {
             return content(error.to_string());
         }
+        if record.features.weighted != record.training.network.weighted {
+            return content("its features and its network disagree about weights".into());
+        }
         if !record.features.is_sound() {
             return content("the scale of its features is not a positive number".into());
         }
@@ -112,6 +117,14 @@ impl PowerPolicy {
     /// Parameters of the network.
     pub fn parameters(&self) -> &[f32] {
         &self.parameters
+    }
+
+    /// An error for networks that the policy is not for: weights where it was trained without.
+    pub fn check_weights(&self, problem: &Interference) -> Result<(), InterferenceError> {
+        if problem.weights().is_some() && !self.record.features.weighted {
+            return Err(InterferenceError::Unweighted);
+        }
+        Ok(())
     }
 
     /// The same network with another output.
@@ -214,6 +227,9 @@ struct SparseController<'a> {
 
 impl Allocate<Interference> for SparseController<'_> {
     fn allocate(&mut self, problem: &Interference, shares: &mut Vec<f64>) -> Outcome {
+        if let Err(error) = self.controller.policy.check_weights(problem) {
+            return Outcome::Refused(Refusal(error.to_string()));
+        }
         let sparse = SparseInterference::new(problem, self.threshold);
         shares.clear();
         shares.extend_from_slice(self.controller.shares(&sparse));

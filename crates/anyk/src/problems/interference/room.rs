@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::channel::{D2dField, GainMatrix};
-use crate::exchange::{Input, gains_to_npy, read_gains, to_json};
+use crate::exchange::{Input, gains_to_npy, read_networks, to_json};
 use crate::framework::{
     Answer, Assessor, BuiltIn, Choice, Counter, Drawn, Error, LoadedModel, Model, ModelError,
     ModelFile, OptionError, OptionSpec, OptionValue, Options, Policy, Room, Show, Source, Text,
@@ -16,10 +16,11 @@ use crate::framework::{
 use crate::memory::{MemoryBudget, product};
 use crate::network::{Aggregator, EdgeGnn};
 use crate::problems::interference::assess::NetworkAssessor;
+use crate::problems::interference::links_input::{LinkFlags, link_options};
 use crate::problems::interference::{
     Interference, InterferenceError, LinkMethod, LinkSolver, PASSES, PowerAnswer, PowerAnswers,
-    PowerLoss, PowerOutput, PowerPolicy, PowerSolution, PowerStatus, PowerTrainSettings, Scenario,
-    WmmseSettings, train_power,
+    PowerLoss, PowerOutput, PowerPolicy, PowerSolution, PowerStatus, PowerTrainSettings,
+    RandomLinks, Scenario, WeightLaw, WmmseSettings, train_power,
 };
 
 /// Memory of a gain that is drawn, and of a network beside its gains: what `solve` needs to read them again.
@@ -39,22 +40,27 @@ pub static INTERFERENCE: LinkRoom = LinkRoom { scheduling: false };
 /// Links on or off.
 pub static LINK_SCHEDULING: LinkRoom = LinkRoom { scheduling: true };
 
-const POWER_STATEMENT: &str = "  max   Σ_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
+const POWER_STATEMENT: &str = "  max   Σ_k α_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
    P
-  s.t.  0 ≤ P_k ≤ P_max  for each link k";
+  s.t.  0 ≤ P_k ≤ P_max  for each link k; its weight α_k is 1 unless said otherwise";
 
-const SCHEDULE_STATEMENT: &str = "  max   Σ_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
+const SCHEDULE_STATEMENT: &str = "  max   Σ_k α_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
    P
-  s.t.  P_k is 0 or P_max  for each link k";
+  s.t.  P_k is 0 or P_max  for each link k; its weight α_k is 1 unless said otherwise";
 
 const INPUT: &str = "\
-The input are power gains between K links, row = receiver k, column = transmitter j: a NumPy array (.npy, \
-float32 or float64, K×K or N×K×K), or JSON
+The input are power gains between K links, row = receiver k, column = transmitter j: K lines of CSV, a NumPy \
+array (.npy, K×K or N×K×K for N networks), a NumPy archive or a MATLAB file of version 5 (.npz, .mat saved with \
+-v7: the variable gains, or the only one of such a shape), or JSON
 
   [[1,0.1],[0.2,0.9]]
 
-or a list of such matrices, or objects {\"gains\":[[…]]} one after the other. Links and networks are counted \
-from 0. Networks are solved on all cores.";
+or a list of such matrices, or objects one after the other:
+
+  {\"gains\":[[1,0.1],[0.2,0.9]],\"weights\":[1,2],\"noise\":0.1,\"max_power\":[1,0.5]}
+
+Weights, noise and largest power are one number, one for each link, or N×K; they can stand in .npz and .mat, too, \
+under these names, or be given by flags. Links and networks are counted from 0. Networks are solved on all cores.";
 
 impl Choice for Scenario {
     const ALL: &'static [(&'static str, &'static str, Self)] = &[
@@ -116,40 +122,20 @@ impl Choice for Format {
     ];
 }
 
-fn scales() -> [OptionSpec; 2] {
-    [
-        OptionSpec::new(
-            "p-max",
-            OptionValue::Number("POWER"),
-            "Largest power P_max of each transmitter",
-        )
-        .or("1"),
-        OptionSpec::new(
-            "noise",
-            OptionValue::Number("POWER"),
-            "Noise power σ_0 at each receiver, in the same unit",
-        )
-        .or("1"),
-    ]
-}
-
-fn read_scales(options: &Options) -> Result<(f64, f64), OptionError> {
-    Ok((options.positive("p-max")?.unwrap_or(1.0), options.positive("noise")?.unwrap_or(1.0)))
-}
-
 /// Answers all networks of a document as one.
 pub(super) fn network_counter<'a, S: Send>(
     options: &Options,
     prepare: impl Fn() -> S + Sync + Send + 'a,
     solve: impl Fn(&mut S, &Interference) -> Result<PowerSolution, InterferenceError> + Sync + Send + 'a,
 ) -> Result<Box<dyn Counter + 'a>, Error> {
-    let (p_max, noise) = read_scales(options)?;
+    let flags = LinkFlags::read(options)?;
     let answer = move |input: Input<'_>| -> Result<Box<dyn Answer>, Error> {
-        let gains = read_gains(input.bytes, input.name)?;
-        let results: Vec<Result<PowerAnswer, InterferenceError>> = gains
+        let networks = read_networks(input.bytes, input.name)?;
+        let results: Vec<Result<PowerAnswer, InterferenceError>> = networks
             .into_par_iter()
-            .map_init(&prepare, |state, gains| {
-                let problem = Interference::new(gains, p_max, noise)?;
+            .enumerate()
+            .map_init(&prepare, |state, (index, network)| {
+                let problem = flags.problem(network, input.part + index)?;
                 let solution = solve(state, &problem)?;
                 PowerAnswer::new(&problem, solution)
             })
@@ -204,6 +190,9 @@ impl LinkRoom {
     fn settings(&self, options: &Options) -> Result<(PowerTrainSettings, PowerOutput), Error> {
         let scenario = options.choice("scenario")?.unwrap_or(Scenario::Dense);
         let mut settings = PowerTrainSettings::preset(scenario, options.seed("seed", 1)?);
+        if let Some(law) = options.choice("random-weights")? {
+            settings = settings.with_weights(law);
+        }
         match options.sizes("train-k")?.as_deref() {
             None => (),
             Some([size]) => settings.train_k = *size,
@@ -223,6 +212,7 @@ impl LinkRoom {
             aggregator: options.choice("aggregator")?.unwrap_or(network.aggregator),
             hidden: count("hidden")?.unwrap_or(network.hidden),
             rounds: count("rounds")?.unwrap_or(network.rounds),
+            weighted: network.weighted,
         });
         settings.loss = options.choice("labels")?.unwrap_or(PowerLoss::SumRate);
         let usual = if self.scheduling || settings.scenario.is_dense() {
@@ -266,6 +256,7 @@ impl Room for LinkRoom {
             (Verb::Solve, false) => &[
                 "solve interference --input gains.npy --p-max 0.1 --noise 1e-9 --json",
                 "solve interference --input gains.json --tolerance 1e-9 --random-starts 10",
+                "solve interference --input gains.csv --weights weights.csv --noise 1e-9,2e-9,1e-9",
             ],
             (Verb::Solve, true) => &[
                 "sample interference --scenario d2d --k 50 | anyk solve link-scheduling --input -",
@@ -281,12 +272,14 @@ impl Room for LinkRoom {
             (Verb::Train, false) => &[
                 "train interference --scenario d2d --out links.safetensors",
                 "train interference --hidden 32 --rounds 3 --out wide.safetensors",
+                "train interference --scenario d2d --random-weights log-uniform --out weighted.safetensors",
             ],
             (Verb::Train, true) => {
                 &["train link-scheduling --scenario d2d --labels fplinq --out links.safetensors"]
             }
             (Verb::Sample, false) => &[
                 "sample interference --scenario dense --k 10 --count 1000 --format npy --out gains.npy",
+                "sample interference --scenario d2d --k 50 --random-weights log-uniform --out weighted.jsonl",
             ],
             (Verb::Sample, true) => &["sample link-scheduling --scenario d2d --k 50"],
             _ => &[
@@ -297,6 +290,8 @@ impl Room for LinkRoom {
 
     fn options(&self, verb: Verb) -> Vec<OptionSpec> {
         let scenario = OptionSpec::choice::<Scenario>("scenario", "Where the gains come from");
+        let weights =
+            OptionSpec::choice::<WeightLaw>("random-weights", "Random weights of the links");
         let output =
             OptionSpec::choice::<PowerOutput>("output", "What makes powers of the outputs");
         match verb {
@@ -310,7 +305,7 @@ impl Room for LinkRoom {
                 };
                 let whole = |name, help| OptionSpec::new(name, OptionValue::Whole("N"), help);
                 let mut options = vec![method];
-                options.extend(scales());
+                options.extend(link_options());
                 options.push(
                     whole(
                         "iterations",
@@ -354,10 +349,15 @@ impl Room for LinkRoom {
                 OptionSpec::new("count", OptionValue::Whole("N"), "Number of networks").or("1"),
                 OptionSpec::new("seed", OptionValue::Whole("SEED"), "Seed of the random numbers")
                     .or("0"),
+                weights.or("all 1"),
                 OptionSpec::choice::<Format>("format", "Format of the output").or("json"),
             ],
             Verb::Train => vec![
                 scenario.or("dense"),
+                OptionSpec {
+                    help: "Train for the weighted sum rate, over random weights of the links",
+                    ..weights.or("all 1")
+                },
                 OptionSpec::new(
                     "train-k",
                     OptionValue::Whole("K"),
@@ -391,10 +391,12 @@ impl Room for LinkRoom {
                 .or("1"),
             ],
             Verb::Allocate => {
-                scales().map(|spec| spec.of("Models for interference networks")).to_vec()
+                link_options().map(|spec| spec.of("Models for interference networks")).to_vec()
             }
             // Those of the networks that policies without a training are compared on.
-            Verb::Evaluate => vec![scenario.or("the model's, or dense")],
+            Verb::Evaluate => {
+                vec![scenario.or("the model's, or dense"), weights.or("the model's, or all 1")]
+            }
             Verb::Calibrate => Vec::new(),
         }
     }
@@ -405,8 +407,8 @@ impl Room for LinkRoom {
     }
 
     fn assess(&self, options: &Options) -> Result<Box<dyn Assessor>, Error> {
-        let (max_power, noise) = read_scales(options)?;
-        Ok(Box::new(NetworkAssessor { max_power, noise, solver: self.solver(options)? }))
+        let (flags, solver) = (LinkFlags::read(options)?, self.solver(options)?);
+        Ok(Box::new(NetworkAssessor { flags, solver }))
     }
 
     fn baselines(&self) -> &'static [(&'static str, &'static str)] {
@@ -444,6 +446,12 @@ impl Room for LinkRoom {
 
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
         let scenario = options.choice("scenario")?.unwrap_or(Scenario::Dense);
+        let networks = RandomLinks { scenario, weights: options.choice("random-weights")? };
+        let format = options.choice("format")?.unwrap_or(Format::Json);
+        if networks.weights.is_some() && format == Format::Npy {
+            let expected = "json with --random-weights: a .npy holds gains alone";
+            return Err(OptionError::value("format", "npy", expected).into());
+        }
         let expected = "a number of links".to_owned();
         let size = options.whole("k", 1, 100_000)?;
         let size = size.ok_or(OptionError::Missing { name: "k".into(), expected })?;
@@ -451,25 +459,25 @@ impl Room for LinkRoom {
         let size = size as usize;
         let count = options.whole("count", 1, u64::MAX)?.unwrap_or(1);
         let seed = options.seed("seed", 0)?;
-        let networks = usize::try_from(count).unwrap_or(usize::MAX);
-        let gains = product(&[networks, size, size, GAIN_BYTES]);
-        let needed = gains.saturating_add(product(&[networks, NETWORK_BYTES]));
+        let all = usize::try_from(count).unwrap_or(usize::MAX);
+        let gains = product(&[all, size, size, GAIN_BYTES]);
+        let needed = gains.saturating_add(product(&[all, NETWORK_BYTES]));
         MemoryBudget::current().allow(format_args!("{count} networks of {size} links"), needed)?;
-        let draw = |index| -> Result<GainMatrix, Error> {
-            let problem = scenario.draw(seed, size, index).map_err(Error::other)?;
-            Ok(problem.normalised().clone())
-        };
+        let draw = |index| networks.draw(seed, size, index).map_err(Error::other);
         let failed = |error| Error::write("standard output".as_ref(), error);
-        match options.choice("format")?.unwrap_or(Format::Json) {
+        match format {
             Format::Npy => {
-                let networks = (0..count).map(draw).collect::<Result<Vec<_>, Error>>()?;
-                let bytes = gains_to_npy(&networks).map_err(failed)?;
+                let gains =
+                    |index| -> Result<GainMatrix, Error> { Ok(draw(index)?.normalised().clone()) };
+                let gains = (0..count).map(gains).collect::<Result<Vec<_>, Error>>()?;
+                let bytes = gains_to_npy(&gains).map_err(failed)?;
                 out.write_all(&bytes).map_err(failed)
             }
             Format::Json => (0..count).try_for_each(|index| {
                 let network = draw(index)?;
-                let gains: Vec<&[f64]> = network.as_slice().chunks(size).collect();
-                let json = to_json(&Network { gains }).map_err(Error::other)?;
+                let gains = network.normalised().as_slice().chunks(size).collect();
+                let json = to_json(&Network { gains, weights: network.weights() });
+                let json = json.map_err(Error::other)?;
                 writeln!(out, "{json}").map_err(failed)
             }),
         }
@@ -504,7 +512,7 @@ impl Room for LinkRoom {
             label: "power/P_max by WMMSE over ln g_kk, dense network",
             source: |_| {
                 let solver = LinkSolver::new(LinkMethod::Wmmse, WmmseSettings::default());
-                Ok(source(POWERS[0].label.to_owned(), solver, Scenario::Dense))
+                Ok(source(POWERS[0].label.to_owned(), solver, &Scenario::Dense))
             },
         }];
         const SCHEDULES: &[BuiltIn] = &[BuiltIn {
@@ -513,24 +521,25 @@ impl Room for LinkRoom {
             source: |_| {
                 let solver = LinkSolver::new(LinkMethod::Fplinq, WmmseSettings::default());
                 let field = Scenario::D2d(D2dField::default());
-                Ok(source(SCHEDULES[0].label.to_owned(), solver, field))
+                Ok(source(SCHEDULES[0].label.to_owned(), solver, &field))
             },
         }];
         if self.scheduling { SCHEDULES } else { POWERS }
     }
 }
 
-/// A policy on random networks of a scenario.
+/// A policy on random networks.
 pub(super) fn source(
     label: String,
     policy: impl Policy<Interference> + 'static,
-    scenario: Scenario,
+    networks: impl Into<RandomLinks>,
 ) -> Arc<dyn Source> {
+    let networks: RandomLinks = networks.into();
     Arc::new(Drawn {
         label,
         policy,
         instance: Box::new(move |seed, size, index| {
-            scenario.draw(seed, size, index).map_err(Error::other)
+            networks.draw(seed, size, index).map_err(Error::other)
         }),
         inputs: |problem: &Interference| {
             // A gain of exactly 0 has no logarithm.
@@ -546,6 +555,8 @@ pub(super) fn source(
 #[derive(Serialize)]
 struct Network<'a> {
     gains: Vec<&'a [f64]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weights: Option<&'a [f64]>,
 }
 
 #[derive(Serialize)]
@@ -563,14 +574,16 @@ impl Show for Report {
     fn show(&self) -> Text {
         let Self { model, training, output, train_seconds, sum_rate_percent, .. } = self;
         let mut text = Text::line(format!(
-            "{model}: {} steps at K = {} ({}) in {train_seconds:.1} s",
+            "{model}: {} steps at K = {} ({}{}) in {train_seconds:.1} s",
             training.steps,
             training.train_k,
-            training.scenario.name()
+            training.scenario.name(),
+            training.weights.map_or_else(String::new, |law| format!(", weights {}", law.name())),
         ));
         text.push(format!(
-            "validation, output {}: {sum_rate_percent:.2} % of the sum rate of WMMSE",
-            output.name()
+            "validation, output {}: {sum_rate_percent:.2} % of the {}sum rate of WMMSE",
+            output.name(),
+            if training.weights.is_some() { "weighted " } else { "" },
         ));
         text
     }

@@ -19,6 +19,10 @@ pub struct SparseInterference {
     pub(crate) harms: Vec<f64>,
     /// `g_kk`.
     pub(crate) direct: Vec<f64>,
+    /// `α_k`; 1 for each where there are no weights.
+    pub(crate) weights: Vec<f64>,
+    /// Whether not all weights are 1.
+    pub(crate) weighted: bool,
     /// `Σ g_kj` over the others that are no neighbours.
     pub(crate) far_hears: Vec<f64>,
     /// `Σ g_jk` over them.
@@ -59,6 +63,8 @@ impl SparseInterference {
             hears: Vec::new(),
             harms: Vec::new(),
             direct: (0..size).map(|link| gains.direct(link)).collect(),
+            weights: (0..size).map(|link| problem.weight(link)).collect(),
+            weighted: problem.weights().is_some(),
             far_hears,
             far_harms,
         };

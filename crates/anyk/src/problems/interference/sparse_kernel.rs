@@ -9,7 +9,7 @@ pub(crate) struct SparseKernel {
     power: Vec<f64>,
     /// `I_k`, noise counted.
     heard: Vec<f64>,
-    /// `c_k = g_kk p_k / (I_k T_k)`: what a unit of interference costs link k, in nats.
+    /// `c_k = α_k g_kk p_k / (I_k T_k)`: what a unit of interference costs link k, in nats times its weight.
     harm: Vec<f64>,
 }
 
@@ -37,7 +37,8 @@ impl SparseKernel {
             let near: f64 = gains.map(|(gain, &other)| gain * power[other as usize]).sum();
             *heard = 1.0 + near + mean * problem.far_hears[link];
             let signal = problem.direct[link] * power[link];
-            *harm = signal / (*heard * (*heard + signal));
+            // A weight of 1 changes no bit, here and below.
+            *harm = problem.weights[link] * (signal / (*heard * (*heard + signal)));
         }
     }
 
@@ -65,20 +66,22 @@ impl SparseKernel {
         self.answer(problem, |link, power, heard, harm, price| {
             let direct = problem.direct[link];
             let charge = price + harm * direct;
-            let next = direct * power.sqrt() / (heard * charge.max(f64::MIN_POSITIVE));
+            let wanted = problem.weights[link] * (direct * power.sqrt());
+            let next = wanted / (heard * charge.max(f64::MIN_POSITIVE));
             next.min(1.0).powi(2)
         });
     }
 
     /// One step to the powers that fit the present prices: `P_k` such that the rate that a little more
-    /// would add, `g_kk/(I_k + g_kk P_k)`, is the price `π_k = Σ_{j≠k} g_jk c_j` of what it would take
+    /// would add, `α_k g_kk/(I_k + g_kk P_k)`, is the price `π_k = Σ_{j≠k} g_jk c_j` of what it would take
     /// from the others. Where no step changes anything the KKT conditions hold.
     pub(crate) fn price(&mut self, problem: &SparseInterference) {
         self.listen(problem);
         self.answer(problem, |link, _, heard, _, price| {
             let direct = problem.direct[link];
             if direct > 0.0 {
-                (1.0 / price.max(f64::MIN_POSITIVE) - heard / direct).clamp(0.0, 1.0)
+                let worth = problem.weights[link] / price.max(f64::MIN_POSITIVE);
+                (worth - heard / direct).clamp(0.0, 1.0)
             } else {
                 0.0
             }

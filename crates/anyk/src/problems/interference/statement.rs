@@ -4,27 +4,33 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::channel::GainMatrix;
+use crate::exchange::{LinkField, LinkValuesError};
 use crate::framework::{Problem, ProblemError, check_amounts};
 use crate::memory::product;
 use crate::tolerance;
 
-/// Power control in an interference network (paper, eq. (P2-case1)):
+/// Power control in an interference network (paper, eq. (P2-case1), where all weights α are 1):
 ///
 /// ```text
-/// max  Σ_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))     s.t.   0 ≤ P_k ≤ P_max
+/// max  Σ_k α_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))     s.t.   0 ≤ P_k ≤ P_max
 ///  P
 /// ```
 ///
-/// Link scheduling (P2-D2D) is the same with `P_k` either 0 or `P_max`.
+/// Link scheduling (P2-D2D) is the same with `P_k` either 0 or `P_max`. Noise and largest power may be those of each
+/// link.
 ///
-/// Inside, everything is in units of the noise and of `P_max`: gains are `g·P_max/σ_0`, powers are in
-/// [0, 1], and the noise is 1.
+/// Inside, everything is in units of the noise and of `P_max`: gains are `g·P_max/σ_0` (`g_kj P_j/σ_k` where links
+/// differ), powers are in [0, 1], and the noise is 1. Whoever answers needs gains and weights alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interference {
     /// Normalised: `g_kj·P_max/σ_0`.
     gains: GainMatrix,
-    max_power: f64,
-    noise: f64,
+    /// Of each transmitter.
+    max_power: Vec<f64>,
+    /// At each receiver.
+    noise: Vec<f64>,
+    /// Of each link; none where all are 1.
+    weights: Option<Vec<f64>>,
 }
 
 /// Why a problem could not be stated.
@@ -51,6 +57,23 @@ pub enum InterferenceError {
         /// The gain given.
         value: f64,
     },
+    /// Something about the links that is not so.
+    #[error(transparent)]
+    Links(LinkValuesError),
+    /// The same from two sides.
+    #[error("{name} stands in the file, and {flag} says another; expected one of them")]
+    Both {
+        /// Which.
+        name: &'static str,
+        /// The flag.
+        flag: &'static str,
+    },
+    /// Weights for a model that knows none.
+    #[error(
+        "the links have weights, and the model was trained without; expected a model of `anyk train interference \
+         --random-weights log-uniform`"
+    )]
+    Unweighted,
     /// As many powers as links.
     #[error("{powers} powers for {links} links, expected one for each")]
     Powers {
@@ -79,10 +102,14 @@ pub struct PowerAssessment {
     pub feasible: bool,
     /// Every power is 0 or `P_max` (to 1e-3 of it, as the paper counts): a schedule.
     pub binary: bool,
-    /// The objective, bit/s/Hz.
+    /// Sum of the rates, bit/s/Hz.
     pub sum_rate_bits: f64,
+    /// The objective where links have weights: each rate counts so many times, bit/s/Hz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weighted_sum_rate_bits: Option<f64>,
     /// First-order optimality: the largest step, in units of `P_max`, that a projected gradient step
-    /// (of the rate in nats) would take. 0 at a stationary point, and at every local optimum.
+    /// (of the rate in nats, the largest weight counted as 1) would take. 0 at a stationary point, and at every local
+    /// optimum.
     pub kkt_residual: f64,
     /// What the best switch of a single link (to 0 or `P_max`) would add to the objective, bit/s/Hz; not
     /// positive if there is none.
@@ -97,14 +124,39 @@ impl Interference {
                 return Err(InterferenceError::Scale { name, value });
             }
         }
-        let (size, scale) = (gains.size(), max_power / noise);
-        // 0 times an infinite scale is no number, and refused as well.
-        let quiet = |gain: &f64| (0.0..=tolerance::LOUDEST).contains(&(gain * scale));
-        if let Some(at) = gains.as_slice().iter().position(|gain| !quiet(gain)) {
-            let (row, column, value) = (at / size, at % size, gains.as_slice()[at]);
-            return Err(InterferenceError::Loud { row, column, value });
+        let size = gains.size();
+        Self::of_links(gains, vec![max_power; size], vec![noise; size])
+    }
+
+    /// The same with a largest power and a noise power for each link, in one unit.
+    pub fn of_links(
+        gains: GainMatrix,
+        max_power: Vec<f64>,
+        noise: Vec<f64>,
+    ) -> Result<Self, InterferenceError> {
+        let size = gains.size();
+        for (field, values) in [(LinkField::MaxPower, &max_power), (LinkField::Noise, &noise)] {
+            check_links(field, values, size).map_err(InterferenceError::Links)?;
         }
-        Ok(Self { gains: gains.scaled(scale), max_power, noise })
+        // 0 times an infinite scale is no number, and refused as well.
+        let quiet = |gain: f64| (0.0..=tolerance::LOUDEST).contains(&gain);
+        for (row, noise) in noise.iter().enumerate() {
+            let loud = |(gain, power): (&f64, &f64)| !quiet(gain * (power / noise));
+            if let Some(column) = gains.row(row).iter().zip(&max_power).position(loud) {
+                let value = gains.row(row)[column];
+                return Err(InterferenceError::Loud { row, column, value });
+            }
+        }
+        let gains = gains.scaled(|row, column| max_power[column] / noise[row]);
+        Ok(Self { gains, max_power, noise, weights: None })
+    }
+
+    /// The same with a weight for each link: its rate counts so many times. Weights of 1 are none.
+    pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self, InterferenceError> {
+        check_links(LinkField::Weights, &weights, self.size()).map_err(InterferenceError::Links)?;
+        let plain = weights.iter().all(|weight| weight.total_cmp(&1.0).is_eq());
+        self.weights = (!plain).then_some(weights);
+        Ok(self)
     }
 
     /// Number of links `K`.
@@ -112,19 +164,29 @@ impl Interference {
         self.gains.size()
     }
 
+    /// Weights of the links; none where all are 1.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// The weight of a link.
+    pub fn weight(&self, link: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |weights| weights[link])
+    }
+
     /// Gains in units of the noise at full power, `g·P_max/σ_0`.
     pub fn normalised(&self) -> &GainMatrix {
         &self.gains
     }
 
-    /// `P_max`.
-    pub fn max_power(&self) -> f64 {
-        self.max_power
+    /// `P_max` of each transmitter.
+    pub fn max_power(&self) -> &[f64] {
+        &self.max_power
     }
 
-    /// `σ_0`.
-    pub fn noise(&self) -> f64 {
-        self.noise
+    /// `σ_0` at each receiver.
+    pub fn noise(&self) -> &[f64] {
+        &self.noise
     }
 
     /// Rates of all links, bit/s/Hz, for powers as shares of `P_max`.
@@ -135,9 +197,14 @@ impl Interference {
         })
     }
 
-    /// The objective for powers as shares of `P_max`, bit/s/Hz.
+    /// The objective for powers as shares of `P_max`: the sum of the rates, each times its weight, bit/s/Hz.
     pub fn sum_rate_bits(&self, shares: &[f64]) -> f64 {
-        self.rates_bits(shares).sum()
+        match &self.weights {
+            None => self.rates_bits(shares).sum(),
+            Some(weights) => {
+                self.rates_bits(shares).zip(weights).map(|(rate, weight)| rate * weight).sum()
+            }
+        }
     }
 
     /// Interference at a receiver, in units of the noise.
@@ -154,12 +221,14 @@ impl Interference {
             let heard = 1.0 + self.heard(link, shares);
             let (direct, signal) =
                 (self.gains.direct(link), self.gains.direct(link) * shares[link]);
-            value += (signal / heard).ln_1p();
-            let harm = signal / (heard * (heard + signal));
+            // A weight of 1 changes no bit.
+            let weight = self.weight(link);
+            value += weight * (signal / heard).ln_1p();
+            let harm = weight * (signal / (heard * (heard + signal)));
             for (slot, gain) in gradient.iter_mut().zip(self.gains.row(link)) {
                 *slot -= harm * gain;
             }
-            gradient[link] += harm * direct + direct / (heard + signal);
+            gradient[link] += harm * direct + weight * (direct / (heard + signal));
         }
         value
     }
@@ -172,21 +241,26 @@ impl Interference {
         }
         let feasible = powers
             .iter()
-            .all(|&power| power >= 0.0 && power <= self.max_power * (1.0 + tolerance::BUDGET));
-        let shares: Vec<f64> =
-            powers.iter().map(|power| (power / self.max_power).clamp(0.0, 1.0)).collect();
+            .zip(&self.max_power)
+            .all(|(&power, most)| power >= 0.0 && power <= most * (1.0 + tolerance::BUDGET));
+        let shares: Vec<f64> = powers
+            .iter()
+            .zip(&self.max_power)
+            .map(|(power, most)| (power / most).clamp(0.0, 1.0))
+            .collect();
         let mut gradient = vec![0.0; links];
         self.value_and_gradient(&shares, &mut gradient);
+        let largest = self.weights().map_or(1.0, |all| all.iter().copied().fold(0.0, f64::max));
         let kkt_residual = gradient
             .iter()
             .zip(&shares)
-            .map(|(slope, share)| ((share + slope).clamp(0.0, 1.0) - share).abs())
+            .map(|(slope, share)| ((share + slope / largest).clamp(0.0, 1.0) - share).abs())
             .fold(0.0, f64::max);
-        let sum_rate_bits = self.sum_rate_bits(&shares);
         Ok(PowerAssessment {
             feasible,
             binary: shares.iter().all(|&share| is_binary(share)),
-            sum_rate_bits,
+            sum_rate_bits: self.rates_bits(&shares).sum(),
+            weighted_sum_rate_bits: self.weights().map(|_| self.sum_rate_bits(&shares)),
             kkt_residual,
             best_switch_bits: self.best_switch_bits(&shares),
         })
@@ -206,10 +280,12 @@ impl Interference {
                 }
                 let mut gain = (signal(link, share) / heard[link]).ln_1p()
                     - (signal(link, shares[link]) / heard[link]).ln_1p();
+                gain *= self.weight(link);
                 for other in (0..size).filter(|&other| other != link && shares[other] > 0.0) {
                     let signal = signal(other, shares[other]);
                     let then = (heard[other] + change * self.gains.row(other)[link]).max(1.0);
-                    gain += (signal / then).ln_1p() - (signal / heard[other]).ln_1p();
+                    gain += self.weight(other)
+                        * ((signal / then).ln_1p() - (signal / heard[other]).ln_1p());
                 }
                 best = best.max(gain / std::f64::consts::LN_2);
             }
@@ -232,7 +308,8 @@ impl Problem for Interference {
     }
 
     fn judge(&self, shares: &Vec<f64>) -> Result<PowerAssessment, ProblemError> {
-        let powers: Vec<f64> = shares.iter().map(|share| share * self.max_power).collect();
+        let powers: Vec<f64> =
+            shares.iter().zip(&self.max_power).map(|(share, most)| share * most).collect();
         let size = || ProblemError::Size { given: powers.len(), expected: self.gains.size() };
         self.assess(&powers).map_err(|_| size())
     }
@@ -244,8 +321,23 @@ impl Problem for Interference {
     }
 
     fn reordered(&self, order: &[usize]) -> Self {
-        Self { gains: self.gains.reordered(order), ..*self }
+        let moved = |values: &Vec<f64>| order.iter().map(|&link| values[link]).collect();
+        Self {
+            gains: self.gains.reordered(order),
+            max_power: moved(&self.max_power),
+            noise: moved(&self.noise),
+            weights: self.weights.as_ref().map(moved),
+        }
     }
+}
+
+/// One sound number for each link.
+fn check_links(field: LinkField, values: &[f64], links: usize) -> Result<(), LinkValuesError> {
+    if values.len() != links {
+        let (name, found) = (field.name(), values.len());
+        return Err(LinkValuesError::Count { name, found, links });
+    }
+    field.check(values)
 }
 
 /// A sum of products, in eight partial sums that become vector instructions.

@@ -13,7 +13,7 @@ use crate::memory::{MemoryBudget, TooMuchMemory, product};
 use crate::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph};
 use crate::problems::interference::{Features, Standard};
 use crate::problems::interference::{
-    Interference, InterferenceError, Scenario, SparseInterference,
+    Interference, InterferenceError, RandomLinks, Scenario, SparseInterference, WeightLaw,
 };
 use crate::problems::interference::{Wmmse, fplinq};
 
@@ -35,6 +35,9 @@ pub enum PowerLoss {
 pub struct PowerTrainSettings {
     /// Where the gains come from.
     pub scenario: Scenario,
+    /// Where the weights come from; none: all are 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<WeightLaw>,
     /// The network.
     pub network: EdgeGnn,
     /// Links in each training sample.
@@ -63,10 +66,12 @@ impl PowerTrainSettings {
             hidden: if dense { 16 } else { 8 },
             rounds: 2,
             aggregator: if dense { Aggregator::Mean } else { Aggregator::Sum },
+            weighted: false,
         };
         let rate = if dense { 1e-3 } else { 1e-2 };
         Self {
             scenario,
+            weights: None,
             network,
             train_k: if dense { 10 } else { 50 },
             samples: if dense { 20_000 } else { 2000 },
@@ -76,6 +81,18 @@ impl PowerTrainSettings {
             rate: Schedule::Cosine { rate, last: 0.01 * rate },
             seed,
         }
+    }
+
+    /// For networks whose links have random weights.
+    #[must_use]
+    pub fn with_weights(self, law: WeightLaw) -> Self {
+        let network = EdgeGnn { weighted: true, ..self.network };
+        Self { weights: Some(law), network, ..self }
+    }
+
+    /// The networks that are trained on.
+    pub fn networks(&self) -> RandomLinks {
+        RandomLinks { scenario: self.scenario, weights: self.weights }
     }
 
     /// With another network, and a lower learning rate where it is wide or deep: at the rate of the small
@@ -106,6 +123,12 @@ impl PowerTrainSettings {
             EdgeGnn::WIDTHS.contains(&network.hidden),
             network.hidden.to_string(),
             "8, 16 or 32 features",
+        )?;
+        check(
+            "weights",
+            network.weighted == self.weights.is_some(),
+            format!("{:?}", self.weights),
+            "a law of weights for a network that takes them, and none for one that does not",
         )?;
         let rounds = network.rounds;
         check("rounds", (1..=16).contains(&rounds), rounds.to_string(), "1 to 16")?;
@@ -168,13 +191,14 @@ impl PowerObjective {
     pub fn new(settings: &PowerTrainSettings) -> Result<Self, TrainError> {
         settings.validate()?;
         settings.allow_memory()?;
-        let PowerTrainSettings { scenario, train_k, samples, .. } = *settings;
-        let problems = draw(&scenario, (train_k, samples), settings.seed)?;
+        let PowerTrainSettings { train_k, samples, .. } = *settings;
+        let problems = draw(&settings.networks(), (train_k, samples), settings.seed)?;
         let all = || problems.iter().map(|problem| &problem.1);
         let features = Features {
             link: Standard::of(all().flat_map(|sparse| sparse.direct.iter().copied())),
             path: Standard::of(all().flat_map(|sparse| sparse.hears.iter().copied())),
             neighbours: mean_neighbours(all()),
+            weighted: settings.weights.is_some(),
         };
         let samples: Vec<Sample> = problems
             .into_par_iter()
@@ -208,15 +232,15 @@ impl PowerObjective {
 
 /// Networks of a scenario, with their weak paths taken together.
 fn draw(
-    scenario: &Scenario,
+    networks: &RandomLinks,
     (size, count): (usize, usize),
     seed: u64,
 ) -> Result<Vec<(Interference, SparseInterference)>, TrainError> {
     (0..count as u64)
         .into_par_iter()
         .map(|index| {
-            let problem = scenario.draw(seed, size, index)?;
-            let sparse = SparseInterference::new(&problem, scenario.threshold());
+            let problem = networks.draw(seed, size, index)?;
+            let sparse = SparseInterference::new(&problem, networks.scenario.threshold());
             Ok((problem, sparse))
         })
         .collect::<Result<_, InterferenceError>>()
@@ -230,7 +254,7 @@ fn draw(
 impl Validation {
     fn draw(settings: &PowerTrainSettings, features: &Features) -> Result<Self, TrainError> {
         let seed = VALIDATION_SEED ^ settings.seed;
-        let drawn = draw(&settings.scenario, (settings.train_k, WATCHED), seed)?;
+        let drawn = draw(&settings.networks(), (settings.train_k, WATCHED), seed)?;
         let mut slopes = vec![0.0; settings.train_k];
         let (mut samples, mut full_power) = (Vec::with_capacity(WATCHED), 0.0);
         for (problem, sparse) in drawn {

@@ -46,7 +46,7 @@ impl Serialize for PowerStatus {
 pub struct PowerSolution {
     /// How the solver ended.
     pub status: PowerStatus,
-    /// Objective, bit/s/Hz.
+    /// Objective, bit/s/Hz: the sum of the rates, each times its weight.
     pub sum_rate_bits: f64,
     /// Powers as shares of `P_max`.
     pub shares: Vec<f64>,
@@ -59,7 +59,7 @@ pub struct PowerSolution {
 impl PowerSolution {
     /// Powers in the unit of `P_max`.
     pub fn powers(&self, problem: &Interference) -> Vec<f64> {
-        self.shares.iter().map(|share| share * problem.max_power()).collect()
+        self.shares.iter().zip(problem.max_power()).map(|(share, most)| share * most).collect()
     }
 }
 
@@ -94,7 +94,8 @@ impl Default for WmmseSettings {
     }
 }
 
-/// WMMSE for single-antenna links: block-coordinate descent whose objective never falls.
+/// WMMSE for single-antenna links: block-coordinate descent whose objective never falls. Where links have weights,
+/// the objective is the sum of the rates times them.
 ///
 /// ```
 /// use anyk::channel::rayleigh_gains;
@@ -118,7 +119,7 @@ impl Wmmse {
 
     /// The best local optimum that was found.
     pub fn solve(&mut self, problem: &Interference) -> PowerSolution {
-        self.kernel.load(problem.size(), problem.normalised().as_slice());
+        self.kernel.load(problem.normalised(), problem.weights());
         let mut best = self.run(problem, std::iter::repeat(1.0));
         for start in 0..self.settings.random_starts {
             let mut rng = realization_rng(self.settings.seed, problem.size(), start);
@@ -133,7 +134,7 @@ impl Wmmse {
     /// Powers after the iterations from full power, as shares of `P_max`; nothing is measured and, after
     /// the first call at a size, nothing is allocated.
     pub fn shares(&mut self, problem: &Interference) -> &[f64] {
-        self.kernel.load(problem.size(), problem.normalised().as_slice());
+        self.kernel.load(problem.normalised(), problem.weights());
         self.kernel.start(std::iter::repeat(1.0));
         for _ in 0..self.settings.iterations {
             self.kernel.iterate(false);

@@ -4,8 +4,10 @@
 //! and `T_k = I_k + g_kk p_k`, the three updates `u`, `w`, `v` of the algorithm collapse into
 //!
 //! ```text
-//! c_k = w_k u_k² = g_kk p_k / (I_k T_k),     v_k ← min(1, (g_kk v_k / I_k) / Σ_j g_jk c_j)
+//! c_k = w_k u_k² = α_k g_kk p_k / (I_k T_k),     v_k ← min(1, (α_k g_kk v_k / I_k) / Σ_j g_jk c_j)
 //! ```
+//!
+//! with the links' weights `α`; where all are 1, products with them change no bit.
 //!
 //! Both sums run over the links `j` that transmit, and each adds a row of numbers that lie side by side:
 //! a column of the matrix for `I`, kept transposed, and a row for `Σ_j g_jk c_j`. Most links fade out
@@ -13,13 +15,15 @@
 //! those whose power is too small to change a sum in its last digits are left out of it; their own
 //! powers are still updated, so that a link can come back.
 
+use crate::channel::GainMatrix;
 use crate::math::vectorised;
 
 /// Links are padded to whole groups of this many.
 const LANES: usize = 8;
 /// Links that share a pass over the sums.
 const GROUP: usize = 4;
-/// Power, times the largest gain (or 1) squared, under which a link is left out of the sums.
+/// Power, times the largest gain (or 1) squared and the spread of the weights, under which a link is left out of the
+/// sums.
 const NEGLIGIBLE: f64 = 1e-17;
 
 /// Numbers that begin at a cache line, so that no register of them is loaded from two.
@@ -58,12 +62,14 @@ pub(crate) struct DenseKernel {
     rows: Aligned,
     columns: Aligned,
     direct: Vec<f64>,
+    /// `α_k`.
+    weight: Vec<f64>,
     amplitude: Vec<f64>,
     power: Vec<f64>,
     heard: Aligned,
     /// `c_k`.
     harm: Vec<f64>,
-    /// `g_kk v_k / I_k`.
+    /// `α_k g_kk v_k / I_k`.
     wanted: Vec<f64>,
     /// `Σ_j g_jk c_j`.
     charge: Aligned,
@@ -73,8 +79,9 @@ pub(crate) struct DenseKernel {
 }
 
 impl DenseKernel {
-    /// Takes over the gains of a network, row by row.
-    pub(crate) fn load(&mut self, size: usize, gains: &[f64]) {
+    /// Takes over the gains of a network, and its weights if not all are 1.
+    pub(crate) fn load(&mut self, gains: &GainMatrix, weights: Option<&[f64]>) {
+        let (size, gains) = (gains.size(), gains.as_slice());
         self.size = size;
         // At least one link of padding: it fills up groups.
         let stride = (size + 1).next_multiple_of(LANES);
@@ -85,6 +92,7 @@ impl DenseKernel {
         self.charge.reset(stride);
         for buffer in [
             &mut self.direct,
+            &mut self.weight,
             &mut self.amplitude,
             &mut self.power,
             &mut self.harm,
@@ -111,7 +119,14 @@ impl DenseKernel {
                 }
             }
         }
-        self.least_power = NEGLIGIBLE / (largest * largest);
+        self.weight[..size].fill(1.0);
+        let mut spread = 1.0;
+        if let Some(weights) = weights {
+            self.weight[..size].copy_from_slice(weights);
+            let some = || weights.iter().copied().filter(|&weight| weight > 0.0);
+            spread = some().fold(0.0, f64::max) / some().fold(f64::INFINITY, f64::min);
+        }
+        self.least_power = NEGLIGIBLE / (largest * largest * spread);
     }
 
     /// Sets the powers to start from, as shares of `P_max`.
@@ -155,11 +170,11 @@ vectorised!(
 #[inline(always)]
 fn iterate_numbers(kernel: &mut DenseKernel, measure: bool) -> f64 {
     let (size, stride) = (kernel.size, kernel.stride);
-    let DenseKernel { rows, columns, direct, amplitude, power, .. } = kernel;
+    let DenseKernel { rows, columns, direct, weight, amplitude, power, .. } = kernel;
     let (heard, harm) = (&mut kernel.heard.as_mut_slice()[..stride], &mut kernel.harm[..stride]);
     let (wanted, charge) =
         (&mut kernel.wanted[..stride], &mut kernel.charge.as_mut_slice()[..stride]);
-    let (direct, active) = (&direct[..stride], &kernel.active);
+    let (direct, weight, active) = (&direct[..stride], &weight[..stride], &kernel.active);
     let (amplitude, power) = (&mut amplitude[..stride], &mut power[..stride]);
     heard.fill(1.0);
     add_lines(heard, columns.as_slice(), stride, active, power);
@@ -167,13 +182,13 @@ fn iterate_numbers(kernel: &mut DenseKernel, measure: bool) -> f64 {
         let signal = direct[k] * power[k];
         let both = heard[k] + signal;
         let inverse = 1.0 / (heard[k] * both);
-        harm[k] = signal * inverse;
-        wanted[k] = direct[k] * amplitude[k] * (both * inverse);
+        harm[k] = weight[k] * (signal * inverse);
+        wanted[k] = weight[k] * (direct[k] * amplitude[k] * (both * inverse));
         // The link's own term, which is not in the matrix.
         charge[k] = harm[k] * direct[k];
     }
     let objective = if measure {
-        (0..size).map(|k| (direct[k] * power[k] / heard[k]).ln_1p()).sum()
+        (0..size).map(|k| weight[k] * (direct[k] * power[k] / heard[k]).ln_1p()).sum()
     } else {
         0.0
     };

@@ -1,8 +1,8 @@
-//! Columns of samples in a NumPy archive (`.npz`, as `np.savez` and `np.savez_compressed` write it).
+//! NumPy archives (`.npz`, as `np.savez` and `np.savez_compressed` write them), unpacked within bounds.
 
 use std::io::{self, BufReader, Cursor, Read};
 
-use npyz::{DType, NpyFile, TypeChar};
+use npyz::{DType, NpyFile, Order, TypeChar};
 use thiserror::Error;
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -10,7 +10,6 @@ use zip::result::ZipError;
 use crate::exchange::input_error::shorten;
 use crate::exchange::npy::{MAGIC, MOST_HEADER_BYTES, NpyError, check_header};
 
-const FORMAT: &str = "a NumPy array of one axis, whole numbers or floats";
 /// Most files of an archive, as many as the plain format can count: the crate allocates as many as are claimed.
 const MOST_FILES: u64 = 65_535;
 /// What stands before the header of an array: magic, version and length.
@@ -23,8 +22,8 @@ pub(super) enum NpzError {
     Archive(#[from] ZipError),
     #[error("the archive claims {0} files, expected at most {MOST_FILES}")]
     Files(u64),
-    #[error("the array {name} is missing among {found}; expected k, x, y and, if known, instance")]
-    Missing { name: &'static str, found: String },
+    #[error("the array {name} is missing among {found}; expected {expected}")]
+    Missing { name: &'static str, found: String, expected: &'static str },
     #[error("{file} cannot be unpacked: {}", shorten(&.error.to_string()))]
     Unpack { file: String, error: io::Error },
     #[error("{file}: {error}")]
@@ -34,28 +33,32 @@ pub(super) enum NpzError {
 /// Why an array in an archive was refused.
 #[derive(Debug, Error)]
 pub(super) enum ArrayError {
-    #[error("not an array, expected {FORMAT}")]
-    NotAnArray,
+    #[error("not an array, expected {0}")]
+    NotAnArray(&'static str),
     #[error(transparent)]
     Npy(#[from] NpyError),
-    #[error("the type is {0}, expected {FORMAT}")]
-    Type(String),
-    #[error("the shape is {0}, expected {FORMAT}")]
-    Shape(String),
+    #[error("the type is {0}, expected {1}")]
+    Type(String, &'static str),
+    #[error("the shape is {0}, expected {1}")]
+    Shape(String, &'static str),
     #[error("{count} numbers of {item_bytes} bytes each, but {found} bytes follow")]
     Length { count: u64, item_bytes: u64, found: u64 },
-    #[error("numbers of {0} bytes, expected {FORMAT}")]
-    ItemBytes(u64),
+    #[error("numbers of {0} bytes, expected {1}")]
+    ItemBytes(u64, &'static str),
 }
 
 /// An archive; nothing of its arrays has been unpacked yet.
 pub(super) struct Archive<'a> {
     files: ZipArchive<Cursor<&'a [u8]>>,
+    /// What its arrays are expected to be.
+    format: &'static str,
 }
 
 /// An array of an archive, whose length fits what the archive says.
-pub(super) struct Column {
+pub(super) struct Entry {
     file: String,
+    pub(super) shape: Vec<usize>,
+    pub(super) order: Order,
     /// Numbers in it.
     pub(super) count: usize,
     kind: TypeChar,
@@ -63,23 +66,15 @@ pub(super) struct Column {
 }
 
 impl<'a> Archive<'a> {
-    pub(super) fn open(bytes: &'a [u8]) -> Result<Self, NpzError> {
+    pub(super) fn open(bytes: &'a [u8], format: &'static str) -> Result<Self, NpzError> {
         match bytes.windows(56).find_map(claimed_files) {
             Some(files) => Err(NpzError::Files(files)),
-            None => Ok(Self { files: ZipArchive::new(Cursor::new(bytes))? }),
-        }
-    }
-
-    /// The array of a name; an error if there is none.
-    pub(super) fn required(&mut self, name: &'static str) -> Result<Column, NpzError> {
-        match self.find(name)? {
-            Some(column) => Ok(column),
-            None => Err(NpzError::Missing { name, found: self.names() }),
+            None => Ok(Self { files: ZipArchive::new(Cursor::new(bytes))?, format }),
         }
     }
 
     /// The array of a name, if there is one: only its header is unpacked.
-    pub(super) fn find(&mut self, name: &str) -> Result<Option<Column>, NpzError> {
+    pub(super) fn find(&mut self, name: &str) -> Result<Option<Entry>, NpzError> {
         let file = format!("{name}.npy");
         if self.files.index_for_name(&file).is_none() {
             return Ok(None);
@@ -91,16 +86,19 @@ impl<'a> Archive<'a> {
         if let Err(error) = entry.take(most).read_to_end(&mut head) {
             return Err(NpzError::Unpack { file, error });
         }
-        match shape(&head, unpacked_bytes) {
-            Ok((count, kind, item_bytes)) => Ok(Some(Column { file, count, kind, item_bytes })),
+        match read_head(&head, unpacked_bytes, self.format) {
+            Ok((shape, order, count, kind, item_bytes)) => {
+                Ok(Some(Entry { file, shape, order, count, kind, item_bytes }))
+            }
             Err(error) => Err(NpzError::Array { file, error }),
         }
     }
 
     /// The numbers of an array, unpacked one by one: no more than its count, whatever is packed.
-    pub(super) fn numbers(&mut self, column: &Column) -> Result<Vec<f64>, NpzError> {
-        let Column { file, count, kind, item_bytes } = column;
+    pub(super) fn numbers(&mut self, entry: &Entry) -> Result<Vec<f64>, NpzError> {
+        let Entry { file, count, kind, item_bytes, .. } = entry;
         let unpack = |error| NpzError::Unpack { file: file.clone(), error };
+        let format = self.format;
         let refuse = |error| NpzError::Array { file: file.clone(), error };
         let mut reader = BufReader::new(self.files.by_name(file)?);
         let array = NpyFile::new(&mut reader).map_err(unpack)?;
@@ -116,7 +114,7 @@ impl<'a> Archive<'a> {
             (TypeChar::Uint, 4) => widened::<u32>(array, *count, Into::into),
             (TypeChar::Uint, 2) => widened::<u16>(array, *count, Into::into),
             (TypeChar::Uint, 1) => widened::<u8>(array, *count, Into::into),
-            _ => return Err(refuse(ArrayError::ItemBytes(*item_bytes))),
+            _ => return Err(refuse(ArrayError::ItemBytes(*item_bytes, format))),
         };
         let values = values.map_err(unpack)?;
         // Past the last number, where the checksum is verified, too.
@@ -126,10 +124,25 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// The names of the arrays, for messages.
-    fn names(&self) -> String {
+    /// The names of the first arrays, as `np.savez` was given them.
+    pub(super) fn arrays(&self, most: usize) -> Vec<String> {
+        let names = self.files.file_names().flatten().map(|name| name.to_string());
+        let arrays = names.filter_map(|name| name.strip_suffix(".npy").map(str::to_owned));
+        arrays.take(most).collect()
+    }
+
+    /// The names of the files, for messages.
+    pub(super) fn names(&self) -> String {
         let names = self.files.file_names().flatten().map(|name| name.to_string());
         shorten(&names.take(20).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Entry {
+    /// An error about this array's shape.
+    pub(super) fn misshapen(&self, expected: &'static str) -> NpzError {
+        let shape = shorten(&format!("{:?}", self.shape));
+        NpzError::Array { file: self.file.clone(), error: ArrayError::Shape(shape, expected) }
     }
 }
 
@@ -141,26 +154,29 @@ fn claimed_files(record: &[u8]) -> Option<u64> {
     (is_one && files > MOST_FILES).then_some(files)
 }
 
-/// How many numbers an array has, of which type and of how many bytes each, by its header and by how many bytes its
-/// archive says that it unpacks to.
-fn shape(head: &[u8], unpacked_bytes: u64) -> Result<(usize, TypeChar, u64), ArrayError> {
+/// Shape, order, numbers, their type and the bytes of each.
+type Head = (Vec<usize>, Order, usize, TypeChar, u64);
+
+/// What an array is, by its header and by how many bytes its archive says that it unpacks to.
+fn read_head(head: &[u8], unpacked_bytes: u64, format: &'static str) -> Result<Head, ArrayError> {
     if !head.starts_with(MAGIC) {
-        return Err(ArrayError::NotAnArray);
+        return Err(ArrayError::NotAnArray(format));
     }
-    check_header(head, FORMAT)?;
+    check_header(head, format)?;
     let mut rest = head;
     let header = NpyFile::new(&mut rest).map_err(NpyError::Broken)?.header().clone();
     let (kind, item_bytes) = match header.dtype() {
         DType::Plain(kind) => (kind.type_char(), kind.size_field()),
-        other => return Err(ArrayError::Type(shorten(&other.descr()))),
+        other => return Err(ArrayError::Type(shorten(&other.descr()), format)),
     };
-    let &[count] = header.shape() else {
-        return Err(ArrayError::Shape(shorten(&format!("{:?}", header.shape()))));
-    };
+    let axes = header.shape();
+    let product = axes.iter().try_fold(1u64, |product, &axis| product.checked_mul(axis));
     let found = unpacked_bytes.saturating_sub((head.len() - rest.len()) as u64);
+    let count = product.unwrap_or(u64::MAX);
     let fits = item_bytes.checked_mul(count) == Some(found);
-    match usize::try_from(count) {
-        Ok(count) if fits => Ok((count, kind, item_bytes)),
+    let shape = axes.iter().map(|&axis| usize::try_from(axis)).collect::<Result<Vec<_>, _>>();
+    match (usize::try_from(count), shape) {
+        (Ok(count), Ok(shape)) if fits => Ok((shape, header.order(), count, kind, item_bytes)),
         _ => Err(ArrayError::Length { count, item_bytes, found }),
     }
 }

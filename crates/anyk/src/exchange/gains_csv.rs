@@ -1,0 +1,130 @@
+//! Gain matrices, and other rows of numbers, as text: separated by commas, semicolons, tabs or spaces.
+
+use crate::channel::GainMatrix;
+use crate::exchange::InputError;
+use crate::exchange::gains::{GAIN_BYTES, INSTANCE_BYTES};
+use crate::exchange::input_error::shorten;
+use crate::memory::Tally;
+
+/// Memory of a row beside its numbers.
+const ROW_BYTES: usize = 64;
+
+/// Lines that hold numbers, with their place in the file: no empty ones, and no comments.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+    numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// Whether a text looks like rows of numbers.
+pub(super) fn looks_like(text: &str) -> bool {
+    lines(text).next().is_some_and(|(_, line)| {
+        let first = line.split([',', ';', '\t', ' ']).next().unwrap_or_default();
+        number(first).is_some() || line.contains([',', ';', '\t'])
+    })
+}
+
+/// What is between two separators, quotes left out.
+fn number(field: &str) -> Option<f64> {
+    field.trim().trim_matches('"').trim().parse().ok()
+}
+
+/// Calls `take` for every number of a text, with its line, its row and its column, and `end` after each row with the
+/// length of it. The first row says what separates numbers.
+fn each_number(
+    (text, file, format): (&str, &str, &str),
+    mut take: impl FnMut(f64) -> Result<(), String>,
+    mut end: impl FnMut(usize, usize) -> Result<(), String>,
+) -> Result<usize, InputError> {
+    let mut separator = None;
+    let mut rows = 0;
+    for (place, line) in lines(text) {
+        let fail = |message: String| InputError::new(file, &format!("line {place}"), message);
+        let separator = *separator.get_or_insert_with(|| {
+            [';', '\t', ','].into_iter().find(|sign| line.contains(*sign)).unwrap_or(' ')
+        });
+        let mut column = 0;
+        let mut put = |field: &str| {
+            let Some(value) = number(field) else {
+                let found = shorten(field.trim());
+                let message = format!("column {column} is {found:?}, expected a number: {format}");
+                return Err(fail(message));
+            };
+            column += 1;
+            take(value).map_err(&fail)
+        };
+        if separator == ' ' {
+            line.split_whitespace().try_for_each(&mut put)?;
+        } else {
+            // Some programs end every line with a separator.
+            line.strip_suffix(separator).unwrap_or(line).split(separator).try_for_each(&mut put)?;
+        }
+        end(rows, column).map_err(&fail)?;
+        rows += 1;
+    }
+    Ok(rows)
+}
+
+/// One matrix: as many rows as columns.
+pub(super) fn read(text: &str, file: &str, format: &str) -> Result<GainMatrix, InputError> {
+    let mut tally = Tally::new("the gains in it", text.len() + INSTANCE_BYTES);
+    let mut gains: Vec<f64> = Vec::new();
+    let mut width = 0;
+    let rows = each_number(
+        (text, file, format),
+        |gain| {
+            // A full list is about to double.
+            if gains.len() == gains.capacity() {
+                let more = gains.capacity().max(4) * GAIN_BYTES;
+                tally.add(more).map_err(|error| error.to_string())?;
+            }
+            gains.push(gain);
+            Ok(())
+        },
+        |row, length| {
+            if row == 0 {
+                width = length;
+            }
+            if length != width {
+                return Err(format!("row {row} has {length} gains, expected {width} as in row 0"));
+            }
+            // At once, since rows without end may follow.
+            if row >= width {
+                return Err(format!(
+                    "there are more rows than the {width} columns, expected as many"
+                ));
+            }
+            Ok(())
+        },
+    )?;
+    let fail = |message: String| InputError::new(file, "", message);
+    if rows != width {
+        let found = format!("{rows} rows of {width} gains, expected as many rows as columns");
+        return Err(fail(found));
+    }
+    GainMatrix::new(rows, gains).map_err(|error| fail(error.to_string()))
+}
+
+/// Rows of numbers, of any lengths.
+pub(super) fn read_rows(text: &str, file: &str, format: &str) -> Result<Vec<Vec<f64>>, InputError> {
+    // A number takes at least two bytes of text, and a list at most twice its numbers.
+    let tally = std::cell::RefCell::new(Tally::new("the numbers in it", text.len()));
+    let add = |bytes| tally.borrow_mut().add(bytes).map_err(|error| error.to_string());
+    let (mut rows, row) = (Vec::new(), std::cell::RefCell::new(Vec::new()));
+    each_number(
+        (text, file, format),
+        |value| {
+            add(2 * size_of::<f64>())?;
+            row.borrow_mut().push(value);
+            Ok(())
+        },
+        |_, _| {
+            add(ROW_BYTES)?;
+            rows.push(row.take());
+            Ok(())
+        },
+    )?;
+    if rows.is_empty() {
+        return Err(InputError::new(file, "", format!("the file is empty, expected {format}")));
+    }
+    Ok(rows)
+}

@@ -1,0 +1,114 @@
+//! From a file of networks, and flags beside it, to problems.
+
+use crate::exchange::{LinkField, LinkValues, NetworkRecord, read_file, read_link_values};
+use crate::framework::{Error, OptionError, OptionSpec, OptionValue, Options};
+use crate::problems::interference::{Interference, InterferenceError};
+
+/// What flags say about the links of every network.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LinkFlags {
+    values: [Option<LinkValues>; LinkField::ALL.len()],
+}
+
+/// The flag of a field.
+const fn flag(field: LinkField) -> &'static str {
+    match field {
+        LinkField::Weights => "weights",
+        LinkField::Noise => "noise",
+        LinkField::MaxPower => "p-max",
+    }
+}
+
+/// The flags, as options.
+pub(super) fn link_options() -> [OptionSpec; 3] {
+    [
+        OptionSpec::new(
+            "p-max",
+            OptionValue::Numbers("POWER|LIST|FILE"),
+            "Largest power P_max of each transmitter: a number, one for each link (1,2,0.5), or a file of them (CSV, \
+             JSON, .npy)",
+        )
+        .or("1, or max_power of the input"),
+        OptionSpec::new(
+            "noise",
+            OptionValue::Numbers("POWER|LIST|FILE"),
+            "Noise power σ_0 at each receiver, in the same unit and forms",
+        )
+        .or("1, or noise of the input"),
+        OptionSpec::new(
+            "weights",
+            OptionValue::Numbers("WEIGHT|LIST|FILE"),
+            "What a bit of each link's rate is worth, in the same forms",
+        )
+        .or("1, or weights of the input"),
+    ]
+}
+
+impl LinkFlags {
+    /// What was given; a file is read now.
+    pub(super) fn read(options: &Options) -> Result<Self, Error> {
+        let mut flags = Self::default();
+        for (slot, field) in flags.values.iter_mut().zip(LinkField::ALL) {
+            if let Some(text) = options.text(flag(field)) {
+                *slot = Some(values(field, text)?);
+            }
+        }
+        Ok(flags)
+    }
+
+    /// A network with what its file or the flags say about its links; the place is its number among all.
+    pub(super) fn problem(
+        &self,
+        network: NetworkRecord,
+        place: usize,
+    ) -> Result<Interference, InterferenceError> {
+        let links = network.gains.size();
+        let mut found = LinkField::ALL.map(|_| None);
+        for ((slot, field), flagged) in found.iter_mut().zip(LinkField::ALL).zip(&self.values) {
+            *slot = match (network.values(field), flagged) {
+                (Some(_), Some(_)) => {
+                    let flag = match field {
+                        LinkField::Weights => "--weights",
+                        LinkField::Noise => "--noise",
+                        LinkField::MaxPower => "--p-max",
+                    };
+                    return Err(InterferenceError::Both { name: field.name(), flag });
+                }
+                (Some(values), None) => Some(values.to_vec()),
+                (None, Some(values)) => {
+                    let values = values.of_network(place, links, field);
+                    Some(values.map_err(InterferenceError::Links)?)
+                }
+                (None, None) => None,
+            };
+        }
+        let [weights, noise, max_power] = found;
+        let ones = || vec![1.0; links];
+        let (max_power, noise) = (max_power.unwrap_or_else(ones), noise.unwrap_or_else(ones));
+        let problem = Interference::of_links(network.gains, max_power, noise)?;
+        match weights {
+            None => Ok(problem),
+            Some(weights) => problem.with_weights(weights),
+        }
+    }
+}
+
+/// A number, a list of them, or else the name of a file.
+fn values(field: LinkField, text: &str) -> Result<LinkValues, Error> {
+    let numbers: Option<Vec<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
+    let Some(numbers) = numbers else {
+        let failed = |source| Error::Read { path: text.into(), source };
+        let bytes = read_file(text.as_ref()).map_err(failed)?;
+        return Ok(read_link_values(&bytes, text)?);
+    };
+    let expected = match field {
+        LinkField::Weights => "numbers from 0 to 1e100, not all 0",
+        LinkField::Noise | LinkField::MaxPower if numbers.len() == 1 => "a positive number",
+        LinkField::Noise | LinkField::MaxPower => "positive numbers",
+    };
+    field.check(&numbers).map_err(|_| OptionError::value(flag(field), text, expected))?;
+    Ok(match *numbers {
+        [one] => LinkValues::One(one),
+        _ => LinkValues::Each(numbers),
+    })
+}

@@ -1,0 +1,77 @@
+//! Random weights of links, and random networks with them.
+
+use rand::RngExt;
+use rand_distr::Exp1;
+use serde::{Deserialize, Serialize};
+
+use crate::framework::Choice;
+use crate::math::realization_rng;
+use crate::problems::interference::{Interference, InterferenceError, Scenario};
+
+/// How weights of links are drawn, each on its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WeightLaw {
+    /// Log-uniform from 0.1 to 10.
+    LogUniform,
+    /// Exponential with mean 1.
+    Exponential,
+}
+
+impl Choice for WeightLaw {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("log-uniform", "From 0.1 to 10, the logarithm uniform", Self::LogUniform),
+        ("exponential", "Exponential with mean 1", Self::Exponential),
+    ];
+}
+
+/// Weights have random numbers of their own: the gains of a network are the same with and without.
+const WEIGHT_SEED: u64 = 0x3e16_4715;
+
+impl WeightLaw {
+    /// The name, as in flags and files.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, _, law)| *law == self).map_or("", |(name, _, _)| name)
+    }
+
+    /// Weights of one realization, the same for the same three numbers.
+    pub fn draw(self, seed: u64, size: usize, index: u64) -> Vec<f64> {
+        let mut rng = realization_rng(seed ^ WEIGHT_SEED, size, index);
+        let one = || match self {
+            Self::LogUniform => 10f64.powf(rng.random_range(-1.0..=1.0)),
+            Self::Exponential => rng.sample(Exp1),
+        };
+        std::iter::repeat_with(one).take(size).collect()
+    }
+}
+
+/// Random networks, with or without weights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RandomLinks {
+    /// Where the gains come from.
+    pub scenario: Scenario,
+    /// Where the weights come from; none: all are 1.
+    pub weights: Option<WeightLaw>,
+}
+
+impl From<&Scenario> for RandomLinks {
+    fn from(scenario: &Scenario) -> Self {
+        Self { scenario: *scenario, weights: None }
+    }
+}
+
+impl RandomLinks {
+    /// One realization, the same for the same three numbers.
+    pub fn draw(
+        &self,
+        seed: u64,
+        size: usize,
+        index: u64,
+    ) -> Result<Interference, InterferenceError> {
+        let problem = self.scenario.draw(seed, size, index)?;
+        match self.weights {
+            None => Ok(problem),
+            Some(law) => problem.with_weights(law.draw(seed, size, index)),
+        }
+    }
+}
