@@ -537,7 +537,7 @@ fn samples_and_models_with_weights() {
         assert!(weights.len() == 6 && weights.iter().all(|weight| (0.09..10.1).contains(weight)));
     }
     let outcome =
-        run(&[&sample[..], &["--weights", "exponential", "--format", "npy"]].concat(), "");
+        run(&[&sample[..], &["--random-weights", "exponential", "--format", "npy"]].concat(), "");
     assert_eq!((outcome.code, outcome.stderr.contains("a .npy holds gains alone")), (2, true));
     let solved = run(&["solve", "interference", "--json", "--input", "-"], drawn.stdout.clone());
     let solved: Value = serde_json::from_str(&solved.stdout).unwrap();

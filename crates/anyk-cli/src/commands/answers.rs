@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
-use anyk::exchange::{Documents, Input, NewFile};
-use anyk::framework::{Answer, Answers, Counter, Error, Standing, Summary, Verdict};
+use anyk::exchange::{Documents, Input, NewFile, write_json};
+use anyk::framework::{Answer, Answers, Counter, Error, Options, Standing, Summary, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -43,13 +43,18 @@ enum Part {
 }
 
 /// Answers all of an input; the exit code says whether everyone is served, and every instance answered.
-pub(super) fn run(args: &SolveArgs, counter: &dyn Counter) -> Result<ExitCode, Failure> {
-    through(args, || counter.desk(), |desk, input| desk.answer(input))
+pub(super) fn run(
+    args: &SolveArgs,
+    options: &Options,
+    counter: &dyn Counter,
+) -> Result<ExitCode, Failure> {
+    through(args, options, || counter.desk(), |desk, input| desk.answer(input))
 }
 
 /// The same with anything that turns a document into answers.
 pub(super) fn through<W: Send>(
     args: &SolveArgs,
+    options: &Options,
     make: impl Fn() -> Result<W, Error> + Sync,
     answer: impl Fn(&mut W, Input<'_>) -> Answers + Sync,
 ) -> Result<ExitCode, Failure> {
@@ -69,7 +74,10 @@ pub(super) fn through<W: Send>(
     let mut sink = Sink::new(args, format)?;
     let mut failure = None;
     let work = |worker: &mut W, input: Input<'_>| -> Vec<Part> {
-        answer(worker, input).into_iter().map(|answer| part(answer, format, input)).collect()
+        let told = |answer: Result<Box<dyn Answer>, Error>| {
+            part(answer.map_err(|error| options.blame(error)), format, input)
+        };
+        answer(worker, input).into_iter().map(told).collect()
     };
     anyk::framework::in_order(Documents::new(reader), name, make, work, |done| {
         match sink.write(done.into_iter().flatten(), args.fail_fast) {
@@ -150,7 +158,9 @@ fn refusal(error: &Error, input: Input<'_>) -> Vec<u8> {
     let named: Option<Named<'_>> = serde_json::from_slice(input.bytes).ok();
     let cell = named.and_then(|named| named.cell);
     let line = Line { cell, line: input.lines + 1, error: error.to_string() };
-    let mut text = serde_json::to_vec(&line).unwrap_or_default();
+    let mut text = Vec::new();
+    // Into memory: nothing can fail.
+    let _ = write_json(&mut text, &line);
     text.push(b'\n');
     text
 }
@@ -186,7 +196,7 @@ impl<'a> Sink<'a> {
             None => Out::Standard(output::stdout()),
             Some(path) => {
                 files::claim(path, Kind::Text, args.force)?;
-                let file = NewFile::create(path).map_err(|error| Failure::write(path, error))?;
+                let file = NewFile::begin(path).map_err(|error| Failure::write(path, error))?;
                 Out::File(io::BufWriter::with_capacity(1 << 16, file))
             }
         };

@@ -31,6 +31,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let given = Mutex::new(Allotments::new(reader, name));
     let exit = answers::through(
         &args.solve,
+        &options,
         || assessor.desk(),
         |desk, input| desk.answer(input, &given, name),
     )?;

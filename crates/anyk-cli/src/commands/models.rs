@@ -42,7 +42,7 @@ pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: AllocateArgs = parsed(matches);
     let (model, options) = opened(&args.model, matches, Verb::Allocate)?;
     let counter = model.allocate(&options).map_err(|error| options.blame(error))?;
-    answers::run(&args.solve, &*counter)
+    answers::run(&args.solve, &options, &*counter)
 }
 
 /// What is wrong with a flag of `calibrate`, rather than with the model.

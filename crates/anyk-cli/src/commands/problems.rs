@@ -37,7 +37,7 @@ pub(super) fn solve(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     };
     let args: SolveArgs = parsed(matches);
     let counter = room.solve(&options).map_err(|error| options.blame(error))?;
-    answers::run(&args, &*counter)
+    answers::run(&args, &options, &*counter)
 }
 
 pub(super) fn train(matches: &ArgMatches) -> Result<ExitCode, Failure> {

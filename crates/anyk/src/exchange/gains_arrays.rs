@@ -126,9 +126,10 @@ fn read<S: Store>(
         let values = LinkValues::of_array(&array, (count, links), field);
         let values = values.map_err(|error| fail(&error))?;
         for (index, network) in networks.iter_mut().enumerate() {
-            let values = values.of_network((index, count), links, field).map_err(|error| {
-                InputError::new(file, &format!("instance {index}"), error.to_string())
-            })?;
+            let values =
+                values.of_network((index, Some(count)), links, field).map_err(|error| {
+                    InputError::new(file, &format!("instance {index}"), error.to_string())
+                })?;
             network.set(field, values);
         }
     }

@@ -132,7 +132,7 @@ impl Document {
         let count = self.networks.len() - first;
         for index in 0..count {
             let network = &mut self.networks[first + index];
-            match values.of_network((index, count), network.gains.size(), field) {
+            match values.of_network((index, Some(count)), network.gains.size(), field) {
                 Ok(values) => network.set(field, values),
                 Err(error) => {
                     self.failed_at = Some(first + index);

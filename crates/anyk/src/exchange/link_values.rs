@@ -145,7 +145,7 @@ impl LinkValues {
     /// Those of one network.
     pub fn of_network(
         &self,
-        index: usize,
+        (index, networks): (usize, Option<usize>),
         links: usize,
         field: LinkField,
     ) -> Result<Vec<f64>, LinkValuesError> {
@@ -153,16 +153,16 @@ impl LinkValues {
         let values = match self {
             Self::One(value) => vec![*value; links],
             Self::Each(values) => values.clone(),
-            Self::Rows(rows) => match rows.get(index) {
-                Some(row) => row.clone(),
-                None => {
-                    return Err(LinkValuesError::Networks {
-                        name,
-                        rows: rows.len(),
-                        networks: index + 1,
-                    });
+            Self::Rows(rows) => {
+                // Of a stream it is not known how many there will be.
+                let networks = networks.unwrap_or_else(|| rows.len().max(index + 1));
+                match rows.get(index) {
+                    Some(row) if rows.len() == networks => row.clone(),
+                    _ => {
+                        return Err(LinkValuesError::Networks { name, rows: rows.len(), networks });
+                    }
                 }
-            },
+            }
         };
         if values.len() != links {
             return Err(LinkValuesError::Count { name, found: values.len(), links });
@@ -217,7 +217,7 @@ pub fn read_link_values(bytes: &[u8], file: &str) -> Result<LinkValues, InputErr
         let budget = MemoryBudget::current();
         budget.allow("the numbers in it", needed).map_err(|error| refuse(&error))?;
         let value = serde_json::from_str(text);
-        let value = value.map_err(|error| InputError::json(file, ("", text), &error, FORMAT))?;
+        let value = value.map_err(|error| InputError::json(file, ("", 0), text, &error, FORMAT))?;
         return from_json(&value).ok_or_else(|| refuse(&format!("expected {FORMAT}")));
     }
     let rows = read_rows(text, file, FORMAT)?;

@@ -47,7 +47,7 @@ fn folder_of(path: &Path) -> &Path {
 /// Writes a file whole or not at all: under another name in the same folder, to the disk, then renamed.
 /// A crash leaves the old file or the new one. A file that is replaced keeps its permissions.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = NewFile::create(path)?;
+    let mut file = NewFile::begin(path)?;
     file.write_all(bytes)?;
     file.finish()
 }
@@ -62,7 +62,7 @@ pub struct NewFile {
 
 impl NewFile {
     /// An unfinished file in the folder of its name.
-    pub fn create(path: &Path) -> io::Result<Self> {
+    pub fn begin(path: &Path) -> io::Result<Self> {
         let path = destination(path)?;
         let unfinished = claimed(&path)?;
         Ok(Self { path, unfinished })

@@ -8,8 +8,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::exchange::{Allotment, Documents, Input, SampleRow};
-use crate::framework::{Counter, Desk, Error, Observer, OptionError, Options, Room, Show, Text, Verdict};
+use crate::exchange::{Allotment, Documents, Input, SampleRow, to_json};
+use crate::framework::{
+    Counter, Desk, Error, Observer, OptionError, Options, Room, Show, Text, Verdict,
+};
 use crate::math::{Moments, median, realization_rng};
 
 /// A policy that is known by its answers alone: a program, or a function of the caller's.
@@ -388,7 +390,7 @@ fn reorder(text: &[u8], order: &[usize]) -> Option<Vec<u8>> {
         };
         found.insert(name, value);
     }
-    serde_json::to_vec(&found).ok()
+    to_json(&found).ok().map(String::into_bytes)
 }
 
 /// The largest change of a user's amount, relative to the larger of the two; amounts next to nothing do not count.

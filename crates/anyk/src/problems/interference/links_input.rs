@@ -76,7 +76,7 @@ impl LinkFlags {
                 }
                 (Some(values), None) => Some(values.to_vec()),
                 (None, Some(values)) => {
-                    let values = values.of_network(place, links, field);
+                    let values = values.of_network((place, None), links, field);
                     Some(values.map_err(InterferenceError::Links)?)
                 }
                 (None, None) => None,

@@ -219,8 +219,8 @@ impl Served {
                 "{status}: total bandwidth within {gap:.1e} of the optimum; power is worth {price:.4e} Hz/W here"
             ),
             (_, _, None) => format!(
-                "{status}: not judged, since that was not asked for, or since the law of fading is not known (--fading \
-                 names one)"
+                "{status}, not judged: without checks, or from samples of fading, whose law is not known (--fading names \
+                 one to judge by)"
             ),
             (gap, _, Some(availability)) => {
                 let met = 100.0 * availability;
