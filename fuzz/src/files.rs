@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyk::channel::{FadingLaw, GainMatrix};
 use anyk::exchange::{
-    LinkField, fading_samples_to_npy, gains_to_npy, read_fading_samples, read_networks,
+    Input, LinkField, fading_samples_to_npy, gains_to_npy, read_fading_samples, read_networks,
     read_samples, read_users,
 };
 use anyk::qos::RequiredBandwidth;
@@ -40,7 +40,7 @@ pub(crate) fn users(bytes: &[u8]) {
 }
 
 pub(crate) fn gains(bytes: &[u8]) {
-    let networks = match read_networks(bytes, "gains") {
+    let networks = match read_networks(Input::new(bytes, "gains")) {
         Ok(networks) => networks,
         Err(error) => return readable(&error.to_string()),
     };
@@ -58,7 +58,7 @@ pub(crate) fn gains(bytes: &[u8]) {
     assert!(gains.iter().all(|matrix| matrix.as_slice().iter().all(sound)));
     let size = gains[0].size();
     if gains.iter().all(|matrix: &GainMatrix| matrix.size() == size) {
-        let again = read_networks(&gains_to_npy(&gains).unwrap(), "again").unwrap();
+        let again = read_networks(Input::new(&gains_to_npy(&gains).unwrap(), "again")).unwrap();
         assert!(again.iter().map(|network| &network.gains).eq(&gains));
     }
 }

@@ -214,7 +214,7 @@ pub(crate) struct CellsArgs {
 fn evaluate() -> Command {
     let command = EvaluateArgs::augment_args(Command::new("evaluate"));
     Page::new(
-        "Measure policies at many numbers of users, beside the optimum: models, programs of your own, baselines",
+        "Measure models, or programs of your own, at many numbers of users, beside the optimum",
         &[
             "evaluate any.safetensors",
             "evaluate p.safetensors any.safetensors --k 1,2,5,10-50:10,100 --csv out.csv --plot out.svg",

@@ -13,6 +13,8 @@ use crate::failure::Failure;
 struct Form {
     cell: Option<Box<RawValue>>,
     status: Option<String>,
+    /// Of all users alike.
+    bandwidth_hz: Option<f64>,
     #[serde(default)]
     users: Vec<Row>,
     #[serde(default)]
@@ -84,11 +86,15 @@ impl Rows {
         let mut form: Form = serde_json::from_slice(json)?;
         // Of a cell that cannot be served, those who can, and then the others, who get nothing.
         let part = form.admissible.take();
-        let (users, instances) = match part {
-            Some(part) => (part.users, part.instances),
-            None => (form.users, form.instances),
+        let (mut rows, instances, bandwidth_hz) = match part {
+            Some(part) => (part.users, part.instances, part.bandwidth_hz),
+            None => (form.users, form.instances, form.bandwidth_hz),
         };
-        let mut rows = users;
+        if let Some(bandwidth_hz) = bandwidth_hz {
+            for row in rows.iter_mut().filter(|row| row.get("bandwidth_hz").is_none()) {
+                row.0.push(("bandwidth_hz".to_owned(), bandwidth_hz.to_string()));
+            }
+        }
         for (instance, network) in instances.into_iter().enumerate() {
             rows.extend(network.power.into_iter().enumerate().map(|(link, power)| {
                 Row::of([

@@ -96,7 +96,7 @@ fn a_problem_has_its_own_flags_and_no_others() {
         (
             &["solve", "urllc"],
             vec![&radio, &service, &["--max-power-dbm"]],
-            vec![&links, &["--rate-bps", "--method", "--scenario", "--seed", "--out"]],
+            vec![&links, &["--rate-bps", "--method", "--scenario", "--seed", "--k"]],
         ),
         (
             &["solve", "urllc-power"],
@@ -171,12 +171,12 @@ fn a_problem_has_its_own_flags_and_no_others() {
         (
             &["evaluate"],
             vec![&radio, &service, &["--k", "--samples", "--fading"]],
-            vec![&["--certify", "--rate-bps", "--out", "--p-max"]],
+            vec![&["--certify", "--rate-bps", "--out", "--p-max", "--input"]],
         ),
         (
             &["allocate"],
             vec![&radio, &service, &links, &["--certify", "--fading", "--input"]],
-            vec![&["--rate-bps", "--out", "--k"]],
+            vec![&["--rate-bps", "--csv", "--k"]],
         ),
         (
             &["calibrate"],

@@ -7,14 +7,14 @@ use std::fs;
 use serde_json::Value;
 
 mod common;
-use common::{anyk, run};
+use common::{anyk, gathered, run};
 
 const FOUR: &str = include_str!("../../../examples/four-links.json");
 
 fn json(args: &[&str], stdin: impl Into<Vec<u8>>) -> Value {
     let outcome = run(args, stdin);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    serde_json::from_str(&outcome.stdout).unwrap()
+    gathered(&outcome.stdout)
 }
 
 #[test]

@@ -33,6 +33,18 @@ pub(crate) fn shell(line: &str, folder: &Path) -> Outcome {
     outcome(&command.output().unwrap())
 }
 
+/// The answers for networks that came on lines of their own, as one.
+pub(crate) fn gathered(stdout: &str) -> serde_json::Value {
+    let mut lines =
+        stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let mut first = lines.next().unwrap();
+    for mut line in lines {
+        let more = line["instances"].as_array_mut().unwrap();
+        first["instances"].as_array_mut().unwrap().append(more);
+    }
+    first
+}
+
 pub(crate) fn outcome(output: &std::process::Output) -> Outcome {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));

@@ -7,7 +7,7 @@ use npyz::{Order, WriterBuilder};
 use crate::channel::{GainError, GainMatrix};
 use crate::exchange::input_error::{decode, shorten};
 use crate::exchange::npy::{self, Array, NpyError};
-use crate::exchange::{InputError, LinkField, gains_arrays, gains_csv, gains_json, mat};
+use crate::exchange::{Input, InputError, LinkField, gains_arrays, gains_csv, gains_json, mat};
 use crate::memory::product;
 
 const FORMAT: &str = "a NumPy array or archive (.npy, .npz), a MATLAB file (.mat, saved with -v7), CSV of K lines, or \
@@ -75,22 +75,23 @@ impl NetworkRecord {
 /// `file` is only used in messages.
 ///
 /// ```
-/// use anyk::exchange::{gains_to_npy, read_networks};
-/// let networks = read_networks(b"[[1, 0.1], [0.2, 0.9]]", "gains.json")?;
+/// use anyk::exchange::{Input, gains_to_npy, read_networks};
+/// let networks = read_networks(Input::new(b"[[1, 0.1], [0.2, 0.9]]", "gains.json"))?;
 /// assert_eq!(networks[0].gains.row(1), [0.2, 0.9]);
-/// assert_eq!(read_networks(b"1, 0.1\n0.2, 0.9\n", "gains.csv")?, networks);
+/// assert_eq!(read_networks(Input::new(b"1, 0.1\n0.2, 0.9\n", "gains.csv"))?, networks);
 /// let bytes = gains_to_npy(&[networks[0].gains.clone()])?;
-/// assert_eq!(read_networks(&bytes, "gains.npy")?, networks);
+/// assert_eq!(read_networks(Input::new(&bytes, "gains.npy"))?, networks);
 /// let weighted = br#"{"gains": [[1, 0.1], [0.2, 0.9]], "weights": [1, 3]}"#;
-/// assert_eq!(read_networks(weighted, "gains.json")?[0].weights, Some(vec![1.0, 3.0]));
-/// let error = read_networks(b"[[1, 0.1], [0.2, -0.9]]", "gains.json").unwrap_err();
+/// assert_eq!(read_networks(Input::new(weighted, "gains.json"))?[0].weights, Some(vec![1.0, 3.0]));
+/// let error = read_networks(Input::new(b"[[1, 0.1], [0.2, -0.9]]", "gains.json")).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "gains.json: instance 0: row 1, column 1: the gain is -0.9, expected a finite number, not negative"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read_networks(bytes: &[u8], file: &str) -> Result<Vec<NetworkRecord>, InputError> {
+pub fn read_networks(input: Input<'_>) -> Result<Vec<NetworkRecord>, InputError> {
+    let Input { bytes, name: file, .. } = input;
     if bytes.starts_with(npy::MAGIC) {
         let array = Array::read(bytes, FORMAT, check_shape, ("the gains in it", need));
         return matrices(&array.map_err(|error| InputError::whole(file, &error))?, file);
@@ -105,7 +106,7 @@ pub fn read_networks(bytes: &[u8], file: &str) -> Result<Vec<NetworkRecord>, Inp
     let fail = |message: String| Err(InputError::whole(file, &message));
     match text.trim_start().chars().next() {
         None => fail(format!("the file is empty, expected {FORMAT}")),
-        Some('{' | '[') => gains_json::read(text, file, FORMAT),
+        Some('{' | '[') => gains_json::read(text, input, FORMAT),
         Some(_) if gains_csv::looks_like(text) => {
             Ok(vec![gains_csv::read(text, file, FORMAT)?.into()])
         }

@@ -16,15 +16,20 @@ use crate::exchange::{Input, InputError, LinkField, LinkValues, LinkValuesError}
 use crate::memory::{Tally, TooMuchMemory};
 
 /// The networks of all documents in a text, one after the other.
-pub(super) fn read(text: &str, file: &str, format: &str) -> Result<Vec<NetworkRecord>, InputError> {
+pub(super) fn read(
+    text: &str,
+    input: Input<'_>,
+    format: &str,
+) -> Result<Vec<NetworkRecord>, InputError> {
     let mut all = Document::new(text.len());
-    each_document((text, Input::new(text.as_bytes(), file), format), |document| {
+    each_document((text, input, format), |document| {
         document.deserialize_any(Top(&mut all)).map_err(Refused::Json)?;
         match &all.failure {
             None => Ok(()),
             Some(error) => {
-                let place = format!("instance {}", all.failed_at.unwrap_or(all.networks.len()));
-                Err(Refused::Input(InputError::new(file, &place, error.to_string())))
+                let index = all.failed_at.unwrap_or(all.networks.len());
+                let place = format!("instance {}", input.part + index);
+                Err(Refused::Input(InputError::new(input.name, &place, error.to_string())))
             }
         }
     })?;

@@ -58,7 +58,7 @@ impl NetworkDesk<'_> {
 
 impl AssessDesk for NetworkDesk<'_> {
     fn assess(&mut self, input: Input<'_>, allocation: GivenTo<'_>) -> Vec<Result<Verdict, Error>> {
-        let networks = match read_networks(input.bytes, input.name) {
+        let networks = match read_networks(input) {
             Ok(networks) => networks,
             Err(error) => return vec![Err(error.into())],
         };

@@ -40,13 +40,13 @@ pub static INTERFERENCE: LinkRoom = LinkRoom { scheduling: false };
 /// Links on or off.
 pub static LINK_SCHEDULING: LinkRoom = LinkRoom { scheduling: true };
 
-const POWER_STATEMENT: &str = "  max   Σ_k α_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
+const POWER_STATEMENT: &str = "  max   Σ_k w_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
    P
-  s.t.  0 ≤ P_k ≤ P_max  for each link k; its weight α_k is 1 unless said otherwise";
+  s.t.  0 ≤ P_k ≤ P_max  for each link k; its weight w_k is 1 unless said otherwise";
 
-const SCHEDULE_STATEMENT: &str = "  max   Σ_k α_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
+const SCHEDULE_STATEMENT: &str = "  max   Σ_k w_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
    P
-  s.t.  P_k is 0 or P_max  for each link k; its weight α_k is 1 unless said otherwise";
+  s.t.  P_k is 0 or P_max  for each link k; its weight w_k is 1 unless said otherwise";
 
 const INPUT: &str = "\
 The input are power gains between K links, row = receiver k, column = transmitter j: K lines of CSV, a NumPy \
@@ -130,7 +130,7 @@ pub(super) fn network_counter<'a, S: Send>(
 ) -> Result<Box<dyn Counter + 'a>, Error> {
     let flags = LinkFlags::read(options)?;
     let answer = move |input: Input<'_>| -> Result<Box<dyn Answer>, Error> {
-        let networks = read_networks(input.bytes, input.name)?;
+        let networks = read_networks(input)?;
         let results: Vec<Result<PowerAnswer, InterferenceError>> = networks
             .into_par_iter()
             .enumerate()

@@ -12,7 +12,7 @@ use crate::tolerance;
 /// Power control in an interference network (paper, eq. (P2-case1), where all weights α are 1):
 ///
 /// ```text
-/// max  Σ_k α_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))     s.t.   0 ≤ P_k ≤ P_max
+/// max  Σ_k w_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))     s.t.   0 ≤ P_k ≤ P_max
 ///  P
 /// ```
 ///
