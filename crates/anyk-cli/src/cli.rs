@@ -41,6 +41,7 @@ pub(crate) fn command() -> Command {
             evaluate(),
             allocate(),
             calibrate(),
+            info(),
             diagnose(),
             sample.subcommand(fading()),
             sweep(),
@@ -416,6 +417,27 @@ pub(crate) struct CalibrateArgs {
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) train: TrainArgs,
+}
+
+fn info() -> Command {
+    let command = InfoArgs::augment_args(Command::new("info"));
+    Page::new(
+        "Show what a model is, how it was trained, what it reached, and its tensors",
+        &["info model.safetensors", "info model.safetensors --json"],
+        "",
+    )
+    .on(command)
+}
+
+/// Flags of `info`.
+#[derive(Debug, Args)]
+pub(crate) struct InfoArgs {
+    /// File of a model of any kind
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: String,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn diagnose() -> Command {

@@ -22,12 +22,17 @@ pub(crate) fn read(path: &str) -> Result<Vec<u8>, Failure> {
     bytes.map_err(|source| Error::Read { path: PathBuf::from(name(path)), source }.into())
 }
 
-/// A model from its file.
-pub(crate) fn model(path: &str) -> Result<Box<dyn LoadedModel>, Failure> {
-    let bytes = model_bytes(path).map_err(|source| {
+/// The bytes of a model's file.
+pub(crate) fn model_file(path: &str) -> Result<Vec<u8>, Failure> {
+    model_bytes(path).map_err(|source| {
         let path = PathBuf::from(name(path));
         Failure::from(Error::Read { path, source })
-    })?;
+    })
+}
+
+/// A model from its file.
+pub(crate) fn model(path: &str) -> Result<Box<dyn LoadedModel>, Failure> {
+    let bytes = model_file(path)?;
     Ok(read_model(&bytes).map_err(|error| Error::from(error).in_file(name(path)))?)
 }
 

@@ -18,6 +18,7 @@ fn pages() -> Vec<Vec<&'static str>> {
         "evaluate",
         "allocate",
         "calibrate",
+        "info",
         "diagnose",
         "sweep",
         "reproduce",

@@ -282,6 +282,35 @@ fn many_policies_side_by_side_with_a_table_and_a_picture() {
     assert!(outcome.stderr.contains("m.safetensors was trained for"), "{}", outcome.stderr);
 }
 
+/// What a model is, in words and for programs; one that did not learn is told, and whoever stands at the edge is inside.
+#[test]
+fn models_say_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "set -e; $ANYK train urllc --method m-gnn --samples 5 --epsilon-d 1e-2 --out bad.safetensors > bad.txt; \
+                $ANYK train urllc --method any-gnn --samples 20 --out any.safetensors > any.txt; \
+                $ANYK info any.safetensors; $ANYK info bad.safetensors --json > info.json; \
+                echo '{\"users\":[{\"distance_m\":250},{\"distance_m\":50}]}' | \
+                $ANYK allocate any.safetensors --input - --json > edge.json";
+    let outcome = shell(line, folder.path());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let warning = "warning: bad.safetensors: on validation";
+    assert!(outcome.stderr.contains(warning), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("any.safetensors"), "{}", outcome.stderr);
+    for word in
+        ["a model for urllc (any-gnn)", "training.samples", "config.cell.antennas", "tensor"]
+    {
+        assert!(outcome.stdout.contains(word), "{word}: {}", outcome.stdout);
+    }
+    let read = |name: &str| json(&fs::read_to_string(folder.path().join(name)).unwrap());
+    let info = read("info.json");
+    assert_eq!((&info["problem"], &info["method"]), (&Value::from("urllc"), &Value::from("m-gnn")));
+    assert_eq!(info["record"]["training"]["samples"], 5);
+    assert!(info["record"]["metrics"]["availability"].as_f64().unwrap() < 0.995);
+    assert_eq!(info["tensors"][0]["shape"].as_array().map(Vec::is_empty), Some(false));
+    let edge = read("edge.json");
+    assert_eq!(edge["in_distribution"], true, "{edge}");
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused() {
     for (arguments, told) in [

@@ -57,7 +57,7 @@ fn train_evaluate_allocate() {
     }
     let allocate = ["allocate", &priced, "--input", "-", "--json"];
     let one = anyk().env("RAYON_NUM_THREADS", "1").args(allocate).write_stdin(networks).output();
-    assert_eq!(serde_json::from_slice::<Value>(&one.unwrap().stdout).unwrap(), answer);
+    assert_eq!(gathered(&String::from_utf8(one.unwrap().stdout).unwrap()), answer);
     let flags = ["allocate", &ranked, "--input", "-", "--p-max", "10", "--json"];
     let best = ["solve", "link-scheduling", "--method", "exact", "--input", "-"];
     let best = json(&[&best[..], &["--p-max", "10", "--json"]].concat(), FOUR);

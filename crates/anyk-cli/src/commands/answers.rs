@@ -1,7 +1,7 @@
 //! Answers to the instances of an input, written while it arrives: what `solve`, `allocate` and `assess` share.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal as _, Read, Write};
 use std::process::ExitCode;
 
 use anyk::exchange::{Documents, Input, NewFile, write_json};
@@ -13,6 +13,7 @@ use crate::cli::SolveArgs;
 use crate::failure::{Failure, INFEASIBLE};
 use crate::files::{self, Kind};
 use crate::output;
+use crate::printable::printable;
 use crate::rows::{Rows, csv_line};
 
 /// Reasons that are told one by one where answers are tables.
@@ -298,7 +299,12 @@ impl<'a> Sink<'a> {
                 columns
             }
         };
-        let left_out = rows.write(&columns, &cell, &mut |line| self.put(&line))?;
+        // What people's files hold may be obeyed by a terminal.
+        let careful = matches!(self.out, Out::Standard(_)) && io::stdout().is_terminal();
+        let left_out = rows.write(&columns, &cell, &mut |line| match careful {
+            true => self.put(printable(&String::from_utf8_lossy(&line)).as_bytes()),
+            false => self.put(&line),
+        })?;
         if let Some(name) = left_out.filter(|_| !self.left_out) {
             self.left_out = true;
             output::note(&format!(

@@ -5,6 +5,7 @@ mod assess;
 pub(crate) mod bench;
 mod diagnose;
 mod evaluate;
+mod info;
 mod models;
 mod problems;
 mod reproduce;
@@ -27,6 +28,7 @@ pub(crate) fn run(name: &str, matches: &ArgMatches) -> Result<ExitCode, Failure>
         "evaluate" => evaluate::run(matches),
         "allocate" => models::allocate(matches),
         "calibrate" => models::calibrate(matches),
+        "info" => info::run(&parsed(matches)),
         "diagnose" => diagnose::run(matches),
         "reproduce" => reproduce::run(&parsed(matches)),
         "sweep" => small::sweep(matches),

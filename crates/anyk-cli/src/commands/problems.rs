@@ -58,6 +58,9 @@ pub(super) fn train(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     })?;
     save(&args.out, &trained.model.file_bytes()?)?;
     Checkpoint::remove_beside(&args.out);
+    if let Some(warning) = &trained.warning {
+        output::note(&format!("warning: {}: {warning}", args.out.display()));
+    }
     output::answer(&*trained.report, args.json)
 }
 

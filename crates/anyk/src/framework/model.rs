@@ -94,6 +94,16 @@ impl ModelFile {
         &self.method
     }
 
+    /// How it came about and what it reached, as JSON.
+    pub fn record(&self) -> &RawValue {
+        &self.record
+    }
+
+    /// Names and shapes of its tensors.
+    pub fn shapes(&self) -> impl Iterator<Item = (&str, &[usize])> {
+        self.tensors.0.iter().map(|tensor| (tensor.name.as_str(), tensor.shape.as_slice()))
+    }
+
     /// The model, by what its problem knows.
     pub fn into_model<M: Model>(mut self) -> Result<M, ModelError> {
         if !M::PROBLEMS.contains(&self.problem.as_str()) {

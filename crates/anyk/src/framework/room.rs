@@ -162,6 +162,8 @@ pub struct Trained {
     pub model: Box<dyn LoadedModel>,
     /// What there is to say about it.
     pub report: Box<dyn Answer>,
+    /// What is wrong with it, and what to try, where it did not reach what it was trained for.
+    pub warning: Option<String>,
 }
 
 /// Which output of a policy.

@@ -273,7 +273,7 @@ impl Room for ClosedFormRoom {
             power_error_percent: metrics.power_error_percent,
             bandwidth_error_percent: metrics.bandwidth_error_percent,
         };
-        Ok(Trained { model: Box::new(policy), report: Box::new(report) })
+        Ok(Trained { model: Box::new(policy), report: Box::new(report), warning: None })
     }
 
     fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {

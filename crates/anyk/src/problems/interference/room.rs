@@ -26,6 +26,8 @@ use crate::problems::interference::{
 /// Memory of a gain that is drawn, and of a network beside its gains: what `solve` needs to read them again.
 const GAIN_BYTES: usize = 56;
 const NETWORK_BYTES: usize = 512;
+/// A policy that reaches less of WMMSE's sum rate on validation has failed.
+const POOR_PERCENT: f64 = 95.0;
 /// Powers under this share of `P_max` are off, as the paper counts: WMMSE lets them fall for ever.
 const OFF: f64 = 1e-3;
 
@@ -499,7 +501,14 @@ impl Room for LinkRoom {
             resumed_at_step: session.resumed_at_step(),
             sum_rate_percent: policy.record().sum_rate_percent,
         };
-        Ok(Trained { model: Box::new(policy), report: Box::new(report) })
+        let warning = (report.sum_rate_percent < POOR_PERCENT).then(|| {
+            format!(
+                "on validation it reaches {:.1} % of WMMSE's sum rate: try --output ranked (dense) or priced (d2d), more \
+                 --steps or --samples, or another --seed",
+                report.sum_rate_percent
+            )
+        });
+        Ok(Trained { model: Box::new(policy), report: Box::new(report), warning })
     }
 
     fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {

@@ -234,6 +234,10 @@ pub(crate) fn draw_cells(
                 let class = rng.random_range(0..classes.len());
                 one = rng.random::<bool>().then_some(class);
             }
+            // Where users may be, and not where the last one happened to be: the edge of the cell is a part of it.
+            for distance_m in [road.min_distance_m, road.cell_radius_m] {
+                seen.gain_db.add(10.0 * system.path_loss().gain(distance_m).log10());
+            }
             let users: Vec<(usize, f64)> = (0..size)
                 .map(|_| {
                     let class = one.unwrap_or_else(|| rng.random_range(0..classes.len()));

@@ -10,11 +10,11 @@ use crate::framework::{
     Trials, Verb, cell_counter, reference_options,
 };
 use crate::problems::urllc::desk::{AnyDesk, How, LearnedDesk, judge, no_check};
-use crate::problems::urllc::reports::Evaluation;
+use crate::problems::urllc::reports::{EvaluatedSize, Evaluation, Measured};
 use crate::problems::urllc::room::source;
 use crate::problems::urllc::{
-    Allocation, AnyPolicy, CalibrationError, CellPolicy, Judge, LearnedPolicy, TestSet, Urllc,
-    User, calibrate,
+    Allocation, AnyPolicy, CalibrationError, CellPolicy, EqualPower, Judge, LearnedPolicy, TestSet,
+    Urllc, User, calibrate,
 };
 
 /// The heading of options that put a model into another cell.
@@ -60,12 +60,29 @@ fn evaluate(
     trials.allow::<Urllc>(|size| 2048 + size * size_of::<User>())?;
     let fading = judge.map(|judge| &judge.rule);
     let set = TestSet::draw_under(system, fading, sizes, *samples, *seed)?;
-    set.check_served().map_err(|why| {
-        let expected = format!("a size that the budget can serve: {why}");
-        OptionError::value("k", why.size, expected)
-    })?;
-    let results = set.evaluate(policy)?;
-    Ok(Box::new(Evaluation::new(trials, policy.guarantee(), results)))
+    let served = set.served();
+    // With nothing to measure at all, the message says what is missing.
+    if served.iter().all(|count| *count == 0) {
+        set.check_served().map_err(|why| {
+            let expected = format!("a size that the budget can serve: {why}");
+            OptionError::value("k", why.size, expected)
+        })?;
+    }
+    let set = set.without_unserved();
+    let (results, equal) = (set.evaluate(policy)?, set.evaluate(&EqualPower::default())?);
+    let mut found = results.iter().zip(&equal);
+    let all = usize::try_from(*samples).unwrap_or(usize::MAX);
+    let rows = sizes.iter().zip(served).map(|(&k, count)| EvaluatedSize {
+        k,
+        found: if count == 0 {
+            None
+        } else {
+            found.next().map(|(one, equal)| Measured::new(one, equal))
+        },
+        infeasible: all - count,
+    });
+    let rows = rows.collect();
+    Ok(Box::new(Evaluation::new(trials, policy.guarantee(), rows)))
 }
 
 /// The powers or the bandwidths of a policy over the users' gains.

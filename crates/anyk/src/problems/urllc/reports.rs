@@ -147,21 +147,57 @@ impl Show for AnyReport {
     }
 }
 
-/// What a policy reaches on random cells.
+/// What a model reaches at each size.
 #[derive(Serialize)]
 pub(crate) struct Evaluation {
     samples: u64,
     seed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     guarantee: Option<Guarantee>,
-    sizes: Vec<SizeResult>,
+    sizes: Vec<EvaluatedSize>,
+}
+
+/// One size.
+#[derive(Serialize)]
+pub(crate) struct EvaluatedSize {
+    pub(crate) k: usize,
+    /// What was found on the cells that the budget can serve; absent where it serves none.
+    #[serde(flatten)]
+    pub(crate) found: Option<Measured>,
+    /// Cells that it cannot: they are in no mean.
+    pub(crate) infeasible: usize,
+}
+
+/// On the cells that can be served.
+#[derive(Serialize)]
+pub(crate) struct Measured {
+    availability: f64,
+    total_bandwidth_mhz: f64,
+    optimum_mhz: f64,
+    gap_percent: f64,
+    /// Equal power with exact bandwidths on the same cells: what any policy is to be measured against.
+    equal_power_availability: f64,
+    equal_power_gap_percent: f64,
+}
+
+impl Measured {
+    pub(crate) fn new(model: &SizeResult, equal_power: &SizeResult) -> Self {
+        Self {
+            availability: model.availability,
+            total_bandwidth_mhz: model.total_bandwidth_mhz,
+            optimum_mhz: model.optimum_mhz,
+            gap_percent: model.gap_percent,
+            equal_power_availability: equal_power.availability,
+            equal_power_gap_percent: equal_power.gap_percent,
+        }
+    }
 }
 
 impl Evaluation {
     pub(crate) fn new(
         trials: &Trials,
         guarantee: Option<&Guarantee>,
-        sizes: Vec<SizeResult>,
+        sizes: Vec<EvaluatedSize>,
     ) -> Self {
         let Trials { samples, seed, .. } = trials;
         Self { samples: *samples, seed: *seed, guarantee: guarantee.cloned(), sizes }
@@ -170,17 +206,37 @@ impl Evaluation {
 
 impl Show for Evaluation {
     fn show(&self) -> Text {
-        let rows = self.sizes.iter().map(|row| {
-            vec![
-                row.k.to_string(),
-                format!("{:.4}", row.availability),
-                format!("{:.4}", row.total_bandwidth_mhz),
-                format!("{:.4}", row.optimum_mhz),
-                // Rounding is not less than nothing.
-                format!("{:.2}", if row.gap_percent.abs() < 5e-3 { 0.0 } else { row.gap_percent }),
-            ]
+        // Rounding is not less than nothing.
+        let percent = |gap: f64| format!("{:.2}", if gap.abs() < 5e-3 { 0.0 } else { gap });
+        let rows = self.sizes.iter().map(|EvaluatedSize { k, found, infeasible }| {
+            let mut row = vec![k.to_string()];
+            match found {
+                None => row.extend(["–"; 5].map(str::to_owned)),
+                Some(found) => row.extend([
+                    format!("{:.4}", found.availability),
+                    format!("{:.4}", found.total_bandwidth_mhz),
+                    format!("{:.4}", found.optimum_mhz),
+                    percent(found.gap_percent),
+                    // Of those whom it serves at all.
+                    if found.equal_power_availability < 1.0 {
+                        format!("serves {:.2} %", 100.0 * found.equal_power_availability)
+                    } else {
+                        percent(found.equal_power_gap_percent)
+                    },
+                ]),
+            }
+            row.push(infeasible.to_string());
+            row
         });
-        let header = ["K", "availability", "bandwidth (MHz)", "optimum (MHz)", "over (%)"];
+        let header = [
+            "K",
+            "availability",
+            "bandwidth (MHz)",
+            "optimum (MHz)",
+            "over (%)",
+            "equal power, over (%)",
+            "infeasible",
+        ];
         let mut text = Text::default();
         text.table(&header, rows);
         if let Some(guarantee) = &self.guarantee {

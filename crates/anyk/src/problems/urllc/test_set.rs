@@ -158,6 +158,13 @@ impl TestSet {
         self.sizes.iter().map(|cells| cells.problems.len()).collect()
     }
 
+    /// The same set without the sizes of which the budget serves no cell.
+    #[must_use]
+    pub fn without_unserved(mut self) -> Self {
+        self.sizes.retain(|cells| !cells.problems.is_empty());
+        self
+    }
+
     /// Refuses a set with a size of which the budget serves no cell.
     pub fn check_served(&self) -> Result<(), NoneServed> {
         match self.sizes.iter().find(|cells| cells.problems.is_empty()) {

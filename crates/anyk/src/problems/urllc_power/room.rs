@@ -301,7 +301,7 @@ impl Room for UrllcPowerRoom {
             availability: metrics.availability,
             gap_percent: metrics.gap_percent,
         };
-        Ok(Trained { model: Box::new(policy), report: Box::new(report) })
+        Ok(Trained { model: Box::new(policy), report: Box::new(report), warning: None })
     }
 
     fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
