@@ -106,7 +106,10 @@ pub fn read_networks(input: Input<'_>) -> Result<Vec<NetworkRecord>, InputError>
     let fail = |message: String| Err(InputError::whole(file, &message));
     match text.trim_start().chars().next() {
         None => fail(format!("the file is empty, expected {FORMAT}")),
-        Some('{' | '[') => gains_json::read(text, input, FORMAT),
+        // What stands in a stream of JSON is meant to be JSON.
+        Some(first) if input.part > 0 || matches!(first, '{' | '[') => {
+            gains_json::read(text, input, FORMAT)
+        }
         Some(_) if gains_csv::looks_like(text) => {
             Ok(vec![gains_csv::read(text, file, FORMAT)?.into()])
         }

@@ -128,7 +128,7 @@ fn columns(header: &csv::StringRecord) -> Result<Vec<Column>, String> {
     }
     Err(format!(
         "the columns are {}, expected one of {} among them",
-        shorten(&header.iter().collect::<Vec<_>>().join(",")),
+        shorten(&format!("{:?}", header.iter().collect::<Vec<_>>().join(","))),
         COLUMNS[PLACES].join(", ")
     ))
 }

@@ -175,7 +175,10 @@ impl UserReader<'_> {
         let tally = RefCell::new(Tally::new("the users in it", input.bytes.len()));
         match text.trim_start().chars().next() {
             None => Err(InputError::new(file, "", format!("the file is empty, expected {FORMAT}"))),
-            Some('{' | '[') => json::read(self, text, input, &tally),
+            // What stands in a stream of JSON is meant to be JSON.
+            Some(first) if input.part > 0 || matches!(first, '{' | '[') => {
+                json::read(self, text, input, &tally)
+            }
             Some(_) => csv::read(self, text, file, &tally),
         }
     }
