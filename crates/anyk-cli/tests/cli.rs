@@ -183,7 +183,10 @@ fn bad_input_is_exit_code_2_with_a_message_that_helps() {
         (b"id,distance_m\na\n".to_vec(), &["line 2", "1 fields, expected 2"]),
         (b"id,distance\na,60\n".to_vec(), &["the header", "slip of \"distance_m\""]),
         (b"id,id,distance_m\na,b,60\n".to_vec(), &["the header", "stands twice"]),
-        (b"id,epsilon\na,1e-5\n".to_vec(), &["the columns are \"id,epsilon\"", "distance_m, gain_db"]),
+        (
+            b"id,epsilon\na,1e-5\n".to_vec(),
+            &["the columns are \"id,epsilon\"", "distance_m, gain_db"],
+        ),
     ];
     for (input, words) in table {
         let shown = String::from_utf8_lossy(&input).chars().take(80).collect::<String>();
