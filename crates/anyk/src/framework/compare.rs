@@ -174,7 +174,12 @@ pub fn compare(
             Some(best) => best?,
             None => return Err(Error::NothingToTrain(room.name())),
         };
-        let feasible: Vec<bool> = drawn.par_iter().map_init(|| best.desk(), is_served).collect();
+        let share = drawn.len().div_ceil(rayon::current_num_threads()).max(1);
+        let part = |part: &[Drawn]| -> Vec<bool> {
+            let mut desk = best.desk();
+            part.iter().map(|one| is_served(&mut desk, one)).collect()
+        };
+        let feasible: Vec<bool> = drawn.par_chunks(share).flat_map_iter(part).collect();
         for (place, player) in players.iter_mut().enumerate() {
             let standing = stand(room, &options, player, (size, &drawn, &feasible), observer)?;
             let Stood { standing, failures, rows, objective } = standing;
@@ -267,13 +272,20 @@ fn stand(
         PlayerPolicy::Counter(make) => {
             let counter = make(options)?;
             let desks = || (counter.desk(), assessor.desk());
-            let outcomes: Vec<Asked> = asked
-                .par_iter()
-                .map_init(desks, |(desk, judge), one| {
+            // A desk for each thread, which has made its tables before the clock runs.
+            let share = asked.len().div_ceil(rayon::current_num_threads()).max(1);
+            let part = |part: &[&Drawn]| -> Vec<Asked> {
+                let (mut desk, mut judge) = desks();
+                if let Some(first) = part.first() {
+                    let _ = answer_of(&mut desk, &first.text);
+                }
+                let one = |one: &&Drawn| {
                     observer.done(1);
-                    ask(|text| answer_of(desk, text), judge, &one.text)
-                })
-                .collect();
+                    ask(|text| answer_of(&mut desk, text), &mut judge, &one.text)
+                };
+                part.iter().map(one).collect()
+            };
+            let outcomes: Vec<Asked> = asked.par_chunks(share).flat_map_iter(part).collect();
             let (mut desk, mut judge) = desks();
             let again = |(one, order): (&&Drawn, &Vec<usize>)| {
                 let text = reorder(&one.text, order)?;
