@@ -331,7 +331,12 @@ fn numbers(text: &str, dash: char, (least, most): (u64, u64)) -> Result<Vec<u64>
         if last < first {
             return Err(wrong(part));
         }
-        all.extend((first..=last).step_by(step).take(MOST_LISTED + 1));
+        for number in (first..=last).step_by(step).take(MOST_LISTED + 1) {
+            // The same twice would count twice.
+            if !all.contains(&number) {
+                all.push(number);
+            }
+        }
         if all.len() > MOST_LISTED {
             return Err(format!("more than {MOST_LISTED} numbers, expected fewer"));
         }

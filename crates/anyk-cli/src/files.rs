@@ -86,7 +86,7 @@ impl Kind {
                 let cells: [&[u8]; 4] =
                     [b"{\"users\":[", b"{\"gains\":[", b"{\"fading\":", b"id,distance_m\n"];
                 let answers: [&[u8]; 4] =
-                    [b"{\"status\":", b"{\"instances\":[", b"{\"line\":", b"cell,id,power_w"];
+                    [b"{\"status\":", b"{\"instances\":[", b"{\"cell\":", b"cell,id,power_w"];
                 starts(&cells) || starts(&answers)
             }
         };

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyk::framework::Contestant;
 
-/// Longest line that is read of a program: an allocation of a million users takes a tenth of it.
-const LONGEST: u64 = 1 << 30;
+/// Longest line that is read of a program: an allocation of a million users takes a third of it.
+const LONGEST: u64 = 1 << 28;
 /// Bytes of its messages that are kept, to be shown where it fails.
 const KEPT: usize = 2000;
 /// Characters of an answer that are shown.
@@ -57,6 +57,7 @@ impl Program {
         else {
             return Err("the program cannot be spoken to".to_owned());
         };
+        GROUPS.lock().unwrap_or_else(PoisonError::into_inner).push(child.id());
         // Each pipe has a thread: a program that does not read, or only writes messages, holds nobody up.
         let (questions, asked) = channel::<Vec<u8>>();
         thread::spawn(move || {
@@ -98,15 +99,8 @@ impl Program {
 impl Running {
     /// Ends it, with all that it has started.
     fn end(mut self) {
-        #[cfg(unix)]
-        {
-            let group = format!("-{}", self.child.id());
-            let _ = Command::new("kill")
-                .args(["-KILL", "--", &group])
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status();
-        }
+        kill_group(self.child.id());
+        GROUPS.lock().unwrap_or_else(PoisonError::into_inner).retain(|id| *id != self.child.id());
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -128,11 +122,26 @@ impl Running {
 }
 
 impl Contestant for Program {
+    fn restart(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.end();
+        }
+    }
+
     fn answer(&mut self, instance: &[u8]) -> Result<Vec<u8>, String> {
         let running = match self.running.take() {
             Some(running) => running,
             None => self.start()?,
         };
+        // What it said unasked would be taken for the next answer.
+        if let Ok(early) = running.answers.try_recv() {
+            let shown: String =
+                String::from_utf8_lossy(&early).trim_end().chars().take(SHOWN).collect();
+            running.end();
+            return Err(format!(
+                "expected one line for each instance, received another before it was asked: {shown:?}"
+            ));
+        }
         // On a line of its own: what is inside may be spread over several.
         let mut line: Vec<u8> =
             instance.iter().map(|&byte| if byte == b'\n' { b' ' } else { byte }).collect();
@@ -171,6 +180,31 @@ impl Contestant for Program {
             Err(RecvTimeoutError::Disconnected) => Err(running.epitaph()),
         }
     }
+}
+
+/// Groups of the programs that run, to be ended with us.
+static GROUPS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// Ends a group of processes.
+fn kill_group(group: u32) {
+    if cfg!(unix) {
+        let _ = Command::new("kill")
+            .args(["-KILL", "--", &format!("-{group}")])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+    }
+}
+
+/// Ends all programs when we are interrupted: they have groups of their own, which a terminal does not reach.
+pub(crate) fn end_with_us() {
+    // A handler that is there already is that of a training, which has no programs.
+    let _ = ctrlc::set_handler(|| {
+        for group in GROUPS.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            kill_group(group);
+        }
+        std::process::exit(i32::from(crate::failure::INTERRUPTED));
+    });
 }
 
 impl Drop for Program {

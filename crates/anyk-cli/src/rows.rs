@@ -20,8 +20,17 @@ struct Form {
     #[serde(default)]
     instances: Vec<Network>,
     admissible: Option<Box<Form>>,
+    /// A verdict, which is a row itself.
+    objective: Option<serde::de::IgnoredAny>,
     #[serde(default)]
     dropped: Vec<String>,
+    #[serde(default)]
+    missed: Vec<Missed>,
+}
+
+#[derive(Deserialize)]
+struct Missed {
+    id: String,
 }
 
 #[derive(Deserialize)]
@@ -84,6 +93,14 @@ impl Rows {
     /// Of an answer's JSON.
     pub(crate) fn of_json(json: &[u8]) -> Result<Self, serde_json::Error> {
         let mut form: Form = serde_json::from_slice(json)?;
+        if form.objective.is_some() {
+            let mut row: Row = serde_json::from_slice(json)?;
+            row.0.retain(|(name, _)| !["cell", "objective", "missed"].contains(&name.as_str()));
+            let missed = form.missed.iter().map(|miss| miss.id.as_str()).collect::<Vec<_>>();
+            row.0.push(("missed".to_owned(), missed.join(" ")));
+            let cell = form.cell.map(|name| plain(&name));
+            return Ok(Self { cell, status: String::new(), rows: vec![row] });
+        }
         // Of a cell that cannot be served, those who can, and then the others, who get nothing.
         let part = form.admissible.take();
         let (mut rows, instances, bandwidth_hz) = match part {

@@ -44,6 +44,11 @@ fn the_solvers_own_answers_are_optimal_to_the_judge() {
         );
         let outcome = shell(&line, folder.path());
         assert_eq!(outcome.code, 0, "{problem}: {}", outcome.stderr);
+        let line = format!(
+            "$ANYK assess {problem} {options} --format csv --input cells --allocations answers"
+        );
+        let table = shell(&line, folder.path()).stdout;
+        assert!(table.starts_with("cell,status,k,") && table.lines().count() == 4, "{table}");
         let verdicts = lines(&outcome.stdout);
         // Three cells and the sum of them, twice.
         assert_eq!(verdicts.len(), 8, "{problem}");
@@ -53,6 +58,36 @@ fn the_solvers_own_answers_are_optimal_to_the_judge() {
             assert!(verdict["gap_percent"].as_f64().unwrap().abs() < 1e-6, "{problem}: {verdict}");
             assert!(verdict["budget_used"].as_f64().is_none_or(|used| used < 1.0 + 1e-8));
         }
+    }
+}
+
+/// With weights the objective is the weighted sum rate, for the judge as for the solver.
+#[test]
+fn weights_count_for_the_judge_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "set -e; $ANYK sample interference --k 5 --count 2 --random-weights log-uniform > w; \
+                $ANYK solve interference --json --input w > answers; \
+                $ANYK assess interference --json --input w --allocations answers; \
+                $ANYK evaluate wmmse --problem interference --k 4 --samples 3 --random-weights exponential --json";
+    let outcome = shell(line, folder.path());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let lines = lines(&outcome.stdout);
+    for verdict in &lines[..2] {
+        assert_eq!(verdict["objective"]["name"], "weighted sum rate");
+        assert!(verdict["gap_percent"].as_f64().unwrap().abs() < 1e-9, "{verdict}");
+    }
+    assert!(lines[3]["rows"][0]["gap_percent"].as_f64().unwrap().abs() < 1e-9, "{}", lines[3]);
+    // Rows that are not those of their links, and a power that is no schedule.
+    fs::write(folder.path().join("g"), "[[1,0.1],[0.2,1]]").unwrap();
+    fs::write(folder.path().join("p.csv"), "link,power\n1,1\n0,0\n").unwrap();
+    fs::write(folder.path().join("p.json"), "{\"power\":[1,0.5]}").unwrap();
+    for (line, told) in [
+        ("$ANYK assess interference --input g --allocations p.csv", "link is 1, expected 0"),
+        ("$ANYK assess link-scheduling --input g --allocations p.json", "expected a schedule"),
+    ] {
+        let outcome = shell(line, folder.path());
+        assert_eq!(outcome.code, 2, "{}", outcome.stdout);
+        assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
     }
 }
 
@@ -201,7 +236,11 @@ for line in sys.stdin:
         if mode == "words":
             print("I do not know", flush=True)
             continue
+        if mode == "huge":
+            answer[0]["power_w"] = 1e308
     print(json.dumps({"users": answer}), flush=True)
+    if mode == "twice":
+        print(json.dumps({"users": answer}), flush=True)
 "#;
     fs::write(folder.path().join("policy.py"), policy).unwrap();
     let told = [
@@ -210,6 +249,8 @@ for line in sys.stdin:
         ("count", "for 2 users, expected 3"),
         ("nan", "NaN"),
         ("words", "I do not know"),
+        ("twice", "another before it was asked"),
+        ("huge", "power_w of user \"u1\" is 1e308"),
     ];
     for (mode, told) in told {
         let line = format!(
@@ -220,7 +261,7 @@ for line in sys.stdin:
         let report = json(&outcome.stdout);
         let row = &report["rows"][0];
         let failed = row["failed"].as_u64().unwrap();
-        assert!((1..=3).contains(&failed), "{mode}: {row}");
+        assert!((1..=5).contains(&failed), "{mode}: {row}");
         assert!(row["value"].as_f64().unwrap() > 1e6, "{mode}: {row}");
         assert!(row["availability"].as_f64().unwrap() < 1.0, "{mode}: {row}");
         let failures = report["failures"].to_string();

@@ -160,6 +160,8 @@ fn slips_of_the_pen_are_refused() {
         ("{\"users\":[{\"distance_m\":60,\"a\":1e999}]}", "out of range"),
         ("{\"cell\":[1],\"users\":[{\"distance_m\":60}]}", "expected a name or a whole number"),
         ("id;distance_m\na;60;3\n", "3 fields, expected 2"),
+        ("id,distance_m\r\na,60\r\nb,-1\r\n", "line 3 (user \"b\")"),
+        ("# one\nid,distance_m\n\n# four\na,60\n# six\nb,-1\n", "line 7 (user \"b\")"),
     ] {
         let outcome = solve(&[], input);
         assert_eq!(outcome.code, 2, "{input}: {}", outcome.stdout);

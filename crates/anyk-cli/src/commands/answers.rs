@@ -156,7 +156,9 @@ fn refusal(error: &Error, input: Input<'_>) -> Vec<u8> {
         line: usize,
         error: String,
     }
-    let named: Option<Named<'_>> = serde_json::from_slice(input.bytes).ok();
+    let is_object = input.bytes.trim_ascii_start().starts_with(b"{");
+    let named: Option<Named<'_>> =
+        serde_json::from_slice(input.bytes).ok().filter(|_: &Named<'_>| is_object);
     let cell = named.and_then(|named| named.cell);
     let line = Line { cell, line: input.lines + 1, error: error.to_string() };
     let mut text = Vec::new();

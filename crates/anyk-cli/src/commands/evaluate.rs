@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyk::diagnosis::{Finding, Samples};
 use anyk::exchange::{SampleRow, write_atomically};
 use anyk::framework::{
-    Chart, Comparison, Error, LoadedModel, OptionError, Options, Player, PlayerPolicy, Room,
-    Rounds, Series, Show, Text, Trials, Verb, compare,
+    CellOptions, Chart, Comparison, Error, LoadedModel, OptionError, Options, Player, PlayerPolicy,
+    Room, Rounds, Series, Show, Text, Trials, Verb, compare,
 };
 use anyk::problems::{self, ROOMS};
 use clap::ArgMatches;
@@ -20,7 +20,7 @@ use crate::arguments::{given, model_options};
 use crate::cli::EvaluateArgs;
 use crate::failure::Failure;
 use crate::files::{self, Kind};
-use crate::program::Program;
+use crate::program::{Program, end_with_us};
 use crate::progress::Watcher;
 use crate::rows::csv_line;
 use crate::{output, report};
@@ -85,6 +85,15 @@ impl Show for Report {
 }
 
 fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    if args.csv.is_some() && args.csv == args.plot {
+        let expected = "another file than that of --csv";
+        let shown = args.plot.as_deref().unwrap_or(Path::new("")).display();
+        return Err(OptionError::value("plot", shown, expected).into());
+    }
+    let commands = args.policies.iter().filter_map(|policy| policy.strip_prefix(COMMAND));
+    if commands.chain(args.command.iter().map(String::as_str)).any(|one| one.trim().is_empty()) {
+        return Err(OptionError::value("command", "empty", "a command line").into());
+    }
     for path in args.csv.iter().chain(&args.plot) {
         files::claim(path, Kind::Table, args.force)?;
     }
@@ -130,6 +139,7 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
         (Some(seeds), _) => seeds.0.clone(),
         (None, seed) => vec![seed.unwrap_or(7)],
     };
+    end_with_us();
     let rounds = Rounds { sizes: args.k.0.clone(), samples: args.samples, seeds };
     let watcher = Watcher::default();
     let comparison = compare(room, &options, &rounds, &mut players, &watcher)
@@ -164,7 +174,10 @@ fn instance_options(
         let home = model.home();
         // A file describes the whole cell.
         if !options.has("config") {
-            for name in home.names() {
+            // Another path loss has parameters of its own.
+            let other = options.has("path-loss");
+            let kept = |name: &&str| !(other && CellOptions::is_of_path_loss(name));
+            for name in home.names().filter(kept) {
                 if let (false, Some(value)) = (options.has(name), home.text(name)) {
                     options.set(name, value);
                 }

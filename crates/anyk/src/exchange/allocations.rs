@@ -1,6 +1,6 @@
 //! Allocations that somebody made, to be judged: as JSON in the form of answers, or as CSV.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read};
 
 use serde::Deserialize;
@@ -36,7 +36,7 @@ pub struct Allotted {
 }
 
 const FORMAT: &str = "JSON {\"users\":[{\"id\":\"a\",\"power_w\":1.5,\"bandwidth_hz\":2e5}]}, for links \
-                      {\"power\":[1,0]}, or CSV with the columns id, power_w and bandwidth_hz";
+                      {\"power\":[1,0]}, or CSV with the columns id, power_w and bandwidth_hz, for links link and power";
 /// Memory of an allotment for each byte of its text: an empty user takes three.
 const PER_BYTE: u128 = 48;
 
@@ -98,7 +98,7 @@ impl Allotment {
             })
             .collect();
         if users.is_empty() && powers.is_empty() {
-            let start = shorten(text);
+            let start = shorten(text.trim());
             return Err(fail(format!("there is no allocation in {start}, expected {FORMAT}")));
         }
         Ok(Self { cell: read.cell.map(name), users, bandwidth_hz: read.bandwidth_hz, powers })
@@ -120,6 +120,7 @@ impl Allotment {
         let column = |name: &str| header.iter().position(|head| head == name);
         let (cell, id) = (column("cell"), column("id"));
         let (instance, link_power) = (column("instance"), column("power"));
+        let link = column("link");
         let (power, bandwidth) = (column("power_w"), column("bandwidth_hz"));
         if power.is_none() && link_power.is_none() {
             let found = shorten(&header.iter().collect::<Vec<_>>().join(","));
@@ -154,6 +155,14 @@ impl Allotment {
                 if powers.is_empty() {
                     powers.push(Vec::new());
                 }
+                // In their order, from 0, so that a row is that of its link.
+                let expected = powers[0].len().to_string();
+                if let Some(found) = field(link).filter(|found| *found != expected) {
+                    let found = shorten(found);
+                    let message =
+                        format!("link is {found}, expected {expected}: links in their order");
+                    return Err(InputError::new(file, &format!("line {line}"), message));
+                }
                 powers[0].push(power);
             } else {
                 all[at].users.push(Allotted {
@@ -175,7 +184,7 @@ pub struct Allotments {
     rest: Option<Documents<Box<dyn Read + Send>>>,
     /// What was read and not asked for, by place, and the place by name.
     waiting: HashMap<usize, Result<Allotment, InputError>>,
-    by_name: HashMap<String, usize>,
+    by_name: HashMap<String, VecDeque<usize>>,
     read: usize,
     taken: usize,
 }
@@ -201,7 +210,8 @@ impl Allotments {
         cell: Option<&str>,
     ) -> io::Result<Option<Result<Allotment, InputError>>> {
         loop {
-            let named = cell.and_then(|cell| self.by_name.get(cell).copied());
+            // Of several with one name, the first that is left.
+            let named = cell.and_then(|cell| self.by_name.get_mut(cell)?.pop_front());
             // A file without names is gone through in its order.
             let at = named.or((cell.is_none() || self.by_name.is_empty()).then_some(place));
             if let Some(found) = at.and_then(|at| self.waiting.remove(&at)) {
@@ -241,7 +251,7 @@ impl Allotments {
             };
             for one in found {
                 if let Some(name) = one.as_ref().ok().and_then(|one| one.cell.clone()) {
-                    self.by_name.insert(name, self.read);
+                    self.by_name.entry(name).or_default().push_back(self.read);
                 }
                 self.waiting.insert(self.read, one);
                 self.read += 1;

@@ -160,8 +160,10 @@ impl Show for Verdict {
         line.push_str(&format!("; {name} {:.6e} {unit}", self.value));
         match (self.reference, self.gap_percent) {
             (Some(reference), Some(gap)) => {
-                let worse = if self.objective.larger_is_better { "under" } else { "over" };
-                line.push_str(&format!(", {gap:+.4} % {worse} the reference of {reference:.6e}"));
+                let over = self.objective.larger_is_better != (gap >= 0.0);
+                let word = if over { "over" } else { "under" };
+                let gap = gap.abs();
+                line.push_str(&format!(", {gap:.4} % {word} the reference of {reference:.6e}"));
             }
             _ => line.push_str(", no allocation serves everyone"),
         }
@@ -175,7 +177,7 @@ impl Show for Verdict {
         for miss in self.missed.iter().take(SHOWN) {
             let Miss { id, what, value, target } = miss;
             text.push(format!(
-                "  user {id}: {what} {value:.3e}, expected {target:.3e} (off by a factor of {:.2})",
+                "  user {id}: {what} {value:.6e}, expected {target:.6e} (off by a factor of {:.6})",
                 miss.factor().min(1e99)
             ));
         }
@@ -279,8 +281,15 @@ where
         };
         let one = |(index, cell): (usize, CellRecord)| -> Result<Verdict, Error> {
             let name = cell.extra.get("cell").map(|name| name.trim_matches('"'));
-            let given = in_order_of(&cell.users, allocation(index, name)?)?;
-            let mut verdict = (self.assessor.judge)(&mut self.state, system, &cell.users, &given)?;
+            let allotment = allocation(index, name)?;
+            let number = || format!("cell {}", input.part + index + 1);
+            let place = name.map_or_else(number, |name| format!("cell {name}"));
+            let judge = |allotment: Allotment, state: &mut S| {
+                let given = in_order_of(&cell.users, allotment)?;
+                (self.assessor.judge)(state, system, &cell.users, &given)
+            };
+            let verdict = judge(allotment, &mut self.state);
+            let mut verdict = verdict.map_err(|error| error.in_file(place))?;
             verdict.extra = cell.extra;
             Ok(verdict)
         };
@@ -328,6 +337,9 @@ fn in_order_of(records: &[UserRecord], given: Allotment) -> Result<Vec<Allotted>
     records.iter().map(found).collect()
 }
 
+/// Largest power in W, or bandwidth in Hz, that is judged.
+const MOST_AMOUNT: f64 = 1e15;
+
 /// The powers, and the bandwidths, of what users are given; an error names who lacks one.
 pub(crate) fn amounts(
     records: &[UserRecord],
@@ -339,11 +351,12 @@ pub(crate) fn amounts(
         let missing =
             || Error::Allocation(format!("the user {:?} has no {what}, expected one", record.id));
         let amount = amount(given).ok_or_else(missing)?;
-        if amount >= 0.0 && amount.is_finite() {
+        // Beyond that it is a slip, and squares of it would overflow.
+        if (0.0..=MOST_AMOUNT).contains(&amount) {
             return Ok(amount);
         }
         Err(Error::Allocation(format!(
-            "the {what} of user {:?} is {amount}, expected a number that is not negative",
+            "the {what} of user {:?} is {amount:e}, expected a number from 0 to {MOST_AMOUNT:e}",
             record.id
         )))
     };

@@ -210,6 +210,11 @@ impl CellOptions {
         specs.into_iter().map(|spec| spec.of(GROUP)).collect()
     }
 
+    /// Whether an option is about the path loss.
+    pub fn is_of_path_loss(name: &str) -> bool {
+        name == "path-loss" || parts().any(|part| part.0 == name)
+    }
+
     /// The options that describe a cell.
     pub fn describe(self, config: &Config) -> Options {
         let mut config = config.clone();

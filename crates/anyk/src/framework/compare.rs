@@ -18,6 +18,9 @@ use crate::math::{Moments, median, realization_rng};
 pub trait Contestant: Send {
     /// An allocation, as one JSON document, for an instance that is one; else why there is none, in words.
     fn answer(&mut self, instance: &[u8]) -> Result<Vec<u8>, String>;
+
+    /// An answer could not be judged: it may be out of step, and starts anew.
+    fn restart(&mut self) {}
 }
 
 /// What makes a policy ready for options, which may depend on the size.
@@ -132,6 +135,9 @@ const MOST_TOLD: usize = 5;
 const REORDERED: usize = 3;
 /// A change by less, relative, is rounding.
 const SAME: f64 = 1e-6;
+
+/// A change by more, relative, is told: networks of single precision change by less.
+const BREAKS: f64 = 1e-3;
 
 /// One instance, as text.
 struct Drawn {
@@ -295,14 +301,21 @@ fn stand(
         }
         PlayerPolicy::Contestant(contestant) => {
             let mut judge = assessor.desk();
+            let mut ask_it = |text: &[u8]| {
+                let asked = ask(|text| contestant.answer(text), &mut judge, text);
+                if asked.verdict.is_err() {
+                    contestant.restart();
+                }
+                asked
+            };
             let one = |one: &&Drawn| {
                 observer.done(1);
-                ask(|text| contestant.answer(text), &mut judge, &one.text)
+                ask_it(&one.text)
             };
             let outcomes: Vec<Asked> = asked.iter().map(one).collect();
             let again = |(one, order): (&&Drawn, &Vec<usize>)| {
                 let text = reorder(&one.text, order)?;
-                Some(ask(|text| contestant.answer(text), &mut judge, &text))
+                Some(ask_it(&text))
             };
             (outcomes, asked.iter().zip(&orders).map(again).collect())
         }
@@ -453,8 +466,10 @@ impl Tally {
     fn add(&mut self, verdict: &Verdict) {
         self.demands |= verdict.availability.is_some();
         self.larger_is_better = verdict.objective.larger_is_better;
-        self.over_budget += usize::from(verdict.status == "over-budget");
-        self.shares.push(verdict.availability.unwrap_or(1.0));
+        let over_budget = verdict.status == "over-budget";
+        self.over_budget += usize::from(over_budget);
+        // What is not there serves nobody.
+        self.shares.push(if over_budget { 0.0 } else { verdict.availability.unwrap_or(1.0) });
         self.values.push(verdict.value);
         if let (Some(reference), Some(gap)) = (verdict.reference, verdict.gap_percent) {
             self.references.push(reference);
@@ -579,6 +594,7 @@ fn table(text: &mut Text, rows: &[Standing], objective: &str, reference: &str) {
             percent(row.worst_gap_percent, 3),
             row.infeasible.to_string(),
             row.failed.to_string(),
+            row.over_budget.to_string(),
             row.microseconds.map_or("–".to_owned(), |time| format!("{time:.0}")),
         ]
     };
@@ -595,6 +611,7 @@ fn table(text: &mut Text, rows: &[Standing], objective: &str, reference: &str) {
         "worst (%)",
         "infeasible",
         "failed",
+        "over budget",
         "µs",
     ];
     text.table(&header, rows.iter().map(row));
@@ -611,7 +628,7 @@ impl Show for Comparison {
                     row.k, row.policy
                 ));
             }
-            if let Some(change) = row.reorder_change.filter(|change| *change > SAME) {
+            if let Some(change) = row.reorder_change.filter(|change| *change > BREAKS) {
                 text.push(format!(
                     "{}, K = {}: NOT equivariant: with the users in another order what one gets changes by up to \
                      {:.2} %",

@@ -54,11 +54,12 @@ pub(super) fn read(
         cells.push((Extra::default(), cell()?));
     }
     let mut row = csv::StringRecord::new();
+    let mut lines = Lines { text: text.as_bytes(), counted: 0, line: 1 };
     // Without an id, a user is called by its number among the rows.
     let mut count = 0u64;
     while rows.read_record(&mut row).map_err(|error| fail("", error.to_string()))? {
         count += 1;
-        let line = row.position().map_or(0, csv::Position::line);
+        let line = lines.at(row.position().map_or(0, csv::Position::byte));
         let place = format!("line {line}");
         if row.len() != columns.len() {
             let expected = columns.len();
@@ -99,6 +100,36 @@ pub(super) fn read(
     let finished =
         |(extra, cell): (Extra, Cell<'_>)| Ok(CellRecord { users: cell.finish("")?, extra });
     cells.into_iter().map(finished).collect()
+}
+
+/// Numbers of lines: the reader's own leaves out comments, and the ends of lines that are two characters.
+struct Lines<'a> {
+    text: &'a [u8],
+    /// Bytes that were looked at, and the line that they end in.
+    counted: usize,
+    line: u64,
+}
+
+impl Lines<'_> {
+    /// The line of what is read next from a place that is not before the last one.
+    fn at(&mut self, place: u64) -> u64 {
+        let mut at = usize::try_from(place).unwrap_or(usize::MAX).min(self.text.len());
+        // Ends of lines and comments that stand before it.
+        while let Some(byte) = self.text.get(at) {
+            match byte {
+                b'\r' | b'\n' => at += 1,
+                b'#' => {
+                    let rest = self.text[at..].iter().position(|&byte| byte == b'\n');
+                    at = rest.map_or(self.text.len(), |end| at + end);
+                }
+                _ => break,
+            }
+        }
+        let passed = self.text.get(self.counted..at).unwrap_or_default();
+        self.line += passed.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.counted = self.counted.max(at);
+        self.line
+    }
 }
 
 /// What the columns of a header hold; the error says what is wrong with it.

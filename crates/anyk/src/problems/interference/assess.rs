@@ -6,10 +6,15 @@ use crate::problems::interference::links_input::LinkFlags;
 use crate::problems::interference::{Interference, LinkSolver};
 
 const GOAL: Goal = Goal { name: "sum rate", unit: "bit/s/Hz", larger_is_better: true };
+const WEIGHTED: Goal = Goal { name: "weighted sum rate", ..GOAL };
+/// Powers up to so many times the largest are judged; beyond, they are no powers.
+const ABSURD: f64 = 1e9;
 
 /// Judges powers beside those of a solver.
 pub(super) struct NetworkAssessor {
     pub(super) flags: LinkFlags,
+    /// Powers are to be 0 or the largest.
+    pub(super) schedules: bool,
     pub(super) solver: LinkSolver,
 }
 
@@ -33,20 +38,27 @@ impl NetworkDesk<'_> {
                 powers.len()
             )));
         }
-        let unfit = |power: &&f64| !(**power >= 0.0 && power.is_finite());
-        if let Some(power) = powers.iter().find(unfit) {
+        let pairs = || powers.iter().zip(problem.max_power()).enumerate();
+        let unfit =
+            |(_, (power, most)): &(usize, (&f64, &f64))| !(0.0..=ABSURD * **most).contains(*power);
+        if let Some((link, (power, most))) = pairs().find(unfit) {
             return Err(Error::Allocation(format!(
-                "a power is {power}, expected a number that is not negative"
+                "the power of link {link} is {power:e}, expected a number from 0 to its largest of {most:e}"
             )));
         }
         let judged = problem.assess(powers).map_err(Error::other)?;
+        if self.assessor.schedules && !judged.binary {
+            return Err(Error::Allocation(
+                "a power is neither 0 nor the largest, expected a schedule".to_owned(),
+            ));
+        }
         let best = self.solver.solve(problem).map_err(Error::other)?;
         let used = powers.iter().zip(problem.max_power()).map(|(power, most)| power / most);
         let most = used.fold(0.0, f64::max);
         let direct = |link| problem.normalised().direct(link).max(f64::MIN_POSITIVE).ln();
         Ok(Verdict::new(Found {
-            goal: GOAL,
-            value: judged.sum_rate_bits,
+            goal: if judged.weighted_sum_rate_bits.is_some() { WEIGHTED } else { GOAL },
+            value: judged.weighted_sum_rate_bits.unwrap_or(judged.sum_rate_bits),
             reference: Some(best.sum_rate_bits),
             missed: None,
             budget_used: Some(most),
@@ -79,7 +91,8 @@ impl AssessDesk for NetworkDesk<'_> {
                 let problem = flags.problem(network, input.part + index).map_err(Error::other)?;
                 self.verdict(&problem, &given)
             };
-            judged.push(one());
+            let place = format!("instance {}", input.part + index);
+            judged.push(one().map_err(|error| error.in_file(place)));
         }
         judged
     }

@@ -410,7 +410,7 @@ impl Room for LinkRoom {
 
     fn assess(&self, options: &Options) -> Result<Box<dyn Assessor>, Error> {
         let (flags, solver) = (LinkFlags::read(options)?, self.solver(options)?);
-        Ok(Box::new(NetworkAssessor { flags, solver }))
+        Ok(Box::new(NetworkAssessor { flags, schedules: self.scheduling, solver }))
     }
 
     fn baselines(&self) -> &'static [(&'static str, &'static str)] {
