@@ -250,7 +250,7 @@ for line in sys.stdin:
         ("nan", "NaN"),
         ("words", "I do not know"),
         ("twice", "another before it was asked"),
-        ("huge", "power_w of user \"u1\" is 1e308"),
+        ("huge", "is 1e308, expected a number from 0 to 1e15"),
     ];
     for (mode, told) in told {
         let line = format!(
