@@ -13,6 +13,9 @@ const ROUNDS: u32 = 5;
 const CASES: &str = "2000";
 
 pub(crate) fn long() -> Result<()> {
+    // The program turns the library's features on; here they are off, as in the tests below.
+    let clippy = ["clippy", "-p", "anyk", "--all-targets", "--locked", "--", "-D", "warnings"];
+    step("lints of the library without features", cargo().args(clippy))?;
     let tests = property_tests()?;
     for round in 1..=ROUNDS {
         let seed = fresh_seed();

@@ -58,40 +58,47 @@ impl Program {
             return Err("the program cannot be spoken to".to_owned());
         };
         GROUPS.lock().unwrap_or_else(PoisonError::into_inner).push(child.id());
+        let cannot = |error: std::io::Error| format!("no thread can be started for it: {error}");
         // Each pipe has a thread: a program that does not read, or only writes messages, holds nobody up.
         let (questions, asked) = channel::<Vec<u8>>();
-        thread::spawn(move || {
-            for question in asked {
-                if stdin.write_all(&question).and_then(|()| stdin.flush()).is_err() {
-                    return;
+        thread::Builder::new()
+            .spawn(move || {
+                for question in asked {
+                    if stdin.write_all(&question).and_then(|()| stdin.flush()).is_err() {
+                        return;
+                    }
                 }
-            }
-        });
+            })
+            .map_err(cannot)?;
         let (answered, answers) = channel();
-        thread::spawn(move || {
-            let mut reader = BufReader::new(stdout);
-            loop {
-                let mut line = Vec::new();
-                let read = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line);
-                if !matches!(read, Ok(count) if count > 0) || answered.send(line).is_err() {
-                    return;
+        thread::Builder::new()
+            .spawn(move || {
+                let mut reader = BufReader::new(stdout);
+                loop {
+                    let mut line = Vec::new();
+                    let read = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line);
+                    if !matches!(read, Ok(count) if count > 0) || answered.send(line).is_err() {
+                        return;
+                    }
                 }
-            }
-        });
+            })
+            .map_err(cannot)?;
         let messages = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&messages);
-        thread::spawn(move || {
-            let mut part = [0; 512];
-            while let Ok(count) = stderr.read(&mut part) {
-                if count == 0 {
-                    return;
+        thread::Builder::new()
+            .spawn(move || {
+                let mut part = [0; 512];
+                while let Ok(count) = stderr.read(&mut part) {
+                    if count == 0 {
+                        return;
+                    }
+                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    kept.extend(&part[..count]);
+                    let over = kept.len().saturating_sub(KEPT);
+                    kept.drain(..over);
                 }
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.extend(&part[..count]);
-                let over = kept.len().saturating_sub(KEPT);
-                kept.drain(..over);
-            }
-        });
+            })
+            .map_err(cannot)?;
         Ok(Running { child, questions, answers, messages })
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::marker::PhantomData;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use rayon::prelude::*;
@@ -57,23 +57,29 @@ impl dyn Counter + '_ {
 ///
 /// A thread reads ahead, and may be left waiting for input that never comes when `hand_on` has had enough.
 pub fn in_order<W: Send, O: Send>(
-    mut documents: Documents<impl Read + Send + 'static>,
+    documents: Documents<impl Read + Send + 'static>,
     name: &str,
     make: impl Fn() -> Result<W, Error> + Sync,
     work: impl Fn(&mut W, Input<'_>) -> O + Sync,
     mut hand_on: impl FnMut(Vec<O>) -> Result<bool, Error>,
 ) -> Result<(), Error> {
+    // Shared, so that it is still there where no thread can be started; else nobody waits for the lock.
+    let documents = Arc::new(Mutex::new(documents));
+    let next = |documents: &Mutex<Documents<_>>| {
+        documents.lock().unwrap_or_else(PoisonError::into_inner).next_batch().transpose()
+    };
     let (sender, batches) = sync_channel(2);
-    thread::spawn(move || {
-        loop {
-            let batch = documents.next_batch().transpose();
-            let Some(batch) = batch else { return };
+    let ahead = Arc::clone(&documents);
+    let reader = thread::Builder::new().spawn(move || {
+        while let Some(batch) = next(&ahead) {
             let failed = batch.is_err();
             if sender.send(batch).is_err() || failed {
                 return;
             }
         }
     });
+    let mut batches = batches.into_iter();
+    let mut arriving = || if reader.is_ok() { batches.next() } else { next(&documents) };
     let idle: Mutex<Vec<W>> = Mutex::default();
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
     let part = |batch: &Batch, from: usize, to: usize| -> Result<Vec<O>, Error> {
@@ -87,7 +93,7 @@ pub fn in_order<W: Send, O: Send>(
         lock().push(worker);
         Ok(done)
     };
-    for batch in batches {
+    while let Some(batch) = arriving() {
         let batch = batch.map_err(|source| Error::Read { path: name.into(), source })?;
         // Small enough that no thread waits long for another at the end, large enough to be worth handing over.
         let size = batch.len().div_ceil(4 * rayon::current_num_threads()).max(1);
