@@ -12,6 +12,7 @@ mod program;
 mod progress;
 mod report;
 mod rows;
+mod values;
 
 use std::process::ExitCode;
 

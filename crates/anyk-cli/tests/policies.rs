@@ -133,6 +133,23 @@ fn who_is_not_served_is_told_and_by_how_much() {
     }
 }
 
+/// A name is what it reads, however it is written.
+#[test]
+fn cells_are_matched_by_what_their_names_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let user =
+        "\"users\":[{\"id\":\"a\",\"distance_m\":60,\"power_w\":19,\"bandwidth_hz\":150000}]";
+    let write = |name: &str, names: [&str; 2]| {
+        let text = names.map(|cell| format!("{{\"cell\":{cell},{user}}}\n")).concat();
+        fs::write(folder.path().join(name), text).unwrap();
+    };
+    write("cells", [r#""caf\u00e9 \"9\"""#, "7"]);
+    write("mine", ["7", r#""café \"9\"""#]);
+    let outcome = shell("$ANYK assess urllc --input cells --allocations mine", folder.path());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("cell café \"9\"\n"), "{}", outcome.stdout);
+}
+
 #[test]
 fn allocations_that_cannot_be_judged_are_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -37,6 +37,9 @@ pub(super) struct StreamFigures {
 }
 
 impl StreamFigures {
+    /// Measurements that it takes.
+    pub(super) const STEPS: u64 = 7;
+
     pub(super) fn rows(&self) -> [(&'static str, f64, &'static str); 8] {
         [
             ("10,000 cells of 50 users, all cores: read and written", self.stream_floor_s, "s"),
@@ -134,9 +137,4 @@ pub(super) fn measure(
         stream_any_gnn_checked_s: allocated(any_gnn, &plain)?,
         stream_p_gnn_checked_s: allocated(p_gnn, &plain)?,
     })
-}
-
-impl StreamFigures {
-    /// Measurements that it takes.
-    pub(super) const STEPS: u64 = 7;
 }

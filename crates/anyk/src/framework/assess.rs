@@ -1,15 +1,14 @@
 //! The judge of anyone's allocations: one verdict for all problems.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
 use crate::config::System;
-use crate::exchange::{
-    Allotment, Allotments, Allotted, CellRecord, Extra, Input, UserReader, UserRecord,
-};
+use crate::exchange::{Allotment, Allotments, Allotted, CellRecord, Extra, Input, UserRecord};
 use crate::framework::{Answer, Answers, CellReading, Error, Show, Text};
 use crate::tolerance;
 
@@ -57,6 +56,12 @@ pub struct Goal {
     pub unit: &'static str,
     /// Whether more is better.
     pub larger_is_better: bool,
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} ({})", self.name, self.unit)
+    }
 }
 
 impl Goal {
@@ -196,7 +201,7 @@ impl Show for Verdict {
     }
 
     fn cell(&self) -> Option<String> {
-        self.extra.get("cell").map(|name| name.trim_matches('"').to_owned())
+        self.extra.cell()
     }
 }
 
@@ -274,22 +279,21 @@ where
     J: Fn(&mut S, &System, &[UserRecord], &[Allotted]) -> Result<Verdict, Error> + Send + Sync,
 {
     fn assess(&mut self, input: Input<'_>, allocation: GivenTo<'_>) -> Vec<Result<Verdict, Error>> {
-        let CellReading { system, reference } = &self.assessor.reading;
-        let cells = match (UserReader { system, reference: *reference }).read(input) {
+        let CellAssessor { reading, judge, .. } = self.assessor;
+        let cells = match reading.read(input) {
             Ok(cells) => cells,
-            Err(error) => return vec![Err(error.into())],
+            Err(error) => return vec![Err(error)],
         };
         let one = |(index, cell): (usize, CellRecord)| -> Result<Verdict, Error> {
-            let name = cell.extra.get("cell").map(|name| name.trim_matches('"'));
-            let allotment = allocation(index, name)?;
-            let number = || format!("cell {}", input.part + index + 1);
-            let place = name.map_or_else(number, |name| format!("cell {name}"));
-            let judge = |allotment: Allotment, state: &mut S| {
-                let given = in_order_of(&cell.users, allotment)?;
-                (self.assessor.judge)(state, system, &cell.users, &given)
+            let name = cell.extra.cell();
+            let allotment = allocation(index, name.as_deref())?;
+            let verdict = in_order_of(&cell.users, allotment)
+                .and_then(|given| judge(&mut self.state, &reading.system, &cell.users, &given));
+            let number = || (input.part + index + 1).to_string();
+            let place = |error: Error| {
+                error.in_file(format!("cell {}", name.clone().unwrap_or_else(number)))
             };
-            let verdict = judge(allotment, &mut self.state);
-            let mut verdict = verdict.map_err(|error| error.in_file(place))?;
+            let mut verdict = verdict.map_err(place)?;
             verdict.extra = cell.extra;
             Ok(verdict)
         };
@@ -312,12 +316,11 @@ fn in_order_of(records: &[UserRecord], given: Allotment) -> Result<Vec<Allotted>
         user.bandwidth_hz = user.bandwidth_hz.or(bandwidth_hz);
         user
     };
-    let users = users.into_iter().map(common);
-    // Most are in the order of the cell already.
-    let users: Vec<Allotted> = users.collect();
+    let users: Vec<Allotted> = users.into_iter().map(common).collect();
     let fits = |(user, record): (&Allotted, &UserRecord)| {
         user.id.as_ref().is_none_or(|id| *id == record.id)
     };
+    // Most are in the order of the cell already.
     if users.iter().zip(records).all(fits) {
         return Ok(users);
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::channel::{sample_distances_m, sample_gains_db};
 use crate::config::System;
-use crate::exchange::{CellRecord, Extra, Reference, UserReader, UserRecord, to_json};
+use crate::exchange::{CellRecord, Extra, Input, Reference, UserReader, UserRecord, to_json};
 use crate::framework::{
     Answer, Choice, Counter, Error, MOST_USERS, OptionError, OptionSpec, OptionValue, Options,
     Show, Text, counter,
@@ -62,6 +62,12 @@ impl CellReading {
         };
         Ok(Self { system, reference })
     }
+
+    /// The cells of an input.
+    pub(crate) fn read(&self, input: Input<'_>) -> Result<Vec<CellRecord>, Error> {
+        let Self { system, reference } = self;
+        Ok(UserReader { system, reference: *reference }.read(input)?)
+    }
 }
 
 /// Answers the cells of users that an input holds, one after the other. `make` makes the state of a desk.
@@ -75,14 +81,12 @@ pub(crate) fn cell_counter<'a, S: Send + 'a, A: Serialize + Show + Send + 'stati
     counter(
         move || make(&same.system),
         move |state, input| {
-            let CellReading { system, reference } = &*reading;
-            let reader = UserReader { system, reference: *reference };
-            let cells = match reader.read(input) {
+            let cells = match reading.read(input) {
                 Ok(cells) => cells,
-                Err(error) => return vec![Err(error.into())],
+                Err(error) => return vec![Err(error)],
             };
             let answered = |cell: CellRecord| -> Result<Box<dyn Answer>, Error> {
-                let found = answer(state, system, &cell.users);
+                let found = answer(state, &reading.system, &cell.users);
                 let found = found.map_err(|error| error.in_file(input.name))?;
                 Ok(if cell.extra.is_empty() {
                     Box::new(found)
@@ -114,7 +118,7 @@ impl<A: Show> Show for InCell<A> {
     }
 
     fn cell(&self) -> Option<String> {
-        self.extra.get("cell").map(|name| name.trim_matches('"').to_owned())
+        self.extra.cell()
     }
 }
 

@@ -9,10 +9,11 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::exchange::{Allotment, Documents, Input, SampleRow, to_json};
+use crate::framework::standing::{Standing, Tally, table};
 use crate::framework::{
     Counter, Desk, Error, Observer, OptionError, Options, Room, Show, Text, Verdict,
 };
-use crate::math::{Moments, median, realization_rng};
+use crate::math::realization_rng;
 
 /// A policy that is known by its answers alone: a program, or a function of the caller's.
 pub trait Contestant: Send {
@@ -52,44 +53,6 @@ pub struct Rounds {
     pub samples: u64,
     /// Seeds of the instances.
     pub seeds: Vec<u64>,
-}
-
-/// One policy at one size.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Standing {
-    /// The policy.
-    pub policy: String,
-    /// The size.
-    pub k: usize,
-    /// Instances drawn.
-    pub instances: usize,
-    /// Of these, those that no allocation serves: they are in no mean.
-    pub infeasible: usize,
-    /// Of the others, those without an answer that can be judged: their users count as not served.
-    pub failed: usize,
-    /// Answers that give away more than there is.
-    pub over_budget: usize,
-    /// Share of users that are served; absent where nobody demands anything, or nothing was to be answered.
-    pub availability: Option<f64>,
-    /// An interval around it that holds the true share with 95 %: Wilson's, for as many independent users as vary as
-    /// much as the instances do.
-    pub availability_interval: Option<(f64, f64)>,
-    /// Mean of the objective; absent without an answer.
-    pub value: Option<f64>,
-    /// Its standard error.
-    pub standard_error: Option<f64>,
-    /// Mean of the reference on the same instances.
-    pub reference: Option<f64>,
-    /// How far the mean is from that of the reference, percent: positive is worse.
-    pub gap_percent: Option<f64>,
-    /// Standard error of the gap over instances, percent.
-    pub gap_standard_error: Option<f64>,
-    /// The gap of the worst instance, percent.
-    pub worst_gap_percent: Option<f64>,
-    /// Largest change of what a user gets when the users change places, relative, over a few instances.
-    pub reorder_change: Option<f64>,
-    /// Median time of an answer, reading and writing it included, microseconds.
-    pub microseconds: Option<f64>,
 }
 
 /// An instance without an answer that can be judged.
@@ -327,7 +290,16 @@ fn stand(
     });
     let reorder_change =
         change.fold(None, |most: Option<f64>, one| Some(most.unwrap_or(0.0).max(one)));
-    let tally = Tally::of(&outcomes, size);
+    let mut tally = Tally::new(size);
+    for Asked { verdict, seconds } in &outcomes {
+        match verdict {
+            Ok(verdict) => {
+                tally.time(*seconds);
+                tally.add(verdict);
+            }
+            Err(_) => tally.fail(),
+        }
+    }
     let failures = asked.iter().zip(&outcomes).filter_map(|(one, outcome)| {
         let why = outcome.verdict.as_ref().err()?.clone();
         let (policy, seed) = (player.name.clone(), one.seed);
@@ -339,8 +311,7 @@ fn stand(
         pairs.map(move |(&x, &y)| SampleRow { k: size, x, y, instance: Some(instance as u64) })
     });
     let first = outcomes.iter().find_map(|outcome| outcome.verdict.as_ref().ok());
-    let objective =
-        first.map(|verdict| format!("{} ({})", verdict.objective.name, verdict.objective.unit));
+    let objective = first.map(|verdict| verdict.objective.to_string());
     let standing = tally.standing(
         &player.name,
         (size, drawn.len(), drawn.len() - asked.len()),
@@ -428,195 +399,6 @@ fn largest_change(before: &[f64], after: &[f64], order: &[usize]) -> f64 {
     })
 }
 
-/// Sums over the instances of a size.
-#[derive(Debug, Default)]
-struct Tally {
-    failed: usize,
-    over_budget: usize,
-    /// Shares of users served, of instances; those that failed have none.
-    shares: Moments,
-    values: Moments,
-    references: Moments,
-    gaps: Moments,
-    worst_gap: Option<f64>,
-    demands: bool,
-    larger_is_better: bool,
-    seconds: Vec<f64>,
-    size: usize,
-}
-
-impl Tally {
-    fn of(outcomes: &[Asked], size: usize) -> Self {
-        let mut tally = Self { size, ..Self::default() };
-        for Asked { verdict, seconds } in outcomes {
-            match verdict {
-                Ok(verdict) => {
-                    tally.seconds.push(*seconds);
-                    tally.add(verdict);
-                }
-                Err(_) => {
-                    tally.failed += 1;
-                    tally.shares.push(0.0);
-                }
-            }
-        }
-        tally
-    }
-
-    fn add(&mut self, verdict: &Verdict) {
-        self.demands |= verdict.availability.is_some();
-        self.larger_is_better = verdict.objective.larger_is_better;
-        let over_budget = verdict.status == "over-budget";
-        self.over_budget += usize::from(over_budget);
-        // What is not there serves nobody.
-        self.shares.push(if over_budget { 0.0 } else { verdict.availability.unwrap_or(1.0) });
-        self.values.push(verdict.value);
-        if let (Some(reference), Some(gap)) = (verdict.reference, verdict.gap_percent) {
-            self.references.push(reference);
-            self.gaps.push(gap);
-            self.worst_gap = Some(self.worst_gap.map_or(gap, |worst| worst.max(gap)));
-        }
-    }
-
-    fn standing(
-        &self,
-        policy: &str,
-        (k, instances, infeasible): (usize, usize, usize),
-        reorder_change: Option<f64>,
-    ) -> Standing {
-        let some = |moments: &Moments, value: f64| (moments.count > 0).then_some(value);
-        let availability = (self.demands || self.failed > 0)
-            .then_some(self.shares.mean)
-            .filter(|_| self.shares.count > 0);
-        let ratio = self.values.mean / self.references.mean;
-        let gap = 100.0 * if self.larger_is_better { 1.0 - ratio } else { ratio - 1.0 };
-        let times = self.seconds.iter().map(|seconds| seconds * 1e6).collect();
-        Standing {
-            policy: policy.to_owned(),
-            k,
-            instances,
-            infeasible,
-            failed: self.failed,
-            over_budget: self.over_budget,
-            availability,
-            availability_interval: availability.map(|share| self.interval(share)),
-            value: some(&self.values, self.values.mean),
-            standard_error: some(&self.values, self.values.standard_error()),
-            reference: some(&self.references, self.references.mean),
-            gap_percent: some(&self.references, gap).filter(|gap| gap.is_finite()),
-            gap_standard_error: some(&self.gaps, self.gaps.standard_error()),
-            worst_gap_percent: self.worst_gap,
-            reorder_change,
-            microseconds: (!self.seconds.is_empty()).then(|| median(times)),
-        }
-    }
-
-    /// Wilson's interval. Users of one instance stand or fall together: as many of them count as independent as would
-    /// vary as much as the instances do.
-    fn interval(&self, share: f64) -> (f64, f64) {
-        const Z: f64 = 1.96;
-        let users = (self.size as f64) * self.shares.count as f64;
-        let alone = share * (1.0 - share) / users;
-        let seen = self.shares.standard_error().powi(2);
-        let count = if seen > alone && alone > 0.0 { users * alone / seen } else { users };
-        let count = count.max(1.0);
-        let spread = Z * (share * (1.0 - share) / count + Z * Z / (4.0 * count * count)).sqrt();
-        let (centre, scale) = (share + Z * Z / (2.0 * count), 1.0 + Z * Z / count);
-        (((centre - spread) / scale).max(0.0), ((centre + spread) / scale).min(1.0))
-    }
-}
-
-/// Verdicts summed up by size, in the order in which they come.
-#[derive(Debug, Default)]
-pub struct Summary {
-    /// By size: verdicts, those on instances that no allocation serves, and the sums of the others.
-    sizes: BTreeMap<usize, (usize, usize, Tally)>,
-    objective: String,
-}
-
-impl Summary {
-    /// Adds a verdict.
-    pub fn add(&mut self, verdict: &Verdict) {
-        if self.objective.is_empty() {
-            self.objective = format!("{} ({})", verdict.objective.name, verdict.objective.unit);
-        }
-        let (all, infeasible, tally) = self.sizes.entry(verdict.k).or_default();
-        *all += 1;
-        tally.size = verdict.k;
-        if verdict.reference.is_none() {
-            *infeasible += 1;
-        } else {
-            tally.add(verdict);
-        }
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.sizes.is_empty()
-    }
-
-    /// Each size.
-    pub fn rows(&self, policy: &str) -> Vec<Standing> {
-        let row = |(&k, (all, infeasible, tally)): (&usize, &(usize, usize, Tally))| {
-            tally.standing(policy, (k, *all, *infeasible), None)
-        };
-        self.sizes.iter().map(row).collect()
-    }
-
-    /// As people read it.
-    pub fn text(&self, policy: &str) -> Text {
-        let mut text = Text::default();
-        table(&mut text, &self.rows(policy), &self.objective, "the reference");
-        text
-    }
-}
-
-/// The table of all policies at all sizes.
-fn table(text: &mut Text, rows: &[Standing], objective: &str, reference: &str) {
-    let number =
-        |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.5e}"));
-    let percent = |value: Option<f64>, digits: usize| {
-        value.map_or("–".to_owned(), |value| format!("{value:+.digits$}"))
-    };
-    let row = |row: &Standing| {
-        let availability = match (row.availability, row.availability_interval) {
-            (Some(share), Some((low, high))) => format!("{share:.4} [{low:.4}, {high:.4}]"),
-            _ => "–".to_owned(),
-        };
-        vec![
-            row.policy.clone(),
-            row.k.to_string(),
-            availability,
-            number(row.value),
-            number(row.standard_error),
-            percent(row.gap_percent, 3),
-            row.gap_standard_error.map_or("–".to_owned(), |error| format!("{error:.3}")),
-            percent(row.worst_gap_percent, 3),
-            row.infeasible.to_string(),
-            row.failed.to_string(),
-            row.over_budget.to_string(),
-            row.microseconds.map_or("–".to_owned(), |time| format!("{time:.0}")),
-        ]
-    };
-    let gap = format!("from {reference} (%)");
-    let objective = if objective.is_empty() { "objective" } else { objective };
-    let header = [
-        "policy",
-        "K",
-        "availability [95 %]",
-        objective,
-        "± s.e.",
-        &gap,
-        "± s.e.",
-        "worst (%)",
-        "infeasible",
-        "failed",
-        "over budget",
-        "µs",
-    ];
-    text.table(&header, rows.iter().map(row));
-}
-
 impl Show for Comparison {
     fn show(&self) -> Text {
         let mut text = Text::default();
@@ -672,22 +454,5 @@ mod tests {
     fn a_change_is_seen_whatever_the_order() {
         assert!(largest_change(&[1.0, 2.0, 3.0], &[3.0, 1.0, 2.0], &[2, 0, 1]) < 1e-15);
         assert!(largest_change(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0], &[2, 0, 1]) > 0.5);
-    }
-
-    #[test]
-    fn intervals_widen_where_instances_differ() {
-        let tally = |shares: &[f64]| Tally {
-            shares: shares.iter().copied().collect(),
-            size: 100,
-            ..Tally::default()
-        };
-        let (low, high) = tally(&[1.0; 10]).interval(1.0);
-        assert!(low > 0.995 && high > 0.9999, "{low} {high}");
-        // Half of the users each time, or half of the cells: the same share, not the same knowledge.
-        let (low, high) = tally(&[0.5; 10]).interval(0.5);
-        assert!(high - low < 0.07);
-        let half: Vec<f64> = (0..10).map(|i| f64::from(i % 2)).collect();
-        let (low, high) = tally(&half).interval(0.5);
-        assert!(high - low > 0.4);
     }
 }

@@ -34,6 +34,7 @@ mod room;
 mod schedule;
 mod settings;
 mod source;
+mod standing;
 pub(crate) mod supervised;
 mod train;
 
@@ -49,8 +50,7 @@ pub(crate) use cells::{
 };
 pub use checkpoint::Checkpoint;
 pub use compare::{
-    Comparison, Contestant, Failed, MakeCounter, Player, PlayerPolicy, Rounds, Standing, Summary,
-    compare,
+    Comparison, Contestant, Failed, MakeCounter, Player, PlayerPolicy, Rounds, compare,
 };
 pub(crate) use desk::counter;
 pub use desk::{Answers, Counter, Desk, in_order};
@@ -80,4 +80,5 @@ pub use room::{
 pub use schedule::{RatePer, Schedule, Update};
 pub(crate) use settings::{allow_cells, check_price_response};
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
+pub use standing::{Standing, Summary};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};

@@ -32,6 +32,12 @@ impl Extra {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
+    /// The cell's name, if there is one: a text as it reads, or the digits of a number.
+    pub fn cell(&self) -> Option<String> {
+        let value = self.get(super::CELL)?;
+        Some(serde_json::from_str(value).unwrap_or_else(|_| value.to_owned()))
+    }
+
     /// Memory that it takes.
     pub(super) fn bytes(&self) -> usize {
         self.iter().map(|(name, value)| 64 + name.len() + value.len()).sum()

@@ -60,7 +60,7 @@ const COLUMNS: [&str; 8] = [
 /// Of the columns, those that say where a user is: each user has one of them.
 const PLACES: std::ops::Range<usize> = 1..5;
 /// What answers say of a user and of a cell. An answer that is put in again is read past these.
-const OF_ANSWERS: [&str; 33] = [
+const OF_ANSWERS: [&str; 30] = [
     "power_w",
     "bandwidth_hz",
     "packet_loss",
@@ -91,9 +91,6 @@ const OF_ANSWERS: [&str; 33] = [
     "dropped",
     "admissible",
     "error",
-    "met",
-    "loss_over_target",
-    "power_excess_w",
 ];
 /// The name of a cell.
 const CELL: &str = "cell";

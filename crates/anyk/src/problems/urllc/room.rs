@@ -14,7 +14,7 @@ use crate::framework::{
     training_cells,
 };
 use crate::network::{Aggregator, SplitRule};
-use crate::problems::urllc::desk::{NO_CHECK, no_check, problem_of, solve_cell};
+use crate::problems::urllc::desk::{NO_CHECK, no_check, problem_of, solve_cell, unchecked};
 use crate::problems::urllc::reports::{AnyReport, LearnedReport};
 use crate::problems::urllc::{
     Allocation, AnyPolicy, AnySettings, DEVIATIONS, LearnedPolicy, LossScale, Recipe,
@@ -459,11 +459,7 @@ impl Room for UrllcRoom {
             ))
         };
         match name {
-            "optimum" => {
-                let mut options = options.clone();
-                options.set(NO_CHECK, "");
-                Some(self.solve(&options))
-            }
+            "optimum" => Some(self.solve(&unchecked(options))),
             "equal-power" => Some(equal_power()),
             _ => None,
         }

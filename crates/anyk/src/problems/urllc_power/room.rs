@@ -14,7 +14,7 @@ use crate::framework::{
     Trained, Trials, Verb, Workshop, cell_assessor, cell_counter, reference_options,
     sample_options, sample_users, training_cells,
 };
-use crate::problems::urllc::{Allocation, NO_CHECK, no_check};
+use crate::problems::urllc::{Allocation, NO_CHECK, no_check, unchecked};
 use crate::problems::urllc_power::assess::verdict;
 use crate::problems::urllc_power::evaluation::{BandTrials, USER_BAND_HZ, random_problem};
 use crate::problems::urllc_power::{
@@ -257,11 +257,7 @@ impl Room for UrllcPowerRoom {
             ))
         };
         match name {
-            "optimum" => {
-                let mut options = options.clone();
-                options.set(NO_CHECK, "");
-                Some(self.solve(&options))
-            }
+            "optimum" => Some(self.solve(&unchecked(options))),
             "equal-bandwidth" => Some(equal_bandwidth()),
             _ => None,
         }

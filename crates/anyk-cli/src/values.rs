@@ -1,0 +1,97 @@
+//! Values of flags: whole numbers within bounds, lists with ranges, times.
+
+/// What is wrong with a whole number.
+#[derive(Debug)]
+pub(crate) struct NotWhole {
+    what: &'static str,
+    least: u64,
+    most: u64,
+}
+
+impl std::fmt::Display for NotWhole {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { what, least, most } = self;
+        write!(formatter, "expected a whole number{what} from {least} to {most}")
+    }
+}
+
+impl std::error::Error for NotWhole {}
+
+/// A whole number within bounds.
+pub(crate) fn whole(least: u64, most: u64) -> impl Fn(&str) -> Result<u64, NotWhole> + Clone {
+    move |text| {
+        let number = text.trim().parse().ok().filter(|number| (least..=most).contains(number));
+        number.ok_or(NotWhole { what: "", least, most })
+    }
+}
+
+/// A number of users.
+pub(crate) fn size(text: &str) -> Result<usize, NotWhole> {
+    let most = anyk::framework::MOST_USERS;
+    let size = text.trim().parse().ok().filter(|size| (1..=most).contains(size));
+    size.ok_or(NotWhole { what: " of users", least: 1, most: most as u64 })
+}
+
+/// Numbers that were given as one text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Listed<T>(pub(crate) Vec<T>);
+
+/// Sizes with ranges: `1,2,10-50:10`.
+pub(crate) fn sizes(text: &str) -> Result<Listed<usize>, String> {
+    let most = anyk::framework::MOST_USERS as u64;
+    let sizes = numbers(text, '-', (1, most))?;
+    let sizes = sizes.into_iter().filter_map(|size| usize::try_from(size).ok()).collect();
+    Ok(Listed(sizes))
+}
+
+/// Seeds with ranges: `1..10`.
+pub(crate) fn seeds(text: &str) -> Result<Listed<u64>, String> {
+    numbers(&text.replace("..", "-"), '-', (0, u64::MAX)).map(Listed)
+}
+
+/// Most numbers that ranges may stand for.
+const MOST_LISTED: usize = 10_000;
+
+/// Numbers and ranges, both ends included, with an optional step.
+fn numbers(text: &str, dash: char, (least, most): (u64, u64)) -> Result<Vec<u64>, String> {
+    let wrong = |part: &str| {
+        format!(
+            "{part:?} is none; expected numbers from {least} to {most} and ranges, such as 1,5,10-50:10"
+        )
+    };
+    let mut all = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let number = |text: &str| {
+            let number: Option<u64> = text.trim().parse().ok();
+            number.filter(|number| (least..=most).contains(number)).ok_or_else(|| wrong(part))
+        };
+        let (range, step) = match part.split_once(':') {
+            Some((range, step)) => (range, step.trim().parse().ok().filter(|step| *step > 0)),
+            None => (part, Some(1usize)),
+        };
+        let step = step.ok_or_else(|| wrong(part))?;
+        let (first, last) = match range.split_once(dash) {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(range)?, number(range)?),
+        };
+        if last < first {
+            return Err(wrong(part));
+        }
+        for number in (first..=last).step_by(step).take(MOST_LISTED + 1) {
+            // The same twice would count twice.
+            if !all.contains(&number) {
+                all.push(number);
+            }
+        }
+        if all.len() > MOST_LISTED {
+            return Err(format!("more than {MOST_LISTED} numbers, expected fewer"));
+        }
+    }
+    Ok(all)
+}
+
+/// A time that is worth waiting.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.trim().parse().ok().filter(|seconds| (0.001..=86400.0).contains(seconds));
+    seconds.ok_or_else(|| "expected a number of seconds from 0.001 to 86400".to_owned())
+}
