@@ -136,6 +136,10 @@ pub(crate) struct TrainArgs {
     /// File to write the model to
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Train from several seeds at once (1..10 or 1,2,3): FILE becomes FILE-1, FILE-2, … before its ending, and p-gnn
+    /// shares one outer function, pre-trained from the first seed
+    #[arg(long, value_name = "SEED,…", conflicts_with = "seed", value_parser = seeds)]
+    pub(crate) seeds: Option<Listed<u64>>,
     /// Overwrite a file that this program did not write
     #[arg(long, display_order = 900)]
     pub(crate) force: bool,

@@ -55,17 +55,27 @@ impl Failure {
 
     /// Says what went wrong and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
+        self.report_of("")
+    }
+
+    /// The same for one of several works, which the message names first.
+    pub(crate) fn report_of(self, work: &str) -> ExitCode {
         let error = match self {
             Self::PipeClosed => return ExitCode::SUCCESS,
             Self::Error(error) => error,
         };
-        output::note(&format!("error: {error}"));
+        output::note(&format!("error: {work}{error}"));
         ExitCode::from(match error.kind() {
             ErrorKind::Machine => 1,
             ErrorKind::Input => 2,
             ErrorKind::Infeasible => INFEASIBLE,
             ErrorKind::Interrupted => INTERRUPTED,
         })
+    }
+
+    /// Whether somebody stopped the work.
+    pub(crate) fn is_interruption(&self) -> bool {
+        matches!(self, Self::Error(error) if error.kind() == ErrorKind::Interrupted)
     }
 }
 

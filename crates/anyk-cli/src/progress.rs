@@ -94,7 +94,9 @@ impl Observer for Watcher {
 
     fn done(&self, parts: u64) {
         let done = self.done.fetch_add(parts, Ordering::Relaxed) + parts;
-        if self.calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(CALLS_BETWEEN_LOOKS) {
+        let calls = self.calls.fetch_add(1, Ordering::Relaxed);
+        // The first few always: parts that take minutes are not many.
+        if calls < CALLS_BETWEEN_LOOKS || calls.is_multiple_of(CALLS_BETWEEN_LOOKS) {
             self.look(done);
         }
     }

@@ -11,6 +11,7 @@ mod problems;
 mod reproduce;
 mod small;
 mod stream_bench;
+mod train;
 
 use std::process::ExitCode;
 
@@ -22,7 +23,7 @@ use crate::failure::Failure;
 pub(crate) fn run(name: &str, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     match name {
         "solve" => problems::solve(matches),
-        "train" => problems::train(matches),
+        "train" => train::train(matches),
         "sample" => problems::sample(matches),
         "assess" => assess::run(matches),
         "evaluate" => evaluate::run(matches),

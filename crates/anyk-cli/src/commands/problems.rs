@@ -1,11 +1,11 @@
-//! `anyk solve`, `anyk train`, `anyk sample`: the problem is a subcommand.
+//! `anyk solve`, `anyk sample`: the problem is a subcommand.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyk::exchange::{fading_samples_to_npy, write_atomically};
-use anyk::framework::{Checkpoint, Error, ErrorKind, OptionError, Options, Room, Verb, Workshop};
+use anyk::framework::{Error, OptionError, Options, Room, Verb};
 use anyk::math::realization_rng;
 use anyk::memory::MemoryBudget;
 use anyk::problems::{read_model, room};
@@ -14,11 +14,10 @@ use serde::Serialize;
 
 use super::{answers, parsed};
 use crate::arguments::given;
-use crate::cli::{FadingArgs, SampleArgs, SolveArgs, TrainArgs};
+use crate::cli::{FadingArgs, SampleArgs, SolveArgs};
 use crate::failure::Failure;
 use crate::files::{self, Kind};
 use crate::output;
-use crate::progress::Watcher;
 
 /// The room that a subcommand names, with its flags and what was given of its options.
 pub(super) fn chosen(
@@ -38,30 +37,6 @@ pub(super) fn solve(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: SolveArgs = parsed(matches);
     let counter = room.solve(&options).map_err(|error| options.blame(error))?;
     answers::run(&args, &options, &*counter)
-}
-
-pub(super) fn train(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let Some((room, matches, options)) = chosen(matches, Verb::Train) else {
-        return Ok(ExitCode::SUCCESS);
-    };
-    let args: TrainArgs = parsed(matches);
-    files::claim(&args.out, Kind::Model, args.force)?;
-    files::claim_checkpoint(&args.out)?;
-    let watcher = Watcher::interruptible();
-    let workshop = Workshop { observer: &watcher, out: Some(args.out.clone()) };
-    let trained = room.train(&options, &workshop).map_err(|error| {
-        // There is nothing to continue.
-        if error.kind() == ErrorKind::Infeasible {
-            Checkpoint::remove_beside(&args.out);
-        }
-        options.blame(error)
-    })?;
-    save(&args.out, &trained.model.file_bytes()?)?;
-    Checkpoint::remove_beside(&args.out);
-    if let Some(warning) = &trained.warning {
-        output::note(&format!("warning: {}: {warning}", args.out.display()));
-    }
-    output::answer(&*trained.report, args.json)
 }
 
 /// Writes a model whole or not at all, once it reads back.

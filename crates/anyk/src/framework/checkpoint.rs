@@ -201,13 +201,23 @@ impl Checkpoint {
         self.saved.elapsed() > every()
     }
 
-    /// Writes the file whole or not at all.
+    /// Saves what is finished and how far a stage is.
     pub(crate) fn save(&mut self, stage: &str, snapshot: Snapshot) -> Result<(), TrainError> {
+        self.write(Some((stage, snapshot)))
+    }
+
+    /// Saves what is finished: for a training that is done while others of the same command are not.
+    pub(crate) fn save_finished(&mut self) -> Result<(), TrainError> {
+        self.write(None)
+    }
+
+    /// Writes the file whole or not at all.
+    fn write(&mut self, current: Option<(&str, Snapshot)>) -> Result<(), TrainError> {
         let content = Content {
             fingerprint: self.fingerprint.clone(),
             finished: self.finished.iter().map(|(name, _)| name.clone()).collect(),
-            current: Some(Current {
-                stage: stage.to_owned(),
+            current: current.as_ref().map(|(stage, snapshot)| Current {
+                stage: (*stage).to_owned(),
                 attempt: snapshot.attempt,
                 step: snapshot.step,
                 adam_steps: snapshot.adam_steps,
@@ -218,9 +228,11 @@ impl Checkpoint {
             .iter()
             .map(|(name, values)| Tensor::flat(format!("{name}/finished"), values.clone()))
             .collect();
-        tensors.push(Tensor::flat(format!("{stage}/parameters"), snapshot.parameters));
-        tensors.push(Tensor::flat(format!("{stage}/first"), snapshot.first));
-        tensors.push(Tensor::flat(format!("{stage}/second"), snapshot.second));
+        if let Some((stage, snapshot)) = current {
+            tensors.push(Tensor::flat(format!("{stage}/parameters"), snapshot.parameters));
+            tensors.push(Tensor::flat(format!("{stage}/first"), snapshot.first));
+            tensors.push(Tensor::flat(format!("{stage}/second"), snapshot.second));
+        }
         let fail = |message: String| TrainError::Checkpoint {
             path: self.path.display().to_string(),
             message,

@@ -37,6 +37,7 @@ mod source;
 mod standing;
 pub(crate) mod supervised;
 mod train;
+mod workshop;
 
 pub use adam::Adam;
 pub use answer::{Answer, CellAnswer, Denied, Show, Text, TextPart};
@@ -60,7 +61,7 @@ pub use evaluate::{Rows, over_instances};
 pub use guarantee::{Guarantee, GuaranteeError, MOST_CELLS};
 pub use initialization::Initialization;
 pub(crate) use law_fit::{LawSample, fit_law, square};
-pub use law_fit::{PretrainLoss, PretrainSettings};
+pub use law_fit::{LawSizes, PretrainLoss, PretrainSettings};
 pub use method::Method;
 pub use model::{Model, ModelFile, Tensors, network_tensors};
 pub use observer::{Counted, Observer, Quietly, Silent};
@@ -75,10 +76,10 @@ pub(crate) use report::strings;
 pub use report::{Chart, Series, Table};
 pub use room::{
     BuiltIn, Calibrated, CalibrationSettings, LoadedModel, Quantity, Room, Trained, Trials, Verb,
-    Workshop,
 };
 pub use schedule::{RatePer, Schedule, Update};
 pub(crate) use settings::{allow_cells, check_price_response};
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
 pub use standing::{Standing, Summary};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};
+pub use workshop::{Shared, Workshop};

@@ -1,15 +1,12 @@
 //! A problem as the program, and whatever else is built on the library, sees it.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use serde::Serialize;
 
 use crate::config::System;
 use crate::framework::{
-    Answer, Assessor, Checkpoint, Counter, Error, Guarantee, ModelError, ModelFile, Observer,
-    OptionSpec, Options, Session, Source,
+    Answer, Assessor, Counter, Error, Guarantee, ModelError, ModelFile, Observer, OptionSpec,
+    Options, Source, Workshop,
 };
 
 /// What can be done with a problem or its models.
@@ -129,31 +126,6 @@ pub struct BuiltIn {
     pub label: &'static str,
     /// The policy in a cell.
     pub source: fn(&System) -> Result<Arc<dyn Source>, Error>,
-}
-
-/// Where a training takes place: who watches, and where the model will be.
-pub struct Workshop<'a> {
-    /// Who watches.
-    pub observer: &'a dyn Observer,
-    /// The file that the model will be written to; a checkpoint lies beside it. None: no checkpoint.
-    pub out: Option<PathBuf>,
-}
-
-impl<'a> Workshop<'a> {
-    /// A session for a training that `fingerprint` describes: all that decides its result.
-    pub fn session(&self, fingerprint: &impl Serialize) -> Session<'a> {
-        match &self.out {
-            None => Session::new(self.observer),
-            Some(out) => {
-                Session::with_checkpoint(self.observer, Checkpoint::beside(out, fingerprint))
-            }
-        }
-    }
-
-    /// The name of the model's file, for reports.
-    pub fn model_name(&self) -> String {
-        self.out.as_deref().map_or(Path::new(""), |path| path).display().to_string()
-    }
 }
 
 /// What a training leaves.

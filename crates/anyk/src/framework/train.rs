@@ -168,6 +168,8 @@ fn collapse(stage: &str, gain: f64, next: Option<u32>) -> String {
 pub struct Session<'a> {
     observer: &'a dyn Observer,
     checkpoint: Option<Checkpoint>,
+    /// Whether finished stages are saved at once: others of the same command may take much longer.
+    keeps: bool,
     seconds: Vec<(String, f64)>,
     resumed_at_step: u64,
 }
@@ -175,7 +177,8 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     /// Without a checkpoint.
     pub fn new(observer: &'a dyn Observer) -> Self {
-        Self { observer, checkpoint: None, seconds: Vec::new(), resumed_at_step: 0 }
+        let seconds = Vec::new();
+        Self { observer, checkpoint: None, keeps: false, seconds, resumed_at_step: 0 }
     }
 
     /// With a checkpoint file; what an earlier run of the same training left in it is used.
@@ -184,6 +187,12 @@ impl<'a> Session<'a> {
             observer.tell(message);
         }
         Self { checkpoint: Some(checkpoint), ..Self::new(observer) }
+    }
+
+    /// One of several: a stage that is finished is in the checkpoint at once.
+    #[must_use]
+    pub fn keeping(self, keeps: bool) -> Self {
+        Self { keeps, ..self }
     }
 
     /// Who watches.
@@ -234,6 +243,9 @@ impl<'a> Session<'a> {
         let parameters = result?.parameters;
         if let Some(file) = &mut self.checkpoint {
             file.finish(stage, parameters.iter().map(|value| value.to()).collect());
+            if self.keeps {
+                file.save_finished()?;
+            }
         }
         Ok(parameters)
     }

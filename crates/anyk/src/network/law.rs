@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::network::{Activation, Dense, DenseTape};
 
-/// `B^v(α, K)` in Hz: `softplus(FNN(ln α + 30, K/200))·10^5`.
+/// `B^v(α, K)` in Hz: `softplus(FNN(ln α + 30, ln K))·10^5`.
 ///
-/// Inputs are scaled as in the paper (section V-B), or with `ln K` ([`SizeScale`]). The unit of 10^5 Hz keeps the
+/// The paper's has `K/200` as second input (section V-B; [`SizeScale`]). The unit of 10^5 Hz keeps the
 /// network's output near 1; a [`LawShape`] may have another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandwidthLaw {
@@ -87,6 +87,12 @@ impl Default for LawShape {
 }
 
 impl LawShape {
+    /// A twelfth of the paper's parameters, and `ln K` as input. At equal power a user's bandwidth depends on
+    /// `ln α − ln K` alone: one direction in these inputs, a bent surface in the paper's, which wants a large network.
+    pub fn logarithmic() -> Self {
+        Self { hidden: vec![32, 32, 32], scale: SizeScale::Logarithmic, ..Self::default() }
+    }
+
     /// Whether there are hidden layers, of sizes that fit into memory.
     pub(crate) fn is_sound(&self) -> bool {
         !self.hidden.is_empty()
@@ -127,8 +133,8 @@ impl BandwidthLaw {
         &self.parameters
     }
 
-    /// `B^v` of users with these gains in a cell of `size` users, Hz: the plain evaluation, 36,000
-    /// multiplications for each user.
+    /// `B^v` of users with these gains in a cell of `size` users, Hz: the plain evaluation, some thousand
+    /// multiplications for each user (36,000 for the paper's shape).
     pub fn bandwidths_hz(&self, gains: &[f64], size: usize) -> Vec<f64> {
         let second = self.scale.input(size);
         let inputs: Vec<f64> = gains.iter().flat_map(|&gain| [scaled_gain(gain), second]).collect();
@@ -147,7 +153,7 @@ impl BandwidthLaw {
 ///
 /// At a fixed K the network is a piecewise *linear* function of `ln α + 30` before its softplus, since
 /// its hidden activations are. All its kinks are found layer by layer; between them two numbers are
-/// enough. A look-up costs some nanoseconds where the plain evaluation costs 36,000 multiplications,
+/// enough. A look-up costs some nanoseconds where the plain evaluation costs thousands of multiplications,
 /// and differs from it by rounding alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompiledLaw {

@@ -20,16 +20,17 @@ const SAMPLE_COUNTS: [usize; 10] = [20, 50, 100, 200, 500, 1000, 2000, 3000, 400
 const TARGETS: [f64; 4] = [6e-6, 5e-6, 4e-6, 3e-6];
 
 pub(crate) fn table1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
-    let PretrainSettings { max_size, samples_per_size, .. } = PretrainSettings::default();
+    let PretrainSettings { sizes, samples_per_size, .. } = PretrainSettings::default();
+    let (most, count) = (sizes.most(), sizes.list().len());
     let rows = vec![
         strings(["training", "[10]", "2000", "2000", "2000"]),
         strings(["validation", "[10]", "200", "200", "200"]),
         strings(["test", "[1, 2, 5, 10, 50, 100, 200]", "100", "700", "700"]),
         vec![
             "pre-training".into(),
-            format!("[1, …, {max_size}]"),
+            format!("{count} in [1, …, {most}]"),
             samples_per_size.to_string(),
-            (max_size * samples_per_size).to_string(),
+            (count * samples_per_size).to_string(),
             "4000".into(),
         ],
     ];
@@ -54,7 +55,7 @@ pub(crate) fn table1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 Series::solid("test", points(|_| TEST_SAMPLES as f64)),
                 Series::solid(
                     "pre-training",
-                    [1.0, max_size as f64].map(|size| (size, samples_per_size as f64)).to_vec(),
+                    [1.0, most as f64].map(|size| (size, samples_per_size as f64)).to_vec(),
                 ),
             ],
         }),

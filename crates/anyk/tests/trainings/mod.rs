@@ -6,7 +6,9 @@
 use std::sync::LazyLock;
 
 use anyk::channel::{D2dField, FadingLaw, FadingSamples};
-use anyk::framework::{Method, Model, PretrainLoss, PretrainSettings, Session, Silent, TrainError};
+use anyk::framework::{
+    LawSizes, Method, Model, PretrainLoss, PretrainSettings, Session, Silent, TrainError,
+};
 use anyk::network::SplitRule;
 use anyk::network::{Aggregator, EdgeGnn, LawShape, PriceResponse};
 use anyk::problems::closed_forms::{ClosedForm, ClosedFormSettings, train_closed_form};
@@ -225,7 +227,7 @@ fn pretraining(loss: PretrainLoss) -> PretrainSettings {
     PretrainSettings {
         loss,
         shape,
-        max_size: 6,
+        sizes: LawSizes::Every { most: 6 },
         samples_per_size: 20,
         batch: 25,
         epochs: 60,

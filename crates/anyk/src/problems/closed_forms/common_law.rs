@@ -4,7 +4,8 @@
 use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::{
-    LawSample, PretrainLoss, PretrainSettings, ProblemError, Session, TrainError, fit_law, square,
+    LawSample, LawSizes, PretrainLoss, PretrainSettings, ProblemError, Schedule, Session,
+    TrainError, fit_law, square,
 };
 use crate::math::single;
 use crate::network::{BandwidthLaw, LawShape, SizeScale};
@@ -33,9 +34,10 @@ pub fn common_pretraining() -> PretrainSettings {
             scale: SizeScale::Logarithmic,
             ..LawShape::default()
         },
-        max_size: 1000,
+        sizes: LawSizes::Every { most: 1000 },
         samples_per_size: 8,
         epochs: 60,
+        rate: Schedule::Cosine { rate: 3e-3, last: 0.0 },
         ..PretrainSettings::default()
     }
 }
@@ -52,8 +54,9 @@ pub(crate) fn pretrain_common_law(
     session: &mut Session<'_>,
 ) -> Result<BandwidthLaw, TrainError> {
     let target = RateTarget::new(system, rate_bps).map_err(ProblemError::from)?;
-    let mut samples = Vec::with_capacity(settings.max_size * settings.samples_per_size);
-    for size in 1..=settings.max_size {
+    let sizes = settings.sizes.list();
+    let mut samples = Vec::with_capacity(sizes.len() * settings.samples_per_size);
+    for size in sizes {
         // Cells of the law's own: those of the training are drawn with its seed.
         let count = settings.samples_per_size;
         let gains =

@@ -115,9 +115,13 @@ fn draw(
 }
 
 fn draw_gains(system: &System, settings: &PretrainSettings, seed: u64) -> Vec<LawSample> {
-    let mut samples = Vec::with_capacity(settings.max_size * settings.samples_per_size);
-    for size in 1..=settings.max_size {
-        let mut rng = realization_rng(seed, size, 0);
+    let sizes = settings.sizes.list();
+    let mut samples = Vec::with_capacity(sizes.len() * settings.samples_per_size);
+    let mut of_size = 0;
+    for (index, &size) in sizes.iter().enumerate() {
+        // A size that comes again has gains of its own.
+        of_size = if index > 0 && sizes[index - 1] == size { of_size + 1 } else { 0 };
+        let mut rng = realization_rng(seed, size, of_size);
         for _ in 0..settings.samples_per_size {
             let gain = system.path_loss().gain(system.road().sample_distance_m(&mut rng));
             samples.push(LawSample {

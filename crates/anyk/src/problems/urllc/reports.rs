@@ -48,13 +48,17 @@ impl LearnedReport {
 
 impl Show for LearnedReport {
     fn show(&self) -> Text {
+        // None of its own: a method without one, or an outer function that several trainings share.
+        let before = match self.pretrain_seconds {
+            seconds if seconds > 0.0 => format!(", after {seconds:.1} s of pre-training"),
+            _ => String::new(),
+        };
         let mut text = Text::line(format!(
-            "{}: {} steps at K = {:?} in {:.1} s, after {:.1} s of pre-training",
+            "{}: {} steps at K = {:?} in {:.1} s{before}",
             self.model,
             self.training.steps(),
             self.training.train_k,
             self.train_seconds,
-            self.pretrain_seconds
         ));
         if let Some(RelativeError { mean, percentile_99, max }) = self.law_error {
             text.push(format!(

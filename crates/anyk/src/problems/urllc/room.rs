@@ -275,7 +275,10 @@ fn train_learned(
     };
     let pretraining = PretrainSettings { loss, ..pretraining };
     let mut session = workshop.session(&("urllc", system.config(), &settings, &pretraining));
-    let law = law_for(&system, &settings, &pretraining, &mut session)?;
+    let decides = (system.config(), settings.epsilon_d, &pretraining);
+    let law = workshop.law((settings.seed, &mut session), &decides, |seed, session| {
+        law_for(&system, &TrainSettings { seed, ..settings.clone() }, &pretraining, session)
+    })?;
     let policy = train_urllc(&system, &settings, (&pretraining, law.as_ref()), &mut session)?;
     // Held out: other cells than those of the pre-training, whose seed is the training's.
     let held_out = !settings.seed;

@@ -1,0 +1,146 @@
+//! `anyk train`: one training, or several from their seeds side by side.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyk::framework::{
+    Checkpoint, Error, ErrorKind, Observer, Options, Room, Shared, Trained, Verb, Workshop,
+};
+use clap::ArgMatches;
+use rayon::prelude::*;
+
+use super::parsed;
+use super::problems::{chosen, save};
+use crate::cli::TrainArgs;
+use crate::failure::Failure;
+use crate::files::{self, Kind};
+use crate::output;
+use crate::progress::Watcher;
+
+pub(super) fn train(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let Some((room, matches, options)) = chosen(matches, Verb::Train) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let args: TrainArgs = parsed(matches);
+    if let Some(seeds) = &args.seeds {
+        return train_several(room, &options, &args, &seeds.0);
+    }
+    claim(&args.out, args.force)?;
+    let watcher = Watcher::interruptible();
+    let workshop = Workshop { observer: &watcher, out: Some(args.out.clone()), shared: None };
+    let trained = room.train(&options, &workshop).map_err(|error| {
+        // There is nothing to continue.
+        if error.kind() == ErrorKind::Infeasible {
+            Checkpoint::remove_beside(&args.out);
+        }
+        options.blame(error)
+    })?;
+    keep(&args.out, &trained)?;
+    Checkpoint::remove_beside(&args.out);
+    output::answer(&*trained.report, args.json)
+}
+
+/// Checks, before any work, that a model and its checkpoint can be written.
+fn claim(out: &Path, force: bool) -> Result<(), Failure> {
+    files::claim(out, Kind::Model, force)?;
+    files::claim_checkpoint(out)
+}
+
+/// Writes the model, with a warning if it is not what it should be.
+fn keep(out: &Path, trained: &Trained) -> Result<(), Failure> {
+    save(out, &trained.model.file_bytes()?)?;
+    if let Some(warning) = &trained.warning {
+        output::note(&format!("warning: {}: {warning}", out.display()));
+    }
+    Ok(())
+}
+
+/// Where the model of one of several seeds goes: `p.safetensors` becomes `p-3.safetensors`.
+fn out_of(out: &Path, seed: u64) -> PathBuf {
+    let stem = out.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match out.extension() {
+        Some(extension) => format!("{stem}-{seed}.{}", extension.to_string_lossy()),
+        None => format!("{stem}-{seed}"),
+    };
+    out.with_file_name(name)
+}
+
+/// One of several trainings: counted when it is done, its messages named.
+struct OneOf<'a> {
+    all: &'a Watcher,
+    seed: u64,
+}
+
+impl Observer for OneOf<'_> {
+    fn tell(&self, message: &str) {
+        self.all.tell(&format!("seed {}: {message}", self.seed));
+    }
+
+    fn stop(&self) -> bool {
+        self.all.stop()
+    }
+}
+
+/// Trains from every seed, as many at a time as there are cores. One that fails does not end the others. A stage
+/// that is finished stays in its checkpoint until all trainings have ended, so that the same command, after an
+/// interruption, does none of it again.
+fn train_several(
+    room: &dyn Room,
+    options: &Options,
+    args: &TrainArgs,
+    seeds: &[u64],
+) -> Result<ExitCode, Failure> {
+    let outs: Vec<PathBuf> = seeds.iter().map(|&seed| out_of(&args.out, seed)).collect();
+    for out in &outs {
+        claim(out, args.force)?;
+    }
+    files::claim_checkpoint(&args.out)?;
+    let watcher = Watcher::interruptible();
+    let shared = Shared::new(seeds.first().copied().unwrap_or(1), &args.out);
+    watcher.begin("trainings", seeds.len() as u64);
+    let results: Vec<Result<Trained, Failure>> = seeds
+        .par_iter()
+        .zip(&outs)
+        .map(|(&seed, out)| {
+            let observer = OneOf { all: &watcher, seed };
+            if observer.stop() {
+                return Err(Error::Interrupted.into());
+            }
+            let mut options = options.clone();
+            options.set("seed", seed.to_string());
+            let workshop =
+                Workshop { observer: &observer, out: Some(out.clone()), shared: Some(&shared) };
+            let trained = room.train(&options, &workshop).map_err(|error| options.blame(error))?;
+            keep(out, &trained)?;
+            watcher.done(1);
+            Ok(trained)
+        })
+        .collect();
+    watcher.end();
+    let interrupted =
+        results.iter().any(|result| result.as_ref().is_err_and(Failure::is_interruption));
+    let written = results.iter().filter(|result| result.is_ok()).count();
+    let mut code = None;
+    for (result, seed) in results.into_iter().zip(seeds) {
+        match result {
+            Ok(trained) => {
+                output::answer(&*trained.report, args.json)?;
+            }
+            Err(failure) if failure.is_interruption() => {}
+            Err(failure) => {
+                code.get_or_insert(failure.report_of(&format!("seed {seed}: ")));
+            }
+        }
+    }
+    if interrupted {
+        let all = seeds.len();
+        output::note(&format!(
+            "{written} of {all} models are written; the same command does the rest"
+        ));
+        return Err(Error::Interrupted.into());
+    }
+    for out in outs.iter().chain([&args.out]) {
+        Checkpoint::remove_beside(out);
+    }
+    Ok(code.unwrap_or(ExitCode::SUCCESS))
+}
