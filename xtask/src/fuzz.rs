@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 
@@ -18,7 +20,7 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 /// Flags are for the target alone: build scripts and macros stay as they are.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
-/// Seconds for all targets together in `cargo xtask test`.
+/// Seconds of processor time for all targets together in `cargo xtask test`.
 const USUAL_SECONDS: f64 = 60.0;
 /// Memory of a process without libFuzzer, which has a limit of its own, kB.
 const MOST_KB: &str = "3000000";
@@ -78,15 +80,31 @@ fn guided() -> Result<Engine> {
     Ok(Engine::Guided(root().join("target/fuzz").join(TRIPLE).join("debug/anyk-fuzz-guided")))
 }
 
-/// Runs targets one after the other, each for its share of the time; the first finding ends it.
+/// Runs targets, as many at a time as there are cores, each for its share of the processor time.
 fn fuzz(engine: &Engine, targets: &[&str], seconds: f64, seed: &str) -> Result<()> {
     let share = (seconds / targets.len() as f64).max(1.0);
     let findings = root().join("fuzz/findings");
     fs::create_dir_all(&findings)?;
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<(u64, f64)> {
+        let (mut executions, mut cpu_s) = (0, 0.0);
+        while let Some(name) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (runs, cpu) = one(engine, name, share, seed, &findings)?;
+            println!("{name:12} {runs:>12} executions, {cpu:8.1} s of processor time, no finding");
+            executions += runs;
+            cpu_s += cpu;
+        }
+        Ok((executions, cpu_s))
+    };
+    let done: Vec<Result<(u64, f64)>> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let died = |_| Err(anyhow::anyhow!("a thread died"));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(died)).collect()
+    });
     let (mut executions, mut cpu_s) = (0, 0.0);
-    for name in targets {
-        let (runs, cpu) = one(engine, name, share, seed, &findings)?;
-        println!("{name:12} {runs:>12} executions, {cpu:8.1} s of processor time, no finding");
+    for part in done {
+        let (runs, cpu) = part?;
         executions += runs;
         cpu_s += cpu;
     }

@@ -1,6 +1,6 @@
 //! Running the real binary.
 
-// Each test file is a program of its own and uses what it needs.
+// Each test binary uses what it needs.
 #![allow(dead_code)]
 
 use std::path::Path;

@@ -54,6 +54,9 @@ impl<'a> Workshop<'a> {
         let Some(shared) = self.shared else { return make(own, session) };
         // One pre-trains, the others wait for it. A law goes in whole, whatever becomes of the thread.
         let mut law = shared.law.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.observer.stop() {
+            return Err(TrainError::Interrupted { step: 0, saved: true });
+        }
         if law.is_none() {
             let checkpoint = Checkpoint::beside(&shared.out, &(fingerprint, shared.seed));
             let mut session = Session::with_checkpoint(self.observer, checkpoint).keeping(true);

@@ -28,7 +28,7 @@ const ORDER: [&str; 13] = [
 const FOR_ALL: [&str; 3] = ["units", "tolerance", "memory"];
 /// The order of the problems, as their registry has it; the registry itself stands after all of them.
 static ROOMS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let registry = include_str!("../src/problems/mod.rs");
+    let registry = include_str!("../../src/problems/mod.rs");
     let lines = registry.lines().skip_while(|line| !line.starts_with("pub static ROOMS"));
     let mut rooms: Vec<String> = Vec::new();
     for line in lines.take_while(|line| *line != "];") {

@@ -28,7 +28,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap()
 }
 
-const FIVE: &str = include_str!("../../../examples/five-users.json");
+const FIVE: &str = include_str!("../../../../examples/five-users.json");
 const POWER: &[&str] = &["solve", "qos-power", "--input", "-"];
 const EQUAL: &[&str] = &["solve", "equal-bandwidth", "--input", "-"];
 

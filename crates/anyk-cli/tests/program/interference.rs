@@ -6,10 +6,9 @@ use std::fs;
 
 use serde_json::Value;
 
-mod common;
-use common::{anyk, gathered, run};
+use crate::common::{anyk, gathered, run};
 
-const FOUR: &str = include_str!("../../../examples/four-links.json");
+const FOUR: &str = include_str!("../../../../examples/four-links.json");
 const SOLVE: [&str; 4] = ["solve", "interference", "--input", "-"];
 const SCHEDULE: [&str; 4] = ["solve", "link-scheduling", "--input", "-"];
 

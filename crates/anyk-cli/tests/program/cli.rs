@@ -7,8 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-mod common;
-use common::{anyk, run};
+use crate::common::{anyk, run};
 
 fn solve_json(input: &str, flags: &[&str]) -> Value {
     let args = [&["solve", "urllc", "--input", "-", "--json"], flags].concat();
@@ -16,7 +15,7 @@ fn solve_json(input: &str, flags: &[&str]) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap_or_else(|_| panic!("{}", outcome.stderr))
 }
 
-const FIVE: &str = include_str!("../../../examples/five-users.json");
+const FIVE: &str = include_str!("../../../../examples/five-users.json");
 
 #[test]
 fn solves_the_golden_cell() {

@@ -6,8 +6,7 @@ use std::fs;
 
 use serde_json::Value;
 
-mod common;
-use common::run;
+use crate::common::run;
 
 #[test]
 fn a_model_is_calibrated_applied_and_reported() {

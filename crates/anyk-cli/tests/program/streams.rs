@@ -2,20 +2,18 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use common::run;
+use crate::common::run;
 use serde_json::Value;
 
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn solve(arguments: &[&str], input: &str) -> common::Outcome {
+fn solve(arguments: &[&str], input: &str) -> crate::common::Outcome {
     run(&[&["solve", "urllc", "--input", "-"], arguments].concat(), input)
 }
 

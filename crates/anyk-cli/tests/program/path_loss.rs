@@ -7,8 +7,7 @@ use std::fs;
 use anyk::channel::{PathLoss, Scenario, Sight, Tr38901};
 use serde_json::Value;
 
-mod common;
-use common::run;
+use crate::common::run;
 
 fn text(args: &[&str], stdin: &str) -> String {
     let outcome = run(args, stdin);

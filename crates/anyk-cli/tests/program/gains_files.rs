@@ -9,8 +9,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-mod common;
-use common::{Outcome, gathered, run};
+use crate::common::{Outcome, gathered, run};
 
 /// Three links; not symmetric, so that a matrix read the wrong way round shows.
 const GAINS: [f64; 9] = [1.0, 0.1, 0.3, 0.2, 0.9, 0.05, 0.4, 0.15, 1.2];

@@ -4,8 +4,7 @@
 
 use std::fs;
 
-mod common;
-use common::run;
+use crate::common::run;
 
 #[test]
 fn every_study_makes_its_tables() {

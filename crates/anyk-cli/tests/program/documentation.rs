@@ -5,8 +5,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-mod common;
-
 /// The project's root, from where a reader runs what is written.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -55,7 +53,7 @@ fn every_command_is_understood() {
                 if words.iter().any(|word| ["PROBLEM", "NAME", "…"].contains(word)) {
                     continue;
                 }
-                let outcome = common::run(&[&words[..], &["--help"]].concat(), "");
+                let outcome = crate::common::run(&[&words[..], &["--help"]].concat(), "");
                 assert_eq!(outcome.code, 0, "{}: {part}: {}", file.display(), outcome.stderr);
                 count += 1;
             }

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use serde_json::Value;
 
-const FIVE: &str = include_str!("../../../examples/five-users.json");
-const MIXED: &str = include_str!("../../../examples/mixed.csv");
+const FIVE: &str = include_str!("../../../../examples/five-users.json");
+const MIXED: &str = include_str!("../../../../examples/mixed.csv");
 
 fn json(args: &[&str], stdin: &str) -> (i32, Value) {
     let outcome = run(args, stdin);

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use serde_json::Value;
 
-const FIVE: &str = include_str!("../../../examples/five-users.json");
-const MIXED: &str = include_str!("../../../examples/mixed.csv");
+const FIVE: &str = include_str!("../../../../examples/five-users.json");
+const MIXED: &str = include_str!("../../../../examples/mixed.csv");
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value}"))

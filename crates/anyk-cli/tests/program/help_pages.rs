@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-use common::run;
+use crate::common::run;
 
 const PROBLEMS: [&str; 6] =
     ["urllc", "urllc-power", "qos-power", "equal-bandwidth", "interference", "link-scheduling"];

@@ -24,7 +24,7 @@ const SCENARIOS: [(&str, Scenario); 7] = [
 fn losses_shadowing_and_line_of_sight_are_the_standards() {
     let mut worst = 0.0f64;
     let mut count = 0;
-    for line in include_str!("data/tr38901.csv").lines().skip(1) {
+    for line in include_str!("../data/tr38901.csv").lines().skip(1) {
         let (name, numbers) = line.split_once(',').unwrap();
         let numbers: Vec<f64> = numbers.split(',').map(|text| text.parse().unwrap()).collect();
         let [

@@ -6,10 +6,9 @@ use std::fs;
 
 use serde_json::Value;
 
-mod common;
-use common::{anyk, gathered, run};
+use crate::common::{anyk, gathered, run};
 
-const FOUR: &str = include_str!("../../../examples/four-links.json");
+const FOUR: &str = include_str!("../../../../examples/four-links.json");
 
 fn json(args: &[&str], stdin: impl Into<Vec<u8>>) -> Value {
     let outcome = run(args, stdin);

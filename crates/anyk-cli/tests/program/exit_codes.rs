@@ -6,10 +6,9 @@
 use std::fs;
 use std::path::Path;
 
-mod common;
-use common::run;
+use crate::common::run;
 
-const FIVE: &str = include_str!("../../../examples/five-users.json");
+const FIVE: &str = include_str!("../../../../examples/five-users.json");
 
 /// A small model, for whatever needs one.
 fn small_model(folder: &Path) -> String {
@@ -76,7 +75,7 @@ fn a_full_standard_output_is_1() {
         "completions bash".to_owned(),
         "diagnose --policy toy-one --users 1000 --no-check".to_owned(),
     ] {
-        let outcome = common::shell(&format!("$ANYK {line} > /dev/full"), folder.path());
+        let outcome = crate::common::shell(&format!("$ANYK {line} > /dev/full"), folder.path());
         assert_eq!(outcome.code, 1, "{line}: {}", outcome.stderr);
         let message = "error: standard output: cannot write: No space left on device";
         // A slow machine shows progress before it.
@@ -100,7 +99,10 @@ fn a_full_disk_is_1_and_leaves_the_old_file() {
         names
     };
     let users = folder.path().join("users.json");
-    assert_eq!(common::shell("$ANYK sample urllc --k 2 --out users.json", folder.path()).code, 0);
+    assert_eq!(
+        crate::common::shell("$ANYK sample urllc --k 2 --out users.json", folder.path()).code,
+        0
+    );
     let before = (fs::read(&users).unwrap(), names());
     // Files of at most one block; the signal is ignored, so that the write fails.
     for command in [
@@ -108,7 +110,7 @@ fn a_full_disk_is_1_and_leaves_the_old_file() {
         "train urllc --method m-gnn --samples 20 --out model.safetensors",
     ] {
         let line = format!("trap '' XFSZ; ulimit -f 1; exec $ANYK {command}");
-        let outcome = common::shell(&line, folder.path());
+        let outcome = crate::common::shell(&line, folder.path());
         assert_eq!(outcome.code, 1, "{command}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(": cannot write: "), "{}", outcome.stderr);
         assert_eq!((fs::read(&users).unwrap(), names()), before, "{command}");
@@ -245,16 +247,16 @@ fn closed_standard_streams_do_not_break_a_training() {
     let folder = tempfile::tempdir().unwrap();
     let train = "$ANYK train urllc --method m-gnn --samples 50 --out";
     for (name, ending) in [("open", ""), ("error", "2>&-"), ("all", "0<&- >&- 2>&-")] {
-        let outcome = common::shell(&format!("{train} {name} {ending}"), folder.path());
+        let outcome = crate::common::shell(&format!("{train} {name} {ending}"), folder.path());
         assert_eq!(outcome.code, 0, "{name}: {}", outcome.stderr);
     }
     let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
     assert!(read("open") == read("error") && read("open") == read("all"));
     // A closed standard error does not swallow the exit code.
-    assert_eq!(common::shell("$ANYK solve urllc --input none 2>&-", folder.path()).code, 2);
+    assert_eq!(crate::common::shell("$ANYK solve urllc --input none 2>&-", folder.path()).code, 2);
     // Nor does one that is full.
     #[cfg(target_os = "linux")]
-    assert_eq!(common::shell(&format!("{train} full 2>/dev/full"), folder.path()).code, 0);
+    assert_eq!(crate::common::shell(&format!("{train} full 2>/dev/full"), folder.path()).code, 0);
 }
 
 /// A rule that is off for the class at hand gives no answer: the loss that it promises is not the true one.

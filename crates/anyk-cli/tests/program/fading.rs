@@ -7,8 +7,7 @@ use std::fs;
 use anyk::exchange::fading_samples_to_npy;
 use serde_json::Value;
 
-mod common;
-use common::run;
+use crate::common::run;
 
 #[test]
 fn from_samples_to_an_allocation() {

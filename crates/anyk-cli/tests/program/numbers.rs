@@ -4,8 +4,7 @@
 
 use std::fs;
 
-mod common;
-use common::{Outcome, run};
+use crate::common::{Outcome, run};
 
 /// No number that is none, on any channel.
 fn assert_numbers(outcome: &Outcome, what: &str) {

@@ -5,8 +5,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-mod common;
-use common::run;
+use crate::common::run;
 
 /// A training that takes minutes.
 const LONG: [&str; 6] = ["train", "urllc", "--method", "fnn", "--preset", "paper"];

@@ -3,12 +3,10 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{run, shell};
+use crate::common::{run, shell};
 use serde_json::Value;
 
 fn json(text: &str) -> Value {
