@@ -1,6 +1,7 @@
 //! What `cargo xtask test --long` does on top: the same checks from seeds that no run had before.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -36,15 +37,24 @@ pub(crate) fn long() -> Result<()> {
     checker::check(checker::LONG, &fresh_seed())
 }
 
-/// The test programs of the library with property tests in them.
+/// The test programs of the library with property tests in them: files, and the folder of files that is one program.
 fn property_tests() -> Result<Vec<String>> {
     let mut arguments = vec!["--lib".to_owned()];
-    for entry in fs::read_dir(root().join("crates/anyk/tests"))? {
-        let path = entry?.path();
-        if path.is_file() && fs::read_to_string(&path)?.contains("proptest! {") {
+    for path in listed(&root().join("crates/anyk/tests"))? {
+        let is_folder = path.join("main.rs").is_file();
+        let files = if is_folder { listed(&path)? } else { vec![path.clone()] };
+        let has = |file: &PathBuf| {
+            fs::read_to_string(file).is_ok_and(|text| text.contains("proptest! {"))
+        };
+        if files.iter().any(has) {
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             arguments.extend(["--test".to_owned(), name.into_owned()]);
         }
     }
     Ok(arguments)
+}
+
+/// What is in a folder.
+fn listed(folder: &Path) -> Result<Vec<PathBuf>> {
+    fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
 }
