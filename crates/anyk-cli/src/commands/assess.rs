@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use anyk::exchange::Allotments;
-use anyk::framework::{Error, Verb};
+use anyk::framework::{Error, OptionError, Verb};
 use clap::ArgMatches;
 
 use super::problems::chosen;
@@ -20,6 +20,10 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let args: AssessArgs = parsed(matches);
+    if args.allocations == "-" && args.solve.input == "-" {
+        let expected = "a file: standard input is what --input reads already";
+        return Err(OptionError::value("allocations", "-", expected).into());
+    }
     let assessor = room.assess(&options).map_err(|error| options.blame(error))?;
     let (path, name) = (&args.allocations, files::name(&args.allocations));
     let unread = |source| Error::Read { path: name.into(), source };
