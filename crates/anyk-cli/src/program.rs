@@ -144,16 +144,29 @@ fn in_own_group(command: &mut Command) {
     let _ = command;
 }
 
+/// A shell that runs a script with the number of a group as `$0`. The shell's own `kill` is there on every system.
+fn shell(script: &str, group: u32) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script, &group.to_string()]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// Ends a group of processes.
+fn kill_group(group: u32) {
+    if cfg!(unix) {
+        let _ = shell("kill -s KILL -- \"-$0\"", group).status();
+    }
+}
+
 /// A process that ends a group when we are gone, whatever ended us: it waits for the end of a pipe that only we hold.
 fn guard(group: u32) -> Option<Child> {
     if cfg!(windows) {
         return None;
     }
-    let mut command = Command::new("sh");
-    command.args(["-c", "read -r _; kill -s KILL -- \"-$0\"", &group.to_string()]);
+    let mut command = shell("read -r _; kill -s KILL -- \"-$0\"", group);
     in_own_group(&mut command);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().ok()
+    command.stdin(Stdio::piped()).spawn().ok()
 }
 
 /// What the system calls the pipe of a program's output, where it says so: Linux.
@@ -307,17 +320,6 @@ impl Contestant for Program {
             String::new()
         };
         Err(format!("expected one JSON object on a line, received {}{hint}", shown(&answer)))
-    }
-}
-
-/// Ends a group of processes.
-fn kill_group(group: u32) {
-    if cfg!(unix) {
-        let _ = Command::new("kill")
-            .args(["-KILL", "--", &format!("-{group}")])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
     }
 }
 
