@@ -256,6 +256,10 @@ fn what_else_is_in_a_file_comes_back() {
     assert_eq!(answer["users"][0]["name"], "Zoë");
     assert_eq!(answer["users"][0]["tags"][1], 2);
     assert_eq!(answer["users"][1]["id"], "7");
+    // On one line, however the input is spread.
+    let spread =
+        solve(&["--json"], &json.replace("52.5", "\n52.5\r\n").replace("[1,2]", "[1,\n2]"));
+    assert_eq!(lines(&spread.stdout)[0], *answer, "{}", spread.stdout);
     // An answer is as good an input as any: its own numbers come back as what they were.
     let mut again = answer.clone();
     for user in again["users"].as_array_mut().unwrap() {

@@ -353,17 +353,17 @@ impl<'a> Sink<'a> {
                 "status" => why.as_str(),
                 _ => "",
             };
-            self.put_row(csv_line(columns.iter().map(field)))?;
+            self.put_row(&csv_line(columns.iter().map(field)))?;
         }
         self.columns = Some(columns);
         Ok(())
     }
 
     /// One line of CSV. What people's files hold may be obeyed by a terminal.
-    fn put_row(&mut self, line: Vec<u8>) -> Result<(), Failure> {
+    fn put_row(&mut self, line: &[u8]) -> Result<(), Failure> {
         match self.careful {
-            true => self.put(printable(&String::from_utf8_lossy(&line)).as_bytes()),
-            false => self.put(&line),
+            true => self.put(printable(&String::from_utf8_lossy(line)).as_bytes()),
+            false => self.put(line),
         }
     }
 
@@ -380,7 +380,7 @@ impl<'a> Sink<'a> {
             self.begin(rows.columns())?;
         }
         let columns = self.columns.take().unwrap_or_default();
-        let left_out = rows.write(&columns, &cell, &mut |line| self.put_row(line))?;
+        let left_out = rows.write(&columns, &cell, &mut |line| self.put_row(&line))?;
         if let Some(name) = left_out.filter(|_| !self.left_out) {
             self.left_out = true;
             output::note(&format!(

@@ -134,7 +134,12 @@ impl Document {
     /// Keeps what else a document says with its networks, which are those from `first` on.
     fn keep(&mut self, first: usize, extra: &Extra) {
         match self.tally.add(extra.bytes()) {
-            Err(error) => self.fail(error.into()),
+            Err(error) => {
+                if self.failure.is_none() {
+                    self.failed_at = Some(first);
+                }
+                self.fail(error.into());
+            }
             Ok(()) => {
                 for network in &mut self.networks[first..] {
                     network.extra = extra.clone();

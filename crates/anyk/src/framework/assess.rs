@@ -366,7 +366,7 @@ where
 /// The name of a cell that could not be read.
 fn name_in(input: Input<'_>, error: &Error) -> Option<String> {
     let of_table = error.cell().map(|cell| cell.name.as_str());
-    let raw = of_table.or_else(|| name_of(input.bytes).map(|name| name.get()))?;
+    let raw = of_table.or_else(|| name_of(input.bytes).map(serde_json::value::RawValue::get))?;
     Some(serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned()))
 }
 

@@ -95,7 +95,14 @@ impl Others {
             let name = shorten(&name);
             return Err(E::custom(format!("a number in {name:?} is out of range")));
         }
-        self.0.push((name, value.to_owned()));
+        // An answer stands on one line, however its input was spread; in a text there is no end of a line.
+        let value = match value.get().contains(['\n', '\r']) {
+            true => {
+                RawValue::from_string(value.get().replace(['\n', '\r'], " ")).map_err(E::custom)?
+            }
+            false => value.to_owned(),
+        };
+        self.0.push((name, value));
         Ok(())
     }
 
