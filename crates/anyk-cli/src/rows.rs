@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use anyk::exchange::UserRecord;
 use anyk::framework::Answer;
 use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
@@ -135,24 +136,26 @@ impl Rows {
             }));
         }
         // Those who are dropped stand where they stood, with all that the input said of them.
-        let served = rows.iter().enumerate();
-        let place_of: HashMap<String, usize> =
-            served.filter_map(|(at, row)| Some((row.get("id")?.to_owned(), at))).collect();
         let mut others: Vec<Row> = Vec::new();
-        let mut order = Vec::new();
-        for user in answer.everyone() {
-            order.push(place_of.get(&user.id).copied().unwrap_or(rows.len() + others.len()));
-            if !place_of.contains_key(&user.id) {
+        let order = if answer.everyone().is_empty() {
+            others.extend(form.dropped.into_iter().map(|id| Row::of([("id", id)])));
+            (0..rows.len() + others.len()).collect()
+        } else {
+            let served = rows.iter().enumerate();
+            let place_of: HashMap<&str, usize> =
+                served.filter_map(|(at, row)| Some((row.get("id")?, at))).collect();
+            let mut place = |user: &UserRecord| {
+                if let Some(&at) = place_of.get(user.id.as_str()) {
+                    return at;
+                }
                 let mut row = Row::of([("id", user.id.clone())]);
                 let extra = user.extra.iter();
                 row.0.extend(extra.map(|(name, value)| (name.to_owned(), plain(value))));
                 others.push(row);
-            }
-        }
-        if order.is_empty() {
-            others.extend(form.dropped.into_iter().map(|id| Row::of([("id", id)])));
-            order = (0..rows.len() + others.len()).collect();
-        }
+                rows.len() + others.len() - 1
+            };
+            answer.everyone().iter().map(&mut place).collect()
+        };
         let cell = form.cell.map(|name| plain(name.get()));
         let (status, fields) = (form.status.unwrap_or_default(), answer.user_fields());
         Ok(Self { cell, status, rows, others, order, fields })
