@@ -469,6 +469,17 @@ fn answers_without_an_allocation_are_judged_as_such() {
             assert_eq!(lines[4]["unread"], 1);
         }
     }
+    // A cell that nobody can read takes nobody's allocation along.
+    let line = "{ echo '{'; tail -1 named; head -1 named; } > some; head -1 named > alone; \
+                $ANYK solve urllc --input alone --json > answers; tail -1 named > alone; \
+                $ANYK solve urllc --input alone --json >> answers; \
+                $ANYK assess urllc --json --input some --allocations answers";
+    let outcome = shell(line, folder.path());
+    let all = lines(&outcome.stdout);
+    assert!(all[0]["error"].is_string(), "{}", outcome.stdout);
+    for (at, name) in [(1, "d"), (2, "a")] {
+        assert_eq!((&all[at]["cell"], &all[at]["status"]), (&name.into(), &"feasible".into()));
+    }
     // Without the cell that nobody can read, the exit code says that not everyone is served.
     let line = "grep -v -e -4 named > good; $ANYK solve urllc --max-power-dbm 11 --input good --json > answers; \
                 $ANYK assess urllc --max-power-dbm 11 --input good --allocations answers";

@@ -8,9 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 
 use crate::config::System;
-use crate::exchange::{
-    Allotment, Allotments, Allotted, CellRecord, Extra, Input, UserRecord, name_of,
-};
+use crate::exchange::{Allotment, Allotments, Allotted, CellRecord, Extra, Input, UserRecord};
 use crate::framework::{Answer, Answers, CellReading, Error, Show, Text, Unjudged};
 use crate::tolerance;
 
@@ -327,10 +325,7 @@ where
             judge(&mut self.state, &reading.system, users, given)
         };
         let one = |(index, cell): (usize, Result<CellRecord, Error>)| -> Result<Verdict, Error> {
-            let cell = cell.inspect_err(|error| {
-                // The one that was meant for it is not left over.
-                let _ = allocation(index, name_in(input, error).as_deref());
-            })?;
+            let cell = cell?;
             let name = cell.extra.cell();
             let number = || (input.part + index + 1).to_string();
             let place = |error: Error| {
@@ -361,13 +356,6 @@ where
         };
         reading.read(input).into_iter().enumerate().map(one).collect()
     }
-}
-
-/// The name of a cell that could not be read.
-fn name_in(input: Input<'_>, error: &Error) -> Option<String> {
-    let of_table = error.cell().map(|cell| cell.name.as_str());
-    let raw = of_table.or_else(|| name_of(input.bytes).map(serde_json::value::RawValue::get))?;
-    Some(serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned()))
 }
 
 /// No power for anyone: what is judged in the place of an allocation that is not there.

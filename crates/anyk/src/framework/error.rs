@@ -338,6 +338,16 @@ impl Error {
         }
     }
 
+    /// What is known of an instance whose allocation could not be judged; none where the instance could not be read.
+    pub fn unjudged(&self) -> Option<&Unjudged> {
+        match self {
+            Self::Unjudged(unjudged) => Some(unjudged),
+            Self::In { source, .. } => source.unjudged(),
+            Self::OfCell(found) => found.source.unjudged(),
+            _ => None,
+        }
+    }
+
     /// Whose part it is to mend it.
     pub fn kind(&self) -> ErrorKind {
         match self {

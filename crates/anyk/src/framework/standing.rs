@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::framework::{Error, Goal, Text, Verdict};
+use crate::framework::{Error, Goal, Text, Unjudged, Verdict};
 use crate::math::{Moments, median};
 
 /// One policy at one size.
@@ -156,17 +156,14 @@ pub struct Summary {
 impl Summary {
     /// Counts an instance without a verdict; an error says as much as is known of it.
     pub fn fail(&mut self, error: &Error) {
-        match error {
-            Error::In { source, .. } => self.fail(source),
-            Error::OfCell(found) => self.fail(&found.source),
-            Error::Unjudged(unjudged) => {
-                let (all, infeasible, tally) = self.sizes.entry(unjudged.k).or_default();
-                *all += 1;
-                tally.size = unjudged.k;
-                if unjudged.feasible { tally.fail() } else { *infeasible += 1 }
-            }
-            _ => self.unread += 1,
-        }
+        let Some(Unjudged { k, feasible, .. }) = error.unjudged() else {
+            self.unread += 1;
+            return;
+        };
+        let (all, infeasible, tally) = self.sizes.entry(*k).or_default();
+        *all += 1;
+        tally.size = *k;
+        if *feasible { tally.fail() } else { *infeasible += 1 }
     }
 
     /// Instances that could not be read: they are in no row.

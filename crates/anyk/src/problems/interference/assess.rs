@@ -84,11 +84,7 @@ impl AssessDesk for NetworkDesk<'_> {
     fn assess(&mut self, input: Input<'_>, allocation: GivenTo<'_>) -> Vec<Result<Verdict, Error>> {
         let networks = match read_networks(input) {
             Ok(networks) => networks,
-            Err(error) => {
-                // The one that was meant for it is not left over.
-                let _ = allocation(0, None);
-                return vec![Err(error.into())];
-            }
+            Err(error) => return vec![Err(error.into())],
         };
         // One allocation for all networks of a document, in the form of `solve`, or one for each.
         let mut powers = Vec::new().into_iter();
