@@ -15,11 +15,11 @@ fn argument(spec: &OptionSpec) -> Arg {
     let argument = Arg::new(spec.name).long(spec.name).help(help).help_heading(heading);
     match &spec.value {
         OptionValue::Switch => argument.action(ArgAction::SetTrue),
-        OptionValue::Number(unit) | OptionValue::Numbers(unit) => {
-            argument.value_name(*unit).allow_negative_numbers(true)
-        }
+        OptionValue::Number(unit) => argument.value_name(*unit).allow_negative_numbers(true),
+        // A list that starts with a negative number is no number: our own message says what is expected.
+        OptionValue::Numbers(unit) => argument.value_name(*unit).allow_hyphen_values(true),
         OptionValue::Whole(what) => argument.value_name(*what).allow_negative_numbers(true),
-        OptionValue::Sizes => argument.value_name("K,…").allow_negative_numbers(true),
+        OptionValue::Sizes => argument.value_name("K,…").allow_hyphen_values(true),
         OptionValue::File => argument.value_name("FILE"),
         OptionValue::Text(what) => argument.value_name(*what),
         OptionValue::Choice(names) => {

@@ -257,7 +257,13 @@ pub(crate) struct EvaluateArgs {
     #[arg(long, value_name = "NAME", value_parser = problems())]
     pub(crate) problem: Option<String>,
     /// Numbers of users, or of links: 1,2,5,10-50:10,100
-    #[arg(long, value_name = "K,…", default_value = "1,2,5,10,50,100,200", value_parser = sizes)]
+    #[arg(
+        long,
+        value_name = "K,…",
+        default_value = "1,2,5,10,50,100,200",
+        allow_hyphen_values = true,
+        value_parser = sizes
+    )]
     pub(crate) k: Listed<usize>,
     /// Random instances for each of them
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole(1, 1_000_000))]
@@ -266,7 +272,13 @@ pub(crate) struct EvaluateArgs {
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Several seeds, each with as many instances: 1..10 or 1,2,3
-    #[arg(long, value_name = "SEED,…", conflicts_with = "seed", value_parser = seeds)]
+    #[arg(
+        long,
+        value_name = "SEED,…",
+        conflicts_with = "seed",
+        allow_hyphen_values = true,
+        value_parser = seeds
+    )]
     pub(crate) seeds: Option<Listed<u64>>,
     /// Longest time for an answer of a program
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]

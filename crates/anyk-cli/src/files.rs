@@ -67,14 +67,35 @@ pub(crate) enum Kind {
 }
 
 /// As much of a file as tells what it is.
-const HEAD_BYTES: u64 = 256;
+const START_BYTES: usize = 256;
+/// As much of one as tells whether it starts with an answer, before which may stand what the input says of its cell.
+const HEAD_BYTES: u64 = 1 << 16;
+
+/// The first line of tables and sentences in a file: nothing else tells them from anybody's.
+pub(crate) const OUR_TABLES: &str = "# answers of anyk\n";
+
+/// Whether a line of JSON is an answer, wherever what its input said of the cell ends: its status, and what follows it
+/// in the answers of every problem and in verdicts.
+fn is_answer(head: &[u8]) -> bool {
+    let end = head.iter().position(|&byte| byte == b'\n').unwrap_or(head.len());
+    let line = String::from_utf8_lossy(&head[..end]);
+    let follows = |rest: &str| {
+        let Some((_, rest)) = rest.split_once('"') else { return false };
+        let next = [",\"total_", ",\"max_", ",\"sum_rate_bits\":", ",\"k\":"];
+        next.iter().any(|next| rest.starts_with(next))
+    };
+    let answered = line.split("\"status\":\"").skip(1).any(follows);
+    let refused = line.contains("\"line\":") && line.contains(",\"error\":\"");
+    line.starts_with("{\"") && (answered || refused)
+}
 
 impl Kind {
     /// Whether a file is one that this program wrote, or empty.
     fn is_ours(self, path: &Path) -> bool {
         let mut head = Vec::new();
         let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
-        let holds = |part: &[u8]| head.windows(part.len()).any(|window| window == part);
+        let start = &head[..head.len().min(START_BYTES)];
+        let holds = |part: &[u8]| start.windows(part.len()).any(|window| window == part);
         let starts = |parts: &[&[u8]]| parts.iter().any(|part| head.starts_with(part));
         let ours = match self {
             // The header's one metadata key stands near the start.
@@ -85,9 +106,14 @@ impl Kind {
             Self::Text => {
                 let cells: [&[u8]; 4] =
                     [b"{\"users\":[", b"{\"gains\":[", b"{\"fading\":", b"id,distance_m\n"];
-                let answers: [&[u8]; 4] =
-                    [b"{\"status\":", b"{\"instances\":[", b"{\"cell\":", b"cell,id,power_w"];
-                starts(&cells) || starts(&answers)
+                let tables: [&[u8]; 4] = [
+                    OUR_TABLES.as_bytes(),
+                    b"cell,id,power_w",
+                    b"cell,instance,link,power,",
+                    b"cell,status,k,",
+                ];
+                let refusals = starts(&[b"cell,status\n"]) && holds(b"error: ");
+                starts(&cells) || starts(&tables) || refusals || is_answer(&head)
             }
         };
         read.is_ok() && (head.is_empty() || ours)
@@ -97,8 +123,13 @@ impl Kind {
 /// Makes sure, before any work, that a file can be written: its folder is there and writable, and what is
 /// there already is ours, or may be overwritten.
 pub(crate) fn claim(path: &Path, kind: Kind, force: bool) -> Result<(), Failure> {
+    claim_for("out", path, kind, force)
+}
+
+/// The same for a file that another flag names.
+pub(crate) fn claim_for(flag: &str, path: &Path, kind: Kind, force: bool) -> Result<(), Failure> {
     let refuse =
-        |expected: &str| -> Failure { OptionError::value("out", path.display(), expected).into() };
+        |expected: &str| -> Failure { OptionError::value(flag, path.display(), expected).into() };
     let cannot = |error: io::Error| match error.kind() {
         // Not a file, and no --force makes it one.
         io::ErrorKind::InvalidInput => refuse(error.to_string().trim_start_matches("expected ")),

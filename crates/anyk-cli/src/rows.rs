@@ -1,7 +1,10 @@
 //! The users or links of answers as rows of one CSV table, made of their JSON form, whatever problem they are of.
 
+use std::collections::HashMap;
 use std::fmt;
 
+use anyk::exchange::UserRecord;
+use anyk::framework::Answer;
 use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -55,7 +58,7 @@ impl<'de> Deserialize<'de> for Row {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Row, A::Error> {
                 let mut fields = Vec::new();
                 while let Some((name, value)) = map.next_entry::<String, Box<RawValue>>()? {
-                    fields.push((name, plain(&value)));
+                    fields.push((name, plain(value.get())));
                 }
                 Ok(Row(fields))
             }
@@ -75,8 +78,8 @@ impl Row {
 }
 
 /// A value without the quotes of a text; nothing for null.
-fn plain(value: &RawValue) -> String {
-    match value.get() {
+pub(crate) fn plain(json: &str) -> String {
+    match json {
         "null" => String::new(),
         text => serde_json::from_str(text).unwrap_or_else(|_| text.to_owned()),
     }
@@ -86,20 +89,30 @@ fn plain(value: &RawValue) -> String {
 pub(crate) struct Rows {
     cell: Option<String>,
     status: String,
+    /// Of those who are served, or are links, or verdicts.
     rows: Vec<Row>,
+    /// Of those who are not served.
+    others: Vec<Row>,
+    /// Places of both, rows first, in the order of the input.
+    order: Vec<usize>,
+    /// What is said of whoever is served, beside an id.
+    fields: &'static [&'static str],
 }
 
 impl Rows {
-    /// Of an answer's JSON.
-    pub(crate) fn of_json(json: &[u8]) -> Result<Self, serde_json::Error> {
+    /// Of an answer, and its JSON.
+    pub(crate) fn of(answer: &dyn Answer, json: &[u8]) -> Result<Self, serde_json::Error> {
         let mut form: Form = serde_json::from_slice(json)?;
         if form.objective.is_some() {
             let mut row: Row = serde_json::from_slice(json)?;
-            row.0.retain(|(name, _)| !["cell", "objective", "missed"].contains(&name.as_str()));
+            // The status says as much as a reason does.
+            let left_out = ["cell", "objective", "reason", "missed"];
+            row.0.retain(|(name, _)| !left_out.contains(&name.as_str()));
             let missed = form.missed.iter().map(|miss| miss.id.as_str()).collect::<Vec<_>>();
             row.0.push(("missed".to_owned(), missed.join(" ")));
-            let cell = form.cell.map(|name| plain(&name));
-            return Ok(Self { cell, status: String::new(), rows: vec![row] });
+            let cell = form.cell.map(|name| plain(name.get()));
+            let (rows, others, fields) = (vec![row], Vec::new(), answer.user_fields());
+            return Ok(Self { cell, status: String::new(), rows, others, order: vec![0], fields });
         }
         // Of a cell that cannot be served, those who can, and then the others, who get nothing.
         let part = form.admissible.take();
@@ -122,19 +135,47 @@ impl Rows {
                 ])
             }));
         }
-        rows.extend(form.dropped.into_iter().map(|id| Row::of([("id", id)])));
-        let cell = form.cell.map(|name| plain(&name));
-        Ok(Self { cell, status: form.status.unwrap_or_default(), rows })
+        // Those who are dropped stand where they stood, with all that the input said of them.
+        let mut others: Vec<Row> = Vec::new();
+        let order = if answer.everyone().is_empty() {
+            others.extend(form.dropped.into_iter().map(|id| Row::of([("id", id)])));
+            (0..rows.len() + others.len()).collect()
+        } else {
+            let served = rows.iter().enumerate();
+            let place_of: HashMap<&str, usize> =
+                served.filter_map(|(at, row)| Some((row.get("id")?, at))).collect();
+            let mut place = |user: &UserRecord| {
+                if let Some(&at) = place_of.get(user.id.as_str()) {
+                    return at;
+                }
+                let mut row = Row::of([("id", user.id.clone())]);
+                let extra = user.extra.iter();
+                row.0.extend(extra.map(|(name, value)| (name.to_owned(), plain(value))));
+                others.push(row);
+                rows.len() + others.len() - 1
+            };
+            answer.everyone().iter().map(&mut place).collect()
+        };
+        let cell = form.cell.map(|name| plain(name.get()));
+        let (status, fields) = (form.status.unwrap_or_default(), answer.user_fields());
+        Ok(Self { cell, status, rows, others, order, fields })
     }
 
     /// The columns of a table that starts with these.
     pub(crate) fn columns(&self) -> Vec<String> {
         let mut columns = vec!["cell".to_owned()];
-        for (name, _) in self.rows.iter().flat_map(|row| &row.0) {
-            if !columns.contains(name) {
-                columns.push(name.clone());
+        let mut add = |name: &str| {
+            if !columns.iter().any(|known| known == name) {
+                columns.push(name.to_owned());
             }
+        };
+        self.rows.iter().flat_map(|row| &row.0).for_each(|(name, _)| add(name));
+        // Nobody may be served here, and many in the next cell.
+        if self.rows.is_empty() && !self.others.is_empty() {
+            add("id");
+            self.fields.iter().for_each(|name| add(name));
         }
+        self.others.iter().flat_map(|row| &row.0).for_each(|(name, _)| add(name));
         if !columns.iter().any(|name| name == "status") {
             columns.push("status".to_owned());
         }
@@ -150,7 +191,8 @@ impl Rows {
     ) -> Result<Option<&str>, Failure> {
         let cell = self.cell.as_deref().unwrap_or(number);
         let mut left_out = None;
-        for row in &self.rows {
+        let all = |&at: &usize| self.rows.get(at).or_else(|| self.others.get(at - self.rows.len()));
+        for row in self.order.iter().filter_map(all) {
             let field = |name: &String| match (name.as_str(), row.get(name)) {
                 (_, Some(value)) => value.to_owned(),
                 ("cell", None) => cell.to_owned(),

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
 use std::process::ExitCode;
 
-use anyk::exchange::{Documents, Input, NewFile, write_json};
+use anyk::exchange::{Documents, Input, NewFile, name_of, write_json};
 use anyk::framework::{Answer, Answers, Counter, Error, Options, Standing, Summary, Verdict};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::cli::SolveArgs;
@@ -14,7 +14,7 @@ use crate::failure::{Failure, INFEASIBLE};
 use crate::files::{self, Kind};
 use crate::output;
 use crate::printable::printable;
-use crate::rows::{Rows, csv_line};
+use crate::rows::{Rows, csv_line, plain};
 
 /// Reasons that are told one by one where answers are tables.
 const MOST_TOLD: usize = 20;
@@ -39,8 +39,12 @@ enum Part {
         rows: Rows,
         served: bool,
     },
-    /// Why there is no answer; the line that says so.
-    Refused(Error, Vec<u8>),
+    /// Why there is no answer, the name of the cell, and the line that says so.
+    Refused {
+        error: Error,
+        name: Option<String>,
+        line: Vec<u8>,
+    },
 }
 
 /// Answers all of an input; the exit code says whether everyone is served, and every instance answered.
@@ -72,7 +76,10 @@ pub(super) fn through<W: Send>(
     } else {
         Box::new(File::open(&args.input).map_err(unread)?)
     };
-    let mut sink = Sink::new(args, format)?;
+    // Whoever waits for an answer before the next question writes to a pipe.
+    let is_stream =
+        args.input == "-" || std::fs::metadata(&args.input).is_ok_and(|found| !found.is_file());
+    let mut sink = Sink::new(args, format, is_stream)?;
     let mut failure = None;
     let work = |worker: &mut W, input: Input<'_>| -> Vec<Part> {
         let told = |answer: Result<Box<dyn Answer>, Error>| {
@@ -81,7 +88,7 @@ pub(super) fn through<W: Send>(
         answer(worker, input).into_iter().map(told).collect()
     };
     anyk::framework::in_order(Documents::new(reader), name, make, work, |done| {
-        match sink.write(done.into_iter().flatten(), args.fail_fast) {
+        match sink.write(done.into_iter().flatten().collect(), args.fail_fast) {
             Ok(()) => Ok(true),
             Err(why) => {
                 failure = Some(why);
@@ -102,8 +109,16 @@ pub(super) fn through<W: Send>(
 /// What is to be written of an answer.
 fn part(answer: Result<Box<dyn Answer>, Error>, format: Format, input: Input<'_>) -> Part {
     let refused = |error: Error| {
-        let line = if format == Format::Json { refusal(&error, input) } else { Vec::new() };
-        Part::Refused(error, line)
+        let cell = error.cell();
+        let name = cell
+            .and_then(|cell| RawValue::from_string(cell.name.clone()).ok())
+            .or_else(|| name_of(input.bytes).map(RawValue::to_owned));
+        let at = cell.map_or(input.lines as u64 + 1, |cell| cell.line);
+        let line = match format {
+            Format::Json => refusal(&error, name.as_deref(), at),
+            _ => Vec::new(),
+        };
+        Part::Refused { error, name: name.map(|name| plain(name.get())), line }
     };
     let written = |answer: &dyn Answer| -> Result<Part, Error> {
         let (name, served) = (answer.cell(), answer.is_served());
@@ -135,7 +150,8 @@ fn part(answer: Result<Box<dyn Answer>, Error>, format: Format, input: Input<'_>
                 answer.check()?;
                 let mut text = Vec::new();
                 answer.write_json(&mut text).map_err(cannot)?;
-                Part::Rows { rows: Rows::of_json(&text).map_err(Error::other)?, served }
+                let rows = Rows::of(answer, &text).map_err(Error::other)?;
+                Part::Rows { rows, served }
             }
         })
     };
@@ -143,29 +159,26 @@ fn part(answer: Result<Box<dyn Answer>, Error>, format: Format, input: Input<'_>
 }
 
 /// The line of an instance that is not answered: why, where it stands, and its name, if that can be read.
-fn refusal(error: &Error, input: Input<'_>) -> Vec<u8> {
-    #[derive(Deserialize)]
-    struct Named<'a> {
-        #[serde(borrow)]
-        cell: Option<&'a RawValue>,
-    }
+fn refusal(error: &Error, cell: Option<&RawValue>, line: u64) -> Vec<u8> {
     #[derive(Serialize)]
     struct Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         cell: Option<&'a RawValue>,
-        line: usize,
+        line: u64,
         error: String,
     }
-    let is_object = input.bytes.trim_ascii_start().starts_with(b"{");
-    let named: Option<Named<'_>> =
-        serde_json::from_slice(input.bytes).ok().filter(|_: &Named<'_>| is_object);
-    let cell = named.and_then(|named| named.cell);
-    let line = Line { cell, line: input.lines + 1, error: error.to_string() };
+    let line = Line { cell, line, error: error.to_string() };
     let mut text = Vec::new();
     // Into memory: nothing can fail.
     let _ = write_json(&mut text, &line);
     text.push(b'\n');
     text
+}
+
+// Serde hands over references.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 enum Out {
@@ -183,10 +196,19 @@ struct Sink<'a> {
     refused: usize,
     unserved: usize,
     exit: ExitCode,
-    /// The first table: whether it needs a heading is known with the second.
-    first: Option<(Option<String>, Vec<u8>)>,
-    /// The columns of a table of all users.
+    /// Whether somebody may wait for an answer before there is more input.
+    is_stream: bool,
+    /// Whether several instances came at once.
+    together: bool,
+    /// The first table of a file: whether it needs a heading is known with the second.
+    first: Option<Vec<u8>>,
+    /// Tables that were written.
+    shown: usize,
+    /// The columns of a table of all users, and the rows that wait for them: cells and why they are refused.
     columns: Option<Vec<String>>,
+    waiting: Vec<(String, String)>,
+    /// Whether a terminal reads them.
+    careful: bool,
     /// A column was left out, and that was said.
     left_out: bool,
     /// Of verdicts, by size.
@@ -194,8 +216,8 @@ struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    fn new(args: &'a SolveArgs, format: Format) -> Result<Self, Failure> {
-        let out = match &args.out {
+    fn new(args: &'a SolveArgs, format: Format, is_stream: bool) -> Result<Self, Failure> {
+        let mut out = match &args.out {
             None => Out::Standard(output::stdout()),
             Some(path) => {
                 files::claim(path, Kind::Text, args.force)?;
@@ -203,9 +225,19 @@ impl<'a> Sink<'a> {
                 Out::File(io::BufWriter::with_capacity(1 << 16, file))
             }
         };
+        // So that the next run knows it for ours.
+        if let (Out::File(out), Format::Table, Some(path)) = (&mut out, format, &args.out) {
+            let marked = out.write_all(files::OUR_TABLES.as_bytes());
+            marked.map_err(|error| Failure::write(path, error))?;
+        }
         Ok(Self {
             args,
             format,
+            is_stream,
+            together: false,
+            shown: 0,
+            waiting: Vec::new(),
+            careful: matches!(out, Out::Standard(_)) && io::stdout().is_terminal(),
             out,
             count: 0,
             refused: 0,
@@ -234,7 +266,8 @@ impl<'a> Sink<'a> {
     }
 
     /// What came of documents that arrived together: all of it is on its way when this returns.
-    fn write(&mut self, parts: impl Iterator<Item = Part>, fail_fast: bool) -> Result<(), Failure> {
+    fn write(&mut self, parts: Vec<Part>, fail_fast: bool) -> Result<(), Failure> {
+        self.together |= parts.len() > 1;
         for part in parts {
             self.count += 1;
             match part {
@@ -249,9 +282,15 @@ impl<'a> Sink<'a> {
                     self.unserved += usize::from(!served);
                     self.rows(&rows)?;
                 }
-                Part::Refused(error, _) if fail_fast => return Err(error.into()),
-                Part::Refused(error, line) => {
+                Part::Refused { error, .. } if fail_fast => return Err(error.into()),
+                Part::Refused { error, name, line } => {
+                    self.summary.fail(&error);
                     self.put(&line)?;
+                    if self.format == Format::Csv {
+                        let cell = name.unwrap_or_else(|| self.count.to_string());
+                        self.waiting.push((cell, format!("error: {error}")));
+                        self.write_waiting()?;
+                    }
                     self.refused += 1;
                     let first = self.refused == 1;
                     // A line of JSON says it already; the first is told in any case.
@@ -272,41 +311,76 @@ impl<'a> Sink<'a> {
         if self.format == Format::Json {
             return self.put(&text);
         }
-        if self.count == 1 {
-            self.first = Some((name, text));
-            return Ok(());
+        // A cell without a name that is the only one has no heading; whether it is, is known at the end of a file.
+        if self.count == 1 && name.is_none() && !self.together {
+            if !self.is_stream {
+                self.first = Some(text);
+                return Ok(());
+            }
+            self.shown += 1;
+            return self.put(&text);
         }
-        if let Some((name, text)) = self.first.take() {
-            self.table(name, 1, &text)?;
-        }
-        self.put(b"\n")?;
+        self.first()?;
         self.table(name, self.count, &text)
+    }
+
+    /// The table that waits, if one does, which is not the only one.
+    fn first(&mut self) -> Result<(), Failure> {
+        match self.first.take() {
+            None => Ok(()),
+            Some(text) => self.table(None, 1, &text),
+        }
     }
 
     fn table(&mut self, name: Option<String>, count: usize, text: &[u8]) -> Result<(), Failure> {
         let mut heading = Vec::new();
+        if self.shown > 0 {
+            heading.push(b'\n');
+        }
+        self.shown += 1;
         let name = name.unwrap_or_else(|| count.to_string());
         output::line(&mut heading, &format!("cell {name}"))?;
         self.put(&heading)?;
         self.put(text)
     }
 
+    /// Rows of cells that are refused, once the columns are known.
+    fn write_waiting(&mut self) -> Result<(), Failure> {
+        let Some(columns) = self.columns.take() else { return Ok(()) };
+        for (cell, why) in std::mem::take(&mut self.waiting) {
+            let field = |name: &String| match name.as_str() {
+                "cell" => cell.as_str(),
+                "status" => why.as_str(),
+                _ => "",
+            };
+            self.put_row(&csv_line(columns.iter().map(field)))?;
+        }
+        self.columns = Some(columns);
+        Ok(())
+    }
+
+    /// One line of CSV. What people's files hold may be obeyed by a terminal.
+    fn put_row(&mut self, line: &[u8]) -> Result<(), Failure> {
+        match self.careful {
+            true => self.put(printable(&String::from_utf8_lossy(line)).as_bytes()),
+            false => self.put(line),
+        }
+    }
+
+    /// The header of a table, and what waited for it.
+    fn begin(&mut self, columns: Vec<String>) -> Result<(), Failure> {
+        self.put(&csv_line(columns.iter().map(String::as_str)))?;
+        self.columns = Some(columns);
+        self.write_waiting()
+    }
+
     fn rows(&mut self, rows: &Rows) -> Result<(), Failure> {
         let cell = self.count.to_string();
-        let columns = match self.columns.take() {
-            Some(columns) => columns,
-            None => {
-                let columns = rows.columns();
-                self.put(&csv_line(columns.iter().map(String::as_str)))?;
-                columns
-            }
-        };
-        // What people's files hold may be obeyed by a terminal.
-        let careful = matches!(self.out, Out::Standard(_)) && io::stdout().is_terminal();
-        let left_out = rows.write(&columns, &cell, &mut |line| match careful {
-            true => self.put(printable(&String::from_utf8_lossy(&line)).as_bytes()),
-            false => self.put(&line),
-        })?;
+        if self.columns.is_none() {
+            self.begin(rows.columns())?;
+        }
+        let columns = self.columns.take().unwrap_or_default();
+        let left_out = rows.write(&columns, &cell, &mut |line| self.put_row(&line))?;
         if let Some(name) = left_out.filter(|_| !self.left_out) {
             self.left_out = true;
             output::note(&format!(
@@ -322,6 +396,9 @@ impl<'a> Sink<'a> {
         #[derive(Serialize)]
         struct Line {
             summary: Vec<Standing>,
+            /// Instances of which not even the size is known.
+            #[serde(skip_serializing_if = "is_zero")]
+            unread: usize,
         }
         if self.summary.is_empty() || self.count < 2 {
             return Ok(());
@@ -329,7 +406,8 @@ impl<'a> Sink<'a> {
         let mut text = Vec::new();
         match self.format {
             Format::Json => {
-                output::json(&mut text, &Line { summary: self.summary.rows("") })?;
+                let (summary, unread) = (self.summary.rows(""), self.summary.unread());
+                output::json(&mut text, &Line { summary, unread })?;
             }
             Format::Table => {
                 text.push(b'\n');
@@ -340,11 +418,22 @@ impl<'a> Sink<'a> {
         self.put(&text)
     }
 
-    /// The end of the input.
-    fn finish(mut self) -> Result<ExitCode, Failure> {
-        if let Some((_, text)) = self.first.take() {
+    /// What waited for more that did not come.
+    fn catch_up(&mut self) -> Result<(), Failure> {
+        if self.count > 1 {
+            self.first()?;
+        } else if let Some(text) = self.first.take() {
             self.put(&text)?;
         }
+        if !self.waiting.is_empty() {
+            self.begin(["cell", "status"].map(str::to_owned).into())?;
+        }
+        Ok(())
+    }
+
+    /// The end of the input.
+    fn finish(mut self) -> Result<ExitCode, Failure> {
+        self.catch_up()?;
         self.sum_up()?;
         if self.refused > 0 && self.count > 1 {
             let Self { refused, count, .. } = self;
@@ -372,9 +461,7 @@ impl<'a> Sink<'a> {
 
     /// The end before that of the input: answers that are tables or lines are complete, a file is not written.
     fn give_up(mut self) -> Result<(), Failure> {
-        if let Some((_, text)) = self.first.take() {
-            self.put(&text)?;
-        }
+        self.catch_up()?;
         if let Out::Standard(out) = &mut self.out {
             out.flush()?;
         }

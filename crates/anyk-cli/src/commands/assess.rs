@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyk::exchange::Allotments;
-use anyk::framework::{Error, Verb};
+use anyk::framework::{Error, OptionError, Verb};
 use clap::ArgMatches;
 
 use super::problems::chosen;
@@ -20,23 +21,35 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let args: AssessArgs = parsed(matches);
+    if args.allocations == "-" && args.solve.input == "-" {
+        let expected = "a file: standard input is what --input reads already";
+        return Err(OptionError::value("allocations", "-", expected).into());
+    }
     let assessor = room.assess(&options).map_err(|error| options.blame(error))?;
     let (path, name) = (&args.allocations, files::name(&args.allocations));
-    let unread = |source| Error::Read { path: name.into(), source };
+    let unreadable = |source| Error::Read { path: name.into(), source };
     let reader: Box<dyn Read + Send> = if path == "-" {
         Box::new(std::io::stdin())
     } else {
-        Box::new(File::open(path).map_err(unread)?)
+        Box::new(File::open(path).map_err(unreadable)?)
     };
     let given = Mutex::new(Allotments::new(reader, name));
+    let unread = AtomicUsize::new(0);
     let exit = answers::through(
         &args.solve,
         &options,
         || assessor.desk(),
-        |desk, input| desk.answer(input, &given, name),
+        |desk, input| {
+            let verdicts = desk.answer(input, &given, name);
+            let errors = verdicts.iter().filter_map(|verdict| verdict.as_ref().err());
+            let count = errors.filter(|error| error.unjudged().is_none()).count();
+            unread.fetch_add(count, Ordering::Relaxed);
+            verdicts
+        },
     )?;
     let mut given = given.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let left = given.left().map_err(unread)?;
+    // Those of cells that could not be read are not too many.
+    let left = given.left().map_err(unreadable)?.saturating_sub(unread.into_inner());
     if left > 0 {
         output::note(&format!(
             "{name}: {left} more allocations than there are cells to judge them by"

@@ -94,8 +94,10 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     if commands.chain(args.command.iter().map(String::as_str)).any(|one| one.trim().is_empty()) {
         return Err(OptionError::value("command", "empty", "a command line").into());
     }
-    for path in args.csv.iter().chain(&args.plot) {
-        files::claim(path, Kind::Table, args.force)?;
+    for (flag, path) in [("csv", &args.csv), ("plot", &args.plot)] {
+        if let Some(path) = path {
+            files::claim_for(flag, path, Kind::Table, args.force)?;
+        }
     }
     let mut models: Vec<(String, Box<dyn LoadedModel>)> = Vec::new();
     let mut room: Option<(&'static dyn Room, String)> = None;

@@ -338,7 +338,11 @@ fn damaged_files_are_refused_by_name() {
     check("tall.csv", b"1\n2\n", &["line 2: there are more rows than the 1 columns"]);
     check("nan.csv", b"1,nan\n2,3\n", &["row 0, column 1: the gain is NaN"]);
     check("negative.csv", b"1;2\n-3;4\n", &["row 1, column 0: the gain is -3"]);
-    check("decimal.csv", b"1,5;2\n2;3\n", &["line 1: column 0 is \"1,5\""]);
+    check(
+        "decimal.csv",
+        b"1,5;2\n2;3\n",
+        &["line 1: column 0 is \"1,5\", expected a number (numbers have a decimal point"],
+    );
     let weighted =
         |weights: Value| json!({"gains": [[1, 2], [3, 4]], "weights": weights}).to_string();
     for (weights, words) in [
@@ -361,8 +365,15 @@ fn damaged_files_are_refused_by_name() {
     check(
         "typo.json",
         br#"{"gains":[[1]],"weight":[1]}"#,
-        &["unknown field `weight`", "`weights`"],
+        &["the key \"weight\" looks like a slip of \"weights\""],
     );
+    for (key, meant) in
+        [("gain", "gains"), ("maxpower", "max_power"), ("p_max", "max_power"), ("Noise", "noise")]
+    {
+        let text = json!({"gains": [[1]], key: [1]}).to_string();
+        let words = format!("the key {key:?} looks like a slip of {meant:?}");
+        check("slip.json", text.as_bytes(), &[&words]);
+    }
     check("twice.json", br#"{"gains":[[1]],"noise":1,"noise":1}"#, &["duplicate field `noise`"]);
     let many = json!({"gains": [[[1]], [[2]]], "weights": [[1], [-1]]}).to_string();
     check("second.json", many.as_bytes(), &["instance 1: weights[0] is -1"]);
@@ -395,6 +406,8 @@ fn damaged_files_are_refused_by_name() {
     );
     let bad = npz(&[gains(), ("noise", npy("<f8", "False", "(3,)", &bytes(&[1.; 3])))]);
     check("noise.npz", &bad, &["noise has 3 values, expected 2"]);
+    let bad = npz(&[gains(), ("weight", npy("<f8", "False", "(2,)", &bytes(&[1.; 2])))]);
+    check("slip.npz", &bad, &["the array \"weight\" looks like a slip of \"weights\""]);
     let mut cut = npz(&[gains()]);
     cut.truncate(cut.len() - 30);
     check("cut.npz", &cut, &["not a readable archive"]);
@@ -408,6 +421,12 @@ fn damaged_files_are_refused_by_name() {
     check("h5.mat", &hdf5[512..], &["version 7.3 (HDF5)"]);
     check("short.mat", &PLAIN.file(&[])[..100], &["128 bytes, but 100 follow"]);
     check("empty.mat", &PLAIN.file(&[]), &["no array is gains", "none"]);
+    let slip = PLAIN.double("Noise", &[1, 1], &[1.]);
+    check(
+        "slip.mat",
+        &PLAIN.file(&[slip, gains(PLAIN)]),
+        &["\"Noise\" looks like a slip of \"noise\""],
+    );
     check("twice.mat", &PLAIN.file(&[gains(PLAIN), gains(PLAIN)]), &["gains stands twice"]);
     for (class, word) in [(1, "cell"), (2, "structure"), (4, "text"), (5, "sparse")] {
         let other = PLAIN.variable("gains", class, &[2, 2], (9, &[0; 32]));
@@ -444,6 +463,93 @@ fn damaged_files_are_refused_by_name() {
     let last = flipped.len() - 1;
     flipped[last] ^= 1;
     check("checksum.mat", &flipped, &["cannot be unpacked"]);
+}
+
+/// What else stands beside the gains is nobody's business, and comes back where it can.
+#[test]
+fn whatever_else_is_in_a_file_is_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, content).unwrap();
+        path
+    };
+    let plain = answer(&write("plain.json", b"{\"gains\":[[1,0.1],[0.2,0.9]]}"), &[]);
+    let square = npy("<f8", "False", "(2, 2)", &bytes(&[1., 0.1, 0.2, 0.9]));
+    let arrays = [
+        ("gains", square),
+        ("positions", npy("<f8", "False", "(2, 3)", &[0; 48])),
+        ("note", b"text".to_vec()),
+    ];
+    assert_eq!(answer(&write("more.npz", &npz(&arrays)), &[]), plain);
+    let mat = PLAIN.file(&[
+        PLAIN.double("positions", &[2, 3], &[0.; 6]),
+        PLAIN.double("gains", &[2, 2], &[1., 0.2, 0.1, 0.9]),
+    ]);
+    assert_eq!(answer(&write("more.mat", &mat), &[]), plain);
+    let more = br#"{"site":{"x":[1,2]},"gains":[[1,0.1],[0.2,0.9]],"instances":4,"cell":"lab"}"#;
+    let found = answer(&write("more.json", more), &[]);
+    assert_eq!(found["instances"], plain["instances"]);
+    assert_eq!((&found["cell"], &found["site"]["x"][1]), (&json!("lab"), &json!(2)));
+    assert_eq!(found["input_instances"], 4);
+    let table = run(&["solve", "interference", "--format", "csv", "--input", "-"], &more[..]);
+    assert!(table.stdout.contains("\nlab,0,1,1,"), "{}", table.stdout);
+    refused(
+        &write("name.json", br#"{"cell":[1],"gains":[[1]]}"#),
+        &[],
+        &["expected a name or a whole number"],
+    );
+    // As much of it as fits.
+    let long = format!("{{\"gains\":[[1]],\"x\":\"{}\"}}", "y".repeat(600_000));
+    let words = ["long.json: instance 0: the gains in it would take", "budget of 1 MiB"];
+    refused(&write("long.json", long.as_bytes()), &["--max-memory", "1MiB"], &words);
+}
+
+/// Headers and elements that claim what cannot be.
+#[test]
+fn absurd_claims_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |name: &str, content: &[u8], words: &[&str]| {
+        let path = folder.path().join(name);
+        fs::write(&path, content).unwrap();
+        refused(&path, &["--max-memory", "64MB"], &[&[name][..], words].concat());
+    };
+    for (shape, words) in [
+        ("(99999999999999999999, 1)", "is not that of a plain array"),
+        ("(4294967296, 4294967296)", "is not that of a plain array"),
+        ("(1000000, 1000000)", "but 32 follow the header"),
+        ("(0, 0)", "expected at least one link"),
+        ("(-2, 2)", "header"),
+        ("(((((((((2,),),),),),),),),)", "is not that of a plain array"),
+        ("(2, 2", "header"),
+    ] {
+        check("shape.npy", &npy("<f8", "False", shape, &[0; 32]), &[words]);
+        check("shape.npz", &npz(&[("gains", npy("<f8", "False", shape, &[0; 32]))]), &["gains"]);
+    }
+    check("type.npy", &npy("<c16", "False", "(1, 1)", &[0; 16]), &["expected float32 or float64"]);
+    let mut long = npy("<f8", "False", "(2, 2)", &[0; 32]);
+    long[8..10].copy_from_slice(&[0xff, 0xff]);
+    check("long.npy", &long, &["longer than the file"]);
+    check("magic.npy", b"\x93NUMPY", &["no known version"]);
+    // MATLAB: elements that reach beyond the file, streams in streams, tags without end, names and axes that are none.
+    let gains = PLAIN.double("gains", &[2, 2], &[1., 2., 3., 4.]);
+    let mut beyond = PLAIN.file(std::slice::from_ref(&gains));
+    beyond[132..136].copy_from_slice(&[0xff; 4]);
+    check("beyond.mat", &beyond, &["4294967295 bytes, but"]);
+    let inner = PLAIN.pack(&PLAIN.pack(&gains));
+    check("nested.mat", &PLAIN.file(&[inner]), &["the stream is of type 15"]);
+    let mut small = PLAIN.file(std::slice::from_ref(&gains));
+    // The tag of the numbers: a small element of more bytes than a tag has.
+    let tag = small.len() - 40;
+    small[tag..tag + 4].copy_from_slice(&PLAIN.four(32 << 16 | 9));
+    check("small.mat", &small, &["gains: 4 numbers of 8 bytes each, but 32"]);
+    let axes = PLAIN.variable("gains", 6, &[1 << 20, 1 << 20], (9, &[0; 8]));
+    check("axes.mat", &PLAIN.file(&[axes]), &["the gains in it would take"]);
+    let many = PLAIN.variable("gains", 6, &[1; 40], (9, &[0; 8]));
+    check("many.mat", &PLAIN.file(&[many]), &["its shape is of type 5 with 160 bytes"]);
+    // A stream that unpacks to itself for long: elements of nothing, and then none.
+    let endless = PLAIN.pack(&PLAIN.element(14, &vec![0; 1 << 24]));
+    check("endless.mat", &PLAIN.file(&[endless]), &["endless.mat"]);
 }
 
 /// A few kilobytes that unpack to gigabytes are refused before they are unpacked.
@@ -502,6 +608,8 @@ fn flags_are_checked() {
     fs::write(&file, "1,0.5\n0.25,2\n").unwrap();
     for (flags, words) in [
         (["--weights", "1,2,3"], "instance 0: weights has 3 values, expected 2"),
+        (["--weights", "-1,0"], "--weights is -1,0, expected numbers from 0 to 1e100"),
+        (["--weights", "--noise"], "--weights is --noise, expected numbers, or a file"),
         (["--weights", "0,0"], "--weights is 0,0, expected numbers from 0 to 1e100, not all 0"),
         (["--weights", "no-such-file.csv"], "no-such-file.csv: cannot read"),
         (["--noise", "1,0"], "--noise is 1,0, expected positive numbers"),

@@ -161,6 +161,75 @@ fn samples_replace_ours_and_others_by_force_alone() {
     assert!(stray.code == 2 && stray.stderr.contains("--out"), "{}", stray.stderr);
 }
 
+/// The same command again writes the same file again, in every form; somebody else's stays.
+#[test]
+fn answers_replace_ours_and_others_by_force_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let write = |name: &str, text: &str| {
+        fs::write(path(name), text).unwrap();
+        path(name)
+    };
+    let users = "\"users\":[{\"id\":\"a\",\"distance_m\":60}]}\n";
+    let one = write("one", &format!("{{{users}"));
+    let extra = write("extra", &format!("{{\"site\":[1,2],{users}{{\"cell\":\"b\",{users}"));
+    let table = write("table.csv", "cell,id,distance_m\na,1,60\nb,2,-1\n");
+    let bad = write("bad", "{\"users\":[]}\n");
+    let gains = write("gains", "[[1,0.1],[0.2,1]]");
+    let named = write("named", "{\"cell\":\"lab\",\"gains\":[[1,0.1],[0.2,1]]}");
+    let given =
+        write("given", "{\"users\":[{\"power_w\":1,\"bandwidth_hz\":2e5}]}\n{\"error\":\"no\"}\n");
+    let (solve, links) = (["solve", "urllc", "--input"], ["solve", "interference", "--input"]);
+    let assess = ["assess", "urllc", "--allocations", &given, "--input"];
+    let power = ["solve", "urllc-power", "--max-bandwidth-hz", "3e5", "--input"];
+    let commands: [(&[&str], &str, i32); 9] = [
+        (&solve, &one, 0),
+        (&solve, &extra, 0),
+        (&solve, &table, 2),
+        (&solve, &bad, 2),
+        (&[&solve[..2], &["--max-power-dbm", "-40", "--input"]].concat(), &one, 3),
+        (&power, &one, 0),
+        (&links, &gains, 0),
+        (&links, &named, 0),
+        (&assess, &extra, 3),
+    ];
+    for (command, input, code) in commands {
+        for format in ["json", "csv", "table"] {
+            let out = path(&format!("out.{format}"));
+            let _ = fs::remove_file(&out);
+            let whole = [command, &[input, "--format", format, "--out", &out]].concat();
+            let first = run(&whole, "");
+            assert_eq!(first.code, code, "{whole:?}: {}", first.stderr);
+            let written = fs::read(&out).unwrap();
+            let second = run(&whole, "");
+            assert_eq!(second.code, code, "{whole:?}: {}", second.stderr);
+            assert_eq!(fs::read(&out).unwrap(), written, "{whole:?}");
+        }
+    }
+    // People's own files, also such as look like ours: their cells, tables and notes.
+    for foreign in [
+        "cell,id,distance_m\na,1,60\n",
+        "cell,status\na,on\n",
+        "{\"cell\":\"a\",\"users\":[{\"distance_m\":60}]}\n",
+        "{\"status\":\"ok\",\"jobs\":3}\n",
+        "cell north\nuser   power (W)\n",
+        "# answers of mine\n",
+    ] {
+        let out = write("foreign", foreign);
+        let refused = run(&[&solve[..], &[&one, "--json", "--out", &out]].concat(), "");
+        assert_eq!(refused.code, 2, "{foreign}");
+        assert!(refused.stderr.contains("error: --out is "), "{}", refused.stderr);
+        assert_eq!(fs::read_to_string(&out).unwrap(), foreign);
+    }
+    // Whatever flag named it.
+    for flag in ["--csv", "--plot"] {
+        let out = path("foreign");
+        let refused = run(&["evaluate", "optimum", "--problem", "urllc", flag, &out], "");
+        let words = format!("error: {flag} is {out}, expected a new file");
+        assert!(refused.code == 2 && refused.stderr.contains(&words), "{}", refused.stderr);
+    }
+}
+
 /// The checkpoint's place is looked at as well, and what was set aside before is not lost.
 #[test]
 #[cfg(unix)]

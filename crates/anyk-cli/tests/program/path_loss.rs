@@ -145,7 +145,7 @@ fn users_are_drawn_by_gain_where_distance_does_not_tell() {
 #[test]
 fn bad_values_are_told_by_their_options() {
     let uma = ["--path-loss", "uma", "--carrier-ghz", "3.5"];
-    let table: [(&[&str], &str); 17] = [
+    let table: [(&[&str], &str); 20] = [
         (
             &["--path-loss", "uma"],
             "--carrier-ghz is missing, expected a frequency in GHz from 0.5 to 100 for uma",
@@ -206,6 +206,18 @@ fn bad_values_are_told_by_their_options() {
         (
             &["--path-loss", "inf-sl", "--carrier-ghz", "3.5", "--clutter-density", "0.6"],
             "--clutter-density is 0.6, expected a share of the floor from 0.01 to 0.4 for inf-sl",
+        ),
+        (
+            &["--path-loss", "inf-dl", "--carrier-ghz", "3.5", "--base-height-m", "7"],
+            "--base-height-m is 7, expected at most the height of the clutter, 6: the base station of inf-dl stands within it",
+        ),
+        (
+            &["--path-loss", "inf-sh", "--carrier-ghz", "3.5", "--user-height-m", "2"],
+            "--user-height-m is 2, expected under the height of the clutter, 2, for inf-sh",
+        ),
+        (
+            &["--path-loss", "inf-dh-nlos", "--carrier-ghz", "3.5", "--clutter-height-m", "5"],
+            "--clutter-height-m has no meaning for the path loss inf-dh-nlos; leave it out",
         ),
         (
             &["--path-loss", "inf-sl", "--carrier-ghz", "3.5", "--cell-radius-m", "601"],

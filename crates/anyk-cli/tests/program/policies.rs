@@ -174,6 +174,15 @@ fn allocations_that_cannot_be_judged_are_told() {
         ("{\"users\":[{\"power_w\":1},{\"power_w\":1}]}", "has no bandwidth_hz"),
         ("{\"users\":[{\"power_w\":NaN}]}", "JSON has no NaN"),
         ("{\"power\":[1,0]}", "for 0 users, expected 2"),
+        ("id,power\na,1\nb,1\n", "users have power_w"),
+        (
+            "user,power,bandwidth\na,1,2e5\nb,1,2e5\n",
+            "\"bandwidth\" is bandwidth_hz; units are part",
+        ),
+        (
+            "id;power_w;bandwidth_hz\na;0,5;2e5\nb;1;2e5\n",
+            "power_w is 0,5, expected a number (numbers have a decimal point",
+        ),
         ("{}", "there is no allocation in {}"),
         ("a,b\n1,2\n", "the columns are a,b"),
         ("id,power_w,bandwidth_hz\na,inf,1\n", "power_w is inf"),
@@ -276,8 +285,9 @@ for line in sys.stdin:
         let report = json(&outcome.stdout);
         let row = &report["rows"][0];
         let failed = row["failed"].as_u64().unwrap();
-        assert!((1..=5).contains(&failed), "{mode}: {row}");
-        assert!(row["value"].as_f64().unwrap() > 1e6, "{mode}: {row}");
+        // Of one that always says too much, nothing is believed: whose answer is whose, nobody knows.
+        assert!(if mode == "twice" { failed == 6 } else { (1..=5).contains(&failed) }, "{row}");
+        assert!(mode == "twice" || row["value"].as_f64().unwrap() > 1e6, "{mode}: {row}");
         assert!(row["availability"].as_f64().unwrap() < 1.0, "{mode}: {row}");
         let failures = report["failures"].to_string();
         assert!(
@@ -302,6 +312,225 @@ for line in sys.stdin:
         "$ANYK evaluate --problem urllc --k 4 --samples 3 --command 'python3 policy.py order'";
     let outcome = shell(line, folder.path());
     assert!(outcome.stdout.contains("NOT equivariant"), "{}", outcome.stdout);
+}
+
+/// One line too many: what came since it was last in step is not believed, however late the line is seen.
+#[test]
+fn a_line_too_many_spoils_what_came_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // The surplus comes late: it is taken for the answer to the next cell before it can be seen.
+    let policy = r#"
+import json, sys, time
+for count, line in enumerate(sys.stdin):
+    users = json.loads(line)["users"]
+    answer = json.dumps({"users": [{"id": u["id"], "power_w": 1.0, "bandwidth_hz": 5e5} for u in users]})
+    print(answer, flush=True)
+    if count == int(sys.argv[1]):
+        time.sleep(0.03)
+        print(answer, flush=True)
+"#;
+    fs::write(folder.path().join("policy.py"), policy).unwrap();
+    for (at, least) in [("2", 3), ("5", 6)] {
+        let line = format!(
+            "$ANYK evaluate --problem urllc --k 3 --samples 6 --json --command 'python3 policy.py {at}'"
+        );
+        let outcome = shell(&line, folder.path());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let report = json(&outcome.stdout);
+        let failed = report["rows"][0]["failed"].as_u64().unwrap();
+        assert!(failed >= least, "{at}: {failed}");
+        assert!(report["failures"].to_string().contains("nobody knows"), "{}", report["failures"]);
+    }
+}
+
+/// Programs that do harm: each is told within the time, and nothing of them is left behind.
+#[test]
+fn hostile_programs_are_told_and_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let closed = "no answer within 0.5 s: the program closed its output and runs on";
+    let line = "bytes without the end of a line";
+    for (command, timeout, told) in [
+        ("yes", 9.0, "received \"y\""),
+        ("yes \"{}\"", 9.0, "there is no allocation in {}"),
+        ("head -c 1000000000 /dev/zero | tr \"\\0\" x", 9.0, line),
+        ("yes 1>&2", 0.1, "no answer within 0.1 s"),
+        ("exec >&-; sleep 6543", 9.0, "the program closed its output and runs on"),
+        ("(exec >&-; sleep 6543); true", 0.5, closed),
+        ("sleep 6543 & exit 3", 9.0, "the program ended (exit status: 3)"),
+        ("sleep 6543 & sleep 6543 & wait", 0.1, "no answer within 0.1 s"),
+        ("kill -9 $$", 9.0, "SIGKILL"),
+        (
+            "while read l; do echo \"{\\\"error\\\":\\\"no idea\\\"}\"; done",
+            9.0,
+            "in its place: no idea",
+        ),
+    ] {
+        let line = format!(
+            "$ANYK evaluate --problem urllc --k 2 --samples 1 --timeout {timeout} --max-memory 64MB \
+             --command '{command}'"
+        );
+        let outcome = shell(&line, folder.path());
+        assert_eq!(outcome.code, 0, "{command}: {}", outcome.stderr);
+        assert!(outcome.stdout.contains(told), "{command}: {}", outcome.stdout);
+        assert!(outcome.stdout.len() < 6000, "{command}: {}", outcome.stdout.len());
+    }
+    assert!(is_over("sleep 6543"), "something is left behind");
+}
+
+/// Whether no process has a command line any more; it may take a moment.
+fn is_over(command: &str) -> bool {
+    let runs = || {
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+        lines
+            .into_iter()
+            .any(|line| String::from_utf8_lossy(&line).replace('\0', " ").trim_end() == command)
+    };
+    let mut looks = (0..100).map(|_| std::thread::sleep(std::time::Duration::from_millis(30)));
+    !cfg!(target_os = "linux") || looks.any(|()| !runs())
+}
+
+/// Whatever ends us ends the program that we wait for, with what it has started.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_ends_with_us() {
+    let folder = tempfile::tempdir().unwrap();
+    for (index, signal) in ["TERM", "KILL", "INT", "HUP"].into_iter().enumerate() {
+        let waits = format!("sleep 765{index}");
+        let line = format!(
+            "$ANYK evaluate --problem urllc --k 2 --samples 1 --timeout 60 \
+             --command '{waits} & touch {signal}; {waits}; true' > /dev/null 2>&1 & \
+             for i in $(seq 500); do test -e {signal} && break; sleep 0.02; done; \
+             test -e {signal} && kill -{signal} $! && wait $!; echo $?"
+        );
+        let outcome = shell(&line, folder.path());
+        // A shell without a terminal has its children ignore Ctrl-C, unless they listen to it.
+        let code = match signal {
+            "INT" => 130,
+            "TERM" => 128 + 15,
+            "KILL" => 128 + 9,
+            _ => 128 + 1,
+        };
+        assert_eq!(outcome.stdout, format!("{code}\n"), "{signal}");
+        assert!(is_over(&waits), "{signal}");
+    }
+}
+
+/// What `solve` writes is judged whatever it says: a cell that is infeasible, or that it could not read, has no
+/// allocation, and counts.
+#[test]
+fn answers_without_an_allocation_are_judged_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let cells = |names: [&str; 4]| {
+        let users = [
+            "{\"id\":\"x\",\"distance_m\":60}",
+            "{\"id\":\"x\",\"distance_m\":60},{\"id\":\"y\",\"distance_m\":250},{\"id\":\"z\",\"distance_m\":250}",
+            "{\"id\":\"x\",\"distance_m\":-4}",
+            "{\"id\":\"x\",\"distance_m\":90}",
+        ];
+        let line = |(name, users): (&str, &str)| format!("{{{name}\"users\":[{users}]}}\n");
+        names.into_iter().zip(users).map(line).collect::<String>()
+    };
+    fs::write(folder.path().join("unnamed"), cells([""; 4])).unwrap();
+    let names = ["\"cell\":\"a\",", "\"cell\":\"b\",", "\"cell\":\"c\",", "\"cell\":\"d\","];
+    fs::write(folder.path().join("named"), cells(names)).unwrap();
+    for problem in [
+        "urllc --max-power-dbm 11",
+        "urllc-power --max-bandwidth-hz 3e5 --max-power-dbm 30",
+        "equal-bandwidth --max-power-dbm 0",
+    ] {
+        for (input, format) in
+            [("named", "json"), ("named", "csv"), ("unnamed", "json"), ("unnamed", "csv")]
+        {
+            let line = format!(
+                "$ANYK solve {problem} --input {input} --format {format} --out answers --force; \
+                 $ANYK assess {problem} --input {input} --allocations answers --json"
+            );
+            let outcome = shell(&line, folder.path());
+            assert_eq!(outcome.code, 2, "{problem}: {}", outcome.stderr);
+            // The cell that cannot be read is refused both times, and its line in the answers is its own.
+            assert!(outcome.stderr.contains("distance_m is -4"), "{}", outcome.stderr);
+            assert!(!outcome.stderr.contains("more allocations"), "{}", outcome.stderr);
+            let lines = lines(&outcome.stdout);
+            let status = |at: usize| lines[at]["status"].as_str().unwrap_or("none");
+            assert_eq!(
+                [status(0), status(1), status(2), status(3)],
+                ["feasible", "no-allocation", "none", "feasible"],
+                "{problem} {input} {format}: {}",
+                outcome.stdout
+            );
+            assert_eq!(lines[1]["reason"], "infeasible");
+            assert_eq!((&lines[1]["value"], &lines[1]["reference"]), (&Value::Null, &Value::Null));
+            let summary = lines[4]["summary"].as_array().unwrap();
+            assert_eq!(summary.len(), 2, "{summary:?}");
+            assert_eq!((&summary[1]["k"], &summary[1]["infeasible"]), (&3.into(), &1.into()));
+            assert_eq!(lines[4]["unread"], 1);
+        }
+    }
+    // A cell that nobody can read takes nobody's allocation along.
+    let line = "{ echo '{'; tail -1 named; head -1 named; } > some; head -1 named > alone; \
+                $ANYK solve urllc --input alone --json > answers; tail -1 named > alone; \
+                $ANYK solve urllc --input alone --json >> answers; \
+                $ANYK assess urllc --json --input some --allocations answers";
+    let outcome = shell(line, folder.path());
+    let all = lines(&outcome.stdout);
+    assert!(all[0]["error"].is_string(), "{}", outcome.stdout);
+    for (at, name) in [(1, "d"), (2, "a")] {
+        assert_eq!((&all[at]["cell"], &all[at]["status"]), (&name.into(), &"feasible".into()));
+    }
+    // Without the cell that nobody can read, the exit code says that not everyone is served.
+    let line = "grep -v -e -4 named > good; $ANYK solve urllc --max-power-dbm 11 --input good --json > answers; \
+                $ANYK assess urllc --max-power-dbm 11 --input good --allocations answers";
+    let outcome = shell(line, folder.path());
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let words = "in its place: infeasible; no allocation serves everyone";
+    assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
+    let words = "K = 3: availability is over 0 of 1 instances; no allocation serves the other 1\n";
+    assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
+}
+
+/// A cell without an allocation that can be judged is counted, whether it is missing, broken or refused by its author.
+#[test]
+fn what_is_missing_counts_as_not_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let cell = "{\"users\":[{\"id\":\"a\",\"distance_m\":60},{\"id\":\"b\",\"distance_m\":90}]}\n";
+    write("cells", &cell.repeat(5));
+    let good =
+        "{\"users\":[{\"power_w\":9,\"bandwidth_hz\":2e5},{\"power_w\":9,\"bandwidth_hz\":2e5}]}\n";
+    // Good, refused by its author, for another number of users, broken, missing.
+    write(
+        "mine",
+        &format!("{good}{{\"error\":\"singular\"}}\n{{\"users\":[{{\"power_w\":1}}]}}\n{{\"us\n"),
+    );
+    let line = "$ANYK assess urllc --input cells --allocations mine --json; \
+                $ANYK assess urllc --input cells --allocations mine 2> /dev/null";
+    let outcome = shell(line, folder.path());
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    let all: Vec<Value> = outcome.stdout.lines().take(6).map(json).collect();
+    assert_eq!(
+        (&all[1]["status"], &all[1]["reason"]),
+        (&"no-allocation".into(), &"singular".into())
+    );
+    for (at, told) in [(2, "for 1 users"), (3, "line 4"), (4, "no allocation")] {
+        assert!(all[at]["error"].as_str().unwrap().contains(told), "{}", all[at]);
+    }
+    let row = &all[5]["summary"][0];
+    assert_eq!((&row["instances"], &row["failed"]), (&5.into(), &4.into()), "{row}");
+    assert_eq!(row["availability"], 0.2, "{row}");
+    let words = "K = 2: availability is over 5 of 5 instances; 4 of them have no allocation that can be judged";
+    assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
+    // The same for links, which have names, too.
+    let network = "\"gains\":[[1,0.1],[0.2,1]],\"site\":7}\n";
+    write("networks", &format!("{{\"cell\":\"p\",{network}{{\"cell\":\"q\",{network}"));
+    write("powers", "{\"cell\":\"q\",\"power\":[1,1]}\n{\"cell\":\"p\",\"error\":\"lost\"}\n");
+    let line = "$ANYK assess interference --input networks --allocations powers --json";
+    let outcome = shell(line, folder.path());
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let all = lines(&outcome.stdout);
+    assert_eq!((&all[0]["cell"], &all[0]["reason"]), (&"p".into(), &"lost".into()));
+    assert_eq!((&all[1]["cell"], &all[1]["site"]), (&"q".into(), &7.into()));
+    assert_eq!(all[2]["summary"][0]["failed"], 1);
 }
 
 #[test]
@@ -371,6 +600,11 @@ fn models_say_what_they_are() {
 fn what_cannot_be_compared_is_refused() {
     for (arguments, told) in [
         (&["evaluate", "--command", "cat"][..], "--problem is missing"),
+        (
+            &["assess", "urllc", "--input", "-", "--allocations", "-"],
+            "--allocations is -, expected a file",
+        ),
+        (&["evaluate", "optimum", "--problem", "urllc", "--k", "-1,2"], "expected numbers"),
         (&["evaluate", "optimum", "--problem", "urllc", "--k", "3-1"], "expected numbers"),
         (&["evaluate", "wmmse", "--problem", "urllc"], "expected a model's file"),
         (&["evaluate", "optimum", "--problem", "urllc", "--seeds", "1..x"], "expected numbers"),

@@ -63,10 +63,161 @@ fn answers_are_in_order_whatever_the_size_of_the_cells() {
     }
 }
 
+/// The same in a table that holds several: the bad cell says what is wrong with it, wherever its rows stand.
+#[test]
+fn a_bad_row_refuses_its_cell_alone() {
+    let table = "cell,id,distance_m,note\nn,a,60,x\ns,b,-5,y\ns,c,70,z\nn,d,90,w\ne,f,90\nw,h,80,v\nw,h,81,u\n7,i,80,t\n";
+    let outcome = solve(&["--json"], table);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    let answers = lines(&outcome.stdout);
+    let cells: Vec<&Value> = answers.iter().map(|answer| &answer["cell"]).collect();
+    let names = ["n", "s", "e", "w"].map(Value::from);
+    assert_eq!(cells[..4], names.iter().collect::<Vec<_>>(), "{}", outcome.stdout);
+    assert_eq!(cells[4], 7);
+    let users: Vec<&Value> =
+        answers[0]["users"].as_array().unwrap().iter().map(|user| &user["id"]).collect();
+    assert_eq!(users, ["a", "d"]);
+    assert_eq!(answers[4]["status"], "optimal");
+    for (at, line, told) in [
+        (1, 3, "distance_m is -5"),
+        (2, 6, "3 fields, expected 4"),
+        (3, 7, "which line 7 has already"),
+    ] {
+        assert_eq!(answers[at]["line"], line, "{}", answers[at]);
+        assert!(answers[at]["error"].as_str().unwrap().contains(told), "{}", answers[at]);
+    }
+    assert!(outcome.stderr.contains("3 of 5 instances were not answered"), "{}", outcome.stderr);
+    // As a table, in order, with the reason in the place of a status.
+    let outcome = solve(&["--format", "csv"], table);
+    let rows: Vec<&str> = outcome.stdout.lines().collect();
+    let starts = ["cell,id,", "n,a,", "n,d,", "s,,,,,,\"error: ", "e,,", "w,,", "7,i,"];
+    assert_eq!(rows.len(), starts.len(), "{}", outcome.stdout);
+    for (row, start) in rows.iter().zip(starts) {
+        assert!(row.starts_with(start), "{row}");
+    }
+    // The old way.
+    let outcome = solve(&["--json", "--fail-fast"], table);
+    assert_eq!((outcome.code, outcome.stdout.lines().count()), (2, 1), "{}", outcome.stdout);
+    // A name that may have moved is nobody's: the user would be missing where it belongs.
+    let outcome = solve(&["--json"], "distance_m,cell\n60,n\n70\n");
+    assert_eq!(
+        (outcome.code, outcome.stdout.contains("optimal")),
+        (2, false),
+        "{}",
+        outcome.stdout
+    );
+}
+
+/// Rows of users that are dropped stand where they stood, with all that the file says of them, and a table that starts
+/// with a cell that nobody can be served in, or that is refused, has all columns.
+#[test]
+fn infeasible_cells_keep_their_rows() {
+    let users = "cell,id,distance_m,sector\nz,a,250,1\nz,b,60,2\nz,c,250,3\ny,d,60,4\n";
+    let outcome = solve(&["--format", "csv", "--max-power-dbm", "11"], users);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let rows: Vec<Vec<&str>> =
+        outcome.stdout.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0].join(","), "cell,id,power_w,bandwidth_hz,packet_loss,sector,status");
+    let part = |row: &Vec<&str>| [row[0], row[1], row[5], row[6]].join(" ");
+    let parts: Vec<String> = rows[1..].iter().map(part).collect();
+    assert_eq!(
+        parts,
+        ["z a 1 infeasible", "z b 2 infeasible", "z c 3 infeasible", "y d 4 optimal"]
+    );
+    assert_eq!(rows[1..4].iter().filter(|row| row[2].is_empty()).count(), 1, "{rows:?}");
+    // Nobody, then somebody.
+    let users = "{\"users\":[{\"distance_m\":-1}]}\n{\"users\":[{\"gain_db\":-200,\"sector\":5}]}\n{\"users\":[{\"distance_m\":60,\"sector\":6}]}\n";
+    let outcome = solve(&["--format", "csv"], users);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    let rows: Vec<&str> = outcome.stdout.lines().collect();
+    assert_eq!(rows[0], "cell,id,power_w,bandwidth_hz,packet_loss,sector,status");
+    assert!(
+        rows[1].starts_with("1,,,,,,\"error: ") && rows[2] == "2,1,,,,5,infeasible",
+        "{rows:?}"
+    );
+    assert!(rows[3].starts_with("3,1,19.95") && rows[3].ends_with(",6,optimal"), "{rows:?}");
+    // Nothing at all.
+    let outcome = solve(&["--format", "csv"], "{\"cell\":\"q\"}");
+    assert!(outcome.stdout.starts_with("cell,status\nq,\"error: "), "{}", outcome.stdout);
+}
+
+/// What a file calls like a field of the answers comes back under another name.
+#[test]
+fn nothing_of_a_file_is_lost_to_a_name() {
+    let csv = "distance_m,power_w,status,packet_loss,input_status\n60,5,on,,x\n";
+    let outcome = solve(&["--format", "csv"], csv);
+    let rows: Vec<&str> = outcome.stdout.lines().collect();
+    let columns = "input_power_w,input_input_status,input_packet_loss,input_status,status";
+    assert!(rows[0].ends_with(columns), "{}", rows[0]);
+    assert!(rows[1].ends_with(",5,on,,x,optimal"), "{}", rows[1]);
+    let json = "{\"cell\":\"A\",\"status\":\"old\",\"value\":1,\"objective\":2,\"users\":[{\"id\":\"a\",\"distance_m\":60,\"bandwidth_hz\":7}]}";
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("cells"), json).unwrap();
+    let solved = run(&["solve", "urllc", "--json", "--input", &path("cells")], "");
+    let answer = &lines(&solved.stdout)[0];
+    assert_eq!((&answer["input_status"], &answer["status"]), (&"old".into(), &"optimal".into()));
+    assert_eq!((&answer["value"], &answer["input_objective"]), (&1.into(), &2.into()));
+    assert_eq!(answer["users"][0]["input_bandwidth_hz"], 7);
+    fs::write(path("answers"), solved.stdout).unwrap();
+    let judged = run(
+        &[
+            "assess",
+            "urllc",
+            "--json",
+            "--input",
+            &path("cells"),
+            "--allocations",
+            &path("answers"),
+        ],
+        "",
+    );
+    let verdict = &lines(&judged.stdout)[0];
+    assert_eq!(
+        (&verdict["input_value"], &verdict["input_status"]),
+        (&1.into(), &"old".into()),
+        "{verdict}"
+    );
+    assert_eq!(judged.stdout.matches("\"value\":").count(), 1, "{}", judged.stdout);
+}
+
+/// Which table is whose, whatever came of the other cells.
+#[test]
+fn tables_have_headings_where_there_are_several() {
+    let (good, bad) =
+        ("{\"users\":[{\"distance_m\":60}]}\n", "{\"users\":[{\"distance_m\":-1}]}\n");
+    let named = good.replacen('{', "{\"cell\":\"A\",", 1);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cells").display().to_string();
+    for (input, headings) in [
+        (good.to_owned(), vec![]),
+        (named.clone(), vec!["cell A"]),
+        (good.repeat(2), vec!["cell 1", "cell 2"]),
+        (format!("{good}{bad}"), vec!["cell 1"]),
+        (format!("{bad}{good}"), vec!["cell 2"]),
+        (format!("{good}{named}"), vec!["cell 1", "cell A"]),
+    ] {
+        fs::write(&path, &input).unwrap();
+        let outcome = run(&["solve", "urllc", "--input", &path], "");
+        let found: Vec<&str> =
+            outcome.stdout.lines().filter(|line| line.starts_with("cell ")).collect();
+        assert_eq!(found, headings, "{input}");
+        assert!(!outcome.stdout.starts_with('\n'), "{input}");
+    }
+}
+
+/// In every form, and the first, too.
 #[test]
 fn a_cell_that_comes_alone_is_answered_at_once() {
+    for (format, last) in [("json", "}"), ("csv", "optimal"), ("table", "Hz/W here")] {
+        answered_at_once(format, last);
+    }
+}
+
+/// `last` is how the last line of an answer ends.
+fn answered_at_once(format: &str, last: &str) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_anyk"))
-        .args(["solve", "urllc", "--json", "--input", "-"])
+        .args(["solve", "urllc", "--format", format, "--input", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -75,12 +226,17 @@ fn a_cell_that_comes_alone_is_answered_at_once() {
     let mut answers = BufReader::new(child.stdout.take().unwrap());
     // Each answer is read before the next cell is sent: this ends only if nothing is held back.
     for cell in 0..3 {
-        writeln!(stdin, "{{\"cell\":{cell},\"users\":[{{\"distance_m\":{}}}]}}", 60 + cell)
-            .unwrap();
+        let name = if format == "json" { format!("\"cell\":{cell},") } else { String::new() };
+        writeln!(stdin, "{{{name}\"users\":[{{\"distance_m\":{}}}]}}", 60 + cell).unwrap();
         let mut line = String::new();
-        answers.read_line(&mut line).unwrap();
-        let answer: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(answer["cell"], cell);
+        while !line.trim_end().ends_with(last) {
+            line.clear();
+            assert!(answers.read_line(&mut line).unwrap() > 0, "{format}");
+        }
+        if format == "json" {
+            let answer: Value = serde_json::from_str(&line).unwrap();
+            assert_eq!(answer["cell"], cell);
+        }
     }
     drop(stdin);
     assert!(child.wait().unwrap().success());
@@ -98,14 +254,20 @@ fn what_else_is_in_a_file_comes_back() {
     assert_eq!(answer["users"][0]["name"], "Zoë");
     assert_eq!(answer["users"][0]["tags"][1], 2);
     assert_eq!(answer["users"][1]["id"], "7");
-    // An answer is as good an input as any: its own numbers are read past, the rest stays.
+    // On one line, however the input is spread.
+    let spread =
+        solve(&["--json"], &json.replace("52.5", "\n52.5\r\n").replace("[1,2]", "[1,\n2]"));
+    assert_eq!(lines(&spread.stdout)[0], *answer, "{}", spread.stdout);
+    // An answer is as good an input as any: its own numbers come back as what they were.
     let mut again = answer.clone();
     for user in again["users"].as_array_mut().unwrap() {
         user["distance_m"] = Value::from(60);
     }
     let outcome = solve(&["--json"], &again.to_string());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert_eq!(lines(&outcome.stdout)[0]["site"]["lat"], 52.5);
+    let twice = &lines(&outcome.stdout)[0];
+    assert_eq!(twice["site"]["lat"], 52.5);
+    assert_eq!(twice["users"][0]["input_power_w"], answer["users"][0]["power_w"]);
 
     // The same as CSV, in and out: semicolons, comments, quotes, no ids, two cells.
     let csv = "# measured on Tuesday\ncell;\"distance_m\";sector;remark\nn;60;3;\"a; b\"\nn;90;3;\ns;120;4;far\n";
@@ -158,6 +320,11 @@ fn slips_of_the_pen_are_refused() {
         ("{\"users\":[{\"distance_m\":60,\"a\":1e999}]}", "out of range"),
         ("{\"cell\":[1],\"users\":[{\"distance_m\":60}]}", "expected a name or a whole number"),
         ("id;distance_m\na;60;3\n", "3 fields, expected 2"),
+        (
+            "id;distance_m\na;60,5\n",
+            "distance_m is 60,5, expected a number of metres from 1 to 100000 (numbers have a decimal point",
+        ),
+        ("id;distance_m;epsilon\na;60;0,5\n", "(numbers have a decimal point"),
         ("id,distance_m\r\na,60\r\nb,-1\r\n", "line 3 (user \"b\")"),
         ("# one\nid,distance_m\n\n# four\na,60\n# six\nb,-1\n", "line 7 (user \"b\")"),
     ] {

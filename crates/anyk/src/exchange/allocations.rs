@@ -6,9 +6,9 @@ use std::io::{self, Read};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::exchange::input_error::{decode, shorten};
-use crate::exchange::users::separator;
-use crate::exchange::{Documents, Input, InputError};
+use crate::exchange::input_error::{comma_hint, decode, shorten};
+use crate::exchange::users::{separator, slip_of};
+use crate::exchange::{Documents, Input, InputError, name_of};
 use crate::memory::MemoryBudget;
 
 /// What somebody gives the users of a cell, or the links of networks.
@@ -22,6 +22,8 @@ pub struct Allotment {
     pub bandwidth_hz: Option<f64>,
     /// Powers of the links of each network.
     pub powers: Vec<Vec<f64>>,
+    /// Why there is none: what its author says instead, such as that the cell is infeasible.
+    pub absent: Option<String>,
 }
 
 /// What one user gets.
@@ -39,6 +41,9 @@ const FORMAT: &str = "JSON {\"users\":[{\"id\":\"a\",\"power_w\":1.5,\"bandwidth
                       {\"power\":[1,0]}, or CSV with the columns id, power_w and bandwidth_hz, for links link and power";
 /// Memory of an allotment for each byte of its text: an empty user takes three.
 const PER_BYTE: u128 = 48;
+/// How an answer says that no allocation serves everyone, and how one in a table says that there is an error.
+const INFEASIBLE: &str = "infeasible";
+const ERROR: &str = "error";
 
 #[derive(Deserialize)]
 struct JsonUser<'a> {
@@ -63,7 +68,10 @@ struct JsonAllotment<'a> {
     power: Option<Vec<f64>>,
     #[serde(default)]
     instances: Vec<JsonNetwork>,
-    error: Option<String>,
+    #[serde(borrow)]
+    status: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 /// A name as it stands in a text, or the digits of a number.
@@ -83,9 +91,6 @@ impl Allotment {
         })?;
         let place = format!("line {}", input.lines + 1);
         let fail = |message: String| InputError::new(input.name, &place, message);
-        if let Some(error) = read.error {
-            return Err(fail(format!("there is no allocation but an error: {}", shorten(&error))));
-        }
         let mut powers: Vec<Vec<f64>> = read.instances.into_iter().map(|one| one.power).collect();
         powers.extend(read.power);
         let users: Vec<Allotted> = read
@@ -97,11 +102,16 @@ impl Allotment {
                 bandwidth_hz: user.bandwidth_hz,
             })
             .collect();
-        if users.is_empty() && powers.is_empty() {
+        let none = users.is_empty() && powers.is_empty();
+        // What `solve` and `allocate` write of a cell that they could not read, or not serve.
+        let infeasible = read.status.map(name).filter(|status| none && status == INFEASIBLE);
+        let absent = read.error.map(name).or(infeasible).map(|why| told(&why));
+        if none && absent.is_none() {
             let start = shorten(text.trim());
             return Err(fail(format!("there is no allocation in {start}, expected {FORMAT}")));
         }
-        Ok(Self { cell: read.cell.map(name), users, bandwidth_hz: read.bandwidth_hz, powers })
+        let (cell, bandwidth_hz) = (read.cell.map(name), read.bandwidth_hz);
+        Ok(Self { cell, users, bandwidth_hz, powers, absent })
     }
 
     /// Reads a table: a line for each user or link, with the cell or network that it is of.
@@ -119,12 +129,21 @@ impl Allotment {
         let header = rows.headers().map_err(unread)?.clone();
         let column = |name: &str| header.iter().position(|head| head == name);
         let (cell, id) = (column("cell"), column("id"));
-        let (instance, link_power) = (column("instance"), column("power"));
-        let link = column("link");
+        let (instance, link, status) = (column("instance"), column("link"), column("status"));
         let (power, bandwidth) = (column("power_w"), column("bandwidth_hz"));
-        if power.is_none() && link_power.is_none() {
+        // Beside the power of a user, that of a link is somebody's own column.
+        let link_power = column("power").filter(|_| power.is_none() || link.is_some());
+        let near = near_names(&header);
+        // `power` is that of links; beside a user or a bandwidth it lacks its unit.
+        let of_users = link.is_none() && instance.is_none() && near.len() > 1;
+        if power.is_none() && (link_power.is_none() || of_users) {
             let found = shorten(&header.iter().collect::<Vec<_>>().join(","));
-            let message = format!("the columns are {found}, expected {FORMAT}");
+            let near = if near.is_empty() {
+                String::new()
+            } else {
+                format!(" (near names: {}; units are part of names)", near.join(", "))
+            };
+            let message = format!("the columns are {found}, expected {FORMAT}{near}");
             return Err(InputError::new(file, "the header", message));
         }
         let mut all: Vec<Self> = Vec::new();
@@ -139,7 +158,8 @@ impl Allotment {
                 let Some(text) = field(column) else { return Ok(None) };
                 let number = text.parse().ok().filter(|number: &f64| number.is_finite());
                 number.map(Some).ok_or_else(|| {
-                    let message = format!("{name} is {}, expected a number", shorten(text));
+                    let (found, hint) = (shorten(text), comma_hint(text));
+                    let message = format!("{name} is {found}, expected a number{hint}");
                     InputError::new(file, &format!("line {line}"), message)
                 })
             };
@@ -149,6 +169,11 @@ impl Allotment {
                 all.push(Self { cell: field(cell).map(str::to_owned), ..Self::default() });
                 all.len() - 1
             });
+            let said = field(status).unwrap_or_default();
+            // Of a cell that is infeasible, some users have something, and those that are dropped nothing.
+            if said == INFEASIBLE && field(power).is_none() || said.starts_with(ERROR) {
+                all[at].absent.get_or_insert_with(|| told(said));
+            }
             let of_link = number(link_power, "power")?;
             if let Some(power) = of_link {
                 let powers = &mut all[at].powers;
@@ -174,6 +199,27 @@ impl Allotment {
         }
         Ok(all)
     }
+}
+
+/// What an author says in the place of an allocation.
+fn told(why: &str) -> String {
+    shorten(why.trim_start_matches(ERROR).trim_start_matches(':').trim())
+}
+
+/// Names of a header that are nearly those of the columns of users, each with what it is near to.
+fn near_names(header: &csv::StringRecord) -> Vec<String> {
+    const KNOWN: [&str; 3] = ["id", "power_w", "bandwidth_hz"];
+    let near = |name: &str| {
+        let plain = name.to_ascii_lowercase();
+        let without_unit = |known: &&&str| known.starts_with(&format!("{plain}_"));
+        let meant = match plain.as_str() {
+            "user" | "user_id" | "ue" => Some("id"),
+            _ if KNOWN.contains(&name) => None,
+            _ => slip_of(name, &KNOWN).or(KNOWN.iter().find(without_unit).copied()),
+        };
+        meant.map(|meant| format!("{} is {meant}", shorten(&format!("{name:?}"))))
+    };
+    header.iter().filter_map(near).collect()
 }
 
 /// The allocations of a file, each read when it is asked for: those of many cells take no more memory than those of
@@ -250,7 +296,12 @@ impl Allotments {
                 }
             };
             for one in found {
-                if let Some(name) = one.as_ref().ok().and_then(|one| one.cell.clone()) {
+                let named = match &one {
+                    Ok(one) => one.cell.clone(),
+                    // So that the one that it is for is told what is wrong with it.
+                    Err(_) => name_of(input.bytes).map(name),
+                };
+                if let Some(name) = named {
                     self.by_name.entry(name).or_default().push_back(self.read);
                 }
                 self.waiting.insert(self.read, one);

@@ -7,7 +7,10 @@ use npyz::{Order, WriterBuilder};
 use crate::channel::{GainError, GainMatrix};
 use crate::exchange::input_error::{decode, shorten};
 use crate::exchange::npy::{self, Array, NpyError};
-use crate::exchange::{Input, InputError, LinkField, gains_arrays, gains_csv, gains_json, mat};
+use crate::exchange::users::{CELL, slip_of};
+use crate::exchange::{
+    Extra, Input, InputError, LinkField, gains_arrays, gains_csv, gains_json, mat,
+};
 use crate::memory::product;
 
 const FORMAT: &str = "a NumPy array or archive (.npy, .npz), a MATLAB file (.mat, saved with -v7), CSV of K lines, or \
@@ -18,6 +21,17 @@ const FORMAT: &str = "a NumPy array or archive (.npy, .npz), a MATLAB file (.mat
 pub(super) const GAIN_BYTES: usize = 32;
 /// Memory that a network takes beside its gains: its matrix, its problem and its answer.
 pub(super) const INSTANCE_BYTES: usize = 512;
+/// What a file says about a network, by its names in files.
+const FIELDS: [&str; 5] =
+    ["gains", LinkField::Weights.name(), LinkField::Noise.name(), LinkField::MaxPower.name(), CELL];
+
+/// The field that a name looks like a slip of.
+pub(super) fn slip_of_field(name: &str) -> Option<&'static str> {
+    // The flag of the largest power, and its name in formulas.
+    let flag = matches!(name, "p_max" | "P_max" | "pmax" | "Pmax");
+    if flag { Some(LinkField::MaxPower.name()) } else { slip_of(name, &FIELDS) }
+}
+
 /// First bytes of an archive.
 const ZIP: &[u8] = b"PK";
 
@@ -32,11 +46,13 @@ pub struct NetworkRecord {
     pub noise: Option<Vec<f64>>,
     /// Largest power of each transmitter.
     pub max_power: Option<Vec<f64>>,
+    /// What a document of JSON says beside that: its name as `cell`, if it has one, and whatever else.
+    pub extra: Extra,
 }
 
 impl From<GainMatrix> for NetworkRecord {
     fn from(gains: GainMatrix) -> Self {
-        Self { gains, weights: None, noise: None, max_power: None }
+        Self { gains, weights: None, noise: None, max_power: None, extra: Extra::default() }
     }
 }
 

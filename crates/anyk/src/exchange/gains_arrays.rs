@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::exchange::gains::{NetworkRecord, instances, matrices, need};
+use crate::exchange::gains::{NetworkRecord, instances, matrices, need, slip_of_field};
 use crate::exchange::input_error::shorten;
 use crate::exchange::mat::MatFile;
 use crate::exchange::npy::Array;
@@ -105,6 +105,15 @@ fn read<S: Store>(
 ) -> Result<Vec<NetworkRecord>, InputError> {
     let fail = |message: &dyn Display| InputError::whole(file, message);
     let (name, gains) = find_gains(&mut store).map_err(|error| fail(&error))?;
+    // What else is in it is nobody's business here, unless it is a slip of something that is.
+    let others = store.names();
+    let slip = others.iter().filter(|other| **other != name).find_map(|other| {
+        slip_of_field(other).map(|meant| (shorten(&format!("{other:?}")), meant))
+    });
+    if let Some((other, meant)) = slip {
+        let message = format!("the array {other} looks like a slip of {meant:?}, expected that");
+        return Err(fail(&message));
+    }
     let shape = S::shape(&gains).to_vec();
     let mut fields = Vec::new();
     for field in LinkField::ALL {

@@ -3,7 +3,7 @@
 use crate::channel::GainMatrix;
 use crate::exchange::InputError;
 use crate::exchange::gains::{GAIN_BYTES, INSTANCE_BYTES};
-use crate::exchange::input_error::shorten;
+use crate::exchange::input_error::{comma_hint, shorten};
 use crate::memory::Tally;
 
 /// Memory of a row beside its numbers.
@@ -46,7 +46,9 @@ fn each_number(
         let mut put = |field: &str| {
             let Some(value) = number(field) else {
                 let found = shorten(field.trim());
-                let message = format!("column {column} is {found:?}, expected a number: {format}");
+                let hint = comma_hint(field);
+                let message =
+                    format!("column {column} is {found:?}, expected a number{hint}: {format}");
                 return Err(fail(message));
             };
             column += 1;

@@ -11,8 +11,10 @@ use thiserror::Error;
 
 use crate::channel::{GainError, GainMatrix};
 use crate::exchange::documents::{Refused, each_document};
-use crate::exchange::gains::{GAIN_BYTES, INSTANCE_BYTES, NetworkRecord};
-use crate::exchange::{Input, InputError, LinkField, LinkValues, LinkValuesError};
+use crate::exchange::gains::{GAIN_BYTES, INSTANCE_BYTES, NetworkRecord, slip_of_field};
+use crate::exchange::input_error::shorten;
+use crate::exchange::users::{CELL, Others};
+use crate::exchange::{Extra, Input, InputError, LinkField, LinkValues, LinkValuesError};
 use crate::memory::{Tally, TooMuchMemory};
 
 /// The networks of all documents in a text, one after the other.
@@ -129,6 +131,23 @@ impl Document {
         (self.rows, self.width) = (0, 0);
     }
 
+    /// Keeps what else a document says with its networks, which are those from `first` on.
+    fn keep(&mut self, first: usize, extra: &Extra) {
+        match self.tally.add(extra.bytes()) {
+            Err(error) => {
+                if self.failure.is_none() {
+                    self.failed_at = Some(first);
+                }
+                self.fail(error.into());
+            }
+            Ok(()) => {
+                for network in &mut self.networks[first..] {
+                    network.extra = extra.clone();
+                }
+            }
+        }
+    }
+
     /// Gives the networks from `first` on what their document says about their links.
     fn set(&mut self, first: usize, field: LinkField, values: &LinkValues) {
         if self.failure.is_some() {
@@ -148,10 +167,6 @@ impl Document {
     }
 }
 
-/// The fields of an object.
-const FIELDS: [&str; 4] =
-    ["gains", LinkField::Weights.name(), LinkField::Noise.name(), LinkField::MaxPower.name()];
-
 /// A document: an object or its array.
 struct Top<'a>(&'a mut Document);
 
@@ -166,6 +181,7 @@ impl<'de> Visitor<'de> for Top<'_> {
         let first = self.0.networks.len();
         let mut seen = false;
         let mut fields: [Option<LinkValues>; LinkField::ALL.len()] = Default::default();
+        let mut others = Others::default();
         while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
             if key == "gains" {
                 if std::mem::replace(&mut seen, true) {
@@ -175,7 +191,16 @@ impl<'de> Visitor<'de> for Top<'_> {
                 continue;
             }
             let Some(at) = LinkField::ALL.iter().position(|field| field.name() == key) else {
-                return Err(A::Error::unknown_field(&key, &FIELDS));
+                if key == CELL {
+                    others.push_cell(map.next_value()?)?;
+                } else if let Some(meant) = slip_of_field(&key) {
+                    let key = shorten(&format!("{key:?}"));
+                    let message = format!("the key {key} looks like a slip of {meant:?}");
+                    return Err(A::Error::custom(message));
+                } else {
+                    others.push(key.into(), map.next_value()?)?;
+                }
+                continue;
             };
             if fields[at].is_some() {
                 return Err(A::Error::duplicate_field(LinkField::ALL[at].name()));
@@ -190,6 +215,7 @@ impl<'de> Visitor<'de> for Top<'_> {
                 self.0.set(first, field, values);
             }
         }
+        self.0.keep(first, &others.finish());
         Ok(())
     }
 

@@ -14,13 +14,29 @@ pub struct InputError {
     pub place: String,
     /// The field, the value, and what is accepted.
     pub message: String,
+    /// Of a table that holds several cells, the one that it is about.
+    pub cell: Option<CellPlace>,
+}
+
+/// A cell of a table that holds several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellPlace {
+    /// Its name, as JSON: a number or a text.
+    pub name: String,
+    /// The line that the error is about.
+    pub line: u64,
 }
 
 impl InputError {
     /// The place has no colon yet; it is empty if the error is about the whole file.
     pub(super) fn new(file: &str, place: &str, message: String) -> Self {
         let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
-        Self { file: file.to_owned(), place, message }
+        Self { file: file.to_owned(), place, message, cell: None }
+    }
+
+    /// The same about one of the cells of a table.
+    pub(super) fn in_cell(self, cell: CellPlace) -> Self {
+        Self { cell: Some(cell), ..self }
     }
 
     /// About the whole file.
@@ -99,6 +115,18 @@ pub(super) fn shorten(value: &str) -> String {
         short.push('…');
     }
     short
+}
+
+/// What to say of a number that is none because of its comma; nothing of any other text.
+pub(super) fn comma_hint(text: &str) -> &'static str {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let text = text.trim().trim_matches('"').trim().trim_start_matches(['-', '+']);
+    match text.split_once(',') {
+        Some((whole, rest)) if digits(whole) && rest.starts_with(|c: char| c.is_ascii_digit()) => {
+            " (numbers have a decimal point here, no comma)"
+        }
+        _ => "",
+    }
 }
 
 /// The largest character boundary not above `index`.

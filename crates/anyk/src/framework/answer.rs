@@ -24,6 +24,12 @@ pub trait Answer: Send {
     /// The judge's verdict, where that is what it is.
     fn verdict(&self) -> Option<&Verdict>;
 
+    /// All users of a cell, in their order, where the answer may leave some out.
+    fn everyone(&self) -> &[UserRecord];
+
+    /// What it says of each user that it serves, by the names in its JSON.
+    fn user_fields(&self) -> &'static [&'static str];
+
     /// Refuses an answer in which a number is NaN or infinite: none leaves this library. [`Text::check`] does the same
     /// for numbers that are made for the text alone.
     fn check(&self) -> Result<(), NotFinite>;
@@ -31,6 +37,9 @@ pub trait Answer: Send {
 
 /// How something that has a JSON form reads.
 pub trait Show {
+    /// What is said of each user that is served, by the names in JSON.
+    const USER_FIELDS: &'static [&'static str] = &[];
+
     /// As people read it.
     fn show(&self) -> Text;
 
@@ -47,6 +56,11 @@ pub trait Show {
     /// The judge's verdict, where that is what it is.
     fn verdict(&self) -> Option<&Verdict> {
         None
+    }
+
+    /// All users of a cell, in their order, where some may be left out.
+    fn everyone(&self) -> &[UserRecord] {
+        &[]
     }
 }
 
@@ -75,6 +89,14 @@ impl<T: Serialize + Show + Send> Answer for T {
 
     fn verdict(&self) -> Option<&Verdict> {
         Show::verdict(self)
+    }
+
+    fn everyone(&self) -> &[UserRecord] {
+        Show::everyone(self)
+    }
+
+    fn user_fields(&self) -> &'static [&'static str] {
+        T::USER_FIELDS
     }
 
     fn check(&self) -> Result<(), NotFinite> {
@@ -205,6 +227,8 @@ pub(crate) fn dropped_line(admissible: usize, dropped: &[String]) -> String {
 }
 
 impl<S: Show> Show for CellAnswer<S> {
+    const USER_FIELDS: &'static [&'static str] = S::USER_FIELDS;
+
     fn show(&self) -> Text {
         let denied = match self {
             Self::Served(served) => return served.show(),

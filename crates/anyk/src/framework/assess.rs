@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use crate::config::System;
 use crate::exchange::{Allotment, Allotments, Allotted, CellRecord, Extra, Input, UserRecord};
-use crate::framework::{Answer, Answers, CellReading, Error, Show, Text};
+use crate::framework::{Answer, Answers, CellReading, Error, Show, Text, Unjudged};
 use crate::tolerance;
 
 /// What the judge finds about somebody's allocation of one instance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
     /// `feasible`; `misses` where a user's demand is not met; `over-budget` where more is given than there is;
-    /// `infeasible` where no allocation could serve everyone.
+    /// `infeasible` where no allocation could serve everyone; `no-allocation` where its author says that there is none.
     pub status: &'static str,
     /// Number of users or links.
     pub k: usize,
@@ -25,8 +25,8 @@ pub struct Verdict {
     pub availability: Option<f64>,
     /// The objective.
     pub objective: Goal,
-    /// What the allocation gives of it.
-    pub value: f64,
+    /// What the allocation gives of it; absent without one.
+    pub value: Option<f64>,
     /// The best there is, or the best that is known; absent where there is none.
     pub reference: Option<f64>,
     /// How far the value is from it, percent: positive is worse. Negative where users are not served.
@@ -36,6 +36,9 @@ pub struct Verdict {
     pub budget_used: Option<f64>,
     /// Largest violation of the conditions of an optimum, relative; absent where it has no bound.
     pub kkt_residual: Option<f64>,
+    /// What its author says in the place of an allocation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Who is not served, and by how much.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<Miss>,
@@ -127,16 +130,37 @@ impl Verdict {
             k,
             availability,
             objective: goal,
-            value,
+            value: Some(value),
             reference,
             gap_percent: reference.and_then(|reference| goal.gap_percent(value, reference)),
             budget_used,
             kkt_residual: Some(kkt_residual).filter(|residual| residual.is_finite()),
+            reason: None,
             missed,
             extra: Extra::default(),
             pairs,
         }
     }
+
+    /// The verdict on no allocation at all, of the one on an allocation of nothing.
+    pub(crate) fn absent(nothing: Self, reason: String) -> Self {
+        Self {
+            status: "no-allocation",
+            availability: nothing.availability.map(|_| 0.0),
+            value: None,
+            gap_percent: None,
+            budget_used: None,
+            kkt_residual: None,
+            reason: Some(reason),
+            missed: Vec::new(),
+            pairs: (Vec::new(), Vec::new()),
+            ..nothing
+        }
+    }
+
+    /// Fields that what a file says about a cell may not be called like.
+    pub(crate) const FIELDS: [&'static str; 6] =
+        ["k", "value", "reference", "budget_used", "reason", "policy"];
 
     /// Whether every demand is met within the budget.
     pub fn is_feasible(&self) -> bool {
@@ -145,7 +169,7 @@ impl Verdict {
 
     /// Users whose demand is met; all, where there is none.
     pub fn met(&self) -> usize {
-        self.k - self.missed.len()
+        if self.value.is_some() { self.k - self.missed.len() } else { 0 }
     }
 }
 
@@ -162,14 +186,23 @@ impl Show for Verdict {
             ));
         }
         let Goal { name, unit, .. } = self.objective;
-        line.push_str(&format!("; {name} {:.6e} {unit}", self.value));
+        if let Some(value) = self.value {
+            line.push_str(&format!("; {name} {value:.6e} {unit}"));
+        }
+        if let Some(reason) = &self.reason {
+            line.push_str(&format!("; in its place: {reason}"));
+        }
         match (self.reference, self.gap_percent) {
+            (Some(reference), None) if self.value.is_none() => {
+                line.push_str(&format!("; the reference has {reference:.6e} {unit}"));
+            }
             (Some(reference), Some(gap)) => {
                 let over = self.objective.larger_is_better != (gap >= 0.0);
                 let word = if over { "over" } else { "under" };
                 let gap = gap.abs();
                 line.push_str(&format!(", {gap:.4} % {word} the reference of {reference:.6e}"));
             }
+            _ if self.value.is_none() => line.push_str("; no allocation serves everyone"),
             _ => line.push_str(", no allocation serves everyone"),
         }
         if let Some(used) = self.budget_used {
@@ -209,6 +242,14 @@ impl Show for Verdict {
 pub trait Assessor: Send + Sync {
     /// A desk, with buffers of its own.
     fn desk(&self) -> Result<Box<dyn AssessDesk + '_>, Error>;
+}
+
+impl Unjudged {
+    /// The error of an allocation that could not be judged, with the verdict on none.
+    pub(crate) fn error(source: Error, nothing: &Verdict) -> Error {
+        let (k, feasible) = (nothing.k, nothing.reference.is_some());
+        Error::Unjudged(Box::new(Self { k, feasible, source }))
+    }
 }
 
 /// The allocation of an instance, by its place in its document and its name.
@@ -280,36 +321,63 @@ where
 {
     fn assess(&mut self, input: Input<'_>, allocation: GivenTo<'_>) -> Vec<Result<Verdict, Error>> {
         let CellAssessor { reading, judge, .. } = self.assessor;
-        let cells = match reading.read(input) {
-            Ok(cells) => cells,
-            Err(error) => return vec![Err(error)],
+        let mut judged = |users: &[UserRecord], given: &[Allotted]| {
+            judge(&mut self.state, &reading.system, users, given)
         };
-        let one = |(index, cell): (usize, CellRecord)| -> Result<Verdict, Error> {
+        let one = |(index, cell): (usize, Result<CellRecord, Error>)| -> Result<Verdict, Error> {
+            let cell = cell?;
             let name = cell.extra.cell();
-            let allotment = allocation(index, name.as_deref())?;
-            let verdict = in_order_of(&cell.users, allotment)
-                .and_then(|given| judge(&mut self.state, &reading.system, &cell.users, &given));
             let number = || (input.part + index + 1).to_string();
             let place = |error: Error| {
                 error.in_file(format!("cell {}", name.clone().unwrap_or_else(number)))
             };
-            let mut verdict = verdict.map_err(place)?;
-            verdict.extra = cell.extra;
-            Ok(verdict)
+            let CellRecord { users, extra } = &cell;
+            let verdict = match allocation(index, name.as_deref()) {
+                Ok(Allotment { absent: Some(reason), .. }) => {
+                    let nothing = judged(users, &nothing_for(users)).map_err(place)?;
+                    Ok(Verdict::absent(nothing, reason))
+                }
+                Ok(given) => {
+                    in_order_of(users, given).and_then(|given| judged(users, &given)).map_err(place)
+                }
+                Err(error) => Err(error),
+            };
+            match verdict {
+                Ok(mut verdict) => {
+                    verdict.extra = extra.clone().apart_from(&Verdict::FIELDS);
+                    Ok(verdict)
+                }
+                // If the cell can be judged, it counts: what is wrong is the allocation.
+                Err(error) => match judged(users, &nothing_for(users)) {
+                    Ok(nothing) => Err(Unjudged::error(error, &nothing)),
+                    Err(_) => Err(error),
+                },
+            }
         };
-        cells.into_iter().enumerate().map(one).collect()
+        reading.read(input).into_iter().enumerate().map(one).collect()
     }
+}
+
+/// No power for anyone: what is judged in the place of an allocation that is not there.
+fn nothing_for(users: &[UserRecord]) -> Vec<Allotted> {
+    let one = |_| Allotted { id: None, power_w: Some(0.0), bandwidth_hz: Some(1.0) };
+    users.iter().map(one).collect()
 }
 
 /// What each user is given, in the order of the users.
 fn in_order_of(records: &[UserRecord], given: Allotment) -> Result<Vec<Allotted>, Error> {
-    let Allotment { users, bandwidth_hz, .. } = given;
+    let Allotment { users, bandwidth_hz, powers, .. } = given;
     let wrong = |message: String| Error::Allocation(message);
     if users.len() != records.len() {
         return Err(wrong(format!(
-            "it is for {} users, expected {}: one for each user of the cell",
+            "it is for {} users, expected {}: one for each user of the cell{}",
             users.len(),
-            records.len()
+            records.len(),
+            if powers.is_empty() {
+                ""
+            } else {
+                "; it has `power`, as links have; users have power_w"
+            }
         )));
     }
     let common = |mut user: Allotted| {

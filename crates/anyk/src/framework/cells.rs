@@ -63,10 +63,11 @@ impl CellReading {
         Ok(Self { system, reference })
     }
 
-    /// The cells of an input.
-    pub(crate) fn read(&self, input: Input<'_>) -> Result<Vec<CellRecord>, Error> {
+    /// The cells of an input, each with what is wrong with it.
+    pub(crate) fn read(&self, input: Input<'_>) -> Vec<Result<CellRecord, Error>> {
         let Self { system, reference } = self;
-        Ok(UserReader { system, reference: *reference }.read(input)?)
+        let cells = UserReader { system, reference: *reference }.read_each(input);
+        cells.into_iter().map(|cell| cell.map_err(Error::from)).collect()
     }
 }
 
@@ -81,27 +82,36 @@ pub(crate) fn cell_counter<'a, S: Send + 'a, A: Serialize + Show + Send + 'stati
     counter(
         move || make(&same.system),
         move |state, input| {
-            let cells = match reading.read(input) {
-                Ok(cells) => cells,
-                Err(error) => return vec![Err(error)],
+            let answered = |cell: Result<CellRecord, Error>| -> Result<Box<dyn Answer>, Error> {
+                let CellRecord { users, extra } = cell?;
+                let found = answer(state, &reading.system, &users)
+                    .map_err(|error| error.in_cell(&extra, input))?;
+                // Who is not in the answer has a row in a table all the same.
+                let everyone = if found.serves_all() { Vec::new() } else { users };
+                Ok(in_cell(extra, everyone, found))
             };
-            let answered = |cell: CellRecord| -> Result<Box<dyn Answer>, Error> {
-                let found = answer(state, &reading.system, &cell.users);
-                let found = found.map_err(|error| error.in_file(input.name))?;
-                Ok(if cell.extra.is_empty() {
-                    Box::new(found)
-                } else {
-                    Box::new(InCell { extra: cell.extra, answer: found })
-                })
-            };
-            cells.into_iter().map(answered).collect()
+            reading.read(input).into_iter().map(answered).collect()
         },
     )
 }
 
-/// An answer with what the file says about its cell.
+/// An answer with what the file says about its cell, and about users that it may leave out.
+pub(crate) fn in_cell<A: Serialize + Show + Send + 'static>(
+    extra: Extra,
+    everyone: Vec<UserRecord>,
+    answer: A,
+) -> Box<dyn Answer> {
+    if extra.is_empty() && everyone.is_empty() {
+        Box::new(answer)
+    } else {
+        Box::new(InCell { everyone, extra, answer })
+    }
+}
+
 #[derive(Serialize)]
 struct InCell<A> {
+    #[serde(skip)]
+    everyone: Vec<UserRecord>,
     #[serde(flatten)]
     extra: Extra,
     #[serde(flatten)]
@@ -109,6 +119,12 @@ struct InCell<A> {
 }
 
 impl<A: Show> Show for InCell<A> {
+    const USER_FIELDS: &'static [&'static str] = A::USER_FIELDS;
+
+    fn everyone(&self) -> &[UserRecord] {
+        &self.everyone
+    }
+
     fn show(&self) -> Text {
         self.answer.show()
     }

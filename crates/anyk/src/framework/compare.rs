@@ -22,6 +22,12 @@ pub trait Contestant: Send {
 
     /// An answer could not be judged: it may be out of step, and starts anew.
     fn restart(&mut self) {}
+
+    /// What it has said unasked since it was last asked this, if anything: then nobody knows which of its answers was
+    /// for which instance. `at_rest` if it is not about to be asked again, so that there is time to look.
+    fn surplus(&mut self, _at_rest: bool) -> Option<String> {
+        None
+    }
 }
 
 /// What makes a policy ready for options, which may depend on the size.
@@ -264,23 +270,19 @@ fn stand(
         }
         PlayerPolicy::Contestant(contestant) => {
             let mut judge = assessor.desk();
-            let mut ask_it = |text: &[u8]| {
-                let asked = ask(|text| contestant.answer(text), &mut judge, text);
-                if asked.verdict.is_err() {
-                    contestant.restart();
-                }
-                asked
-            };
-            let one = |one: &&Drawn| {
+            let mut interview = Interview::default();
+            for one in &asked {
                 observer.done(1);
-                ask_it(&one.text)
-            };
-            let outcomes: Vec<Asked> = asked.iter().map(one).collect();
-            let again = |(one, order): (&&Drawn, &Vec<usize>)| {
-                let text = reorder(&one.text, order)?;
-                Some(ask_it(&text))
-            };
-            (outcomes, asked.iter().zip(&orders).map(again).collect())
+                interview.ask(&mut **contestant, &mut judge, Some(&one.text));
+            }
+            for (one, order) in asked.iter().zip(&orders) {
+                let text = reorder(&one.text, order);
+                interview.ask(&mut **contestant, &mut judge, text.as_deref());
+            }
+            interview.look_back(contestant.surplus(true));
+            let mut outcomes = interview.outcomes;
+            let reordered = outcomes.split_off(asked.len());
+            (outcomes.into_iter().flatten().collect(), reordered)
         }
     };
     let change = outcomes.iter().zip(&reordered).zip(&orders).filter_map(|((one, two), order)| {
@@ -325,6 +327,52 @@ fn stand(
     })
 }
 
+/// Answers of a contestant, one after the other.
+#[derive(Default)]
+struct Interview {
+    /// None where nothing was asked.
+    outcomes: Vec<Option<Asked>>,
+    /// The first of those that came since it was started, or found to have said nothing unasked.
+    since: usize,
+}
+
+impl Interview {
+    fn ask(
+        &mut self,
+        contestant: &mut dyn Contestant,
+        judge: &mut Result<Box<dyn crate::framework::AssessDesk + '_>, Error>,
+        text: Option<&[u8]>,
+    ) {
+        let surplus = contestant.surplus(false);
+        let unasked = surplus.is_some();
+        self.look_back(surplus);
+        if unasked {
+            contestant.restart();
+        }
+        let asked = text.map(|text| ask(|text| contestant.answer(text), judge, text));
+        let failed = asked.as_ref().is_some_and(|asked| asked.verdict.is_err());
+        self.outcomes.push(asked);
+        if failed {
+            self.look_back(contestant.surplus(false));
+            contestant.restart();
+            self.since = self.outcomes.len();
+        }
+    }
+
+    /// With a line too many, none of the answers since it was last in step is believed.
+    fn look_back(&mut self, surplus: Option<String>) {
+        let Some(surplus) = surplus else { return };
+        let believed = |asked: &&mut Asked| asked.verdict.is_ok();
+        for asked in self.outcomes[self.since..].iter_mut().flatten().filter(believed) {
+            asked.verdict = Err(format!(
+                "expected one line for each instance, received another before it was asked, so that nobody knows \
+                 which answer is whose: {surplus}"
+            ));
+        }
+        self.since = self.outcomes.len();
+    }
+}
+
 /// A policy's answer to a document, as JSON.
 fn answer_of(desk: &mut Result<Box<dyn Desk + '_>, Error>, text: &[u8]) -> Result<Vec<u8>, String> {
     let desk = desk.as_mut().map_err(|error| error.to_string())?;
@@ -351,6 +399,9 @@ fn ask(
         let judge = judge.as_mut().map_err(|error| error.to_string())?;
         let allotment = Allotment::of_json(Input::new(&answer, "the answer"));
         let allotment = allotment.map_err(|error| error.to_string())?;
+        if let Some(reason) = &allotment.absent {
+            return Err(format!("there is no allocation; in its place: {reason}"));
+        }
         let verdicts =
             judge.assess(Input::new(text, "the instance"), &|_, _| Ok(allotment.clone()));
         let verdict = verdicts.into_iter().next().ok_or("there is no verdict")?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::config::ConfigError;
-use crate::exchange::{InputError, NotFinite};
+use crate::exchange::{CellPlace, Extra, Input, InputError, NotFinite};
 use crate::framework::{CellOptions, GuaranteeError, Infeasibility, ProblemError};
 use crate::memory::TooMuchMemory;
 use crate::qos::{ServiceError, TooWeak};
@@ -225,6 +225,12 @@ pub enum Error {
         /// The file of allocations.
         file: String,
     },
+    /// Any of these, with the name of the cell that it is about.
+    #[error(transparent)]
+    OfCell(Box<OfCell>),
+    /// Any of these, about an instance of which more is known than that there is no verdict.
+    #[error(transparent)]
+    Unjudged(Box<Unjudged>),
     /// Sizes that multiply to more than fits into memory.
     #[error(transparent)]
     Memory(#[from] TooMuchMemory),
@@ -272,6 +278,28 @@ pub enum Error {
     Interrupted,
 }
 
+/// An error of a cell with a name.
+#[derive(Debug, Error)]
+#[error("{source}")]
+pub struct OfCell {
+    /// The cell.
+    pub cell: CellPlace,
+    /// What is wrong with it.
+    pub source: Error,
+}
+
+/// An instance whose allocation could not be judged.
+#[derive(Debug, Error)]
+#[error("{source}")]
+pub struct Unjudged {
+    /// Number of users or links.
+    pub k: usize,
+    /// Whether some allocation serves everyone.
+    pub feasible: bool,
+    /// Why.
+    pub source: Error,
+}
+
 impl Error {
     /// An error of a single room or study.
     pub fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
@@ -284,15 +312,48 @@ impl Error {
         Self::In { file: file.into(), source: Box::new(self) }
     }
 
+    /// The same about a cell of an input, by its name if it has one.
+    pub(crate) fn in_cell(self, extra: &Extra, input: Input<'_>) -> Self {
+        let (Some(json), Some(name)) = (extra.get("cell"), extra.cell()) else {
+            return self.in_file(input.name);
+        };
+        let cell = CellPlace { name: json.to_owned(), line: input.lines as u64 + 1 };
+        let source = self.in_file(format!("{}: cell {name}", input.name));
+        Self::OfCell(Box::new(OfCell { cell, source }))
+    }
+
     /// A file that cannot be written.
     pub fn write(path: &Path, source: io::Error) -> Self {
         Self::Write { path: path.to_owned(), source }
+    }
+
+    /// The cell of a table that it is about, where it is one of several.
+    pub fn cell(&self) -> Option<&CellPlace> {
+        match self {
+            Self::Input(error) => error.cell.as_ref(),
+            Self::In { source, .. } => source.cell(),
+            Self::Unjudged(unjudged) => unjudged.source.cell(),
+            Self::OfCell(found) => Some(&found.cell),
+            _ => None,
+        }
+    }
+
+    /// What is known of an instance whose allocation could not be judged; none where the instance could not be read.
+    pub fn unjudged(&self) -> Option<&Unjudged> {
+        match self {
+            Self::Unjudged(unjudged) => Some(unjudged),
+            Self::In { source, .. } => source.unjudged(),
+            Self::OfCell(found) => found.source.unjudged(),
+            _ => None,
+        }
     }
 
     /// Whose part it is to mend it.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::In { source, .. } => source.kind(),
+            Self::Unjudged(unjudged) => unjudged.source.kind(),
+            Self::OfCell(found) => found.source.kind(),
             // Whoever asked has done nothing wrong.
             Self::Write { .. }
             | Self::NotFinite(_)

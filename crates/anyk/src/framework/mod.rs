@@ -46,8 +46,8 @@ pub use assess::{AssessDesk, Assessor, GivenTo, Goal, Miss, Verdict};
 pub(crate) use assess::{Found, amounts, cell_assessor};
 pub use cell_options::CellOptions;
 pub(crate) use cells::{
-    CellReading, cell_counter, reference_options, refuse_own_class, sample_options, sample_users,
-    training_cells,
+    CellReading, cell_counter, in_cell, reference_options, refuse_own_class, sample_options,
+    sample_users, training_cells,
 };
 pub use checkpoint::Checkpoint;
 pub use compare::{
@@ -55,7 +55,7 @@ pub use compare::{
 };
 pub(crate) use desk::counter;
 pub use desk::{Answers, Counter, Desk, in_order};
-pub use error::{Error, ErrorKind, ModelError, OptionError, TrainError};
+pub use error::{Error, ErrorKind, ModelError, OfCell, OptionError, TrainError, Unjudged};
 pub(crate) use evaluate::allow_instances;
 pub use evaluate::{Rows, over_instances};
 pub use guarantee::{Guarantee, GuaranteeError, MOST_CELLS};

@@ -202,6 +202,8 @@ impl Options {
             Error::In { source, .. } if !matches!(**source, Error::Config(_)) => {
                 return self.at_fault(source);
             }
+            Error::Unjudged(unjudged) => return self.at_fault(&unjudged.source),
+            Error::OfCell(found) => return self.at_fault(&found.source),
             Error::Config(ConfigError::Range { field, value, expected }) => {
                 (field.as_str(), Some(*value), expected.as_str())
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::framework::{Goal, Text, Verdict};
+use crate::framework::{Error, Goal, Text, Unjudged, Verdict};
 use crate::math::{Moments, median};
 
 /// One policy at one size.
@@ -80,13 +80,14 @@ impl Tally {
 
     /// A verdict.
     pub(super) fn add(&mut self, verdict: &Verdict) {
+        let Some(value) = verdict.value else { return self.fail() };
         self.demands |= verdict.availability.is_some();
         self.goal = Some(verdict.objective);
         let over_budget = verdict.status == "over-budget";
         self.over_budget += usize::from(over_budget);
         // What is not there serves nobody.
         self.shares.push(if over_budget { 0.0 } else { verdict.availability.unwrap_or(1.0) });
-        self.values.push(verdict.value);
+        self.values.push(value);
         if let (Some(reference), Some(gap)) = (verdict.reference, verdict.gap_percent) {
             self.references.push(reference);
             self.gaps.push(gap);
@@ -148,9 +149,28 @@ pub struct Summary {
     /// By size: verdicts, those on instances that no allocation serves, and the sums of the others.
     sizes: BTreeMap<usize, (usize, usize, Tally)>,
     objective: String,
+    /// Instances of which not even the size is known.
+    unread: usize,
 }
 
 impl Summary {
+    /// Counts an instance without a verdict; an error says as much as is known of it.
+    pub fn fail(&mut self, error: &Error) {
+        let Some(Unjudged { k, feasible, .. }) = error.unjudged() else {
+            self.unread += 1;
+            return;
+        };
+        let (all, infeasible, tally) = self.sizes.entry(*k).or_default();
+        *all += 1;
+        tally.size = *k;
+        if *feasible { tally.fail() } else { *infeasible += 1 }
+    }
+
+    /// Instances that could not be read: they are in no row.
+    pub fn unread(&self) -> usize {
+        self.unread
+    }
+
     /// Adds a verdict.
     pub fn add(&mut self, verdict: &Verdict) {
         if self.objective.is_empty() {
@@ -182,7 +202,28 @@ impl Summary {
     /// As people read it.
     pub fn text(&self, policy: &str) -> Text {
         let mut text = Text::default();
-        table(&mut text, &self.rows(policy), &self.objective, "the reference");
+        let rows = self.rows(policy);
+        table(&mut text, &rows, &self.objective, "the reference");
+        for Standing { k, instances, infeasible, failed, .. } in rows {
+            if infeasible + failed == 0 {
+                continue;
+            }
+            let judged = instances - infeasible;
+            let mut line =
+                format!("K = {k}: availability is over {judged} of {instances} instances");
+            if infeasible > 0 {
+                line.push_str(&format!("; no allocation serves the other {infeasible}"));
+            }
+            if failed > 0 {
+                line.push_str(&format!(
+                    "; {failed} of them have no allocation that can be judged: their users count as not served"
+                ));
+            }
+            text.push(line);
+        }
+        if self.unread > 0 {
+            text.push(format!("{} instances could not be read, and are in no row", self.unread));
+        }
         text
     }
 }

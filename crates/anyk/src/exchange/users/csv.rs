@@ -7,17 +7,21 @@ use super::spelling::slip_of;
 use super::{
     CELL, COLUMNS, Cell, CellRecord, Extra, Fields, OF_ANSWERS, PLACES, UserReader, extra,
 };
-use crate::exchange::InputError;
-use crate::exchange::input_error::{check_fields, shorten};
+use crate::exchange::input_error::{CellPlace, InputError, check_fields, shorten};
 use crate::memory::Tally;
 
 /// What a column holds.
 enum Column {
     Known(usize),
     Cell,
-    /// What answers have, and questions no use for.
-    Answer,
+    /// Anything else, by the name under which it comes back.
     Other(Box<str>),
+}
+
+/// A cell whose rows are being read; what is wrong with the first bad one of them.
+struct Open<'a> {
+    extra: Extra,
+    users: Result<Cell<'a>, InputError>,
 }
 
 /// Comma, semicolon or tab: whichever the header has most of.
@@ -33,7 +37,7 @@ pub(super) fn read(
     text: &str,
     file: &str,
     tally: &RefCell<Tally>,
-) -> Result<Vec<CellRecord>, InputError> {
+) -> Result<Vec<Result<CellRecord, InputError>>, InputError> {
     let fail = |place: &str, message: String| InputError::new(file, place, message);
     let separator = separator(text);
     check_fields(text, separator, file)?;
@@ -46,60 +50,97 @@ pub(super) fn read(
     let header = rows.headers().map_err(|error| fail("the header", error.to_string()))?.clone();
     let columns = columns(&header).map_err(|message| fail("the header", message))?;
     let cell = || Cell::new(reader, file, "line ".to_owned(), tally);
-    let is_named = columns.iter().any(|column| matches!(column, Column::Cell));
+    let named_by = columns.iter().position(|column| matches!(column, Column::Cell));
     // In the order in which they first appear.
-    let mut cells: Vec<(Extra, Cell<'_>)> = Vec::new();
+    let mut cells: Vec<Open<'_>> = Vec::new();
     let mut place_of: HashMap<Box<str>, usize> = HashMap::new();
-    if !is_named {
-        cells.push((Extra::default(), cell()?));
+    if named_by.is_none() {
+        cells.push(Open { extra: Extra::default(), users: Ok(cell()?) });
     }
     let mut row = csv::StringRecord::new();
     let mut lines = Lines { text: text.as_bytes(), counted: 0, line: 1 };
-    // Without an id, a user is called by its number among the rows.
     let mut count = 0u64;
     while rows.read_record(&mut row).map_err(|error| fail("", error.to_string()))? {
         count += 1;
         let line = lines.at(row.position().map_or(0, csv::Position::byte));
         let place = format!("line {line}");
-        if row.len() != columns.len() {
-            let expected = columns.len();
-            let message = format!("{} fields, expected {expected} as in the header", row.len());
-            return Err(fail(&place, message));
+        let expected = columns.len();
+        let misfit = (row.len() != expected)
+            .then(|| format!("{} fields, expected {expected} as in the header", row.len()));
+        // A field too many or too few may have moved the name, unless that stands first.
+        if let (Some(message), Some(1..)) = (&misfit, named_by) {
+            return Err(fail(&place, message.clone()));
         }
-        let mut values: [Option<&str>; COLUMNS.len()] = [None; COLUMNS.len()];
-        let (mut others, mut name) = (Vec::new(), "");
-        for (column, text) in columns.iter().zip(&row) {
-            match column {
-                Column::Known(known) => values[*known] = Some(text).filter(|text| !text.is_empty()),
-                Column::Cell => name = text,
-                Column::Answer => {}
-                Column::Other(name) => {
-                    let value = extra::of_text(text).map_err(|e| fail(&place, e.to_string()))?;
-                    others.push((name.clone(), value));
+        let name = named_by.map(|column| row.get(column).unwrap_or_default());
+        let at = match name {
+            None => 0,
+            Some(name) => match place_of.get(name) {
+                Some(&at) => at,
+                None => {
+                    let value = extra::of_text(name).map_err(|e| fail(&place, e.to_string()))?;
+                    let extra = Extra::new(vec![(CELL.into(), value)]);
+                    cells.push(Open { extra, users: Ok(cell()?) });
+                    place_of.insert(name.into(), cells.len() - 1);
+                    cells.len() - 1
                 }
-            }
-        }
-        let at = match place_of.get(name) {
-            Some(&at) => at,
-            None if !is_named => 0,
-            None => {
-                let value = extra::of_text(name).map_err(|e| fail(&place, e.to_string()))?;
-                cells.push((Extra::new(vec![(CELL.into(), value)]), cell()?));
-                place_of.insert(name.into(), cells.len() - 1);
-                cells.len() - 1
-            }
+            },
         };
-        let [id, numbers @ ..] = values;
+        let Open { extra, users } = &mut cells[at];
+        // A cell with a bad row is refused, and the others are read on.
+        let Ok(open) = users else { continue };
         let number = count.to_string();
-        let id = Some(id.unwrap_or(&number));
-        cells[at].1.push(Fields { number: line, id, numbers, extra: Extra::new(others) })?;
+        let read = match misfit {
+            Some(message) => Err(fail(&place, message)),
+            None => fields(&columns, &row, (line, &number))
+                .map_err(|message| fail(&place, message))
+                .and_then(|fields| open.record(fields)),
+        };
+        match read {
+            Ok(record) => open.keep(line, record)?,
+            Err(error) => *users = Err(in_cell(error, extra, line)),
+        }
     }
     if cells.is_empty() {
-        cells.push((Extra::default(), cell()?));
+        cells.push(Open { extra: Extra::default(), users: Ok(cell()?) });
     }
-    let finished =
-        |(extra, cell): (Extra, Cell<'_>)| Ok(CellRecord { users: cell.finish("")?, extra });
-    cells.into_iter().map(finished).collect()
+    let finished = |Open { extra, users }: Open<'_>| {
+        let users = users?;
+        let line = users.numbers.first().copied().unwrap_or(1);
+        let users = users.finish("").map_err(|error| in_cell(error, &extra, line))?;
+        Ok(CellRecord { users, extra })
+    };
+    Ok(cells.into_iter().map(finished).collect())
+}
+
+/// An error with the cell that it is about, if that has a name.
+fn in_cell(error: InputError, extra: &Extra, line: u64) -> InputError {
+    match extra.get(CELL) {
+        None => error,
+        Some(name) => error.in_cell(CellPlace { name: name.to_owned(), line }),
+    }
+}
+
+/// The fields of a row; without an id, a user is called by the row's number.
+fn fields<'a>(
+    columns: &[Column],
+    row: &'a csv::StringRecord,
+    (line, number): (u64, &'a str),
+) -> Result<Fields<'a>, String> {
+    let mut values: [Option<&str>; COLUMNS.len()] = [None; COLUMNS.len()];
+    let mut others = Vec::new();
+    for (column, text) in columns.iter().zip(row) {
+        match column {
+            Column::Known(known) => values[*known] = Some(text).filter(|text| !text.is_empty()),
+            Column::Cell => {}
+            Column::Other(name) => {
+                let value = extra::of_text(text).map_err(|error| error.to_string())?;
+                others.push((name.clone(), value));
+            }
+        }
+    }
+    let [id, numbers @ ..] = values;
+    let id = Some(id.unwrap_or(number));
+    Ok(Fields { number: line, id, numbers, extra: Extra::new(others) })
 }
 
 /// Numbers of lines: the reader's own leaves out comments, and the ends of lines that are two characters.
@@ -144,13 +185,13 @@ fn columns(header: &csv::StringRecord) -> Result<Vec<Column>, String> {
             Column::Known(known)
         } else if name == CELL {
             Column::Cell
-        } else if OF_ANSWERS.contains(&name) {
-            Column::Answer
         } else if let Some(meant) = slip_of(name, &COLUMNS).or(slip_of(name, &[CELL])) {
             let name = shorten(&format!("{name:?}"));
             return Err(format!("the column {name} looks like a slip of {meant:?}, expected that"));
         } else {
-            Column::Other(name.into())
+            let is_taken = |free: &str| header.iter().any(|name| name == free);
+            let apart = extra::name_apart(name, &OF_ANSWERS, is_taken);
+            Column::Other(apart.unwrap_or_else(|| name.into()))
         });
     }
     let place = |column: &Column| matches!(column, Column::Known(known) if PLACES.contains(known));

@@ -3,8 +3,12 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde::de::Error;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
+
+use super::{CELL, OF_ANSWERS};
+use crate::exchange::input_error::shorten;
 
 /// Names and values, in the order of the file.
 #[derive(Debug, Clone, Default)]
@@ -12,9 +16,23 @@ pub struct Extra(Option<Arc<[Entry]>>);
 
 type Entry = (Box<str>, Box<RawValue>);
 
+/// What goes before a name that answers have, too.
+const INPUT: &str = "input_";
+
 impl Extra {
     pub(super) fn new(entries: Vec<Entry>) -> Self {
         Self((!entries.is_empty()).then(|| entries.into()))
+    }
+
+    /// The same beside some fields: what has the name of one of them gets another.
+    #[must_use]
+    pub fn apart_from(self, fields: &[&str]) -> Self {
+        if !self.iter().any(|(name, _)| fields.contains(&name)) {
+            return self;
+        }
+        let mut entries: Vec<Entry> = self.0.iter().flat_map(|all| all.iter().cloned()).collect();
+        set_apart(&mut entries, fields);
+        Self::new(entries)
     }
 
     /// Whether there is nothing.
@@ -34,12 +52,12 @@ impl Extra {
 
     /// The cell's name, if there is one: a text as it reads, or the digits of a number.
     pub fn cell(&self) -> Option<String> {
-        let value = self.get(super::CELL)?;
+        let value = self.get(CELL)?;
         Some(serde_json::from_str(value).unwrap_or_else(|_| value.to_owned()))
     }
 
     /// Memory that it takes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::exchange) fn bytes(&self) -> usize {
         self.iter().map(|(name, value)| 64 + name.len() + value.len()).sum()
     }
 }
@@ -60,6 +78,80 @@ impl Serialize for Extra {
     }
 }
 
+/// What is kept of a map beside what is known, while it is read.
+#[derive(Default)]
+pub(in crate::exchange) struct Others(Vec<Entry>);
+
+impl Others {
+    pub(in crate::exchange) fn push<E: Error>(
+        &mut self,
+        name: Box<str>,
+        value: &RawValue,
+    ) -> Result<(), E> {
+        if self.0.iter().any(|(known, _)| *known == name) {
+            return Err(E::custom(format!("duplicate field {}", shorten(&format!("`{name}`")))));
+        }
+        if !is_finite(value) {
+            let name = shorten(&name);
+            return Err(E::custom(format!("a number in {name:?} is out of range")));
+        }
+        // An answer stands on one line, however its input was spread; in a text there is no end of a line.
+        let value = match value.get().contains(['\n', '\r']) {
+            true => {
+                RawValue::from_string(value.get().replace(['\n', '\r'], " ")).map_err(E::custom)?
+            }
+            false => value.to_owned(),
+        };
+        self.0.push((name, value));
+        Ok(())
+    }
+
+    /// The name of a cell.
+    pub(in crate::exchange) fn push_cell<E: Error>(&mut self, value: &RawValue) -> Result<(), E> {
+        // A list as a name would be repeated in every message and table.
+        if !value.get().starts_with('"') && value.get().parse::<u64>().is_err() {
+            let value = shorten(value.get());
+            let message = format!("cell is {value}, expected a name or a whole number");
+            return Err(E::custom(message));
+        }
+        self.push(CELL.into(), value)
+    }
+
+    /// All of it, under names that answers do not have; the cell's goes first, wherever it stands.
+    pub(in crate::exchange) fn finish(mut self) -> Extra {
+        set_apart(&mut self.0, &OF_ANSWERS);
+        self.0.sort_by_key(|(name, _)| **name != *CELL);
+        Extra::new(self.0)
+    }
+}
+
+/// The name under which something comes back that is called like one of some fields: `input_` before it, until nothing
+/// else is called so. None where it keeps its own.
+pub(super) fn name_apart(
+    name: &str,
+    fields: &[&str],
+    is_taken: impl Fn(&str) -> bool,
+) -> Option<Box<str>> {
+    if !fields.contains(&name) {
+        return None;
+    }
+    let mut free = format!("{INPUT}{name}");
+    while is_taken(&free) {
+        free.insert_str(0, INPUT);
+    }
+    Some(free.into())
+}
+
+/// Gives entries that are called like one of some fields another name.
+fn set_apart(entries: &mut [Entry], fields: &[&str]) {
+    for at in 0..entries.len() {
+        let is_taken = |free: &str| entries.iter().any(|(name, _)| **name == *free);
+        if let Some(free) = name_apart(&entries[at].0, fields, is_taken) {
+            entries[at].0 = free;
+        }
+    }
+}
+
 /// A field of CSV as JSON: a number if it is one, else a text.
 pub(super) fn of_text(text: &str) -> serde_json::Result<Box<RawValue>> {
     let number = text.parse().is_ok_and(|number: f64| number.is_finite());
@@ -70,7 +162,7 @@ pub(super) fn of_text(text: &str) -> serde_json::Result<Box<RawValue>> {
 }
 
 /// Whether all numbers in a value are in the range of numbers: what reads `1e999` finds an infinity.
-pub(super) fn is_finite(value: &RawValue) -> bool {
+fn is_finite(value: &RawValue) -> bool {
     let text = value.get();
     // Only an exponent, or hundreds of digits, makes a number that large.
     let suspicious = text.len() > 300 || text.bytes().any(|byte| matches!(byte, b'e' | b'E'));

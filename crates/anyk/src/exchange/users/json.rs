@@ -8,9 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde_json::value::RawValue;
 
 use super::spelling::slip_of;
-use super::{
-    CELL, COLUMNS, Cell, CellRecord, Extra, FORMAT, Fields, OF_ANSWERS, UserReader, extra,
-};
+use super::{CELL, COLUMNS, Cell, CellRecord, Extra, FORMAT, Fields, Others, UserReader};
 use crate::exchange::documents::{Refused, each_document};
 use crate::exchange::input_error::shorten;
 use crate::exchange::{Input, InputError};
@@ -53,8 +51,6 @@ pub(super) fn read(
 enum Key {
     /// Its place among those that are known.
     Known(usize),
-    /// One that answers have, and questions no use for.
-    Answer,
     Other(Box<str>),
 }
 
@@ -80,9 +76,6 @@ impl Visitor<'_> for KeyOf {
         if let Some(known) = self.0.iter().position(|known| *known == name) {
             return Ok(Key::Known(known));
         }
-        if OF_ANSWERS.contains(&name) {
-            return Ok(Key::Answer);
-        }
         match slip_of(name, self.0) {
             Some(meant) => {
                 let name = shorten(&format!("{name:?}"));
@@ -90,24 +83,6 @@ impl Visitor<'_> for KeyOf {
             }
             None => Ok(Key::Other(name.into())),
         }
-    }
-}
-
-/// What is kept of a map beside what is known.
-#[derive(Default)]
-struct Others(Vec<(Box<str>, Box<RawValue>)>);
-
-impl Others {
-    fn push<E: Error>(&mut self, name: Box<str>, value: &RawValue) -> Result<(), E> {
-        if self.0.iter().any(|(known, _)| *known == name) {
-            return Err(E::custom(format!("duplicate field {}", shorten(&format!("`{name}`")))));
-        }
-        if !extra::is_finite(value) {
-            let name = shorten(&name);
-            return Err(E::custom(format!("a number in {name:?} is out of range")));
-        }
-        self.0.push((name, value.to_owned()));
-        Ok(())
     }
 }
 
@@ -144,23 +119,11 @@ impl<'de> Visitor<'de> for CellObject<'_, '_> {
                     }
                     map.next_value_seed(UserList(self.cell, self.refused))?;
                 }
-                Key::Known(_) => {
-                    let value: &RawValue = map.next_value()?;
-                    // A list as a name would be repeated in every message and table.
-                    if !value.get().starts_with('"') && value.get().parse::<u64>().is_err() {
-                        let value = shorten(value.get());
-                        let message = format!("cell is {value}, expected a name or a whole number");
-                        return Err(A::Error::custom(message));
-                    }
-                    others.push(CELL.into(), value)?;
-                }
-                Key::Answer => drop(map.next_value::<serde::de::IgnoredAny>()?),
+                Key::Known(_) => others.push_cell(map.next_value()?)?,
                 Key::Other(name) => others.push(name, map.next_value()?)?,
             }
         }
-        // The name goes first, wherever it stands.
-        others.0.sort_by_key(|(name, _)| **name != *CELL);
-        if seen { Ok(Extra::new(others.0)) } else { Err(A::Error::missing_field("users")) }
+        if seen { Ok(others.finish()) } else { Err(A::Error::missing_field("users")) }
     }
 }
 
@@ -221,13 +184,12 @@ impl<'de> Visitor<'de> for User<'_, '_> {
                         return Err(A::Error::duplicate_field(COLUMNS[column]));
                     }
                 }
-                Key::Answer => drop(map.next_value::<serde::de::IgnoredAny>()?),
                 Key::Other(name) => others.push(name, map.next_value()?)?,
             }
         }
         // null is as good as absent.
         let values = values.map(|value| value.filter(|text| *text != "null"));
-        if let Err(error) = push(self.cell, values, Extra::new(others.0)) {
+        if let Err(error) = push(self.cell, values, others.finish()) {
             *self.refused = Some(error);
             return Err(A::Error::custom("a user is refused"));
         }

@@ -10,11 +10,16 @@ mod spelling;
 
 pub(super) use csv::separator;
 pub use extra::Extra;
+pub(super) use extra::Others;
+pub(super) use spelling::slip_of;
 
 use std::cell::RefCell;
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
 use crate::config::System;
-use crate::exchange::input_error::{decode, shorten};
+use crate::exchange::input_error::{comma_hint, decode, shorten};
 use crate::exchange::{Input, InputError};
 use crate::memory::Tally;
 use crate::qos::{ServiceClass, ServiceError};
@@ -59,8 +64,9 @@ const COLUMNS: [&str; 8] = [
 ];
 /// Of the columns, those that say where a user is: each user has one of them.
 const PLACES: std::ops::Range<usize> = 1..5;
-/// What answers say of a user and of a cell. An answer that is put in again is read past these.
-const OF_ANSWERS: [&str; 30] = [
+/// What answers say of a user and of a cell. What a file has under one of these names comes back under another, and an
+/// answer is as good an input as any.
+const OF_ANSWERS: [&str; 33] = [
     "power_w",
     "bandwidth_hz",
     "packet_loss",
@@ -91,9 +97,12 @@ const OF_ANSWERS: [&str; 30] = [
     "dropped",
     "admissible",
     "error",
+    "instances",
+    "objective",
+    "missed",
 ];
 /// The name of a cell.
-const CELL: &str = "cell";
+pub(super) const CELL: &str = "cell";
 const FORMAT: &str = "JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60}]} or CSV with a header";
 const MAX_ID_CHARS: usize = 200;
 /// Memory that a user takes beside its id, until it is answered: its record here, and later its place in the
@@ -165,8 +174,18 @@ struct Fields<'a> {
 }
 
 impl UserReader<'_> {
-    /// The cells of an input.
+    /// The cells of an input; the first that is refused ends it.
     pub fn read(&self, input: Input<'_>) -> Result<Vec<CellRecord>, InputError> {
+        self.read_each(input).into_iter().collect()
+    }
+
+    /// The cells of an input, each with what is wrong with it. What is wrong with the whole input is a cell's that is
+    /// the only one.
+    pub fn read_each(&self, input: Input<'_>) -> Vec<Result<CellRecord, InputError>> {
+        self.cells(input).unwrap_or_else(|error| vec![Err(error)])
+    }
+
+    fn cells(&self, input: Input<'_>) -> Result<Vec<Result<CellRecord, InputError>>, InputError> {
         let file = input.name;
         let text = decode(input.bytes, file, FORMAT)?;
         let tally = RefCell::new(Tally::new("the users in it", input.bytes.len()));
@@ -174,7 +193,7 @@ impl UserReader<'_> {
             None => Err(InputError::new(file, "", format!("the file is empty, expected {FORMAT}"))),
             // What stands in a stream of JSON is meant to be JSON.
             Some(first) if input.part > 0 || matches!(first, '{' | '[') => {
-                json::read(self, text, input, &tally)
+                Ok(json::read(self, text, input, &tally)?.into_iter().map(Ok).collect())
             }
             Some(_) => csv::read(self, text, file, &tally),
         }
@@ -213,7 +232,8 @@ impl UserReader<'_> {
             };
             // Rust also reads "inf" and "nan"; the range checks below refuse them.
             text.parse().map(Some).map_err(|_| {
-                fail(format!("{} is {}, expected {expected}", COLUMNS[column], shorten(text)))
+                let (name, hint) = (COLUMNS[column], comma_hint(text));
+                fail(format!("{name} is {}, expected {expected}{hint}", shorten(text)))
             })
         };
         let mut given = PLACES.filter(|&column| fields.numbers[column - 1].is_some());
@@ -226,7 +246,8 @@ impl UserReader<'_> {
                 };
                 gain.map_err(|why| {
                     let expected = why.unwrap_or_else(|| self.expected(column));
-                    fail(format!("{} is {}, expected {expected}", COLUMNS[column], shown(column)))
+                    let (name, hint) = (COLUMNS[column], comma_hint(text));
+                    fail(format!("{name} is {}, expected {expected}{hint}", shown(column)))
                 })?
             }
             (Some(one), Some(two)) => {
@@ -342,7 +363,16 @@ impl<'a> Cell<'a> {
 
     fn push(&mut self, fields: Fields<'_>) -> Result<(), InputError> {
         let number = fields.number;
-        let record = self.reader.record(self.file, &self.label, fields)?;
+        self.keep(number, self.record(fields)?)
+    }
+
+    /// Checks a user.
+    fn record(&self, fields: Fields<'_>) -> Result<UserRecord, InputError> {
+        self.reader.record(self.file, &self.label, fields)
+    }
+
+    /// Takes a user; an error is one of all that was read, not of this user.
+    fn keep(&mut self, number: u64, record: UserRecord) -> Result<(), InputError> {
         self.hold(USER_BYTES + record.id.len() + record.extra.bytes())?;
         self.records.push(record);
         self.numbers.push(number);
@@ -370,6 +400,19 @@ impl<'a> Cell<'a> {
         }
         Ok(records)
     }
+}
+
+/// The name of the cell in a document of JSON, of which nothing else may be readable by any other rule.
+pub fn name_of(document: &[u8]) -> Option<&RawValue> {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        cell: Option<&'a RawValue>,
+    }
+    let is_object = document.trim_ascii_start().starts_with(b"{");
+    let named: Option<Named<'_>> =
+        if is_object { serde_json::from_slice(document).ok() } else { None };
+    named.and_then(|named| named.cell)
 }
 
 fn quote(id: &str) -> String {

@@ -2,7 +2,7 @@
 
 /// The known name that a name looks like a slip of: another case, a blank or a dash in place of an underscore, one
 /// letter off, or two in a long name. Names of two or three letters are too close to everything.
-pub(super) fn slip_of(name: &str, known: &[&'static str]) -> Option<&'static str> {
+pub(in crate::exchange) fn slip_of(name: &str, known: &[&'static str]) -> Option<&'static str> {
     let longest = known.iter().map(|known| known.len()).max().unwrap_or(0);
     // No edit of one or two letters makes a known name of it, and it may be megabytes.
     if name.len() > longest + 8 {

@@ -161,6 +161,8 @@ impl RateServed {
 }
 
 impl Show for RateServed {
+    const USER_FIELDS: &'static [&'static str] = &["power_w", "rate_bps", "bandwidth_hz"];
+
     fn show(&self) -> Text {
         let rows = self.users.iter().map(|user| {
             vec![user.id.clone(), format!("{:.4e}", user.power_w), format!("{:.1}", user.rate_bps)]

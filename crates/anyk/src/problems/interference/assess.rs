@@ -1,7 +1,7 @@
 //! The verdict on anyone's powers of the links of a network.
 
 use crate::exchange::{Input, read_networks};
-use crate::framework::{AssessDesk, Assessor, Error, Found, GivenTo, Goal, Verdict};
+use crate::framework::{AssessDesk, Assessor, Error, Found, GivenTo, Goal, Unjudged, Verdict};
 use crate::problems::interference::links_input::LinkFlags;
 use crate::problems::interference::{Interference, LinkSolver};
 
@@ -29,7 +29,19 @@ struct NetworkDesk<'a> {
     solver: LinkSolver,
 }
 
+/// What somebody gives a network.
+enum Given {
+    Powers(Vec<f64>),
+    /// What is said instead.
+    Nothing(String),
+}
+
 impl NetworkDesk<'_> {
+    /// The verdict on no power at all.
+    fn nothing(&mut self, problem: &Interference) -> Result<Verdict, Error> {
+        self.verdict(problem, &vec![0.0; problem.size()])
+    }
+
     fn verdict(&mut self, problem: &Interference, powers: &[f64]) -> Result<Verdict, Error> {
         let size = problem.size();
         if powers.len() != size {
@@ -79,17 +91,33 @@ impl AssessDesk for NetworkDesk<'_> {
         let mut judged = Vec::new();
         for (index, network) in networks.into_iter().enumerate() {
             let one = || -> Result<Verdict, Error> {
-                let given = match powers.next() {
-                    Some(given) => given,
-                    None => {
-                        powers = allocation(index, None)?.powers.into_iter();
-                        let missing = || Error::Allocation("there are no powers of links".into());
-                        powers.next().ok_or_else(missing)?
+                let extra = network.extra.clone().apart_from(&Verdict::FIELDS);
+                let mut given = || -> Result<Given, Error> {
+                    if let Some(given) = powers.next() {
+                        return Ok(Given::Powers(given));
                     }
+                    let found = allocation(index, extra.cell().as_deref())?;
+                    if let Some(reason) = found.absent {
+                        return Ok(Given::Nothing(reason));
+                    }
+                    powers = found.powers.into_iter();
+                    let missing = || Error::Allocation("there are no powers of links".into());
+                    powers.next().map(Given::Powers).ok_or_else(missing)
                 };
+                let given = given();
                 let flags = &self.assessor.flags;
                 let problem = flags.problem(network, input.part + index).map_err(Error::other)?;
-                self.verdict(&problem, &given)
+                let judged = match given {
+                    Ok(Given::Nothing(reason)) => {
+                        Ok(Verdict::absent(self.nothing(&problem)?, reason))
+                    }
+                    Ok(Given::Powers(powers)) => self.verdict(&problem, &powers),
+                    Err(error) => Err(error),
+                };
+                match judged {
+                    Ok(verdict) => Ok(Verdict { extra, ..verdict }),
+                    Err(error) => Err(Unjudged::error(error, &self.nothing(&problem)?)),
+                }
             };
             let place = format!("instance {}", input.part + index);
             judged.push(one().map_err(|error| error.in_file(place)));

@@ -97,6 +97,10 @@ impl LinkFlags {
 fn values(field: LinkField, text: &str) -> Result<LinkValues, Error> {
     let numbers: Option<Vec<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
     let Some(numbers) = numbers else {
+        // A list that went wrong, or the next flag: no file is called so.
+        if text.starts_with('-') {
+            return Err(OptionError::value(flag(field), text, "numbers, or a file of them").into());
+        }
         let failed = |source| Error::Read { path: text.into(), source };
         let bytes = read_file(text.as_ref()).map_err(failed)?;
         return Ok(read_link_values(&bytes, text)?);

@@ -11,7 +11,7 @@ use crate::exchange::{Input, gains_to_npy, read_networks, to_json};
 use crate::framework::{
     Answer, Assessor, BuiltIn, Choice, Counter, Drawn, Error, LoadedModel, Model, ModelError,
     ModelFile, OptionError, OptionSpec, OptionValue, Options, Policy, Room, Show, Source, Text,
-    Trained, Verb, Workshop, counter,
+    Trained, Verb, Workshop, counter, in_cell,
 };
 use crate::memory::{MemoryBudget, product};
 use crate::network::{Aggregator, EdgeGnn};
@@ -133,6 +133,7 @@ pub(super) fn network_counter<'a, S: Send>(
     let flags = LinkFlags::read(options)?;
     let answer = move |input: Input<'_>| -> Result<Box<dyn Answer>, Error> {
         let networks = read_networks(input)?;
+        let extra = networks.first().map(|network| network.extra.clone()).unwrap_or_default();
         let results: Vec<Result<PowerAnswer, InterferenceError>> = networks
             .into_par_iter()
             .enumerate()
@@ -150,7 +151,7 @@ pub(super) fn network_counter<'a, S: Send>(
             })
         };
         let instances = results.into_iter().enumerate().map(named).collect::<Result<_, Error>>()?;
-        Ok(Box::new(PowerAnswers { instances }))
+        Ok(in_cell(extra, Vec::new(), PowerAnswers { instances }))
     };
     Ok(counter(|| Ok(()), move |(), input| vec![answer(input)]))
 }

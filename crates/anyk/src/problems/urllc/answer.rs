@@ -179,6 +179,8 @@ impl Served {
 }
 
 impl Show for Served {
+    const USER_FIELDS: &'static [&'static str] = &["power_w", "bandwidth_hz", "packet_loss"];
+
     fn show(&self) -> Text {
         let rows = self.users.iter().map(|user| {
             vec![

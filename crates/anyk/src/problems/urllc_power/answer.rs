@@ -188,6 +188,8 @@ impl BandAnswer {
 }
 
 impl Show for BandServed {
+    const USER_FIELDS: &'static [&'static str] = &["power_w", "bandwidth_hz", "packet_loss"];
+
     fn show(&self) -> Text {
         let rows = self.users.iter().map(|user| {
             vec![
@@ -233,6 +235,8 @@ fn watts(power_w: f64) -> String {
 }
 
 impl Show for BandAnswer {
+    const USER_FIELDS: &'static [&'static str] = BandServed::USER_FIELDS;
+
     fn show(&self) -> Text {
         let denied = match self {
             Self::Served(served) => return served.show(),
