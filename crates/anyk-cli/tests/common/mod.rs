@@ -1,7 +1,7 @@
 //! Running the real binary.
 
 // Each test binary uses what it needs.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::path::Path;
 
