@@ -470,7 +470,7 @@ fn answers_without_an_allocation_are_judged_as_such() {
         }
     }
     // A cell that nobody can read takes nobody's allocation along.
-    let line = "{ echo '{'; tail -1 named; head -1 named; } > some; head -1 named > alone; \
+    let line = "{ echo '{\"x\":}'; tail -1 named; head -1 named; } > some; head -1 named > alone; \
                 $ANYK solve urllc --input alone --json > answers; tail -1 named > alone; \
                 $ANYK solve urllc --input alone --json >> answers; \
                 $ANYK assess urllc --json --input some --allocations answers";
