@@ -398,7 +398,8 @@ fn is_over(command: &str) -> bool {
 fn a_program_ends_with_us() {
     let folder = tempfile::tempdir().unwrap();
     for (index, signal) in ["TERM", "KILL", "INT", "HUP"].into_iter().enumerate() {
-        let waits = format!("sleep 765{index}");
+        // A time that nobody else sleeps.
+        let waits = format!("sleep {}{index}", 100_000 + std::process::id());
         let line = format!(
             "$ANYK evaluate --problem urllc --k 2 --samples 1 --timeout 60 \
              --command '{waits} & touch {signal}; {waits}; true' > /dev/null 2>&1 & \
