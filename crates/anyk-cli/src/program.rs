@@ -30,7 +30,8 @@ pub(crate) struct Program {
 
 struct Running {
     child: Child,
-    guard: Option<Child>,
+    /// Dropped after the program is ended.
+    _guard: Guard,
     questions: Sender<Vec<u8>>,
     answers: Receiver<Vec<Vec<u8>>>,
     /// Lines that arrived with others.
@@ -57,17 +58,19 @@ impl Program {
         };
         in_own_group(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut guard = Guard::start();
         let mut child =
             command.spawn().map_err(|error| format!("the program cannot be started: {error}"))?;
+        guard.watch(child.id());
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (questions, asked) = channel::<Vec<u8>>();
         // No more than a batch is read ahead: a program that floods us waits.
         let (answered, answers) = sync_channel(1);
         let messages = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&messages);
-        let guard = guard(child.id());
         let (unread, output) = (VecDeque::new(), pipes.1.as_ref().and_then(pipe_of));
-        let running = Running { child, guard, questions, answers, unread, output, messages };
+        let running =
+            Running { child, _guard: guard, questions, answers, unread, output, messages };
         let (Some(mut stdin), Some(stdout), Some(mut stderr)) = pipes else {
             return Err("the program cannot be spoken to".to_owned());
         };
@@ -144,10 +147,10 @@ fn in_own_group(command: &mut Command) {
     let _ = command;
 }
 
-/// A shell that runs a script with the number of a group as `$0`. The shell's own `kill` is there on every system.
-fn shell(script: &str, group: u32) -> Command {
+/// A shell that runs a script. Its own `kill` is there on every system.
+fn shell(script: &str, argument: &str) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", script, &group.to_string()]);
+    command.args(["-c", script, argument]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
@@ -155,18 +158,40 @@ fn shell(script: &str, group: u32) -> Command {
 /// Ends a group of processes.
 fn kill_group(group: u32) {
     if cfg!(unix) {
-        let _ = shell("kill -s KILL -- \"-$0\"", group).status();
+        let _ = shell("kill -s KILL -- \"-$0\"", &group.to_string()).status();
     }
 }
 
 /// A process that ends a group when we are gone, whatever ended us: it waits for the end of a pipe that only we hold.
-fn guard(group: u32) -> Option<Child> {
-    if cfg!(windows) {
-        return None;
+/// It is there before the program, and is told its group as soon as there is one.
+struct Guard(Option<Child>);
+
+impl Guard {
+    fn start() -> Self {
+        if cfg!(windows) {
+            return Self(None);
+        }
+        let script = "read -r group || exit; read -r _; kill -s KILL -- \"-$group\"";
+        let mut command = shell(script, "guard");
+        in_own_group(&mut command);
+        // Without one, a program is ended by all but a signal.
+        Self(command.stdin(Stdio::piped()).spawn().ok())
     }
-    let mut command = shell("read -r _; kill -s KILL -- \"-$0\"", group);
-    in_own_group(&mut command);
-    command.stdin(Stdio::piped()).spawn().ok()
+
+    fn watch(&mut self, group: u32) {
+        if let Some(pipe) = self.0.as_mut().and_then(|guard| guard.stdin.as_mut()) {
+            let _ = writeln!(pipe, "{group}");
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(guard) = &mut self.0 {
+            let _ = guard.kill();
+            let _ = guard.wait();
+        }
+    }
 }
 
 /// What the system calls the pipe of a program's output, where it says so: Linux.
@@ -268,10 +293,6 @@ impl Drop for Running {
         kill_group(self.child.id());
         let _ = self.child.kill();
         let _ = self.child.wait();
-        if let Some(guard) = &mut self.guard {
-            let _ = guard.kill();
-            let _ = guard.wait();
-        }
     }
 }
 
