@@ -47,7 +47,7 @@ fn a_run_with_one_name_leaves_the_other_sections() {
 
     // The summary says what was tested, what was not, and how to.
     assert!(second.contains(
-        "Of 1 statements of the paper that the studies below test, 1 reproduces and 0 do not."
+        "Of 1 statement of the paper that the studies below test, 1 reproduces and 0 do not."
     ));
     assert!(second.contains("Figure 1: of two policies one stays and the other grows with K"));
     let missing = format!(

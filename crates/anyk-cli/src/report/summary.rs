@@ -66,10 +66,11 @@ pub(super) fn html(sections: &[Section], command: &Command<'_>) -> String {
         html.push_str("</div>\n");
     }
     html.push_str("</div>\n<div class=\"pictures\">\n");
-    for picture in &summary.pictures {
-        push_picture(&mut html, *picture, command);
+    for shown in &summary.pictures {
+        push_picture(&mut html, *shown, command);
     }
     html.push_str("</div>\n");
+    push_undrawn(&mut html, &summary.pictures, command);
     for (what, missing) in [
         ("Not run of the paper", &summary.missing),
         ("Not run of our own studies", &summary.missing_own),
@@ -89,7 +90,8 @@ fn lead(summary: &Summary<'_>) -> String {
         return "None of the studies that were run here tests a statement of the paper.".to_owned();
     }
     let mut text = format!(
-        "Of {all} statements of the paper that the studies below test, {yes} {} and {no} {} not",
+        "Of {all} statement{} of the paper that the studies below test, {yes} {} and {no} {} not",
+        if all == 1 { "" } else { "s" },
         if yes == 1 { "reproduces" } else { "reproduce" },
         if no == 1 { "does" } else { "do" },
     );
@@ -142,30 +144,37 @@ fn push_said(html: &mut String, Said { table, claim, .. }: Said<'_>) {
     );
 }
 
-/// A picture, or how to get it.
+/// A picture, if a study has drawn it.
 fn push_picture(
     html: &mut String,
     Shown { picture, better, .. }: Shown<'_>,
     command: &Command<'_>,
 ) {
-    match (picture, better) {
-        (Some((study, picture)), better) => {
-            let mut caption = format!("{} From {}.", shown(&picture.caption), escape(study));
-            if let Some(better) = better {
-                let _ = write!(
-                    caption,
-                    " {} shows more and was not run: {}",
-                    escape(better),
-                    command.line(&[better])
-                );
-            }
-            html.push_str(&figure(&picture.chart, &caption));
-        }
-        (None, Some(study)) => {
-            let _ = writeln!(html, "<p>A picture that is missing: {}</p>", command.line(&[study]));
-        }
-        (None, None) => {}
+    let Some((study, picture)) = picture else { return };
+    let mut caption = format!("{} From {}.", shown(&picture.caption), escape(study));
+    if let Some(better) = better {
+        let line = command.line(&[better]);
+        let _ = write!(caption, " {} shows more and was not run: {line}", escape(better));
     }
+    html.push_str(&figure(&picture.chart, &caption));
+}
+
+/// Pictures that no study has drawn, and how to get them.
+fn push_undrawn(html: &mut String, pictures: &[Shown<'_>], command: &Command<'_>) {
+    let undrawn: Vec<&Shown<'_>> =
+        pictures.iter().filter(|shown| shown.picture.is_none()).collect();
+    if undrawn.is_empty() {
+        return;
+    }
+    let mut studies: Vec<&str> = undrawn.iter().filter_map(|shown| shown.better).collect();
+    studies.dedup();
+    let about: Vec<&str> = undrawn.iter().map(|shown| shown.about).collect();
+    let _ = writeln!(
+        html,
+        "<p>Not drawn, because their studies were not run: {}. To draw them: {}</p>",
+        escape(&about.join(", ")),
+        command.line(&studies)
+    );
 }
 
 /// Studies that were not run, and how to run them.

@@ -326,7 +326,9 @@ fn a_report_begins_with_what_the_numbers_say() {
     // What was not run is said, with the command; so is what was tried alone.
     let missing = "anyk reproduce table1 table2 table4 table5 closed-forms";
     assert!(page.contains(missing) && page.contains("--out &#39;my folder&#39;</code>"), "{page}");
-    assert!(page.contains("A picture that is missing: <code>anyk reproduce power-control"));
+    let undrawn = "availability, sum rates on dense networks, sum rates on D2D fields. To draw them: \
+                   <code>anyk reproduce any-gnn power-control --out";
+    assert!(page.contains(undrawn), "{page}");
     assert!(page.contains("On trial, with a few cells and steps: table3."));
     assert!(page.contains("<p class=\"about\">a trial, whose figures mean nothing"));
     // The pictures are files, too.
@@ -339,7 +341,7 @@ fn a_report_begins_with_what_the_numbers_say() {
     let page = fs::read_to_string(dir.path().join("report.html")).unwrap();
     let place = |part: &str| page.find(part).unwrap();
     assert!(page.contains(
-        "Of 1 statements of the paper that the studies below test, 0 reproduce and 1 does not."
+        "Of 1 statement of the paper that the studies below test, 0 reproduce and 1 does not."
     ));
     assert!(place("What does not") < place("P-GNN serves everyone"));
     assert!(!page.contains("caution\"") && !page.contains("--out"), "{page}");

@@ -19,8 +19,10 @@ pub struct Said<'a> {
 /// A picture of the summary, or what would have to be run for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
-    /// What it is of.
+    /// What it is of, as the name of a file.
     pub subject: &'static str,
+    /// The same in words.
+    pub about: &'static str,
     /// The study that drew it and the picture, if one was run that can.
     pub picture: Option<(&'a str, &'a Picture)>,
     /// The study that draws the most, where that one was not run.
@@ -47,11 +49,11 @@ pub struct Summary<'a> {
 }
 
 /// The pictures, and the studies that draw them: the one that shows the most first.
-const PICTURES: [(&str, &[&str]); 4] = [
-    (BANDWIDTH, &["any-gnn", "table6"]),
-    (AVAILABILITY, &["any-gnn", "table6"]),
-    (DENSE_RATES, &["power-control"]),
-    (FIELD_RATES, &["power-control"]),
+const PICTURES: [(&str, &str, &[&str]); 4] = [
+    (BANDWIDTH, "bandwidth over the optimum", &["any-gnn", "table6"]),
+    (AVAILABILITY, "availability", &["any-gnn", "table6"]),
+    (DENSE_RATES, "sum rates on dense networks", &["power-control"]),
+    (FIELD_RATES, "sum rates on D2D fields", &["power-control"]),
 ];
 
 impl<'a> Summary<'a> {
@@ -80,7 +82,7 @@ impl<'a> Summary<'a> {
             contradicted: of(Claimant::Paper, &[Some(false)]),
             undecided: of(Claimant::Paper, &[None]),
             new: of(Claimant::Own, &[Some(true), Some(false), None]),
-            pictures: PICTURES.iter().map(|(subject, by)| shown(sections, subject, by)).collect(),
+            pictures: PICTURES.iter().map(|picture| shown(sections, picture)).collect(),
             missing: missing(true),
             missing_own: missing(false),
         }
@@ -88,7 +90,10 @@ impl<'a> Summary<'a> {
 }
 
 /// The picture of a subject by the first study that was run.
-fn shown<'a>(sections: &'a [Section], subject: &'static str, by: &[&'static str]) -> Shown<'a> {
+fn shown<'a>(
+    sections: &'a [Section],
+    &(subject, about, by): &(&'static str, &'static str, &[&'static str]),
+) -> Shown<'a> {
     let drawn = |study: &&'static str| {
         let section = sections.iter().find(|section| section.study() == *study)?;
         let mut all = section.tables().iter().flat_map(|table| &table.pictures);
@@ -96,7 +101,7 @@ fn shown<'a>(sections: &'a [Section], subject: &'static str, by: &[&'static str]
     };
     let picture = by.iter().find_map(drawn);
     let better = by.first().copied().filter(|&first| picture.is_none_or(|found| found.0 != first));
-    Shown { subject, picture, better }
+    Shown { subject, about, picture, better }
 }
 
 #[cfg(test)]
@@ -153,7 +158,7 @@ mod tests {
         let shown = Summary::of(&empty).pictures[2];
         assert_eq!((shown.picture.is_none(), shown.better), (true, Some("power-control")));
         // Every name of a study here is one.
-        for study in PICTURES.iter().flat_map(|picture| picture.1) {
+        for study in PICTURES.iter().flat_map(|picture| picture.2) {
             assert!(Study::named(study).is_some(), "{study}");
         }
     }
