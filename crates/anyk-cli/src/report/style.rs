@@ -35,7 +35,8 @@ pub(super) enum Dash {
     Solid,
     /// What a paper or a formula says.
     Dashed,
-    DashDot,
+    /// Dashes and dots.
+    Alternating,
     Dotted,
 }
 
@@ -45,7 +46,7 @@ impl Dash {
         match self {
             Self::Solid => None,
             Self::Dashed => Some("7 4"),
-            Self::DashDot => Some("9 3 2 3"),
+            Self::Alternating => Some("9 3 2 3"),
             Self::Dotted => Some("2 3"),
         }
     }
@@ -87,22 +88,24 @@ pub(super) struct Style {
 }
 
 impl Style {
-    /// The look of the n-th curve.
-    fn of_curve(index: usize, dashed: bool) -> Self {
+    /// The look of the n-th curve, or of the n-th of a pair.
+    fn of_curve(index: usize, dashed: bool, in_pairs: bool) -> Self {
         let count = HUES.len();
-        // Beyond one round of colours markers are hollow and lines have another pattern; beyond two, shapes move on.
+        // Beyond one round of colours lines have another pattern and markers are hollow; beyond two, shapes move on. Of a
+        // pair, the dashed one is hollow: single points have no line to tell them by.
         let second = (index / count) % 2 == 1;
+        let moved = if in_pairs { index / count } else { index / (2 * count) };
         let dash = match (dashed, second) {
             (false, false) => Dash::Solid,
-            (false, true) => Dash::DashDot,
+            (false, true) => Dash::Alternating,
             (true, false) => Dash::Dashed,
             (true, true) => Dash::Dotted,
         };
         Self {
             colour: HUES[index % count].0,
             dash: Some(dash),
-            shape: SHAPES[(index + index / (2 * count)) % SHAPES.len()],
-            hollow: second,
+            shape: SHAPES[(index + moved) % SHAPES.len()],
+            hollow: if in_pairs { dashed } else { second },
         }
     }
 
@@ -121,7 +124,7 @@ pub(super) fn styles(chart: &Chart) -> Vec<Style> {
         }
         let counter = &mut seen[usize::from(in_pairs && series.dashed)];
         *counter += 1;
-        Style::of_curve(*counter - 1, series.dashed)
+        Style::of_curve(*counter - 1, series.dashed, in_pairs)
     };
     chart.series.iter().map(look).collect()
 }
@@ -164,14 +167,18 @@ mod tests {
                     let without_colour = |style: &Style| (style.dash, style.shape, style.hollow);
                     assert_ne!(without_colour(one), without_colour(other), "{solid} {dashed}");
                     assert_ne!((one.colour, one.dash), (other.colour, other.dash));
+                    // Single points, which have no line.
+                    let point = |style: &Style| (style.shape, style.hollow);
+                    assert_ne!(point(one), point(other), "{solid} {dashed}");
                 }
             }
         }
-        // A paper's curve looks like ours, but for the dashes.
+        // A paper's curve looks like ours, but for the dashes and the outline.
         let pairs = styles(&chart(5, 5));
         for (own, paper) in pairs[..5].iter().zip(&pairs[5..]) {
             assert_eq!((own.colour, own.shape), (paper.colour, paper.shape));
             assert_eq!((own.dash, paper.dash), (Some(Dash::Solid), Some(Dash::Dashed)));
+            assert_eq!((own.hollow, paper.hollow), (false, true));
         }
         // Marks are no curve, and take no colour away.
         let mut marked = chart(2, 2);

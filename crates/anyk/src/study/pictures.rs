@@ -102,7 +102,9 @@ fn over_words(curves: &[MethodCurve]) -> String {
         (!sizes.is_empty()).then(|| format!("{} at K = {}", curve.label, sizes.join(", ")))
     });
     let under: Vec<String> = under.collect();
-    let words = "A cross marks an availability under 1.00. The axis has no place for what is at the optimum";
+    let words = format!(
+        "A cross marks an availability under 1.00. The axis has no place for what is at the optimum (to {NO_DISTANCE:e} %)"
+    );
     if under.is_empty() {
         format!("{words}.")
     } else {
@@ -144,8 +146,8 @@ pub(crate) fn of_rates(
     let best = networks.iter().max_by(|a, b| lowest(a).total_cmp(&lowest(b)));
     let caption = best.map_or_else(String::new, |best| {
         format!(
-            "The learned policy that loses least over all K is “{}”: {:.1} % of WMMSE at its lowest. Dashed: methods that \
-             learn nothing.",
+            "The learned policy that loses least over all K is “{}”: {:.1} % of WMMSE at its lowest. Dashed or dotted: \
+             methods that learn nothing.",
             best.label,
             lowest(best),
         )

@@ -196,7 +196,6 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
             log_y: false,
             series: curves,
         }),
-        ..Table::default()
     })
 }
 

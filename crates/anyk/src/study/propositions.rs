@@ -93,11 +93,12 @@ impl Decoupling {
 
 /// Whether all of several statements hold: one that does not decides.
 fn all_hold(statements: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
-    statements.into_iter().fold(Some(true), |all, one| match (all, one) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (None, _) | (_, None) => None,
-        _ => Some(true),
-    })
+    let all: Vec<Option<bool>> = statements.into_iter().collect();
+    match (all.contains(&Some(false)), all.contains(&None)) {
+        (true, _) => Some(false),
+        (false, true) => None,
+        (false, false) => Some(true),
+    }
 }
 
 /// The rows that have each verdict, in words.
@@ -555,6 +556,16 @@ mod tests {
         let sentence = Quantity::Movement.sentence(&laws);
         assert!(sentence.contains("Proposition 3 holds for “mean"), "{sentence}");
         assert!(sentence.contains("holds for “sum") && sentence.contains("does not hold for “max"));
+    }
+
+    #[test]
+    fn one_that_does_not_hold_decides() {
+        let [yes, no, open] = [Some(true), Some(false), None];
+        for (all, expected) in
+            [([yes, yes], yes), ([yes, open], open), ([open, no], no), ([no, yes], no)]
+        {
+            assert_eq!(all_hold(all), expected);
+        }
     }
 
     #[test]

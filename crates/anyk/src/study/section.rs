@@ -15,7 +15,7 @@ use super::cache::fingerprint;
 use super::{Effort, Lab, STUDIES, Study};
 use crate::SOURCES;
 use crate::exchange::{check_folder, read_plain_file, to_json, write_atomically};
-use crate::framework::{Picture, Table};
+use crate::framework::{Chart, Picture, Table};
 
 /// The folder of the files, below that of the results.
 const FOLDER: &str = "sections";
@@ -119,7 +119,7 @@ impl Section {
         check_folder(&folder)?;
         // Points that no axis shows have no way into JSON.
         let finite = |table: &Table| Table {
-            chart: table.chart.as_ref().map(|chart| chart.finite()),
+            chart: table.chart.as_ref().map(Chart::finite),
             pictures: table
                 .pictures
                 .iter()
@@ -212,7 +212,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::framework::{Chart, Claim, Series};
+    use crate::framework::{Claim, Series};
 
     fn table(name: &str) -> Table {
         Table {
