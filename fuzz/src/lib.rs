@@ -11,6 +11,7 @@ mod files;
 pub mod models;
 mod mutate;
 mod sealed;
+pub mod sections;
 
 use anyk::memory::MemoryBudget;
 
@@ -36,6 +37,7 @@ pub static TARGETS: &[Target] = &[
     Target { name: "lines", run: answers::lines },
     Target { name: "model", run: models::model },
     Target { name: "checkpoint", run: models::checkpoint },
+    Target { name: "section", run: sections::section },
 ];
 
 /// The target of a name.

@@ -57,6 +57,8 @@ fn the_corpus_reaches_what_is_behind_the_checks() {
         sealed(bytes, "model").is_some_and(|file| anyk::problems::read_model(&file).is_ok())
     };
     assert!(accepted("model", &model) >= 5);
+    let section = |bytes: &[u8]| anyk_fuzz::sections::read(bytes).is_some_and(|read| read.is_ok());
+    assert!(accepted("section", &section) >= 3);
     let checkpoint = |bytes: &[u8]| sealed(bytes, "checkpoint").is_some();
     assert!(accepted("checkpoint", &checkpoint) >= 2);
 }

@@ -14,7 +14,7 @@ use clap::{Arg, ArgGroup, Args, Command};
 use clap_complete::Shell;
 
 use crate::arguments::{model_options, with_options};
-use crate::help::Page;
+use crate::help::{self, Page};
 use crate::values::{Listed, seconds, seeds, size, sizes, whole};
 
 /// The whole command line.
@@ -23,7 +23,7 @@ pub(crate) fn command() -> Command {
         by_room(Verb::Sample, "sample", "Draw random instances of a problem, as input for `solve`");
     let command = Command::new("anyk")
         .version(env!("CARGO_PKG_VERSION"))
-        .max_term_width(100)
+        .term_width(help::width())
         .arg_required_else_help(true)
         .subcommand_required(true)
         .arg(max_memory())
@@ -488,11 +488,16 @@ fn reproduce() -> Command {
             "reproduce --full --out full",
         ],
         "Trains and measures what each one needs, prints it beside what the paper says, and writes CSV, Markdown, \
-         plots (SVG) and one self-contained report.html. Interrupted, it continues where it stopped; what another \
-         version of the program has measured is measured again.",
+         plots (SVG) and one self-contained report.html, which begins with a summary: what of the paper reproduces, \
+         what does not, and what is new. A run with some names updates their sections of the report and leaves the \
+         others. Interrupted, it continues where it stopped; what another version of the program has measured is \
+         measured again.",
     )
     .on(command)
 }
+
+/// Where `reproduce` writes to, if nobody says.
+pub(crate) const OUT: &str = "out/reproduce";
 
 /// Flags of `reproduce`.
 #[derive(Debug, Args)]
@@ -511,7 +516,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "N", value_parser = whole(1, 100))]
     pub(crate) trainings: Option<u64>,
     /// Folder for the results
-    #[arg(long, value_name = "DIR", default_value = "out/reproduce")]
+    #[arg(long, value_name = "DIR", default_value = OUT)]
     pub(crate) out: PathBuf,
 }
 
@@ -600,7 +605,8 @@ mod tests {
 
     /// The examples of a command's help and of those below it.
     fn examples(command: &mut Command, all: &mut Vec<String>) {
-        let page = command.render_long_help().to_string();
+        // Those that are longer than a line go on below it.
+        let page = command.render_long_help().to_string().replace(" \\\n      ", " ");
         let lines = page.lines().filter_map(|line| line.strip_prefix("  anyk "));
         all.extend(lines.map(str::to_owned));
         for subcommand in command.get_subcommands_mut() {

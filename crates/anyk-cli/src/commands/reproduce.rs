@@ -4,9 +4,9 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::framework::Table;
-use anyk::study::{Effort, Lab, STUDIES, Study, StudySettings};
+use anyk::study::{Effort, Lab, STUDIES, Section, Sections, Study, StudySettings};
 
-use crate::cli::ReproduceArgs;
+use crate::cli::{OUT, ReproduceArgs};
 use crate::failure::Failure;
 use crate::progress::Watcher;
 use crate::{files, output, report};
@@ -33,7 +33,9 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     } else {
         args.names.iter().filter_map(|name| Study::named(name)).collect()
     };
-    let mut tables = Vec::new();
+    let path = args.out.to_string_lossy();
+    let named = (path != OUT).then_some(&*path);
+    let mut sections = Sections::default();
     let mut out = output::stdout();
     for study in studies {
         let made = (study.run)(&mut lab)?;
@@ -45,10 +47,14 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
             writeln!(out, "{}\n", table.note)?;
             out.flush()?;
         }
-        tables.extend(made);
+        Section::new(study, &lab, made).keep(&args.out).map_err(cannot)?;
+        // Of all studies that were ever run into this folder; and now, in case the next is interrupted.
+        sections = Sections::read(&args.out);
+        report::write_studies(&args.out, TITLE, &sections.found, named).map_err(cannot)?;
     }
-    let subtitle = format!("anyk {} · {}", env!("CARGO_PKG_VERSION"), lab.about());
-    report::write_report(&args.out, TITLE, &subtitle, &tables).map_err(cannot)?;
+    for error in sections.refused {
+        output::note(&format!("note: {error}; it is left out of the report"));
+    }
     output::line(&mut out, &format!("written to {}", args.out.join("report.html").display()))?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -70,11 +70,17 @@ impl Axis {
         Self { min: low.max(SMALLEST_ON_LOG), max: high, log: true }
     }
 
-    /// The labels of the ticks: short, and without the dust of binary fractions.
-    pub(super) fn tick_format(self) -> TickFormat {
+    /// The labels of the ticks: short, and without the dust of binary fractions. Where there is little room, a
+    /// logarithmic axis of more than a decade has labels at powers of ten alone.
+    pub(super) fn tick_format(self, sparse: bool) -> TickFormat {
         // On a linear axis a tick this close to zero is zero.
         let dust = if self.log { 0.0 } else { 1e-9 * (self.max - self.min) };
+        let decades = sparse && self.log && self.max > 15.0 * self.min;
         TickFormat::Custom(Arc::new(move |value| {
+            let power = 10f64.powf(value.log10().round());
+            if decades && (value / power - 1.0).abs() > 1e-6 {
+                return String::new();
+            }
             number(if value.abs() <= dust { 0.0 } else { value })
         }))
     }

@@ -1,50 +1,51 @@
-//! A [`Chart`] as SVG, drawn by kuva.
+//! A [`Chart`] as SVG, drawn by kuva; markers and the legend are our own.
 
 use anyk::framework::{Chart, Series};
-use kuva::plot::scatter::MarkerShape;
-use kuva::prelude::{
-    Layout, LegendEntry, LegendPosition, LegendShape, LinePlot, Plot, ScatterPlot, SvgBackend,
-    Theme, render_multiple,
-};
+use kuva::plot::line::LineStyle;
+use kuva::prelude::{Layout, LinePlot, Plot, ScatterPlot, SvgBackend, Theme, render_multiple};
+use kuva::render::color::Color;
 use kuva::render::render::Primitive;
 
 use super::axis::{Axis, shows};
 use super::html::escape;
+use super::marker::{add_legend, marker};
+use super::style::{GRID, INK, Style, dark_rules, styles};
+use super::typeset::{Medium, typeset};
 use crate::printable::is_obeyed;
 
-/// Text and axes. The page's style looks for this colour, to turn it light on a dark screen.
-pub(super) const INK: &str = "#24292f";
-/// Grid lines; known to the page's style as well.
-pub(super) const GRID: &str = "#e4e7eb";
+/// What a picture is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A file of its own, which brings its colours for a dark screen along.
+    Alone,
+    /// A page, whose style sheet has them.
+    Page,
+    /// The same on a phone: as wide as one, with text of the same size.
+    Phone,
+}
 
-/// Okabe and Ito's palette, which colour-blind readers can tell apart, less its yellow and black,
-/// one of which is lost on each background.
-const COLOURS: [&str; 7] =
-    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"];
+impl Form {
+    /// Width and height in pixels, without the legend.
+    fn size(self) -> (f64, f64) {
+        match self {
+            Self::Alone | Self::Page => (720.0, 380.0),
+            Self::Phone => (328.0, 300.0),
+        }
+    }
 
-/// Shapes say the same as the colours, for print without colour.
-const SHAPES: [MarkerShape; 6] = [
-    MarkerShape::Circle,
-    MarkerShape::Square,
-    MarkerShape::Triangle,
-    MarkerShape::Diamond,
-    MarkerShape::TriangleDown,
-    MarkerShape::Star,
-];
+    /// Characters of a line of the title.
+    fn title_wrap(self) -> usize {
+        if self == Self::Phone { 32 } else { 70 }
+    }
+}
 
-/// Width of the picture in pixels.
-const WIDTH: f64 = 720.0;
-/// Height of the picture without its legend.
-const HEIGHT: f64 = 380.0;
-/// Height of one line of the legend.
-const LEGEND_LINE: f64 = 18.0;
 /// Added on the right.
 const OVERHANG: f64 = 12.0;
-/// A label of this many characters fills the legend's whole width; a longer one is cut.
-const LONGEST_LABEL: usize = 80;
-/// More points than this are a curve without markers, and their intervals are drawn as a band; up
-/// to here they are measurements with error bars, which stay readable where several series cross.
+/// More points than this are a curve with a marker here and there, and their intervals are drawn as a band; up to here
+/// they are measurements with error bars, which stay readable where several series cross.
 const MOST_MARKERS: usize = 16;
+/// Markers on a curve of more points.
+const FEW_MARKERS: usize = 6;
 
 /// A point the axes can show, with the interval around it.
 #[derive(Clone, Copy)]
@@ -60,45 +61,40 @@ struct Point {
 }
 
 /// The SVG text of a chart.
-pub(super) fn svg(chart: &Chart) -> String {
+pub(super) fn svg(chart: &Chart, form: Form) -> String {
     let series: Vec<Vec<Point>> = chart.series.iter().map(|series| points(chart, series)).collect();
     let all = || series.iter().flatten();
     let x = Axis::around(all().map(|point| point.x), chart.log_x);
     let y = Axis::around(all().flat_map(|point| [point.y, point.lower, point.upper]), chart.log_y);
+    let styles = styles(chart);
 
     let mut plots = Vec::new();
-    let mut legend = Vec::new();
-    for (series, (points, style)) in chart.series.iter().zip(series.iter().zip(styles(chart))) {
-        legend.push(style.legend(series, points));
-        style.draw(series, points, y, &mut plots);
+    for (index, (points, style)) in series.iter().zip(&styles).enumerate() {
+        draw((index, &chart.series[index]), points, *style, y, &mut plots);
     }
     let empty = plots.is_empty();
     if empty {
         // Without anything to draw there would be no axes either.
         plots.push(Plot::Line(LinePlot::new()));
     }
-    let lines = legend.len().div_ceil(2);
-    let height = HEIGHT + LEGEND_LINE * lines as f64;
-
+    let (width, height) = form.size();
     let mut layout = Layout::new((x.min, x.max), (y.min, y.max))
         .with_x_axis_min(x.min)
         .with_x_axis_max(x.max)
         .with_y_axis_min(y.min)
         .with_y_axis_max(y.max)
-        .with_x_tick_format(x.tick_format())
-        .with_y_tick_format(y.tick_format())
+        .with_x_tick_format(x.tick_format(form == Form::Phone))
+        .with_y_tick_format(y.tick_format(false))
         .with_title(label(&chart.title))
-        .with_title_wrap(70)
-        .with_title_size(15)
+        .with_title_wrap(form.title_wrap())
+        .with_title_size(if form == Form::Phone { 14 } else { 15 })
+        .with_label_size(13)
+        .with_tick_size(12)
         .with_x_label(label(&chart.x_label))
         .with_y_label(label(&chart.y_label))
         .with_y_label_wrap(40)
         .with_theme(theme())
-        .with_legend_entries(legend)
-        .with_legend_position(LegendPosition::OutsideBottomColumns)
-        .with_legend_col_limit(2)
-        .with_legend_box(false)
-        .with_width(WIDTH)
+        .with_width(width)
         .with_height(height);
     if chart.log_x {
         layout = layout.with_log_x();
@@ -115,8 +111,17 @@ pub(super) fn svg(chart: &Chart) -> String {
     // the text of a picture does not depend on how many were drawn before it.
     scene.elements.retain(|e| !matches!(e, Primitive::ClipStart { .. } | Primitive::ClipEnd));
     scene.defs.clear();
+    scene.elements = with_markers(scene.elements, &styles);
     // Half of the last label of the x axis stands beyond it.
     scene.width += OVERHANG;
+    let drawn: Vec<bool> = series.iter().map(|points| !points.is_empty()).collect();
+    add_legend(
+        &mut scene,
+        &chart.series,
+        &styles,
+        &drawn,
+        if form == Form::Phone { 8.0 } else { 60.0 },
+    );
     let (width, height) = (scene.width, scene.height);
     let text = SvgBackend::new().with_pretty(true).render_scene(&scene);
     // With a view box the picture scales; the label is for those who listen to the page.
@@ -124,7 +129,57 @@ pub(super) fn svg(chart: &Chart) -> String {
         r#"<svg viewBox="0 0 {width} {height}" role="img" aria-label="{}" "#,
         escape(&chart.title)
     );
-    text.replacen("<svg ", &head, 1)
+    let text = with_symbols(&text.replacen("<svg ", &head, 1));
+    if form == Form::Alone { with_dark_colours(&text) } else { text }
+}
+
+/// Puts our markers in the place of the circles that stand for them.
+fn with_markers(elements: Vec<Primitive>, styles: &[Style]) -> Vec<Primitive> {
+    let mut all = Vec::with_capacity(elements.len());
+    for element in elements {
+        match element {
+            Primitive::CircleBatch { cx, cy, fill: Color::Rgb(PLACE, high, low), .. } => {
+                let index = usize::from(u16::from_be_bytes([high, low]));
+                let Some(style) = styles.get(index) else { continue };
+                all.extend(cx.into_iter().zip(cy).map(|point| marker(*style, point)));
+            }
+            element => all.push(element),
+        }
+    }
+    all
+}
+
+/// A red that no colour of ours has: of circles whose green and blue are the place of their series.
+const PLACE: u8 = 1;
+
+/// Typesets the text of every label.
+fn with_symbols(svg: &str) -> String {
+    let mut shown = String::with_capacity(svg.len());
+    let mut rest = svg;
+    while let Some((before, text)) = rest.split_once("<text ") {
+        let (Some((tag, _)), Some((inside, after))) =
+            (text.split_once('>'), text.split_once("</text>"))
+        else {
+            break;
+        };
+        let content = &inside[tag.len() + 1..];
+        shown.push_str(before);
+        shown.push_str("<text ");
+        shown.push_str(tag);
+        shown.push('>');
+        shown.push_str(&typeset(content, Medium::Svg));
+        shown.push_str("</text>");
+        rest = after;
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// Puts the colours for a dark screen into a picture.
+fn with_dark_colours(svg: &str) -> String {
+    let Some((tag, rest)) = svg.split_once('>') else { return svg.to_owned() };
+    let rules = dark_rules("svg");
+    format!("{tag}>\n<style>\n@media (prefers-color-scheme: dark) {{\n{rules}}}\n</style>{rest}")
 }
 
 /// The points the axes can show, with their intervals.
@@ -147,66 +202,30 @@ fn points(chart: &Chart, series: &Series) -> Vec<Point> {
         .collect()
 }
 
-/// The look of one series.
-#[derive(Clone, Copy)]
-struct Style {
-    /// The colour of line and markers.
-    colour: &'static str,
-    /// The shape of the markers.
-    shape: MarkerShape,
-}
-
-/// The look of every series, in their order.
-fn styles(chart: &Chart) -> Vec<Style> {
-    let dashed = chart.series.iter().filter(|series| series.dashed).count();
-    let in_pairs = 2 * dashed == chart.series.len();
-    let mut seen = [0, 0];
-    let mut next = |dashed: bool| {
-        let counter = &mut seen[usize::from(in_pairs && dashed)];
-        let index = *counter;
-        *counter += 1;
-        // Beyond the palette, shape and colour run on at different lengths, so pairs stay unique.
-        Style { colour: COLOURS[index % COLOURS.len()], shape: SHAPES[index % SHAPES.len()] }
-    };
-    chart.series.iter().map(|series| next(series.dashed)).collect()
-}
-
-impl Style {
-    /// The line of the legend.
-    fn legend(self, series: &Series, points: &[Point]) -> LegendEntry {
-        let mut label: String = label(&series.label).chars().take(LONGEST_LABEL).collect();
-        if series.label.chars().count() > LONGEST_LABEL {
-            label.push('…');
-        }
-        if points.is_empty() {
-            label.push_str(" (no data)");
-        }
-        let (shape, dasharray) = if series.dashed {
-            // Finer than the line itself, so that the short sample shows more than one dash.
-            (LegendShape::Line, Some("3 1.5".to_owned()))
-        } else if points.len() > MOST_MARKERS {
-            (LegendShape::Line, None)
-        } else {
-            (LegendShape::Marker(self.shape), None)
-        };
-        LegendEntry { label, color: self.colour.to_owned(), shape, dasharray }
+/// Adds line, intervals and places of markers; nothing for a series of no points.
+fn draw(
+    (index, series): (usize, &Series),
+    points: &[Point],
+    style: Style,
+    y: Axis,
+    plots: &mut Vec<Plot>,
+) {
+    if points.is_empty() {
+        return;
     }
-
-    /// Adds line, intervals and markers; nothing for a series of no points.
-    fn draw(self, series: &Series, points: &[Point], y: Axis, plots: &mut Vec<Plot>) {
-        if points.is_empty() {
-            return;
-        }
-        let data = || points.iter().map(|point| (point.x, point.y));
-        // An interval that reaches beyond the axis ends with it.
-        let ends = |point: &Point| (point.lower.max(y.min), point.upper.min(y.max));
-        let mut line =
-            LinePlot::new().with_data(data()).with_color(self.colour).with_stroke_width(1.8);
-        if series.dashed {
-            line = line.with_dashed();
+    // An interval that reaches beyond the axis ends with it.
+    let ends = |point: &Point| (point.lower.max(y.min), point.upper.min(y.max));
+    let is_dense = points.len() > MOST_MARKERS && !series.marks;
+    if let Some(dash) = style.dash {
+        let mut line = LinePlot::new()
+            .with_data(points.iter().map(|point| (point.x, point.y)))
+            .with_color(style.colour)
+            .with_stroke_width(1.8);
+        if let Some(array) = dash.array() {
+            line = line.with_line_style(LineStyle::Custom(array.to_owned()));
         }
         if series.lower.is_some() || series.upper.is_some() {
-            line = if points.len() > MOST_MARKERS {
+            line = if is_dense {
                 line.with_band(points.iter().map(|p| ends(p).0), points.iter().map(|p| ends(p).1))
             } else {
                 line.with_y_err_asymmetric(
@@ -215,12 +234,14 @@ impl Style {
             };
         }
         plots.push(Plot::Line(line));
-        // Markers on every point of a dense curve would hide it.
-        if points.len() <= MOST_MARKERS {
-            let size = if series.dashed { 3.0 } else { 4.5 };
-            let markers = ScatterPlot::new().with_data(data()).with_color(self.colour);
-            plots.push(Plot::Scatter(markers.with_size(size).with_marker(self.shape)));
-        }
+    }
+    // Markers on every point of a dense curve would hide it; those of several curves stand at different places.
+    let every = if is_dense { points.len() / FEW_MARKERS } else { 1 };
+    let marked = points.iter().skip(index % every).step_by(every).map(|point| (point.x, point.y));
+    if let Ok(place) = u16::try_from(index) {
+        let [high, low] = place.to_be_bytes();
+        let place = format!("#{PLACE:02x}{high:02x}{low:02x}");
+        plots.push(Plot::Scatter(ScatterPlot::new().with_data(marked).with_color(place)));
     }
 }
 
@@ -238,6 +259,6 @@ fn theme() -> Theme {
 
 /// A label as kuva shows it unchanged: dollar signs would begin a formula there, and XML has no
 /// way to write a control character.
-fn label(text: &str) -> String {
+pub(super) fn label(text: &str) -> String {
     text.replace(is_obeyed, " ").replace('$', "\\$")
 }

@@ -11,10 +11,9 @@ use anyk::framework::Table;
 use crate::printable::is_obeyed;
 
 /// Refuses a name that could leave the folder or would need quoting in a link.
-pub(super) fn check_name(name: &str) -> io::Result<()> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
-        let message = format!("not a name for a table's files: {name:?}");
+pub(super) fn check_name(table: &Table) -> io::Result<()> {
+    if !table.has_plain_name() {
+        let message = format!("not a name for a table's files: {:?}", table.name);
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     Ok(())

@@ -3,8 +3,12 @@
 use std::fs;
 
 use anyk::framework::{Chart, Series, Table};
+use anyk::framework::{Claim, Picture, Silent};
+use anyk::study::{Effort, Lab, Section, Study, StudySettings};
 
-use super::{svg, write_report, write_table};
+use super::chart::{self, Form};
+use super::html::Entry;
+use super::{svg, write_report, write_studies, write_table};
 
 /// The user counts of the sample.
 const USERS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 200.0];
@@ -21,6 +25,7 @@ fn sample() -> Table {
             dashed,
             lower: (!dashed).then(|| gap.map(|gap| 0.9 * gap).to_vec()),
             upper: (!dashed).then(|| gap.map(|gap| 1.1 * gap).to_vec()),
+            ..Series::default()
         }
     };
     let head =
@@ -46,6 +51,7 @@ fn sample() -> Table {
             log_y: false,
             series: (1..=4).flat_map(|s| [series(s, false), series(s, true)]).collect(),
         }),
+        ..Table::default()
     }
 }
 
@@ -73,6 +79,18 @@ fn svg_is_well_formed_and_repeatable() {
     let text = svg(&chart);
     assert!(text.starts_with("<svg viewBox=\"0 0 732 "));
     assert_balanced(&text);
+    // It brings its dark colours along; on a page, those of the page do.
+    assert!(text.contains("<style>\n@media (prefers-color-scheme: dark)"));
+    let [screen, phone] = [Form::Page, Form::Phone].map(|form| chart::svg(&chart, form));
+    for text in [&screen, &phone] {
+        assert_balanced(text);
+        assert!(!text.contains("<style"));
+    }
+    // On a phone it is as wide as one, and its text is as large: it is not the other one made small.
+    assert!(phone.starts_with("<svg viewBox=\"0 0 340 "), "{}", &phone[..60]);
+    for text in [&screen, &phone] {
+        assert!(text.contains("font-size=\"12\"") && !text.contains("font-size=\"9\""));
+    }
     assert_eq!(text, svg(&chart), "the text depends on nothing but the chart");
     for tick in ["1", "2", "5", "10", "20", "50", "100", "200"] {
         assert!(text.contains(&format!(">{tick}</text>")), "tick {tick}");
@@ -81,7 +99,7 @@ fn svg_is_well_formed_and_repeatable() {
 
 #[test]
 fn text_is_escaped_everywhere() {
-    let hostile = "<script>alert(\"1\")</script> & 'x' | $a$ $b$ \u{1}\n#";
+    let hostile = "<script>alert(\"1\")</script> & 'x' | $a$ $b$ \u{1}\n# x_<b> a^(<i>) ε_D&lt;_k";
     let mut table = sample();
     table.title = hostile.into();
     table.note = hostile.into();
@@ -96,9 +114,13 @@ fn text_is_escaped_everywhere() {
     assert_balanced(&picture);
     assert!(picture.contains("$a$ $b$"), "dollar signs are no formula");
 
-    let page = super::html::page(hostile, hostile, std::slice::from_ref(&table));
+    let entries = [Entry { table: &table, about: Some(hostile.to_owned()) }];
+    let page = super::html::page(hostile, hostile, "", &entries);
     assert!(!page.contains("<script") && !page.contains('\u{1}'));
     assert!(page.contains("&lt;script&gt;alert(&quot;1&quot;)"));
+    // What is somebody's stays text when symbols are typeset around it.
+    assert!(page.contains("x_&lt;b&gt; a^(&lt;i&gt;) ε<sub>D</sub>&amp;lt;_k"));
+    assert!(!page.contains("<b>") && !page.contains("<i>"));
 
     let markdown = super::files::markdown(&table);
     assert!(!markdown.replace("\\<", "").contains('<'));
@@ -151,7 +173,8 @@ fn files_are_written_whole() {
     assert_eq!(names, expected, "and no temporary file is left");
 
     let page = fs::read_to_string(dir.join("report.html")).unwrap();
-    assert_eq!(page.matches("<svg ").count(), 1);
+    // For a screen and for a phone.
+    assert_eq!(page.matches("<svg ").count(), 2);
     assert!(page.contains("<a href=\"#table4\">") && page.contains("<section id=\"table4\">"));
     // The name of the SVG format is the only address in the page.
     assert_eq!(page.matches("http").count(), page.matches("http://www.w3.org/2000/svg").count());
@@ -188,4 +211,138 @@ fn csv_comes_back_as_it_went() {
     assert_eq!(rows[1], vec!["short", "", ""]);
     assert_eq!(rows[2], table.rows[2]);
     assert!(super::files::csv(&Table::default()).unwrap().is_empty());
+}
+
+#[test]
+fn symbols_are_typeset_for_people_and_plain_for_programs() {
+    let mut table = sample();
+    table.columns[0] = "ε_D".into();
+    table.rows[0][0] = "M-GNN^10".into();
+    table.note = "B^v and A_K".into();
+    let entries = [Entry { table: &table, about: None }];
+    let page = super::html::page("W_K", "", "", &entries);
+    for part in [
+        "ε<sub>D</sub>",
+        "M-GNN<sup>10</sup>",
+        "B<sup>v</sup> and A<sub>K</sub>",
+        "<title>W_K</title>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let chart = table.chart.as_mut().unwrap();
+    (chart.x_label, chart.series[0].label) = ("N_t".into(), "P-GNN^2".into());
+    let text = svg(chart);
+    for part in [">N<tspan dy=\"0.3em\"", ">P-GNN<tspan dy=\"-0.45em\""] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // Those who listen hear the plain text.
+    assert!(text.contains("aria-label=\"Bandwidth above the optimum\""));
+    let csv = String::from_utf8(super::files::csv(&table).unwrap()).unwrap();
+    assert!(csv.starts_with("ε_D,") && csv.contains("\nM-GNN^10,"), "{csv}");
+    assert!(super::files::markdown(&table).contains("M-GNN^10"));
+}
+
+#[test]
+fn twelve_curves_look_different_in_the_picture_itself() {
+    let series = (0..12).map(|place: u8| {
+        let points = (1..5u8).map(|x| (f64::from(x), f64::from(place * 5 + x))).collect();
+        Series::solid(format!("curve {place}"), points)
+    });
+    let mut chart = Chart { series: series.collect(), ..Chart::default() };
+    chart.series.push(Series::marks("failures", vec![(1.0, 1.0)]));
+    let text = svg(&chart);
+    // The samples of the legend: lines by colour and dashes, markers by colour, filling and outline.
+    let mut lines: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("<line") && line.contains("stroke-width=\"1.8\""))
+        .map(|line| &line[line.find("stroke=").unwrap()..])
+        .collect();
+    assert_eq!(lines.len(), 12, "{text}");
+    lines.sort_unstable();
+    lines.dedup();
+    assert_eq!(lines.len(), 12, "{lines:?}");
+    // Four points and a sample for each curve; one failure and its sample.
+    let crosses = text
+        .lines()
+        .filter(|line| {
+            line.contains("<path")
+                && line.contains("fill=\"none\"")
+                && line.contains("stroke-width=\"1.6\"")
+        })
+        .count();
+    assert_eq!(crosses, 2, "{text}");
+    let markers =
+        text.lines().filter(|line| line.contains("<path d=\"M") && line.contains(" Z\"")).count();
+    assert_eq!(markers, 12 * 5, "{text}");
+    assert!(!text.contains("#0100"), "no circle that stands for a marker is left");
+}
+
+/// A section of a study with these tables.
+fn section(study: &str, effort: Effort, tables: Vec<Table>) -> Section {
+    let settings = StudySettings { trainings: Some(1), effort, cache: None };
+    let lab = Lab::new(&settings, &Silent).unwrap();
+    Section::new(Study::named(study).unwrap(), &lab, tables)
+}
+
+#[test]
+fn a_report_begins_with_what_the_numbers_say() {
+    let mut six = Table { name: "table6".into(), title: "Table VI".into(), ..sample() };
+    six.claims = vec![
+        Claim::paper("P-GNN serves <everyone>", "it does, for ε_D = 6e-6", true),
+        Claim::paper("FNN serves no one", "it serves some", false),
+        Claim::own("equal power is nearer", "at 4 of 4 sizes", true),
+    ];
+    six.pictures = vec![Picture {
+        subject: "bandwidth".into(),
+        caption: "Look at <K>.".into(),
+        chart: sample().chart.unwrap(),
+    }];
+    let dir = tempfile::tempdir().unwrap();
+    let sections = [
+        section("table3", Effort::Trial, vec![sample()]),
+        section("table6", Effort::Usual, vec![six]),
+    ];
+    write_studies(dir.path(), "T", &sections, Some("my folder")).unwrap();
+    let page = fs::read_to_string(dir.path().join("report.html")).unwrap();
+    assert_balanced(page[page.find("<body>").unwrap()..].trim_end_matches("</html>\n").trim_end());
+    let place = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part}: {page}"));
+    assert!(page.contains(
+        "Of 2 statements of the paper that the studies below test, 1 reproduces and 1 does not."
+    ));
+    // Each where it belongs, with a link to its numbers, before the contents.
+    let order = [
+        "What reproduces",
+        "P-GNN serves &lt;everyone&gt;: <span class=\"measured\">it does, for ε<sub>D</sub> = 6e-6.</span> <a href=\"#table6\">",
+        "What does not",
+        "FNN serves no one",
+        "What is new",
+        "equal power is nearer",
+        "Look at &lt;K&gt;. From table6. any-gnn shows more and was not run",
+        "<nav",
+        "<section id=\"table3\">",
+        "<section id=\"table6\">",
+    ];
+    assert!(order.is_sorted_by_key(|part| place(part)), "{page}");
+    // What was not run is said, with the command; so is what was tried alone.
+    let missing = "anyk reproduce table1 table2 table4 table5 closed-forms";
+    assert!(page.contains(missing) && page.contains("--out &#39;my folder&#39;</code>"), "{page}");
+    let undrawn = "availability, sum rates on dense networks, sum rates on D2D fields. To draw them: \
+                   <code>anyk reproduce any-gnn power-control --out";
+    assert!(page.contains(undrawn), "{page}");
+    assert!(page.contains("On trial, with a few cells and steps: table3."));
+    assert!(page.contains("<p class=\"about\">a trial, whose figures mean nothing"));
+    // The pictures are files, too.
+    assert!(dir.path().join("summary-bandwidth.svg").exists());
+    assert!(!dir.path().join("summary-dense-rates.svg").exists());
+    // The same numbers with another outcome are told otherwise.
+    let mut other = Table { name: "table6".into(), ..sample() };
+    other.claims = vec![Claim::paper("P-GNN serves everyone", "it does not", false)];
+    write_studies(dir.path(), "T", &[section("table6", Effort::Usual, vec![other])], None).unwrap();
+    let page = fs::read_to_string(dir.path().join("report.html")).unwrap();
+    let place = |part: &str| page.find(part).unwrap();
+    assert!(page.contains(
+        "Of 1 statement of the paper that the studies below test, 0 reproduce and 1 does not."
+    ));
+    assert!(place("What does not") < place("P-GNN serves everyone"));
+    assert!(!page.contains("caution\"") && !page.contains("--out"), "{page}");
 }

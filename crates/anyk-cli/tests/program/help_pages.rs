@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use crate::common::run;
+use crate::common::{anyk, outcome, run};
 
 const PROBLEMS: [&str; 6] =
     ["urllc", "urllc-power", "qos-power", "equal-bandwidth", "interference", "link-scheduling"];
@@ -38,28 +38,49 @@ fn page(command: &[&str], flag: &str) -> String {
     outcome.stdout
 }
 
+/// The same on so many columns.
+fn page_on(columns: &str, command: &[&str], flag: &str) -> String {
+    let mut program = anyk();
+    program.env("COLUMNS", columns).args(command).arg(flag);
+    outcome(&program.output().unwrap()).stdout
+}
+
+/// The examples of a page, those of several lines as one.
+fn examples(page: &str) -> Vec<String> {
+    let lines = page.lines().skip_while(|line| *line != "Examples:").skip(1);
+    let block: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    let joined = block.join("\n").replace(" \\\n      ", " ");
+    joined.lines().map(str::to_owned).collect()
+}
+
 #[test]
 fn pages_begin_with_a_line_and_examples_and_end_without_blanks() {
     for command in pages() {
         let (short, long) = (page(&command, "-h"), page(&command, "--help"));
-        let lines: Vec<&str> = long.lines().collect();
-        assert!(!lines[0].is_empty() && !lines[0].contains("Flags of"), "{command:?}: {long}");
-        assert_eq!((lines[1], lines[2]), ("", "Examples:"), "{command:?}: {long}");
-        assert_eq!(short.lines().next(), Some(lines[0]), "{command:?}");
-        let examples: Vec<&str> =
-            lines[3..].iter().copied().take_while(|line| !line.is_empty()).collect();
-        assert!(!examples.is_empty(), "{command:?}: {long}");
-        for example in &examples {
-            // One that is wrapped would begin with something else.
-            assert!(example.starts_with("  anyk "), "{command:?}: {example}");
-        }
+        let first = long.lines().next();
+        assert!(first.is_some_and(|line| !line.contains("Flags of")), "{command:?}: {long}");
+        let shown = examples(&long);
+        assert!(!shown.is_empty(), "{command:?}: {long}");
         let name = format!("anyk {}", command.join(" "));
-        assert!(examples.iter().any(|line| line.contains(name.trim())), "{command:?}: {long}");
+        assert!(shown.iter().any(|line| line.contains(name.trim())), "{command:?}: {long}");
         for text in [&short, &long] {
+            // The same line and the same examples on both, before anything else.
+            let lines: Vec<&str> = text.lines().collect();
+            assert_eq!(
+                (lines.first().copied(), lines[1], lines[2]),
+                (first, "", "Examples:"),
+                "{command:?}: {text}"
+            );
+            assert_eq!(examples(text), shown, "{command:?}");
+            let place = |part: &str| text.find(part);
+            assert!(
+                place("Examples:") < place("Usage:") && place("Usage:") < place("Options:"),
+                "{text}"
+            );
             assert_eq!(text.matches("Examples:").count(), 1, "{command:?}: {text}");
-            for example in &examples {
-                let count = text.lines().filter(|line| line == example).count();
-                assert_eq!(count, 1, "{command:?}: {example}");
+            for example in &shown {
+                // One that is wrapped without a backslash would begin with something else.
+                assert!(example.starts_with("  anyk "), "{command:?}: {example}");
             }
             assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{command:?}: {text}");
             assert!(!text.contains("\n\n\n"), "{command:?}: {text}");
@@ -76,10 +97,49 @@ fn pages_begin_with_a_line_and_examples_and_end_without_blanks() {
     }
 }
 
+#[test]
+fn pages_are_as_wide_as_the_terminal() {
+    // The line of the usage is one line, however long.
+    let widest = |page: &str| {
+        let lines = page.lines().filter(|line| !line.starts_with("Usage:"));
+        lines.map(|line| line.chars().count()).max().unwrap()
+    };
+    for command in [&[][..], &["train", "urllc"], &["evaluate"], &["reproduce"], &["diagnose"]] {
+        let usual = page(command, "--help");
+        for (columns, most) in [("60", 60), ("80", 80), ("140", 140)] {
+            for flag in ["-h", "--help"] {
+                let text = page_on(columns, command, flag);
+                // A word that is longer than its column alone may stand out; there are none on these pages.
+                assert!(widest(&text) <= most, "{command:?} {columns}: {text}");
+                // Whatever the width, the same commands can be pasted.
+                assert_eq!(examples(&text), examples(&usual), "{command:?} {columns}");
+            }
+            let long = page_on(columns, command, "--help");
+            let reaches = widest(&long) > most.min(100) - 15;
+            assert!(reaches, "{command:?}: {columns} columns are not used: {long}");
+        }
+        assert!(widest(&page_on("140", command, "--help")) > 100, "{command:?}");
+        // What is no width is none.
+        for columns in ["0", "", "wide", "-3"] {
+            assert_eq!(page_on(columns, command, "--help"), usual, "{columns:?}");
+        }
+    }
+    // A list goes on below what it means.
+    let codes = page_on("60", &[], "--help");
+    assert!(
+        codes.contains(
+            "\n    1  the machine failed: a full disk, a folder that cannot\n       be written\n"
+        ),
+        "{codes}"
+    );
+}
+
 /// The flags of a page.
 fn flags(command: &[&str]) -> Vec<String> {
     let page = page(command, "--help");
-    let words = page.lines().filter_map(|line| {
+    // Examples come before the usage, and may have flags at the start of a line.
+    let options = page.split_once("Usage:").unwrap().1;
+    let words = options.lines().filter_map(|line| {
         let line = line.trim_start();
         line.starts_with('-').then(|| line.split([' ', ',']).find(|word| word.starts_with("--")))?
     });

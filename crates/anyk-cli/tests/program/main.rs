@@ -19,6 +19,7 @@ mod out_files;
 mod path_loss;
 mod policies;
 mod power_control;
+mod reports;
 mod seeds;
 mod streams;
 mod studies;

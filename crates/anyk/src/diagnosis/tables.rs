@@ -69,6 +69,7 @@ impl Finding {
                 log_y: points().all(|point| point.value > 0.0),
                 series: series.collect(),
             }),
+            ..Table::default()
         }
     }
 
@@ -133,6 +134,7 @@ impl Finding {
                 log_y: true,
                 series,
             }),
+            ..Table::default()
         }
     }
 
@@ -177,6 +179,7 @@ impl Finding {
             ],
             rows: rows.collect(),
             chart: None,
+            ..Table::default()
         }
     }
 }

@@ -73,7 +73,7 @@ pub use problem::{
 };
 pub(crate) use problem::{check_amounts, check_gain, checked_gains};
 pub(crate) use report::strings;
-pub use report::{Chart, Series, Table};
+pub use report::{Chart, Claim, Claimant, Picture, Series, Table};
 pub use room::{
     BuiltIn, Calibrated, CalibrationSettings, LoadedModel, Quantity, Room, Trained, Trials, Verb,
 };

@@ -1,12 +1,12 @@
 //! What studies and diagnoses return: tables of text with charts of numbers. How they look, on a terminal or in
 //! a file, is for whoever shows them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::exchange::{NotFinite, check_text};
 
 /// One table of a report.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     /// The stem of its files and its anchor in a page, such as `table3`: letters, digits, `-`, `_` and `.`
     /// only.
@@ -21,10 +21,48 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
     /// The picture that goes with the numbers.
     pub chart: Option<Chart>,
+    /// What the numbers say about statements of the paper, and of our own: what a summary is made of.
+    pub claims: Vec<Claim>,
+    /// Pictures that a summary of several tables shows.
+    pub pictures: Vec<Picture>,
+}
+
+/// A statement, and what the numbers of a table say about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Whose statement it is.
+    pub by: Claimant,
+    /// What is said, as a sentence without its full stop.
+    pub statement: String,
+    /// What was measured, as a part of a sentence.
+    pub measured: String,
+    /// Whether what was measured is what is said; `None` where the numbers do not tell.
+    pub holds: Option<bool>,
+}
+
+/// Whose statement a [`Claim`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claimant {
+    /// The paper's, which is reproduced or not.
+    Paper,
+    /// Our own, of which the paper says nothing.
+    Own,
+}
+
+/// A picture of a summary.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Picture {
+    /// What it is of, the same for all tables that can draw it.
+    pub subject: String,
+    /// A sentence or two: what to look at.
+    pub caption: String,
+    /// The picture.
+    pub chart: Chart,
 }
 
 /// A line chart with optional log axes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
     /// The heading inside the picture.
     pub title: String,
@@ -44,7 +82,7 @@ pub struct Chart {
 ///
 /// With as many dashed as solid series, the n-th dashed one takes the colour of the n-th solid one:
 /// a paper's curve and ours are then read as a pair.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// The name in the legend.
     pub label: String,
@@ -52,6 +90,8 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// Whether the line is dashed, as for the paper's own figures.
     pub dashed: bool,
+    /// Whether these are marks on points of other curves, such as failures, and no curve of their own.
+    pub marks: bool,
     /// The lower end of the interval around each point, as many as there are points.
     pub lower: Option<Vec<f64>>,
     /// The upper end of the interval around each point, as many as there are points.
@@ -62,6 +102,12 @@ impl Table {
     /// The number of columns, counting cells that have no head.
     pub fn width(&self) -> usize {
         self.rows.iter().map(Vec::len).fold(self.columns.len(), usize::max)
+    }
+
+    /// Whether its name can be the stem of a file and an anchor: it leaves no folder, and needs no quoting.
+    pub fn has_plain_name(&self) -> bool {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        !self.name.is_empty() && !self.name.starts_with('.') && self.name.chars().all(plain)
     }
 
     /// Refuses a cell in which a number is none.
@@ -89,6 +135,56 @@ impl Series {
     /// A dashed line: what a paper or a formula says.
     pub fn dashed(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { dashed: true, ..Self::solid(label, points) }
+    }
+
+    /// Marks on points of other curves.
+    pub fn marks(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Self { marks: true, ..Self::solid(label, points) }
+    }
+}
+
+impl Chart {
+    /// The same picture without the points that no axis shows: what can be written as JSON and read back.
+    pub(crate) fn finite(&self) -> Self {
+        let series = self.series.iter().map(|series| {
+            let shown = |point: &(f64, f64)| point.0.is_finite() && point.1.is_finite();
+            // A bound that is no number is none, and an infinite one ends with the axis.
+            let kept = |bounds: &Option<Vec<f64>>| {
+                let bounds = bounds.as_ref()?.iter().zip(&series.points);
+                let bounds = bounds.filter(|(_, point)| shown(point)).map(|(&bound, point)| {
+                    if bound.is_nan() { point.1 } else { bound.clamp(f64::MIN, f64::MAX) }
+                });
+                Some(bounds.collect())
+            };
+            Series {
+                points: series.points.iter().copied().filter(shown).collect(),
+                lower: kept(&series.lower),
+                upper: kept(&series.upper),
+                ..series.clone()
+            }
+        });
+        Self { series: series.collect(), ..self.clone() }
+    }
+}
+
+impl Claim {
+    /// What the paper says, and whether it was measured.
+    pub fn paper(
+        statement: impl Into<String>,
+        measured: impl Into<String>,
+        holds: impl Into<Option<bool>>,
+    ) -> Self {
+        let (statement, measured, holds) = (statement.into(), measured.into(), holds.into());
+        Self { by: Claimant::Paper, statement, measured, holds }
+    }
+
+    /// What we say, and whether it was measured.
+    pub fn own(
+        statement: impl Into<String>,
+        measured: impl Into<String>,
+        holds: impl Into<Option<bool>>,
+    ) -> Self {
+        Self { by: Claimant::Own, ..Self::paper(statement, measured, holds) }
     }
 }
 

@@ -128,6 +128,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         columns,
         rows,
         chart: None,
+        ..Table::default()
     }])
 }
 

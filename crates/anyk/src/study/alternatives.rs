@@ -7,7 +7,7 @@ use super::entry::BASELINE;
 use super::lab::equal_power_on;
 use super::verdict::{either, listed};
 use super::{Entry, EntryResult, Lab, TEST_SEED, TEST_SIZES, paper_entries};
-use crate::framework::{Error, Method, Table, strings};
+use crate::framework::{Claim, Error, Method, Table, strings};
 use crate::network::Aggregator;
 use crate::problems::urllc::{Recipe, TestSet, UserInputs};
 
@@ -76,6 +76,7 @@ pub(crate) fn alternatives(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         columns: columns(["method", "training K"], &SIZES),
         rows,
         chart: None,
+        ..Table::default()
     }])
 }
 
@@ -106,7 +107,12 @@ pub(crate) fn aggregators(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         ),
         columns: columns(["method", "aggregator"], &TEST_SIZES),
         rows,
-        chart: None,
+        claims: vec![Claim::own(
+            "Under the pre-trained output the mean alone of the aggregators follows K (proposition 4)",
+            who_follows(&follow),
+            is_mean_alone(&follow),
+        )],
+        ..Table::default()
     }])
 }
 
@@ -142,13 +148,23 @@ fn who_follows(found: &[(String, bool)]) -> String {
     format!("{who} availability 1.00 and at most {FOLLOWS_PERCENT} % over the optimum at every K.")
 }
 
+/// Whether a method is among those that follow.
+fn is_among(found: &[(String, bool)], name: &str) -> bool {
+    found.iter().any(|(label, follows)| label == name && *follows)
+}
+
+/// Whether of the aggregators under the pre-trained output the mean follows, and it alone.
+fn is_mean_alone(found: &[(String, bool)]) -> bool {
+    let of = |name: &str| is_among(found, name);
+    of("P-GNN, mean") && !of("P-GNN, sum") && !of("P-GNN, max")
+}
+
 /// Whether the mean is the one aggregator that follows where one can.
 fn proposition_4(found: &[(String, bool)]) -> String {
-    let of = |name: &str| found.iter().any(|(label, follows)| label == name && *follows);
-    if !of("P-GNN, mean") {
+    if !is_among(found, "P-GNN, mean") {
         return "Under the pre-trained output the mean does not.".to_owned();
     }
-    let only = !of("P-GNN, sum") && !of("P-GNN, max");
+    let only = is_mean_alone(found);
     format!(
         "Under the pre-trained output the mean is {} aggregator that does.",
         either(only, ["the only", "not the only"]),

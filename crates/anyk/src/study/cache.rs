@@ -105,8 +105,8 @@ fn key(sources: &str, work: &str, settings: &impl Serialize) -> Result<String, E
     serde_json::to_string(&(sources, work, settings)).map_err(Error::other)
 }
 
-/// FNV-1a, 64 bit: names a file.
-fn fingerprint(text: &str) -> u64 {
+/// FNV-1a, 64 bit: names a file, and finds damage in one.
+pub(crate) fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })

@@ -4,7 +4,7 @@ use super::fading::policy_of_draw;
 use super::{Entry, Lab, TEST_SEED};
 use crate::channel::FadingLaw;
 use crate::framework::{
-    Chart, Error, Guarantee, GuaranteeError, PretrainLoss, Quietly, Series, Table,
+    Chart, Claim, Error, Guarantee, GuaranteeError, PretrainLoss, Quietly, Series, Table,
 };
 use crate::problems::urllc::{CellPolicy, Judged, TestSet, required_factors, true_bandwidth};
 use crate::qos::BandwidthTable;
@@ -142,7 +142,8 @@ fn table<P: CellPolicy + Sync>(
     let [broken, cautious] = broken_at_own
         .map(|broken| broken.into_iter().filter(|&broken| broken).count() as f64 / count);
     let bound = DELTA + 2.0 * (DELTA * (1.0 - DELTA) / count).sqrt();
-    let kept = if broken <= bound { "is kept" } else { "is NOT kept" };
+    let is_kept = broken <= bound;
+    let kept = if is_kept { "is kept" } else { "is NOT kept" };
     let names: Vec<String> = own.iter().map(usize::to_string).collect();
     let names = names.join(", ");
     let columns = [
@@ -173,6 +174,15 @@ fn table<P: CellPolicy + Sync>(
         ),
         columns: columns.map(str::to_owned).to_vec(),
         rows,
+        claims: vec![Claim::own(
+            format!("The promise of a calibration is kept: {subject}, at K = {names}"),
+            format!(
+                "broken in {:.1} % of calibrations, where {} % are allowed",
+                100.0 * broken,
+                100.0 * DELTA
+            ),
+            is_kept,
+        )],
         chart: Some(Chart {
             title: format!("Users who miss their QoS after calibration at K = {names}"),
             x_label: "users K".into(),
@@ -184,5 +194,6 @@ fn table<P: CellPolicy + Sync>(
                 Series::dashed("promised", SIZES.map(|size| (size as f64, 100.0 * BETA)).to_vec()),
             ],
         }),
+        ..Table::default()
     })
 }

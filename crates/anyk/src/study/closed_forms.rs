@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::shown::with_range;
 use super::verdict::{either, holds, paper_says};
 use super::{Lab, TEST_SEED};
-use crate::framework::{Chart, Error, Method, Quietly, Series, Session, Table};
+use crate::framework::{Chart, Claim, Error, Method, Quietly, Series, Session, Table};
 use crate::math::worst_but;
 use crate::network::{Aggregator, Output};
 use crate::problems::closed_forms::{
@@ -124,7 +124,36 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             log_y: true,
             series: curves,
         }),
+        claims: claims(&worst),
+        ..Table::default()
     }])
+}
+
+/// What a summary says, by the largest distances of the rows in percent.
+fn claims(worst: &[f64]) -> Vec<Claim> {
+    let at = |row: usize| worst.get(row).copied().unwrap_or(f64::NAN);
+    let learned = |row: usize| at(row) <= LEARNED_PERCENT;
+    vec![
+        Claim::paper(
+            "The powers of (P6) are learned at K = 10 and right at every K, with softmax and with sum-normalisation",
+            format!("off by at most {:.3} % and {:.3} %", at(1), at(5)),
+            learned(1) && learned(5),
+        ),
+        Claim::paper(
+            "Remark 2: softmax makes up for the sum aggregator",
+            format!(
+                "off by up to {:.3} % where a penalty keeps the weights on the others small, {:.1} % without it",
+                at(3),
+                at(4)
+            ),
+            learned(3) && learned(4),
+        ),
+        Claim::paper(
+            "The bandwidth of (P6) does not generalize without an outer function, and does with a pre-trained one",
+            format!("off by up to {:.1} % and {:.1} %", at(6), at(7)),
+            at(6) > OFF_PERCENT && at(7) <= OFF_PERCENT,
+        ),
+    ]
 }
 
 /// What is seen, in the order of the rows.
@@ -226,5 +255,9 @@ mod tests {
         ] {
             assert!(otherwise.contains(words), "{words}: {otherwise}");
         }
+        let held = |worst: &[f64]| claims(worst).into_iter().map(|c| c.holds).collect::<Vec<_>>();
+        let [yes, no] = [Some(true), Some(false)];
+        assert_eq!(held(&[0.1, 0.01, 12.0, 0.1, 20.0, 0.02, 95.0, 16.0]), [yes, no, yes]);
+        assert_eq!(held(&[0.1, 3.0, 0.1, 0.1, 0.2, 0.02, 1.0, 60.0]), [no, yes, no]);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Lab;
 use crate::diagnosis::{Answer, Finding, PROMISE_PERCENT, SMALL_PERCENT, SizeLaw, built_in_named};
-use crate::framework::{BuiltIn, Error, Table, strings};
+use crate::framework::{BuiltIn, Claim, Error, Table, strings};
 use crate::network::Output;
 
 /// Size `K_0` of the training.
@@ -128,7 +128,12 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 "agrees",
             ]),
             rows: verdicts,
-            chart: None,
+            claims: vec![Claim::own(
+                "The diagnosis finds the size laws that are expected",
+                format!("{agree} of {verdict_count} verdicts"),
+                agree == verdict_count,
+            )],
+            ..Table::default()
         },
         Table {
             name: "diagnose-prediction".into(),
@@ -152,6 +157,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             ]),
             rows: losses,
             chart: None,
+            ..Table::default()
         },
     ])
 }

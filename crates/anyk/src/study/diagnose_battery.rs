@@ -261,6 +261,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             ]),
             rows,
             chart: None,
+            ..Table::default()
         },
         Table {
             name: "diagnose-battery-count".into(),
@@ -281,6 +282,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             ]),
             rows: counts.iter().map(|(name, count)| count.row(name)).collect(),
             chart: None,
+            ..Table::default()
         },
     ])
 }

@@ -142,6 +142,7 @@ fn shown(rows: Rows) -> Vec<Table> {
             ])),
             rows: rows.errors,
             chart: None,
+            ..Table::default()
         },
         Table {
             name: "fading-trade-off".into(),
@@ -153,6 +154,7 @@ fn shown(rows: Rows) -> Vec<Table> {
             columns: columns(TRADE_OFF.iter().map(|deviations| format!("{deviations} σ")).collect()),
             rows: rows.trade_off,
             chart: None,
+            ..Table::default()
         },
         Table {
             name: "fading-sizes".into(),
@@ -161,6 +163,7 @@ fn shown(rows: Rows) -> Vec<Table> {
             columns: columns(SIZES.map(|k| format!("K = {k}")).to_vec()),
             rows: rows.sizes,
             chart: None,
+            ..Table::default()
         },
     ]
 }

@@ -3,7 +3,7 @@
 use super::verdict::{Trend, either, holds, is_exponent, paper_says};
 use super::{ExactPower, Lab, PowerSpread, power_spread};
 use crate::diagnosis::{ToyPoint, ToyPolicy, toy_policies};
-use crate::framework::{Chart, Error, Series, Table, strings};
+use crate::framework::{Chart, Claim, Error, Series, Table, strings};
 use crate::math::Exponent;
 
 /// Seed of the draws of both figures.
@@ -85,6 +85,15 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             toy_verdict(trend(ToyPolicy::One), trend(ToyPolicy::Two)),
             Trend::RULE,
         ),
+        claims: vec![Claim::paper(
+            "Figure 1: of two policies one stays and the other grows with K",
+            format!(
+                "from K = 10 to 500 by {:+.1} % and {:+.0} %",
+                growth(ToyPolicy::One),
+                growth(ToyPolicy::Two)
+            ),
+            is_toy_law(trend(ToyPolicy::One), trend(ToyPolicy::Two)),
+        )],
         columns,
         rows,
         chart: Some(Chart {
@@ -95,13 +104,18 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             log_y: true,
             series: measured.into_iter().chain(limits).collect(),
         }),
+        ..Table::default()
     }])
 }
 
-/// What the two policies do from K = 10 on, and whether it is what the paper says: that the first stays and the second
-/// grows.
+/// What the paper says of the two policies: that the first stays and the second grows.
+fn is_toy_law(one: Trend, two: Trend) -> bool {
+    one == Trend::Stays && two == Trend::Grows
+}
+
+/// What the two policies do from K = 10 on, and whether it is what the paper says.
 fn toy_verdict(one: Trend, two: Trend) -> String {
-    let same = one == Trend::Stays && two == Trend::Grows;
+    let same = is_toy_law(one, two);
     format!("policy 1 {} and policy 2 {} with K, {}", one.word(), two.word(), paper_says(same))
 }
 
@@ -152,6 +166,10 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 &curve(|mean, deviation| deviation / mean)
             ),
         ),
+        claims: spread_claims(
+            &curve(|_, deviation| deviation),
+            &curve(|mean, deviation| deviation / mean),
+        ),
         columns: strings([
             "K",
             "users in the window",
@@ -180,6 +198,7 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 Series::dashed("standard deviation, integrated", integrated(|exact| exact.1)),
             ],
         }),
+        ..Table::default()
     };
     let relative = relative_spread(&exact, curve(|mean, deviation| deviation / mean), &spread);
     Ok(vec![first, relative])
@@ -190,14 +209,42 @@ const NEXT_TO_ZERO: f64 = 0.05;
 /// With a relative spread over this an output is no function of `x_k` and K.
 const SPREAD_OUT: f64 = 0.1;
 
+/// The value of points over K at a size.
+fn at(points: &[(f64, f64)], size: f64) -> f64 {
+    let found = points.iter().find(|(k, _)| (k / size - 1.0).abs() < 1e-9);
+    found.map_or(f64::NAN, |point| point.1)
+}
+
+/// Whether a deviation is next to zero from K = 30 on.
+fn is_next_to_zero(deviation: &[(f64, f64)]) -> bool {
+    deviation.iter().filter(|point| point.0 >= 30.0).all(|point| point.1 <= NEXT_TO_ZERO)
+}
+
+/// Whether a spread relative to the mean is that of no function of `x_k` and K.
+fn is_spread_out(relative: &[(f64, f64)]) -> bool {
+    at(relative, 100.0) > SPREAD_OUT
+}
+
+/// The same as claims.
+fn spread_claims(deviation: &[(f64, f64)], relative: &[(f64, f64)]) -> Vec<Claim> {
+    vec![
+        Claim::paper(
+            "The deviation of the closed-form power approaches zero when K ≥ 30",
+            format!("{:.4} of P_max at K = 30", at(deviation, 30.0)),
+            is_next_to_zero(deviation),
+        ),
+        Claim::own(
+            "Relative to its mean that power spreads all the same, and is no function of g_k and K alone",
+            format!("by {:.0} % at K = 100", 100.0 * at(relative, 100.0)),
+            is_spread_out(relative),
+        ),
+    ]
+}
+
 /// What the deviation does, by itself and over the mean; both as points over K.
 fn spread_note(deviation: &[(f64, f64)], relative: &[(f64, f64)]) -> String {
-    let at = |points: &[(f64, f64)], size: f64| {
-        let found = points.iter().find(|(k, _)| (k / size - 1.0).abs() < 1e-9);
-        found.map_or(f64::NAN, |point| point.1)
-    };
-    let zero = deviation.iter().filter(|point| point.0 >= 30.0).all(|p| p.1 <= NEXT_TO_ZERO);
-    let apart = at(relative, 100.0) > SPREAD_OUT;
+    let zero = is_next_to_zero(deviation);
+    let apart = is_spread_out(relative);
     format!(
         "The deviation goes from {:.3} at K = 2 to {:.4} at K = 30 and {:.4} at K = 100; that it “approaches zero when \
          K ≥ 30” {} (at most 5 % of P_max from there on), {}. Relative to the mean, the spread is {:.0} % at K = 30 and \
@@ -280,6 +327,7 @@ fn relative_spread(
                 Series::dashed("deviation / mean, integrated", curve(|_, e| e.1 / e.0)),
             ],
         }),
+        ..Table::default()
     }
 }
 
@@ -315,6 +363,12 @@ mod tests {
         let large = spread_note(&points(10.0), &points(1.0));
         assert!(large.contains("does not hold") && large.contains("against the paper"), "{large}");
         assert!(large.contains("close to a function"), "{large}");
+        let held = |deviation, relative| {
+            let claims = spread_claims(&points(deviation), &points(relative));
+            claims.into_iter().map(|claim| claim.holds).collect::<Vec<_>>()
+        };
+        assert_eq!(held(1.0, 30.0), [Some(true), Some(true)]);
+        assert_eq!(held(10.0, 1.0), [Some(false), Some(false)]);
         let logs = |power: f64| [1e3f64, 1e4, 1e5, 1e6].map(|k| (k, k.ln().powf(power)));
         assert!(logarithmic(&logs(-1.0), ("1/ln K", -1.0)).ends_with(", like 1/ln K"));
         assert!(logarithmic(&logs(-0.2), ("1/ln K", -1.0)).ends_with(", unlike 1/ln K"));

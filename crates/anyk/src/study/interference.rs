@@ -2,7 +2,7 @@
 
 use super::verdict::{Trend, either, holds, holds_from, paper_says};
 use super::{FullPower, GainBin, Lab, full_power};
-use crate::framework::{Chart, Error, Series, Table, strings};
+use crate::framework::{Chart, Claim, Error, Series, Table, strings};
 use crate::math::Exponent;
 
 /// The paper's sizes.
@@ -73,6 +73,7 @@ pub(crate) fn fig2a(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             gain_note(&at),
             lab.networks(),
         ),
+        claims: gain_claims(&at),
         columns,
         rows: rows.collect(),
         chart: Some(Chart {
@@ -83,24 +84,62 @@ pub(crate) fn fig2a(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             log_y: false,
             series: curves,
         }),
+        ..Table::default()
     }])
 }
 
 /// A probability this close to 0 or 1 is there; two that differ by more are different.
 const PROBABILITY: f64 = 0.05;
 
+/// The paper's words about figure 2(a), by the probabilities `at(K, g_kk)`.
+fn gain_claims(at: &impl Fn(usize, f64) -> f64) -> Vec<Claim> {
+    let GainLaw { low, high, still } = GainLaw::of(at);
+    let in_time = |from: Option<usize>| from.is_some_and(|k| k <= 50);
+    let probability = |k, gain| format!("{:.2} at g_kk = {gain} for K = {k}", at(k, gain));
+    vec![
+        Claim::paper(
+            "From K = 50 on a link with g_kk ≤ 1 hardly ever has full power",
+            probability(50, 1.0),
+            in_time(low),
+        ),
+        Claim::paper(
+            "From K = 50 on a link with g_kk ≥ 2 nearly always has full power",
+            probability(50, 2.0),
+            in_time(high),
+        ),
+        Claim::paper(
+            "The probability of full power, given g_kk, hardly changes from K = 50 to 100",
+            format!("{:.2}, then {}", at(50, 2.0), probability(100, 2.0)),
+            still,
+        ),
+    ]
+}
+
+/// From which sizes on the paper's words hold of small and large gains, and whether the probability stays.
+struct GainLaw {
+    low: Option<usize>,
+    high: Option<usize>,
+    still: bool,
+}
+
+impl GainLaw {
+    fn of(at: &impl Fn(usize, f64) -> f64) -> Self {
+        let from = |holds: &dyn Fn(usize) -> bool| holds_from(&SIZES.map(|k| (k, holds(k))));
+        let low = from(&|k| at(k, 1.0) <= PROBABILITY);
+        let high = from(&|k| at(k, 2.0) >= 1.0 - PROBABILITY);
+        let moved = [2.0, 3.0].map(|gain| (at(100, gain) - at(50, gain)).abs()).into_iter();
+        Self { low, high, still: moved.fold(0.0, f64::max) <= PROBABILITY }
+    }
+}
+
 /// What the probabilities `at(K, g_kk)` say of the paper's words about figure 2(a).
 fn gain_note(at: &impl Fn(usize, f64) -> f64) -> String {
-    let from = |holds: &dyn Fn(usize) -> bool| holds_from(&SIZES.map(|k| (k, holds(k))));
     let said = |from: Option<usize>| match from {
         Some(k) if k <= 50 => format!("holds, from K = {k} on"),
         Some(k) => format!("holds only from K = {k} on"),
         None => "does not hold".to_owned(),
     };
-    let low = from(&|k| at(k, 1.0) <= PROBABILITY);
-    let high = from(&|k| at(k, 2.0) >= 1.0 - PROBABILITY);
-    let moved = [2.0, 3.0].map(|gain| (at(100, gain) - at(50, gain)).abs()).into_iter();
-    let still = moved.fold(0.0, f64::max) <= PROBABILITY;
+    let GainLaw { low, high, still } = GainLaw::of(at);
     format!(
         "The paper says ≈ 0 for g_kk ≤ 1 and ≈ 1 for g_kk ≥ 2, almost invariant to K for K ≥ 50. To {PROBABILITY}, the \
          first {} ({:.2} at g_kk = 1 for K = 10, {:.3} for K = 50), the second {} ({:.2} at g_kk = 2 and {:.2} at \
@@ -164,6 +203,19 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             100.0 * binary,
             holds(Some(binary > BINARY)),
         ),
+        claims: vec![
+            Claim::paper(
+                "Figure 2(b): the probability of full power under WMMSE changes slowly when K is large, so that the \
+                 policy is asymptotically size-invariant",
+                format!("from K = 50 on it goes as K^({:.2} ± {:.2})", late.value, late.half_width),
+                is_invariant(Trend::of_exponent(late)),
+            ),
+            Claim::paper(
+                "Over 95 % of WMMSE's powers are 0 or P_max",
+                format!("at least {:.1} %", 100.0 * binary),
+                binary > BINARY,
+            ),
+        ],
         columns: strings([
             "K",
             "Pr{P_k = P_max}",
@@ -187,15 +239,21 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 Series::dashed(format!("∝ K^({:.2}), fitted", rate.value), fitted),
             ],
         }),
+        ..Table::default()
     }])
 }
 
 /// The share of powers that are 0 or P_max, by the paper.
 const BINARY: f64 = 0.95;
 
+/// Whether a probability that does this with K is that of a size-invariant policy.
+fn is_invariant(late: Trend) -> bool {
+    late == Trend::Stays
+}
+
 /// What the probability of full power at large K says of size-invariance.
 fn invariance(late: Trend) -> String {
-    let same = late == Trend::Stays;
+    let same = is_invariant(late);
     let words = either(same, ["that is size-invariance", "that is no size-invariance"]);
     format!("it {} there, {words}, {}", late.word(), paper_says(same))
 }
@@ -216,6 +274,11 @@ mod tests {
         assert!(moving.contains("the third does not hold"), "{moving}");
         let late = gain_note(&|k, gain| if k < 60 || gain > 1.5 { 1.0 } else { 0.0 });
         assert!(late.contains("the first holds only from K = 60 on"), "{late}");
+        let held = |claims: Vec<Claim>| claims.into_iter().map(|c| c.holds).collect::<Vec<_>>();
+        let paper = gain_claims(&|_, gain| if gain < 1.5 { 0.0 } else { 1.0 });
+        assert_eq!(held(paper), [Some(true); 3]);
+        let moving = gain_claims(&|k, gain| (gain * 10.0 / k as f64).min(0.9));
+        assert_eq!(held(moving), [Some(false); 3]);
         assert!(invariance(Trend::Stays).contains("that is size-invariance, as the paper says"));
         assert!(invariance(Trend::Falls).contains("that is no size-invariance, against the paper"));
     }

@@ -140,6 +140,7 @@ fn shown(results: &[Measured], runs: u64) -> Table {
         columns,
         rows,
         chart: None,
+        ..Table::default()
     }
 }
 

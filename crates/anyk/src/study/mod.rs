@@ -38,15 +38,18 @@ mod links_published;
 mod links_weighted;
 mod paper_figures;
 mod parameters;
+mod pictures;
 mod power_control;
 mod power_spread;
 mod propositions;
 mod published;
 mod registry;
 mod samples;
+mod section;
 mod seeds;
 mod shown;
 mod size_laws;
+mod summary;
 mod tables;
 mod timing;
 mod verdict;
@@ -62,7 +65,9 @@ pub use paper_figures::{
 };
 pub use power_spread::{ExactPower, PowerSpread, WINDOW, power_spread};
 pub use registry::{STUDIES, Study};
+pub use section::{Section, SectionError, Sections};
 pub use size_laws::{Family, SizeLaw, SizeLawPoint, size_law};
+pub use summary::{Said, Shown, Summary};
 pub use timing::{
     median_seconds, policy_us, random_cell, short_any_policy, short_sampled_policy, solve_us,
     untrained_p_gnn,

@@ -6,7 +6,7 @@ use super::entry::{AVAILABLE, BASELINE};
 use super::verdict::paper_says;
 use super::{Entry, EntryResult, Lab, TEST_SIZES};
 use crate::config::Config;
-use crate::framework::{Error, Quietly, Session, Table, strings};
+use crate::framework::{Claim, Error, Quietly, Session, Table, strings};
 use crate::network::SplitRule;
 use crate::problems::urllc::{TrainRanges, train_any_policy};
 
@@ -67,7 +67,8 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         ),
         columns,
         rows: rows.into_iter().flatten().collect(),
-        chart: None,
+        claims: claims(&measured),
+        ..Table::default()
     }])
 }
 
@@ -167,6 +168,23 @@ impl Row {
     }
 }
 
+/// In how many cells the results are similar, as claims.
+fn claims(rows: &[(&str, Row)]) -> Vec<Claim> {
+    let all = rows.len();
+    let count =
+        |of: fn(&Row) -> &Figures| rows.iter().filter(|(_, row)| of(row).is_similar()).count();
+    let said = |similar: usize| format!("in {similar} of {all} other cells");
+    let (p_gnn, any_gnn) = (count(Row::p_gnn), count(|row| &row.any_gnn));
+    vec![
+        Claim::paper(
+            "Similar results are found with P-GNN when parameters change",
+            said(p_gnn),
+            p_gnn == all,
+        ),
+        Claim::own("any-gnn is as good in other cells", said(any_gnn), any_gnn == all),
+    ]
+}
+
 /// In how many cells the results are similar.
 fn verdict(rows: &[(&str, Row)]) -> String {
     let count = |of: &dyn Fn(&Row) -> bool| rows.iter().filter(|(_, row)| of(row)).count();
@@ -214,6 +232,8 @@ mod tests {
             assert!(said.contains("at the one chosen in 1, against the paper"), "{said}");
             assert!(!said.contains("nothing to learn it from"), "{said}");
         }
+        let held = claims(&[("a", row(&short, None))]);
+        assert_eq!([held[0].holds, held[1].holds], [Some(false), Some(true)]);
         // Where equal power fails as well, that is why.
         let hopeless = Row { equal: short.clone(), ..row(&short, None) };
         assert!(verdict(&[("500 m", hopeless)]).contains("500 m: equal power, which the outer"));

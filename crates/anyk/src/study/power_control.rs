@@ -3,11 +3,12 @@
 
 use rayon::prelude::*;
 
+use super::pictures::{self, DENSE_RATES, FIELD_RATES};
 use super::shown::with_range;
 use super::verdict::{Trend, either, paper_says};
 use super::{Effort, Lab, TEST_SEED};
 use crate::channel::D2dField;
-use crate::framework::{Chart, Counted, Error, Model, Series, Table, strings};
+use crate::framework::{Chart, Claim, Counted, Error, Model, Series, Table, strings};
 use crate::math::worst_but;
 use crate::network::{Aggregator, EdgeGnn};
 use crate::problems::interference::{
@@ -157,7 +158,10 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
             results.iter().zip(&figures).map(|(result, &figure)| (result.k as f64, figure));
         curves.push(Series::solid(plan_row.label.clone(), points.collect()));
     }
+    let mut others = Vec::new();
     for (label, figure) in baselines {
+        let points = results.iter().filter_map(|result| Some((result.k as f64, figure(result)?)));
+        others.push(Series::dashed(label, points.collect()));
         let mut line = vec![label.to_owned()];
         let text = |result| figure(result).map_or("–".to_owned(), |value| format!("{value:.2}"));
         line.extend(results.iter().map(text));
@@ -171,9 +175,16 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
     rows.push(line);
     let mut columns = strings(["% of WMMSE's mean sum rate"]);
     columns.extend(results.iter().map(|result| format!("K = {}", result.k)));
+    let (subject, picture) = if plan.scenario == Scenario::Dense {
+        (DENSE_RATES, "Sum rate on dense networks, learned at K = 10")
+    } else {
+        (FIELD_RATES, "Sum rate on D2D fields, learned at K = 50")
+    };
     Ok(Table {
         name: plan.name.into(),
         title: plan.title.into(),
+        pictures: vec![pictures::of_rates(subject, picture, &curves, others)],
+        claims: claims(plan, &results, &shown),
         note: note(plan, &results, runs, shown),
         columns,
         rows,
@@ -188,6 +199,67 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
     })
 }
 
+/// The lowest figure of a row at any size.
+fn lowest_of(
+    row: usize,
+    results: &[PowerSizeResult],
+    shown: &impl Fn(usize, &PowerSizeResult) -> f64,
+) -> f64 {
+    results.iter().map(|result| shown(row, result)).fold(f64::INFINITY, f64::min)
+}
+
+/// What a summary says of a scenario.
+fn claims(
+    plan: &Plan,
+    results: &[PowerSizeResult],
+    shown: &impl Fn(usize, &PowerSizeResult) -> f64,
+) -> Vec<Claim> {
+    let last = plan.rows.len() - 1;
+    let lowest = |row: usize| lowest_of(row, results, shown);
+    if plan.scenario == Scenario::Dense {
+        let shares: Vec<(f64, f64)> =
+            results.iter().map(|result| (result.k as f64, result.wmmse_power_share)).collect();
+        dense_claims(&shares, lowest(last))
+    } else {
+        vec![field_claim([lowest(last - 1), lowest(0), lowest(1)])]
+    }
+}
+
+/// What dense networks show, by the share of power that WMMSE uses over K and the lowest rate of a ranked output.
+fn dense_claims(shares: &[(f64, f64)], ranked: f64) -> Vec<Claim> {
+    let trend = Trend::fit(shares);
+    let share = |at: Option<&(f64, f64)>| at.map_or(f64::NAN, |point| point.1);
+    vec![
+        Claim::paper(
+            "Power control by WMMSE on dense networks is size-invariant",
+            format!(
+                "the share of power in use {}, from {:.3} to {:.3}",
+                trend.word(),
+                share(shares.first()),
+                share(shares.last())
+            ),
+            is_invariant(trend),
+        ),
+        Claim::own(
+            "A network whose outputs only rank the links, learned at K = 10, generalizes on dense networks",
+            format!("{ranked:.1} % of WMMSE's sum rate at its lowest"),
+            generalizes(ranked),
+        ),
+    ]
+}
+
+/// What fields show, by the lowest rates without an outer function: sum, max, mean.
+fn field_claim(plain: [f64; 3]) -> Claim {
+    let [sum, max, mean] = plain;
+    Claim::own(
+        "On fields of constant density every aggregator generalizes from K = 50, without any outer function",
+        format!(
+            "at their lowest {sum:.1} % of WMMSE with sum, {max:.1} % with max, {mean:.1} % with mean"
+        ),
+        plain.into_iter().all(generalizes),
+    )
+}
+
 /// What is seen, by what was measured.
 fn note(
     plan: &Plan,
@@ -196,8 +268,7 @@ fn note(
     shown: impl Fn(usize, &PowerSizeResult) -> f64,
 ) -> String {
     let rule = if runs >= SECOND_WORST_FROM { "second worst" } else { "worst" };
-    let lowest =
-        |row: usize| results.iter().map(|result| shown(row, result)).fold(f64::INFINITY, f64::min);
+    let lowest = |row: usize| lowest_of(row, results, &shown);
     let share = |at: Option<&PowerSizeResult>| at.map_or(f64::NAN, |r| r.wmmse_power_share);
     let intro = format!(
         "Each figure is the {rule} of {runs} trainings, in brackets the worst and the best, on networks of seed {TEST_SEED}; WMMSE takes 100 \
@@ -230,12 +301,20 @@ fn note(
 /// From this share of WMMSE's sum rate on, in percent, a network generalizes.
 const GENERALIZES_PERCENT: f64 = 95.0;
 
+fn generalizes(percent: f64) -> bool {
+    percent >= GENERALIZES_PERCENT
+}
+
+/// Whether a share that does this with K is that of a size-invariant policy.
+fn is_invariant(trend: Trend) -> bool {
+    trend == Trend::Stays
+}
+
 /// What dense networks show: the share of power that WMMSE uses over K; the lowest shares of its sum rate, in percent,
 /// of networks with a sigmoid (max, mean, sum), and with outputs that only rank.
 fn dense_words(shares: &[(f64, f64)], sigmoids: [f64; 3], ranked: f64) -> String {
     let trend = Trend::fit(shares);
-    let invariant = trend == Trend::Stays;
-    let generalizes = |percent: f64| percent >= GENERALIZES_PERCENT;
+    let invariant = is_invariant(trend);
     let [max, mean, sum] = sigmoids;
     format!(
         "it {}, and the policy is {}, {}. A network whose output is a sigmoid {} (lowest: {max:.0} % of WMMSE with max, \
@@ -257,7 +336,7 @@ fn dense_words(shares: &[(f64, f64)], sigmoids: [f64; 3], ranked: f64) -> String
 /// What fields of constant density show, by the lowest shares of WMMSE's sum rate in percent: without an outer function
 /// (sum, max, mean), after a step to the prices, of learned schedules; and of the best schedules.
 fn field_words(plain: [f64; 3], priced: f64, scheduled: f64, best: f64) -> String {
-    let generalizes = plain.into_iter().all(|percent| percent >= GENERALIZES_PERCENT);
+    let all = plain.into_iter().all(generalizes);
     let behind = scheduled < priced && best < 100.0;
     let [sum, max, mean] = plain;
     format!(
@@ -265,7 +344,7 @@ fn field_words(plain: [f64; 3], priced: f64, scheduled: f64, best: f64) -> Strin
          function, {priced:.1} % after one step to the prices of interference; from {GENERALIZES_PERCENT:.0} % on a \
          network generalizes). Schedules {} powers between 0 and P_max: the learned ones are at {scheduled:.1} % or \
          more, the best ones at K = 20 at {best:.1} %.",
-        either(generalizes, ["every aggregator generalizes", "not every aggregator generalizes"],),
+        either(all, ["every aggregator generalizes", "not every aggregator generalizes"]),
         either(behind, ["stay behind", "do not stay behind"]),
     )
 }
@@ -372,16 +451,31 @@ fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
             "mean sum rate over the best schedule's (%)",
         ]),
         rows,
-        chart: None,
+        claims: vec![binary_claim(&gaps[0])],
+        ..Table::default()
     })
 }
 
 /// From this share on nearly all powers are 0 or P_max: the paper's own.
 const NEARLY_ALL: f64 = 0.95;
 
+/// Whether nearly all powers are 0 or P_max.
+fn nearly(gap: &BinaryGap) -> bool {
+    gap.share_binary_powers >= NEARLY_ALL
+}
+
+/// That on dense networks nearly all are.
+fn binary_claim(dense: &BinaryGap) -> Claim {
+    let percent = 100.0 * dense.share_binary_powers;
+    Claim::paper(
+        "On dense networks nearly all powers of WMMSE are 0 or P_max",
+        format!("{percent:.1} % of them at K = {BINARY_SIZE}"),
+        nearly(dense),
+    )
+}
+
 /// What dense networks and fields show of powers that are 0 or P_max.
 fn binary_words(dense: &BinaryGap, field: &BinaryGap) -> String {
-    let nearly = |gap: &BinaryGap| gap.share_binary_powers >= NEARLY_ALL;
     let all = |gap| either(nearly(gap), ["nearly all powers are", "not nearly all powers are"]);
     format!(
         "On dense networks {} binary ({:.1} %), {}, and WMMSE beats the best schedule in {:.1} % of networks. On a field \
@@ -417,6 +511,11 @@ mod tests {
         let ahead = field_words([99.3, 91.0, 99.0], 96.0, 97.0, 101.0);
         assert!(ahead.starts_with("not every aggregator generalizes"), "{ahead}");
         assert!(ahead.contains("Schedules do not stay behind"), "{ahead}");
+        let held = |claims: &[Claim]| claims.iter().map(|claim| claim.holds).collect::<Vec<_>>();
+        assert_eq!(held(&dense_claims(&shares(-0.8), 100.3)), [Some(false), Some(true)]);
+        assert_eq!(held(&dense_claims(&shares(0.0), 90.0)), [Some(true), Some(false)]);
+        assert_eq!(field_claim([99.3, 99.0, 99.0]).holds, Some(true));
+        assert_eq!(field_claim([99.3, 91.0, 99.0]).holds, Some(false));
     }
 
     #[test]
@@ -435,5 +534,7 @@ mod tests {
         assert!(paper.contains("On a field not nearly all"), "{paper}");
         let other = binary_words(&gap(0.6), &gap(0.99));
         assert!(other.contains("not nearly all powers are binary (60.0 %), against the paper"));
+        assert_eq!(binary_claim(&gap(0.99)).holds, Some(true));
+        assert_eq!(binary_claim(&gap(0.6)).holds, Some(false));
     }
 }

@@ -6,7 +6,7 @@ use super::{
     asymptotic_forms, decoupling, largest_size, size_law,
 };
 use crate::System;
-use crate::framework::{Chart, Error, ProblemError, Series, Table, strings};
+use crate::framework::{Chart, Claim, Error, ProblemError, Series, Table, strings};
 use crate::math::{Exponent, Input, Moments};
 use crate::network::{Activation, Aggregator};
 
@@ -91,6 +91,16 @@ impl Decoupling {
     }
 }
 
+/// Whether all of several statements hold: one that does not decides.
+fn all_hold(statements: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
+    let all: Vec<Option<bool>> = statements.into_iter().collect();
+    match (all.contains(&Some(false)), all.contains(&None)) {
+        (true, _) => Some(false),
+        (false, true) => None,
+        (false, false) => Some(true),
+    }
+}
+
 /// The rows that have each verdict, in words.
 fn by_verdict(rows: &[(String, &'static str)]) -> String {
     let mut verdicts: Vec<&str> = Vec::new();
@@ -142,6 +152,15 @@ fn policies() -> Table {
             by_verdict(&measured.each_ref().map(|row| (row.policy.label(), row.verdict()))),
             Trend::RULE,
         ),
+        claims: vec![Claim::paper(
+            "Proposition 1: with many users an output becomes a function of x_k and K",
+            by_verdict(&measured.each_ref().map(|row| (row.policy.label(), row.verdict()))),
+            all_hold(measured.iter().map(|row| match row.verdict() {
+                "holds" | "holds slowly" => Some(true),
+                "is undecided" => None,
+                _ => Some(false),
+            })),
+        )],
         columns,
         rows: rows.collect(),
         chart: Some(Chart {
@@ -152,6 +171,7 @@ fn policies() -> Table {
             log_y: true,
             series: curves.collect(),
         }),
+        ..Table::default()
     }
 }
 
@@ -225,6 +245,36 @@ impl Quantity {
         )
     }
 
+    /// What the propositions say of it, as claims.
+    fn claims(self, laws: &[SizeLaw]) -> Vec<Claim> {
+        let said = |number: u32| match (self, number) {
+            (_, 2) => "Proposition 2: under the mean, an output becomes a function of x_k and K",
+            (_, 3) => "Proposition 3: under the mean, an output settles with K",
+            (Self::Spread, _) => {
+                "Proposition 4: under sum and max too, an output becomes a function of x_k and K"
+            }
+            (Self::Movement, _) => {
+                "Proposition 4: under sum and max, an output does not settle with K"
+            }
+        };
+        let numbers: &[u32] = if self == Self::Spread { &[2, 4] } else { &[3, 4] };
+        let claim = |&number: &u32| {
+            let rows = laws.iter().filter(|law| self.proposition(law).0 == number);
+            let words: Vec<(String, &'static str)> = rows
+                .clone()
+                .map(|law| {
+                    (format!("“{}”", family_label(&law.family)), holds(self.proposition(law).1))
+                })
+                .collect();
+            Claim::paper(
+                said(number),
+                format!("it {}", by_verdict(&words)),
+                all_hold(rows.map(|law| self.proposition(law).1)),
+            )
+        };
+        numbers.iter().map(claim).collect()
+    }
+
     /// What all rows show, in a sentence.
     fn sentence(self, laws: &[SizeLaw]) -> String {
         let rows = laws.iter().map(|law| {
@@ -267,7 +317,8 @@ fn law_table(laws: &[SizeLaw], quantity: Quantity) -> Table {
         series: curves.collect(),
         ..Chart::default()
     };
-    Table { columns, rows: rows.collect(), chart: Some(chart), ..Table::default() }
+    let claims = quantity.claims(laws);
+    Table { columns, rows: rows.collect(), chart: Some(chart), claims, ..Table::default() }
 }
 
 fn titled(table: Table, name: &str, title: &str, note: String, chart: [&str; 2]) -> Table {
@@ -319,9 +370,14 @@ fn movement(laws: &[SizeLaw], made: &str) -> Table {
 /// A ratio to an asymptotic form this close to 1 is there.
 const AT_THE_FORM: f64 = 0.05;
 
-/// Whether means tend to their asymptotic forms, by their ratios at the largest size.
+/// Whether means are at their asymptotic forms, by their ratios at the largest size.
+fn are_there(last: &[f64]) -> bool {
+    last.iter().all(|&ratio| is_within(ratio, 1.0, AT_THE_FORM))
+}
+
+/// The same in words.
 fn tends(last: &[f64]) -> String {
-    let there = last.iter().all(|&ratio| is_within(ratio, 1.0, AT_THE_FORM));
+    let there = are_there(last);
     format!("{}, {}", holds(Some(there)), paper_says(there))
 }
 
@@ -372,6 +428,11 @@ fn bandwidth_form(system: &System) -> Result<Table, Error> {
             power(1000),
             at(1000),
         ),
+        claims: vec![Claim::paper(
+            "The means of P_k and B* of (P6) tend to f_3 and f_4",
+            format!("{:.3} and {:.4} of them at K = 1000", power(1000), at(1000)),
+            are_there(&[power(1000), at(1000)]),
+        )],
         columns: strings([
             "K",
             "P_k/f_3 ± deviation",
@@ -392,6 +453,7 @@ fn bandwidth_form(system: &System) -> Result<Table, Error> {
                 Series::solid("B*/f_4", curve(&ratio)),
             ],
         }),
+        ..Table::default()
     })
 }
 
@@ -449,6 +511,7 @@ fn power_form() -> Table {
                 Series::solid("Rayleigh: no f_3", one.to_vec()),
             ],
         }),
+        ..Table::default()
     }
 }
 
@@ -493,6 +556,16 @@ mod tests {
         let sentence = Quantity::Movement.sentence(&laws);
         assert!(sentence.contains("Proposition 3 holds for “mean"), "{sentence}");
         assert!(sentence.contains("holds for “sum") && sentence.contains("does not hold for “max"));
+    }
+
+    #[test]
+    fn one_that_does_not_hold_decides() {
+        let [yes, no, open] = [Some(true), Some(false), None];
+        for (all, expected) in
+            [([yes, yes], yes), ([yes, open], open), ([open, no], no), ([no, yes], no)]
+        {
+            assert_eq!(all_hold(all), expected);
+        }
     }
 
     #[test]

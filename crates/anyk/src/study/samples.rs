@@ -119,6 +119,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         ]),
         rows,
         chart: None,
+        ..Table::default()
     }])
 }
 

@@ -9,7 +9,7 @@ use super::entry::AVAILABLE;
 use super::fading::policy_of_draw;
 use super::{Lab, paper_entries};
 use crate::channel::{D2dField, FadingLaw};
-use crate::framework::{Error, Model, Observer, PretrainLoss, Session, Table, strings};
+use crate::framework::{Claim, Error, Model, Observer, PretrainLoss, Session, Table, strings};
 use crate::math::median;
 use crate::network::SplitRule;
 use crate::problems::closed_forms::{
@@ -259,7 +259,12 @@ fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
             "started over",
         ]),
         rows,
-        chart: None,
+        claims: vec![Claim::own(
+            format!("Of {count} trainings of every kind none fails"),
+            verdict,
+            failing == 0,
+        )],
+        ..Table::default()
     }
 }
 

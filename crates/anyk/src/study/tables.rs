@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::entry::BASELINE;
+use super::entry::{AVAILABLE, BASELINE};
 use super::lab::SELECTION_SEED;
+use super::pictures::{self, MethodCurve};
 use super::verdict::{either, listed, paper_says};
 use super::{
     Effort, Entry, EntryResult, Lab, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES,
     PaperRow, TEST_SAMPLES, TEST_SEED, TEST_SIZES, paper_entries,
 };
 use crate::framework::{
-    Chart, Error, Method, PretrainSettings, Schedule, Series, Table, Update, strings,
+    Chart, Claim, Error, Method, PretrainSettings, Schedule, Series, Table, Update, strings,
 };
 use crate::problems::urllc::Recipe;
 
@@ -59,6 +60,7 @@ pub(crate) fn table1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 ),
             ],
         }),
+        ..Table::default()
     }])
 }
 
@@ -145,6 +147,7 @@ pub(crate) fn table2(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 Series::dashed("FNN, paper", rates(&Recipe::paper_fnn())),
             ],
         }),
+        ..Table::default()
     }])
 }
 
@@ -260,10 +263,12 @@ fn points(value: impl Fn(usize) -> f64) -> Vec<(f64, f64)> {
 
 pub(crate) fn table3(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let (mut rows, mut measured, mut printed) = (vec![], vec![], vec![]);
-    let mut strictness = Vec::new();
+    let (mut strictness, mut serves) = (Vec::new(), Vec::new());
     for (epsilon_d, paper) in &PAPER_EPSILON {
         let result = lab.results(&Entry::p_gnn(10, 2000, *epsilon_d))?;
         strictness.push((result.lowest().0, result.bandwidth_mhz(LARGEST)));
+        let said = paper.figures.iter().all(|figure| figure.0 >= AVAILABLE);
+        serves.push((paper.label, said, result.is_available()));
         rows.extend(size_rows(paper.label, &result, paper));
         let label = format!("ε_D = {}", paper.label);
         measured.push(Series::solid(label.clone(), points(|size| result.availability(size))));
@@ -295,6 +300,8 @@ pub(crate) fn table3(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             log_y: false,
             series: measured.into_iter().chain(printed).collect(),
         }),
+        claims: stricter_claim(&strictness).into_iter().chain([enough_claim(&serves)]).collect(),
+        ..Table::default()
     }])
 }
 
@@ -303,15 +310,50 @@ const LARGEST: usize = TEST_SIZES[TEST_SIZES.len() - 1];
 /// Up to this share more it is a little bandwidth.
 const A_LITTLE: f64 = 0.05;
 
-/// What a stricter `ε_D` buys: by the lowest availability of any size and the bandwidth at the largest, the loosest
+/// What a stricter `ε_D` buys: whether availability rises with it, and the share of bandwidth that it costs.
+fn bought(measured: &[(f64, f64)]) -> Option<(bool, f64)> {
+    let (&(first_a, first_w), &(last_a, last_w)) = (measured.first()?, measured.last()?);
+    let rises = measured.windows(2).all(|pair| pair[1].0 >= pair[0].0) && last_a > first_a;
+    Some((rises, last_w / first_w - 1.0))
+}
+
+/// For which `ε_D` everyone is served at every K: by the paper, and here.
+fn enough_claim(found: &[(&str, bool, bool)]) -> Claim {
+    let names = |of: fn(&(&str, bool, bool)) -> bool| {
+        listed(&found.iter().filter(|one| of(one)).map(|one| one.0).collect::<Vec<_>>())
+    };
+    Claim::paper(
+        format!(
+            "P-GNN, trained at K = 10, serves everyone at every K for ε_D = {} and for no larger one",
+            names(|one| one.1)
+        ),
+        format!("it does for ε_D = {}", names(|one| one.2)),
+        found.iter().all(|(_, printed, measured)| printed == measured),
+    )
+}
+
+/// That a stricter `ε_D` buys availability for a little bandwidth.
+fn stricter_claim(measured: &[(f64, f64)]) -> Option<Claim> {
+    let (rises, more) = bought(measured)?;
+    let (first, last) = (measured.first()?.0, measured.last()?.0);
+    Some(Claim::paper(
+        "A stricter ε_D buys availability for a little bandwidth",
+        format!(
+            "the lowest of any K goes from {first:.2} to {last:.2}, for {:+.1} % of bandwidth at K = {LARGEST}",
+            100.0 * more
+        ),
+        rises && more <= A_LITTLE,
+    ))
+}
+
+/// The same in a sentence: by the lowest availability of any size and the bandwidth at the largest, the loosest
 /// target first.
 fn stricter(measured: &[(f64, f64)]) -> String {
-    let (Some(&(first_a, first_w)), Some(&(last_a, last_w))) = (measured.first(), measured.last())
+    let (Some(&(first_a, _)), Some(&(last_a, _)), Some((rises, more))) =
+        (measured.first(), measured.last(), bought(measured))
     else {
         return String::new();
     };
-    let rises = measured.windows(2).all(|pair| pair[1].0 >= pair[0].0) && last_a > first_a;
-    let more = last_w / first_w - 1.0;
     let little = more <= A_LITTLE;
     format!(
         "A stricter ε_D {} availability (the lowest of any K goes from {first_a:.2} to {last_a:.2}) for {} bandwidth \
@@ -389,28 +431,43 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             log_y: true,
             series: vec![Series::solid("AnyK", ours), Series::dashed("paper", theirs)],
         }),
+        claims: vec![Claim::paper(
+            "P-GNN can be trained at K = 2, 5, 8 or 10, for the same ε_D = 6e-6",
+            small_words(&targets),
+            are_enough(&targets),
+        )],
+        ..Table::default()
     }])
 }
 
-/// At which training sizes the paper's `ε_D` is enough; `None` where none of those tried is.
-fn small_sizes(found: &[(usize, Option<f64>)]) -> String {
+/// Which `ε_D` each training size takes; `None` where none of those tried is enough.
+fn small_words(found: &[(usize, Option<f64>)]) -> String {
     let words = found.iter().map(|(size, target)| match target {
         Some(target) => format!("K = {size} takes {target:e}"),
         None => format!("K = {size} takes less than any of them"),
     });
-    let words: Vec<String> = words.collect();
-    let same = found.iter().all(|(_, target)| target.is_some_and(|target| target >= TARGETS[0]));
-    format!("{}: {}.", words.join(", "), paper_says(same))
+    words.collect::<Vec<String>>().join(", ")
+}
+
+/// Whether the paper's `ε_D` is enough at each of them.
+fn are_enough(found: &[(usize, Option<f64>)]) -> bool {
+    found.iter().all(|(_, target)| target.is_some_and(|target| target >= TARGETS[0]))
+}
+
+/// Both in a sentence.
+fn small_sizes(found: &[(usize, Option<f64>)]) -> String {
+    format!("{}: {}.", small_words(found), paper_says(are_enough(found)))
 }
 
 pub(crate) fn table5(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let mut rows = Vec::new();
-    let (mut ours, mut theirs) = (vec![], vec![]);
+    let (mut ours, mut theirs, mut times) = (vec![], vec![], vec![]);
     let entries = paper_entries(lab.effort);
     for (entry, (label, epsilon_d, train_k, samples, seconds)) in entries.iter().zip(PAPER_TIMES) {
         let result = lab.results(entry)?;
         let pretraining = lab.pretrain_seconds(entry)?;
         let place = (entry.settings.samples as f64, result.seconds());
+        times.push((label, result.seconds() + pretraining.unwrap_or(0.0), seconds));
         ours.push(Series::solid(label, vec![place]));
         theirs.push(Series::dashed(format!("{label}, paper"), vec![(samples as f64, seconds)]));
         rows.push(vec![
@@ -455,7 +512,21 @@ pub(crate) fn table5(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             log_y: true,
             series: ours.into_iter().chain(theirs).collect(),
         }),
+        claims: vec![faster(&times)],
+        ..Table::default()
     }])
+}
+
+/// That trainings are shorter than the paper's: of each method our seconds, pre-training included, and the paper's.
+fn faster(times: &[(&str, f64, f64)]) -> Claim {
+    let words = times
+        .iter()
+        .map(|(label, own, paper)| format!("{label} {own:.1} s instead of {paper:.0} s"));
+    Claim::own(
+        "Every method trains in less time than the paper reports, pre-training included",
+        words.collect::<Vec<String>>().join(", "),
+        times.iter().all(|(_, own, paper)| own < paper),
+    )
 }
 
 fn fnn_note(lab: &Lab<'_>) -> String {
@@ -489,8 +560,11 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let (mut rows, mut measured, mut printed) = (vec![], vec![], vec![]);
     let mut gaps = Vec::new();
     let (equal, mut beside) = (lab.equal_power()?, Vec::new());
+    let (mut curves, mut results) = (Vec::new(), Vec::new());
     for (entry, paper) in paper_entries(lab.effort).iter().zip(&PAPER_COMPARISON) {
         let result = lab.results(entry)?;
+        curves.push(curve(paper.label, &result));
+        results.push((paper, result.clone()));
         let large = TEST_SIZES.iter().filter(|&&size| size >= FROM);
         // No number stays none.
         let farthest = large
@@ -513,6 +587,11 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         printed.push(Series::dashed(format!("{}, paper", paper.label), figures));
     }
     rows.extend(baseline_rows(&equal));
+    curves.push(curve(BASELINE, &equal));
+    let mut claims: Vec<Claim> =
+        results.iter().map(|(paper, result)| as_printed(paper, result)).collect();
+    claims.extend(least(&results));
+    claims.push(baseline_claim(PAPER_COMPARISON[0].label, &beside));
     Ok(vec![Table {
         name: "table6".into(),
         title: "Table VI: the methods compared".into(),
@@ -533,12 +612,103 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             log_y: true,
             series: measured.into_iter().chain(printed).collect(),
         }),
+        claims,
+        pictures: pictures::of_methods(&curves),
     }])
+}
+
+/// A method's figures at the sizes of the test set.
+fn curve(label: &str, result: &EntryResult) -> MethodCurve {
+    let figure = |size: usize| (size, result.availability(size), result.gap_percent(size));
+    MethodCurve { label: label.to_owned(), figures: TEST_SIZES.map(figure).to_vec() }
+}
+
+/// Sizes of which something is said, in words.
+fn at_sizes(sizes: &[usize]) -> String {
+    match sizes {
+        [] => "no K".to_owned(),
+        all if all.len() == TEST_SIZES.len() => "every K".to_owned(),
+        some => {
+            let some: Vec<String> = some.iter().map(usize::to_string).collect();
+            format!("K = {}", some.join(", "))
+        }
+    }
+}
+
+/// Where a method serves everyone, beside what the paper prints.
+fn as_printed(paper: &PaperRow, result: &EntryResult) -> Claim {
+    let printed: Vec<usize> = TEST_SIZES
+        .into_iter()
+        .zip(paper.figures)
+        .filter(|(_, (availability, _))| *availability >= AVAILABLE)
+        .map(|(size, _)| size)
+        .collect();
+    let found: Vec<usize> =
+        TEST_SIZES.into_iter().filter(|&size| result.availability(size) >= AVAILABLE).collect();
+    let alone = if printed.len() == TEST_SIZES.len() { "" } else { " and at no other" };
+    Claim::paper(
+        format!("{} serves everyone at {}{alone}", paper.label, at_sizes(&printed)),
+        match result.lowest() {
+            (lowest, size) if lowest < AVAILABLE => {
+                format!(
+                    "availability is 1.00 at {}, and {lowest:.2} at K = {size}",
+                    at_sizes(&found)
+                )
+            }
+            (lowest, _) => format!("availability is {lowest:.3} or more at every K"),
+        },
+        printed == found,
+    )
+}
+
+/// That the first method takes the least bandwidth, at every size, of those that serve everyone at every size.
+fn least(results: &[(&PaperRow, EntryResult)]) -> Option<Claim> {
+    let ((paper, first), others) = results.split_first()?;
+    let rivals: Vec<&(&PaperRow, EntryResult)> =
+        others.iter().filter(|(_, result)| result.is_available()).collect();
+    let beaten = |size: &usize| {
+        let own = first.bandwidth_mhz(*size);
+        rivals.iter().all(|(_, rival)| own <= rival.bandwidth_mhz(*size))
+    };
+    let sizes: Vec<usize> = TEST_SIZES.into_iter().filter(beaten).collect();
+    let names: Vec<&str> = rivals.iter().map(|(rival, _)| rival.label).collect();
+    Some(Claim::paper(
+        format!(
+            "{} takes the least bandwidth of the learned methods that serve everyone",
+            paper.label
+        ),
+        format!(
+            "it does at {}; others that serve everyone at every K: {}",
+            at_sizes(&sizes),
+            listed(&names)
+        ),
+        first.is_available() && sizes.len() == TEST_SIZES.len(),
+    ))
+}
+
+/// That equal power, which learns nothing, is nearer to the optimum.
+fn baseline_claim(label: &str, gaps: &[(usize, f64, f64)]) -> Claim {
+    let nearer = gaps.iter().filter(|(_, own, equal)| equal.abs() < own.abs()).count();
+    let most = |figure: fn(&(usize, f64, f64)) -> f64| gaps.iter().map(figure).fold(0.0, f64::max);
+    Claim::own(
+        format!(
+            "Equal power with exact bandwidths, which learns nothing but knows b, is nearer to the optimum than {label}"
+        ),
+        format!(
+            "at {nearer} of {} sizes from K = {FROM} on, at most {:.1} % over it beside {:.1} %",
+            gaps.len(),
+            most(|gap| gap.2),
+            most(|gap| gap.1),
+        ),
+        nearer == gaps.len(),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problems::urllc::SizeResult;
+    use crate::study::Measure;
 
     #[test]
     fn equal_power_is_nearer_or_farther_by_the_numbers() {
@@ -549,6 +719,58 @@ mod tests {
         assert!(other.contains("is nearer to the optimum than that at each of them"), "{other}");
         let mixed = beside_baseline("P-GNN", &[(10, 0.1, 0.7), (200, 4.7, 2.8)]);
         assert!(mixed.contains("nearer to the optimum than that at 1 of 2"), "{mixed}");
+    }
+
+    /// Trainings of a method with one availability and one bandwidth at each size.
+    fn measured(availability: [f64; 7], mhz: f64) -> EntryResult {
+        let sizes = TEST_SIZES.into_iter().zip(availability).map(|(k, availability)| SizeResult {
+            k,
+            availability,
+            total_bandwidth_mhz: mhz,
+            optimum_mhz: 1.0,
+            gap_percent: 0.0,
+        });
+        EntryResult {
+            runs: vec![Measure { train_seconds: 1.0, sizes: sizes.collect() }],
+            diverged: 0,
+        }
+    }
+
+    #[test]
+    fn claims_follow_the_numbers() {
+        let (p_gnn, fnn) = (&PAPER_COMPARISON[0], &PAPER_COMPARISON[3]);
+        let everyone = measured([1.0; 7], 2.0);
+        let few = measured([1.0, 1.0, 1.0, 0.2, 0.2, 0.2, 1.0], 1.0);
+        let held = |claim: &Claim| claim.holds;
+        assert_eq!(held(&as_printed(p_gnn, &everyone)), Some(true));
+        assert_eq!(held(&as_printed(p_gnn, &few)), Some(false));
+        // The paper's FNN fails at K = 10, 50 and 100, and nowhere else.
+        assert_eq!(held(&as_printed(fnn, &few)), Some(true));
+        let other = as_printed(fnn, &everyone);
+        assert_eq!(held(&other), Some(false));
+        assert_eq!(other.statement, "FNN serves everyone at K = 1, 2, 5, 200 and at no other");
+        assert_eq!(other.measured, "availability is 1.000 or more at every K");
+        let words = as_printed(p_gnn, &few).measured;
+        assert_eq!(words, "availability is 1.00 at K = 1, 2, 5, 200, and 0.20 at K = 10");
+        // Less bandwidth counts only where everyone is served.
+        let least = |first: &EntryResult, rival: &EntryResult| {
+            least(&[(p_gnn, first.clone()), (fnn, rival.clone())]).unwrap().holds
+        };
+        assert_eq!(least(&everyone, &few), Some(true));
+        assert_eq!(least(&everyone, &measured([1.0; 7], 1.0)), Some(false));
+        assert_eq!(least(&few, &everyone), Some(false));
+        assert_eq!(held(&baseline_claim("P-GNN", &[(10, 2.9, 0.7), (200, 4.7, 2.8)])), Some(true));
+        assert_eq!(held(&baseline_claim("P-GNN", &[(10, 2.9, 0.7), (200, 1.7, 2.8)])), Some(false));
+        assert_eq!(held(&faster(&[("a", 1.0, 2.0)])), Some(true));
+        assert_eq!(held(&faster(&[("a", 1.0, 2.0), ("b", 3.0, 2.0)])), Some(false));
+        assert_eq!(stricter_claim(&[(0.4, 50.0), (1.0, 51.0)]).unwrap().holds, Some(true));
+        assert_eq!(stricter_claim(&[(0.4, 50.0), (1.0, 60.0)]).unwrap().holds, Some(false));
+        assert!(stricter_claim(&[]).is_none());
+        let enough =
+            |measured: bool| enough_claim(&[("8e-6", false, false), ("6e-6", true, measured)]);
+        assert_eq!([enough(true).holds, enough(false).holds], [Some(true), Some(false)]);
+        assert!(enough(false).statement.contains("for ε_D = 6e-6 and for no larger one"));
+        assert_eq!(enough(false).measured, "it does for ε_D = none");
     }
 
     #[test]

@@ -1,0 +1,84 @@
+//! The report of `anyk reproduce`: a run updates its own sections, and leaves all others as they are.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+
+use crate::common::run;
+
+/// The tables of a page, in their order.
+fn sections(page: &str) -> Vec<String> {
+    let main = page.split_once("<main>").unwrap().1;
+    let parts = main.split("<section id=\"").skip(1);
+    parts.map(|part| part.split('"').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_run_with_one_name_leaves_the_other_sections() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("results");
+    let reproduce = |args: &[&str]| {
+        let outcome = run(&[&["reproduce", "--out", out.to_str().unwrap()], args].concat(), "");
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        (fs::read_to_string(out.join("report.html")).unwrap(), outcome.stderr)
+    };
+    let section = |page: &str, name: &str| -> String {
+        let start = page.find(&format!("<section id=\"{name}\">")).unwrap();
+        page[start..][..page[start..].find("</section>").unwrap()].to_owned()
+    };
+    // Whatever order they are run in, they stand in that of the registry.
+    let (first, _) = reproduce(&["fig1", "table2"]);
+    assert_eq!(sections(&first), ["table2", "fig1"]);
+    let (second, notes) = reproduce(&["table1", "--trial"]);
+    assert_eq!(sections(&second), ["table1", "table2", "fig1"]);
+    assert_eq!(notes, "");
+    // The page of before has one line on how all was made; this one says it of each.
+    let plain = |section: String| -> String {
+        section.lines().filter(|line| !line.starts_with("<p class=\"about\">")).collect()
+    };
+    for name in ["table2", "fig1"] {
+        assert_eq!(plain(section(&first, name)), plain(section(&second, name)));
+    }
+    assert!(section(&second, "table1").contains("a trial, whose figures mean nothing"));
+    assert!(!section(&second, "fig1").contains("a trial"));
+    assert!(second.contains("On trial, with a few cells and steps: table1."));
+
+    // The summary says what was tested, what was not, and how to.
+    assert!(second.contains(
+        "Of 1 statement of the paper that the studies below test, 1 reproduces and 0 do not."
+    ));
+    assert!(second.contains("Figure 1: of two policies one stays and the other grows with K"));
+    let missing = format!(
+        "anyk reproduce table3 table4 table5 table6 closed-forms fig2a fig2b fig2c propositions \
+         power-control --out {}",
+        out.display()
+    );
+    assert!(second.contains(&missing), "{second}");
+
+    // Nothing is taken from a page: one that is damaged or somebody else's is made anew.
+    for foreign in [
+        &b"not ours"[..],
+        &second.as_bytes()[..second.len() / 2],
+        b"",
+        b"\xff\xfe<section id=\"table9\">",
+    ] {
+        fs::write(out.join("report.html"), foreign).unwrap();
+        let (page, notes) = reproduce(&["table1", "--trial"]);
+        assert_eq!((page, notes.as_str()), (second.clone(), ""));
+    }
+
+    // What is kept of a study and damaged is left out, and named; the rest stays, and a run mends it.
+    let kept = out.join("sections/fig1.json");
+    let text = fs::read_to_string(&kept).unwrap();
+    for damaged in
+        [text.replace("policy 1", "policy 9"), text[..text.len() / 2].to_owned(), String::new()]
+    {
+        fs::write(&kept, damaged).unwrap();
+        let (page, notes) = reproduce(&["table2"]);
+        assert_eq!(sections(&page), ["table1", "table2"]);
+        assert!(notes.contains("fig1.json") && notes.contains("`anyk reproduce fig1`"), "{notes}");
+        assert!(notes.ends_with("it is left out of the report\n"), "{notes}");
+    }
+    let (mended, notes) = reproduce(&["fig1"]);
+    assert_eq!((mended, notes.as_str()), (second, ""));
+}
