@@ -38,7 +38,15 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let mut sections = Sections::default();
     let mut out = output::stdout();
     for study in studies {
-        let made = (study.run)(&mut lab)?;
+        let made = (study.run)(&mut lab).map_err(Failure::from).inspect_err(|failure| {
+            if failure.is_interruption() {
+                let kept = args.out.join("cache");
+                output::note(&format!(
+                    "what is done is kept in {}; the same command does the rest",
+                    kept.display()
+                ));
+            }
+        })?;
         made.iter().try_for_each(Table::check)?;
         for table in &made {
             report::write_table(&args.out, table).map_err(cannot)?;

@@ -82,3 +82,16 @@ fn a_run_with_one_name_leaves_the_other_sections() {
     let (mended, notes) = reproduce(&["fig1"]);
     assert_eq!((mended, notes.as_str()), (second, ""));
 }
+
+/// Ctrl-C says where the finished parts are and how to go on.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_says_how_to_continue() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "$ANYK reproduce table3 --out r & \
+                while [ -z \"$(ls r/cache 2> /dev/null)\" ]; do sleep 0.02; done; kill -INT $!; wait $!";
+    let outcome = crate::common::shell(line, folder.path());
+    assert_eq!(outcome.code, 130, "{}", outcome.stderr);
+    let told = "what is done is kept in r/cache; the same command does the rest";
+    assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+}

@@ -267,7 +267,7 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
                 SIZES[SIZES.len() - 1],
             ),
             format!(
-                "availability {availability:.4} or more, and at most {gap:.1e} % over the optimum"
+                "availability at least {availability:.4}, and at most {gap:.1e} % over the optimum"
             ),
             is_reached,
         )],

@@ -103,8 +103,9 @@ impl<'a> Lab<'a> {
     pub fn about(&self) -> String {
         let trial = self.effort.of(["a trial, whose figures mean nothing · ", "", ""]);
         format!(
-            "{trial}{} trainings for each entry, the {} · test set: {} cells of each size, seed {TEST_SEED}",
+            "{trial}{} training{} for each entry, the {} · test set: {} cells of each size, seed {TEST_SEED}",
             self.runs(),
+            if self.runs() == 1 { "" } else { "s" },
             self.rule(),
             self.cells,
         )

@@ -655,7 +655,7 @@ fn as_printed(paper: &PaperRow, result: &EntryResult) -> Claim {
                     at_sizes(&found)
                 )
             }
-            (lowest, _) => format!("availability is {lowest:.3} or more at every K"),
+            (lowest, _) => format!("availability is at least {lowest:.3} at every K"),
         },
         printed == found,
     )
@@ -749,7 +749,7 @@ mod tests {
         let other = as_printed(fnn, &everyone);
         assert_eq!(held(&other), Some(false));
         assert_eq!(other.statement, "FNN serves everyone at K = 1, 2, 5, 200 and at no other");
-        assert_eq!(other.measured, "availability is 1.000 or more at every K");
+        assert_eq!(other.measured, "availability is at least 1.000 at every K");
         let words = as_printed(p_gnn, &few).measured;
         assert_eq!(words, "availability is 1.00 at K = 1, 2, 5, 200, and 0.20 at K = 10");
         // Less bandwidth counts only where everyone is served.
