@@ -83,7 +83,8 @@ fn table<P: CellPolicy + Sync>(
     (test, judge): (&TestSet, &BandwidthTable),
 ) -> Result<Table, Error> {
     let Case { name, subject, sizes: own } = case;
-    let repetitions: u64 = lab.effort.of([1, 200, 1000]);
+    // The share of broken promises is to be known within half a percent; one size is done in no time.
+    let repetitions: u64 = lab.effort.of([1, 200, if own.len() == 1 { 4000 } else { 1000 }]);
     let factors = |size: usize, cells: usize, seed: u64, judged: Judged| {
         required_factors(policy, judge, size, cells, seed, judged).map_err(Error::other)
     };
