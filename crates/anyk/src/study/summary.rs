@@ -71,10 +71,10 @@ impl<'a> Summary<'a> {
             let fits = |said: &&Said<'a>| said.claim.by == by && holds.contains(&said.claim.holds);
             said.iter().filter(fits).copied().collect()
         };
-        let missing = |by_default: bool| {
+        let missing = |own: bool| {
             let was_run =
                 |study: &Study| sections.iter().any(|section| section.study() == study.name);
-            let all = STUDIES.iter().filter(|study| study.by_default == by_default);
+            let all = STUDIES.iter().filter(|study| study.own == own);
             all.filter(|study| !was_run(study)).collect::<Vec<_>>()
         };
         Self {
@@ -83,8 +83,8 @@ impl<'a> Summary<'a> {
             undecided: of(Claimant::Paper, &[None]),
             new: of(Claimant::Own, &[Some(true), Some(false), None]),
             pictures: PICTURES.iter().map(|picture| shown(sections, picture)).collect(),
-            missing: missing(true),
-            missing_own: missing(false),
+            missing: missing(false),
+            missing_own: missing(true),
         }
     }
 }
@@ -139,7 +139,7 @@ mod tests {
         // All that was not run is missing, and nothing else.
         assert!(!summary.missing.iter().any(|study| study.name == "table6"));
         assert_eq!(summary.missing.len() + summary.missing_own.len(), STUDIES.len() - 1);
-        assert!(summary.missing.iter().all(|study| study.by_default));
+        assert!(summary.missing.iter().all(|study| !study.own));
     }
 
     #[test]
