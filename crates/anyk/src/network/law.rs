@@ -87,7 +87,7 @@ impl Default for LawShape {
 }
 
 impl LawShape {
-    /// A twelfth of the paper's parameters, and `ln K` as input. At equal power a user's bandwidth depends on
+    /// A sixteenth of the paper's parameters, and `ln K` as input. At equal power a user's bandwidth depends on
     /// `ln α − ln K` alone: one direction in these inputs, a bent surface in the paper's, which wants a large network.
     pub fn logarithmic() -> Self {
         Self { hidden: vec![32, 32, 32], scale: SizeScale::Logarithmic, ..Self::default() }
