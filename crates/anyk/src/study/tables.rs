@@ -13,6 +13,7 @@ use super::{
 use crate::framework::{
     Chart, Claim, Error, Method, PretrainSettings, Schedule, Series, Table, Update, strings,
 };
+use crate::network::SizeScale;
 use crate::problems::urllc::Recipe;
 
 /// Sample counts that table IV tries.
@@ -81,6 +82,17 @@ pub(crate) fn table2(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             hidden,
             "[300]".into(),
             "[4K]; [200, 100, 100, 50]; [300]",
+        ),
+        row(
+            "the size goes in as",
+            "–".into(),
+            match pretraining.shape.scale {
+                SizeScale::Linear => "K/200",
+                SizeScale::Logarithmic => "ln K",
+            }
+            .into(),
+            "–".into(),
+            "–; K/200; –",
         ),
         row(
             "hidden activation",
