@@ -102,6 +102,11 @@ impl fmt::Debug for Subject {
 }
 
 impl Subject {
+    /// A policy with the law of its inputs.
+    pub fn new(source: Arc<dyn Source>) -> Self {
+        Self { source }
+    }
+
     /// A policy of a room in a cell.
     pub fn built_in(system: &System, policy: &BuiltIn) -> Result<Self, DiagnosisError> {
         Ok(Self { source: (policy.source)(system)? })

@@ -20,6 +20,15 @@ pub trait Contestant: Send {
     /// An allocation, as one JSON document, for an instance that is one; else why there is none, in words.
     fn answer(&mut self, instance: &[u8]) -> Result<Vec<u8>, String>;
 
+    /// All instances of a size, which will be asked for one after the other: one that answers many at once may do so
+    /// now.
+    fn prepare(&mut self, _instances: &[&[u8]]) {}
+
+    /// Seconds that the last answer took, where asking for it takes longer than the answer itself.
+    fn seconds(&mut self) -> Option<f64> {
+        None
+    }
+
     /// An answer could not be judged: it may be out of step, and starts anew.
     fn restart(&mut self) {}
 
@@ -143,6 +152,9 @@ pub fn compare(
     let all = rounds.samples * rounds.seeds.len() as u64 * rounds.sizes.len() as u64;
     observer.begin("instances", all * players.len() as u64);
     for &size in &rounds.sizes {
+        if observer.stop() {
+            return Err(Error::Interrupted);
+        }
         let options = room.sized(options, size)?;
         let drawn = draw(room, &options, rounds, size)?;
         let best = match room.baseline(reference, &options) {
@@ -271,7 +283,12 @@ fn stand(
         PlayerPolicy::Contestant(contestant) => {
             let mut judge = assessor.desk();
             let mut interview = Interview::default();
+            let texts: Vec<&[u8]> = asked.iter().map(|one| &*one.text).collect();
+            contestant.prepare(&texts);
             for one in &asked {
+                if observer.stop() {
+                    return Err(Error::Interrupted);
+                }
                 observer.done(1);
                 interview.ask(&mut **contestant, &mut judge, Some(&one.text));
             }
@@ -349,7 +366,10 @@ impl Interview {
         if unasked {
             contestant.restart();
         }
-        let asked = text.map(|text| ask(|text| contestant.answer(text), judge, text));
+        let mut asked = text.map(|text| ask(|text| contestant.answer(text), judge, text));
+        if let (Some(asked), Some(seconds)) = (&mut asked, contestant.seconds()) {
+            asked.seconds = seconds;
+        }
         let failed = asked.as_ref().is_some_and(|asked| asked.verdict.is_err());
         self.outcomes.push(asked);
         if failed {

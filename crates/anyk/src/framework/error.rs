@@ -214,6 +214,12 @@ pub enum Error {
         /// What is accepted.
         expected: String,
     },
+    /// Numbers of the caller's that are no instance.
+    #[error("{0}")]
+    Array(String),
+    /// An instance for somebody else.
+    #[error("it is an instance of another problem")]
+    OtherProblem,
     /// An allocation that cannot be judged.
     #[error("the allocation: {0}")]
     Allocation(String),

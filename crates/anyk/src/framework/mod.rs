@@ -10,6 +10,7 @@
 
 mod adam;
 mod answer;
+mod arrays;
 mod assess;
 pub(crate) mod batches;
 mod cell_options;
@@ -37,11 +38,14 @@ mod source;
 mod standing;
 pub(crate) mod supervised;
 mod train;
+mod user_arrays;
 mod workshop;
 
 pub use adam::Adam;
 pub use answer::{Answer, CellAnswer, Denied, Show, Text, TextPart};
 pub(crate) use answer::{dropped_line, names};
+pub use arrays::{Amount, ArrayView, Arrays, Instance, Instances, NamedArray, Responder};
+pub(crate) use arrays::{JudgeColumns, Stated, responder, sized_responder};
 pub use assess::{AssessDesk, Assessor, GivenTo, Goal, Miss, Verdict};
 pub(crate) use assess::{Found, amounts, cell_assessor};
 pub use cell_options::CellOptions;
@@ -82,4 +86,5 @@ pub(crate) use settings::{allow_cells, check_price_response};
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
 pub use standing::{Standing, Summary};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};
+pub(crate) use user_arrays::{UserOfCell, user_inputs, user_instances};
 pub use workshop::{Shared, Workshop};

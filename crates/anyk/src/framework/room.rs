@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::config::System;
 use crate::framework::{
-    Answer, Assessor, Counter, Error, Guarantee, ModelError, ModelFile, Observer, OptionSpec,
-    Options, Source, Workshop,
+    Amount, Answer, Assessor, Counter, Error, Guarantee, Instances, ModelError, ModelFile,
+    Observer, OptionSpec, Options, Responder, Source, Workshop,
 };
 
 /// What can be done with a problem or its models.
@@ -94,6 +94,16 @@ pub trait Room: Send + Sync {
         Ok(options.clone())
     }
 
+    /// What an answer consists of, as arrays.
+    fn amounts(&self) -> &'static [Amount];
+
+    /// What makes instances of arrays, for callers that hold numbers and no files; the options are those of `assess`.
+    fn instances(&self, options: &Options) -> Result<Box<dyn Instances>, Error>;
+
+    /// One of the baselines, for instances of arrays; the options are those of `solve`.
+    fn responder(&self, name: &str, options: &Options)
+    -> Option<Result<Box<dyn Responder>, Error>>;
+
     /// Draws random instances and writes them in the form that `solve` reads.
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error>;
 
@@ -179,6 +189,9 @@ pub trait LoadedModel: Send + Sync {
 
     /// What answers the instances of an input by it, in the form of `solve`.
     fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error>;
+
+    /// What answers instances of arrays by it; the options are those of `allocate` that change an answer.
+    fn responder(&self, options: &Options) -> Result<Box<dyn Responder + '_>, Error>;
 
     /// The same model with a guarantee, and what it promises; `None` where there is nothing to promise.
     fn calibrate(

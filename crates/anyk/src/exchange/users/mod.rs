@@ -3,6 +3,7 @@
 //! Files are people's own: what is beside the columns that are known is kept, and comes back with the answer. Only what
 //! looks like a slip of the pen is refused, since a misspelt column would silently be a default.
 
+mod arrays;
 mod csv;
 mod extra;
 mod json;

@@ -25,7 +25,7 @@ fn missed(target: &RateTarget, rates_bps: &[f64], records: &[UserRecord]) -> Vec
     short.map(miss).collect()
 }
 
-fn logarithms(gains: &[f64]) -> Vec<f64> {
+pub(super) fn logarithms(gains: &[f64]) -> Vec<f64> {
     gains.iter().map(|gain| gain.ln()).collect()
 }
 

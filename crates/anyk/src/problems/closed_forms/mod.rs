@@ -2,6 +2,7 @@
 //! bandwidth, and (P6), the least bandwidth, the same for every user, at a rate within a power budget.
 
 mod answer;
+mod arrays;
 mod assess;
 mod common_law;
 mod equal_bandwidth;

@@ -9,8 +9,8 @@ use crate::config::System;
 use crate::framework::{
     Allocate, Answer, BuiltIn, CellAnswer, CellReading, Counter, DrawInstance, Drawn, Error,
     LoadedModel, Model, ModelError, Observer, OptionSpec, Options, Outcome, Policy, Problem,
-    ProblemError, Proof, Quantity, Show, Source, Status, Text, Trials, Verb, cell_counter,
-    check_amounts, reference_options, refuse_own_class,
+    ProblemError, Proof, Quantity, Responder, Show, Source, Status, Text, Trials, Verb,
+    cell_counter, check_amounts, reference_options, refuse_own_class, sized_responder,
 };
 use crate::memory::{MemoryBudget, product};
 use crate::problems::closed_forms::room::{EQUAL_BANDWIDTH, QOS_POWER};
@@ -372,6 +372,13 @@ impl LoadedModel for ClosedFormPolicy {
                 }))
             },
         ))
+    }
+
+    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
+        Ok(match self.record().training.problem {
+            ClosedForm::QosPower { .. } => sized_responder::<QosPower>(self),
+            ClosedForm::EqualBandwidth { .. } => sized_responder::<EqualBandwidth>(self),
+        })
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {

@@ -6,14 +6,17 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::framework::{
-    Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Error, LoadedModel, Method,
-    Model, ModelError, ModelFile, OptionError, OptionSpec, OptionValue, Options, Room, Show, Text,
-    Trained, Verb, Workshop, cell_assessor, cell_counter, reference_options, refuse_own_class,
-    sample_options, sample_users, training_cells,
+    Amount, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Error,
+    Instances, LoadedModel, Method, Model, ModelError, ModelFile, OptionError, OptionSpec,
+    OptionValue, Options, Responder, Room, Show, Text, Trained, Verb, Workshop, cell_assessor,
+    cell_counter, reference_options, refuse_own_class, responder, sample_options, sample_users,
+    training_cells,
 };
 use crate::network::{Aggregator, Output};
 use crate::problems::closed_forms::assess;
-use crate::problems::closed_forms::models::{EQUAL_BANDWIDTH_POLICIES, QOS_POWER_POLICIES};
+use crate::problems::closed_forms::models::{
+    EQUAL_BANDWIDTH_POLICIES, Optimum, QOS_POWER_POLICIES,
+};
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormPolicy, ClosedFormSettings, EqualBandwidth, QosPower,
     answer_equal_bandwidth, answer_qos_power, train_closed_form,
@@ -239,6 +242,30 @@ impl Room for ClosedFormRoom {
 
     fn baseline(&self, name: &str, options: &Options) -> Option<Result<Box<dyn Counter>, Error>> {
         (name == "optimum").then(|| self.solve(options))
+    }
+
+    fn amounts(&self) -> &'static [Amount] {
+        if self.shared { EqualBandwidth::AMOUNTS } else { QosPower::AMOUNTS }
+    }
+
+    fn instances(&self, options: &Options) -> Result<Box<dyn Instances>, Error> {
+        let system = self.cell().system(options, &Config::default())?;
+        Ok(super::arrays::instances(self.problem(options)?, CellReading::new(system, options)?))
+    }
+
+    fn responder(
+        &self,
+        name: &str,
+        _options: &Options,
+    ) -> Option<Result<Box<dyn Responder>, Error>> {
+        let optimum = || {
+            if self.shared {
+                responder::<EqualBandwidth>(Box::new(Optimum))
+            } else {
+                responder::<QosPower>(Box::new(Optimum))
+            }
+        };
+        (name == "optimum").then(|| Ok(optimum()))
     }
 
     fn sample(&self, options: &Options, out: &mut dyn Write) -> Result<(), Error> {

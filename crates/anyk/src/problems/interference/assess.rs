@@ -10,6 +10,12 @@ const WEIGHTED: Goal = Goal { name: "weighted sum rate", ..GOAL };
 /// Powers up to so many times the largest are judged; beyond, they are no powers.
 const ABSURD: f64 = 1e9;
 
+/// What a diagnosis knows of links: `ln` of their own gains, in units of the noise.
+pub(super) fn features(problem: &Interference) -> Vec<f64> {
+    let direct = |link| problem.normalised().direct(link).max(f64::MIN_POSITIVE).ln();
+    (0..problem.size()).map(direct).collect()
+}
+
 /// Judges powers beside those of a solver.
 pub(super) struct NetworkAssessor {
     pub(super) flags: LinkFlags,
@@ -18,13 +24,20 @@ pub(super) struct NetworkAssessor {
     pub(super) solver: LinkSolver,
 }
 
-impl Assessor for NetworkAssessor {
-    fn desk(&self) -> Result<Box<dyn AssessDesk + '_>, Error> {
-        Ok(Box::new(NetworkDesk { assessor: self, solver: self.solver.clone() }))
+impl NetworkAssessor {
+    /// A desk, with a solver of its own.
+    pub(super) fn network_desk(&self) -> NetworkDesk<'_> {
+        NetworkDesk { assessor: self, solver: self.solver.clone() }
     }
 }
 
-struct NetworkDesk<'a> {
+impl Assessor for NetworkAssessor {
+    fn desk(&self) -> Result<Box<dyn AssessDesk + '_>, Error> {
+        Ok(Box::new(self.network_desk()))
+    }
+}
+
+pub(super) struct NetworkDesk<'a> {
     assessor: &'a NetworkAssessor,
     solver: LinkSolver,
 }
@@ -42,7 +55,11 @@ impl NetworkDesk<'_> {
         self.verdict(problem, &vec![0.0; problem.size()])
     }
 
-    fn verdict(&mut self, problem: &Interference, powers: &[f64]) -> Result<Verdict, Error> {
+    pub(super) fn verdict(
+        &mut self,
+        problem: &Interference,
+        powers: &[f64],
+    ) -> Result<Verdict, Error> {
         let size = problem.size();
         if powers.len() != size {
             return Err(Error::Allocation(format!(
@@ -67,7 +84,6 @@ impl NetworkDesk<'_> {
         let best = self.solver.solve(problem).map_err(Error::other)?;
         let used = powers.iter().zip(problem.max_power()).map(|(power, most)| power / most);
         let most = used.fold(0.0, f64::max);
-        let direct = |link| problem.normalised().direct(link).max(f64::MIN_POSITIVE).ln();
         Ok(Verdict::new(Found {
             goal: if judged.weighted_sum_rate_bits.is_some() { WEIGHTED } else { GOAL },
             value: judged.weighted_sum_rate_bits.unwrap_or(judged.sum_rate_bits),
@@ -75,7 +91,7 @@ impl NetworkDesk<'_> {
             missed: None,
             budget_used: Some(most),
             kkt_residual: judged.kkt_residual,
-            pairs: ((0..size).map(direct).collect(), powers.to_vec()),
+            pairs: (features(problem), powers.to_vec()),
         }))
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod admission;
 mod answer;
+mod arrays;
 mod assess;
 mod binary_gap;
 mod binary_optimum;

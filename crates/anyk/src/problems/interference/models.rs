@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::framework::{
     Answer, Counter, Error, LoadedModel, Model, ModelError, Observer, OptionSpec, Options,
-    Problem as _, Quantity, Room, Show, Source, Text, Trials, Verb,
+    Policy as _, Problem as _, Quantity, Responder, Room, Show, Source, Text, Trials, Verb,
+    responder,
 };
 use crate::problems::interference::room::{INTERFERENCE, network_counter, source};
 use crate::problems::interference::{
@@ -169,6 +170,10 @@ impl LoadedModel for PowerPolicy {
                 })
             },
         )
+    }
+
+    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
+        Ok(responder(self.ready(1)?))
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {

@@ -9,12 +9,14 @@ use serde::Serialize;
 use crate::channel::{D2dField, GainMatrix};
 use crate::exchange::{Input, gains_to_npy, read_networks, to_json};
 use crate::framework::{
-    Answer, Assessor, BuiltIn, Choice, Counter, Drawn, Error, LoadedModel, Model, ModelError,
-    ModelFile, OptionError, OptionSpec, OptionValue, Options, Policy, Room, Show, Source, Text,
-    Trained, Verb, Workshop, counter, in_cell,
+    Amount, Answer, Arrays as _, Assessor, BuiltIn, Choice, Counter, Drawn, Error, Instances,
+    LoadedModel, Model, ModelError, ModelFile, OptionError, OptionSpec, OptionValue, Options,
+    Policy, Responder, Room, Show, Source, Text, Trained, Verb, Workshop, counter, in_cell,
+    responder,
 };
 use crate::memory::{MemoryBudget, product};
 use crate::network::{Aggregator, EdgeGnn};
+use crate::problems::interference::arrays::{FullPower, NetworkInstances};
 use crate::problems::interference::assess::NetworkAssessor;
 use crate::problems::interference::links_input::{LinkFlags, link_options};
 use crate::problems::interference::{
@@ -444,6 +446,35 @@ impl Room for LinkRoom {
             let mut options = options.clone();
             options.set("method", name);
             self.solve(&options)
+        })
+    }
+
+    fn amounts(&self) -> &'static [Amount] {
+        Interference::AMOUNTS
+    }
+
+    fn instances(&self, options: &Options) -> Result<Box<dyn Instances>, Error> {
+        let (flags, solver) = (LinkFlags::read(options)?, self.solver(options)?);
+        let assessor =
+            NetworkAssessor { flags: LinkFlags::default(), schedules: self.scheduling, solver };
+        let judge = move |problem: &Interference, columns: &[&[f64]]| {
+            assessor.network_desk().verdict(problem, columns[0])
+        };
+        Ok(Box::new(NetworkInstances { flags, judge: Arc::new(judge) }))
+    }
+
+    fn responder(
+        &self,
+        name: &str,
+        options: &Options,
+    ) -> Option<Result<Box<dyn Responder>, Error>> {
+        if name == "full-power" {
+            return Some(Ok(responder(Box::new(FullPower))));
+        }
+        self.baselines().iter().any(|(known, _)| *known == name).then(|| {
+            let mut options = options.clone();
+            options.set("method", name);
+            Ok(responder(Box::new(self.solver(&options)?)))
         })
     }
 

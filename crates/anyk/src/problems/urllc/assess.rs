@@ -1,9 +1,8 @@
 //! The verdict on anyone's allocation of a cell.
 
-use crate::config::System;
 use crate::exchange::{Allotted, UserRecord};
 use crate::framework::{Error, Found, Goal, Miss, Verdict, amounts};
-use crate::problems::urllc::desk::{optimum_hz, problem_of};
+use crate::problems::urllc::desk::optimum_hz;
 use crate::problems::urllc::{Allocation, Urllc, UrllcSolver};
 
 /// The total bandwidth.
@@ -50,20 +49,19 @@ pub(crate) fn inputs(problem: &Urllc) -> Vec<f64> {
 /// Judges what the users of a cell are given.
 pub(super) fn verdict(
     solver: &mut UrllcSolver,
-    system: &System,
+    problem: &Urllc,
     records: &[UserRecord],
     given: &[Allotted],
 ) -> Result<Verdict, Error> {
-    let problem = problem_of(system, records)?;
     let allocation = allocation(records, given)?;
     let judged = problem.assess(&allocation)?;
     Ok(Verdict::new(Found {
         goal: GOAL,
         value: judged.total_bandwidth_hz,
-        reference: optimum_hz(solver, &problem),
-        missed: Some(missed(&problem, &allocation, records)),
+        reference: optimum_hz(solver, problem),
+        missed: Some(missed(problem, &allocation, records)),
         budget_used: Some(1.0 + judged.power_excess),
         kkt_residual: judged.kkt_residual,
-        pairs: (inputs(&problem), allocation.power_w),
+        pairs: (inputs(problem), allocation.power_w),
     }))
 }

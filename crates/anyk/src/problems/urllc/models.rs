@@ -6,8 +6,8 @@ use crate::channel::FadingLaw;
 use crate::config::System;
 use crate::framework::{
     Answer, Calibrated, CalibrationSettings, CellOptions, CellReading, Counter, Error, LoadedModel,
-    Model, ModelError, Observer, OptionError, OptionSpec, OptionValue, Options, Quantity, Source,
-    Trials, Verb, cell_counter, reference_options,
+    Model, ModelError, Observer, OptionError, OptionSpec, OptionValue, Options, Quantity,
+    Responder, Source, Trials, Verb, cell_counter, reference_options,
 };
 use crate::problems::urllc::desk::{AnyDesk, How, LearnedDesk, judge, no_check};
 use crate::problems::urllc::reports::{EvaluatedSize, Evaluation, Measured};
@@ -138,6 +138,10 @@ impl LoadedModel for LearnedPolicy {
         ))
     }
 
+    fn responder(&self, options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
+        Ok(self.cell_responder(How::new(options).certify))
+    }
+
     fn calibrate(
         &self,
         _options: &Options,
@@ -236,6 +240,16 @@ impl LoadedModel for AnyPolicy {
             move |_| Ok(AnyDesk::new(self, judge.clone(), how)),
             AnyDesk::answer,
         ))
+    }
+
+    fn responder(&self, options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
+        let certify = How::new(options).certify;
+        if certify && !self.knows_fading() {
+            let expected = "a model that knows the law of fading: this one was learned from samples, which certify \
+                            nothing";
+            return Err(OptionError::value("certify", "given", expected).into());
+        }
+        Ok(self.cell_responder(certify))
     }
 
     fn calibrate(

@@ -7,17 +7,17 @@ use crate::channel::sample_distances_m;
 use crate::config::{Config, System};
 use crate::exchange::{read_fading_samples, read_file};
 use crate::framework::{
-    Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Drawn, Error, Initialization,
-    LoadedModel, Method, Model, ModelError, ModelFile, OptionError, OptionSpec, OptionValue,
-    Options, Policy, PretrainLoss, PretrainSettings, RatePer, Room, Source, Trained, Verb,
-    Workshop, cell_assessor, cell_counter, reference_options, sample_options, sample_users,
-    training_cells,
+    Amount, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Drawn,
+    Error, Initialization, Instances, LoadedModel, Method, Model, ModelError, ModelFile,
+    OptionError, OptionSpec, OptionValue, Options, Policy, PretrainLoss, PretrainSettings, RatePer,
+    Responder, Room, Source, Trained, Verb, Workshop, cell_assessor, cell_counter,
+    reference_options, responder, sample_options, sample_users, training_cells,
 };
 use crate::network::{Aggregator, SplitRule};
 use crate::problems::urllc::desk::{NO_CHECK, no_check, problem_of, solve_cell, unchecked};
 use crate::problems::urllc::reports::{AnyReport, LearnedReport};
 use crate::problems::urllc::{
-    Allocation, AnyPolicy, AnySettings, DEVIATIONS, LearnedPolicy, LossScale, Recipe,
+    Allocation, AnyPolicy, AnySettings, DEVIATIONS, EqualPower, LearnedPolicy, LossScale, Recipe,
     SampledSettings, Served, TrainRanges, TrainSettings, Urllc, UrllcSolver, UserInputs,
     equal_power, law_for, measure_law, train_any_policy, train_sampled_policy, train_urllc,
 };
@@ -436,7 +436,9 @@ impl Room for UrllcRoom {
     fn assess(&self, options: &Options) -> Result<Box<dyn Assessor>, Error> {
         let system = CellOptions::ALL.system(options, &Config::default())?;
         let reading = CellReading::new(system, options)?;
-        Ok(cell_assessor(reading, UrllcSolver::default, super::assess::verdict))
+        Ok(cell_assessor(reading, UrllcSolver::default, |solver, system, records, given| {
+            super::assess::verdict(solver, &problem_of(system, records)?, records, given)
+        }))
     }
 
     fn baselines(&self) -> &'static [(&'static str, &'static str)] {
@@ -464,6 +466,27 @@ impl Room for UrllcRoom {
         match name {
             "optimum" => Some(self.solve(&unchecked(options))),
             "equal-power" => Some(equal_power()),
+            _ => None,
+        }
+    }
+
+    fn amounts(&self) -> &'static [Amount] {
+        Urllc::AMOUNTS
+    }
+
+    fn instances(&self, options: &Options) -> Result<Box<dyn Instances>, Error> {
+        let system = CellOptions::ALL.system(options, &Config::default())?;
+        Ok(super::arrays::instances(CellReading::new(system, options)?))
+    }
+
+    fn responder(
+        &self,
+        name: &str,
+        _options: &Options,
+    ) -> Option<Result<Box<dyn Responder>, Error>> {
+        match name {
+            "optimum" => Some(Ok(responder(Box::new(UrllcSolver::default())))),
+            "equal-power" => Some(Ok(responder(Box::new(EqualPower::default())))),
             _ => None,
         }
     }

@@ -7,6 +7,7 @@
 mod admission;
 mod answer;
 mod any_gnn;
+mod arrays;
 mod assess;
 mod evaluation;
 mod room;

@@ -8,11 +8,12 @@ use serde::Serialize;
 use crate::config::{Config, System};
 use crate::exchange::UserRecord;
 use crate::framework::{
-    Allocate as _, Answer, Assessor, BuiltIn, CellOptions, CellReading, Counter, Drawn, Error,
-    LoadedModel, Model, ModelError, ModelFile, Observer, OptionError, OptionSpec, OptionValue,
-    Options, Outcome, Policy, Problem as _, ProblemError, Quantity, Room, Show, Source, Text,
-    Trained, Trials, Verb, Workshop, cell_assessor, cell_counter, reference_options,
-    sample_options, sample_users, training_cells,
+    Allocate as _, Amount, Answer, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading,
+    Counter, Drawn, Error, Instances, LoadedModel, Model, ModelError, ModelFile, Observer,
+    OptionError, OptionSpec, OptionValue, Options, Outcome, Policy, Problem as _, ProblemError,
+    Quantity, Responder, Room, Show, Source, Text, Trained, Trials, UserOfCell, Verb, Workshop,
+    cell_assessor, cell_counter, reference_options, responder, sample_options, sample_users,
+    training_cells, user_instances,
 };
 use crate::problems::urllc::{Allocation, NO_CHECK, no_check, unchecked};
 use crate::problems::urllc_power::assess::verdict;
@@ -92,14 +93,22 @@ impl Budgets {
     }
 
     /// The problem of the users of a cell within them.
-    fn problem(self, system: &System, records: &[UserRecord]) -> Result<UrllcPower, ProblemError> {
-        let users = records.iter().map(|record| (record.gain, record.service));
+    fn problem(
+        self,
+        system: &System,
+        users: impl Iterator<Item = UserOfCell>,
+    ) -> Result<UrllcPower, ProblemError> {
         let problem = UrllcPower::new(system, users, self.max_bandwidth_hz)?;
         match self.max_power_w {
             None => Ok(problem),
             Some(max_power_w) => problem.with_max_power_w(max_power_w),
         }
     }
+}
+
+/// The users of records.
+fn users_in(records: &[UserRecord]) -> impl Iterator<Item = UserOfCell> {
+    records.iter().map(|record| (record.gain, record.service))
 }
 
 impl Room for UrllcPowerRoom {
@@ -208,7 +217,7 @@ impl Room for UrllcPowerRoom {
             CellReading::new(system, options)?,
             |_| Ok(BandSolver::default()),
             move |solver, system, records| {
-                let problem = budgets.problem(system, records)?;
+                let problem = budgets.problem(system, users_in(records))?;
                 Ok(BandAnswer::solve(solver, &problem, records, checks)?)
             },
         ))
@@ -221,7 +230,7 @@ impl Room for UrllcPowerRoom {
             CellReading::new(system, options)?,
             BandSolver::default,
             move |solver, system, records, given| {
-                verdict(solver, &budgets.problem(system, records)?, records, given)
+                verdict(solver, &budgets.problem(system, users_in(records))?, records, given)
             },
         ))
     }
@@ -244,7 +253,7 @@ impl Room for UrllcPowerRoom {
                 CellReading::new(system, options)?,
                 |_| Ok(EqualBand::default()),
                 move |equal, system, records| {
-                    let problem = budgets.problem(system, records)?;
+                    let problem = budgets.problem(system, users_in(records))?;
                     let mut allocation = Allocation::default();
                     if let Outcome::Refused(why) = equal.allocate(&problem, &mut allocation) {
                         return Err(Error::other(why));
@@ -259,6 +268,34 @@ impl Room for UrllcPowerRoom {
         match name {
             "optimum" => Some(self.solve(&unchecked(options))),
             "equal-bandwidth" => Some(equal_bandwidth()),
+            _ => None,
+        }
+    }
+
+    fn amounts(&self) -> &'static [Amount] {
+        UrllcPower::AMOUNTS
+    }
+
+    fn instances(&self, options: &Options) -> Result<Box<dyn Instances>, Error> {
+        let system = CELL.system(options, &Config::default())?;
+        let budgets = Budgets::new(options)?;
+        Ok(user_instances(
+            CellReading::new(system, options)?,
+            move |system, users| Ok(budgets.problem(system, users.iter().copied())?),
+            super::arrays::users,
+            BandSolver::default,
+            verdict,
+        ))
+    }
+
+    fn responder(
+        &self,
+        name: &str,
+        _options: &Options,
+    ) -> Option<Result<Box<dyn Responder>, Error>> {
+        match name {
+            "optimum" => Some(Ok(responder(Box::new(BandSolver::default())))),
+            "equal-bandwidth" => Some(Ok(responder(Box::new(EqualBand::default())))),
             _ => None,
         }
     }
@@ -466,7 +503,7 @@ impl LoadedModel for AnyBandPolicy {
             CellReading::new(system, options)?,
             |_| Ok((BandSolver::default(), self.ready(1)?)),
             move |(solver, ready), system, records| {
-                let problem = budgets.problem(system, records)?;
+                let problem = budgets.problem(system, users_in(records))?;
                 let mut allocation = Allocation::default();
                 // Where the budgets do not reach everyone, the answer is that of `solve`.
                 if !matches!(ready.allocate(&problem, &mut allocation), Outcome::Learned) {
@@ -488,6 +525,10 @@ impl LoadedModel for AnyBandPolicy {
                 Ok(BandAnswer::Served(served))
             },
         ))
+    }
+
+    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
+        Ok(responder(self.ready(1)?))
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {

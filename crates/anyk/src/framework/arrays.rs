@@ -1,0 +1,244 @@
+//! Instances and answers as arrays: for callers that hold numbers and no files, such as other languages.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::exchange::Input;
+use crate::framework::{Allocate, Error, Outcome, Policy, Problem, Verdict};
+
+/// Numbers that a caller holds, the last axis the fastest.
+#[derive(Debug, Clone, Copy)]
+pub struct ArrayView<'a> {
+    /// Its axes; none for a single number.
+    pub shape: &'a [usize],
+    /// All of its numbers.
+    pub values: &'a [f64],
+}
+
+/// Numbers by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedArray {
+    /// Its name, with the unit.
+    pub name: &'static str,
+    /// Its axes.
+    pub shape: Vec<usize>,
+    /// All of its numbers.
+    pub values: Vec<f64>,
+}
+
+impl NamedArray {
+    /// One number.
+    pub fn one(name: &'static str, value: f64) -> Self {
+        Self { name, shape: Vec::new(), values: vec![value] }
+    }
+
+    /// One number for each user.
+    pub fn each(name: &'static str, values: Vec<f64>) -> Self {
+        Self { name, shape: vec![values.len()], values }
+    }
+}
+
+/// One of the amounts that an answer has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Amount {
+    /// Its name, with the unit.
+    pub name: &'static str,
+    /// Whether it is one number for all users, and not one for each.
+    pub common: bool,
+}
+
+impl Amount {
+    /// One for each user.
+    pub const fn each(name: &'static str) -> Self {
+        Self { name, common: false }
+    }
+
+    /// How many numbers it has in an instance of so many users.
+    pub fn len(&self, size: usize) -> usize {
+        if self.common { 1 } else { size }
+    }
+}
+
+/// A problem whose instances and answers can be had as arrays.
+pub trait Arrays: Problem + Send + Sync + 'static {
+    /// What an answer consists of.
+    const AMOUNTS: &'static [Amount];
+
+    /// Writes the amounts of an answer, each into its own column.
+    fn write(&self, answer: &Self::Answer, columns: &mut [&mut [f64]]);
+
+    /// What the instance consists of.
+    fn inputs(&self) -> Vec<NamedArray>;
+
+    /// What a diagnosis knows of each user, such as `ln α`.
+    fn features(&self) -> Vec<f64>;
+}
+
+/// One instance of any problem.
+pub trait Instance: Send + Sync {
+    /// Number of users or links.
+    fn size(&self) -> usize;
+
+    /// What it consists of.
+    fn inputs(&self) -> Vec<NamedArray>;
+
+    /// What a diagnosis knows of each user, such as `ln α`.
+    fn features(&self) -> Vec<f64>;
+
+    /// What an answer to it consists of.
+    fn amounts(&self) -> &'static [Amount];
+
+    /// Judges an answer, given in the order of [`amounts`](Self::amounts), each as long as it says.
+    fn judge(&self, columns: &[&[f64]]) -> Result<Verdict, Error>;
+
+    /// The same instance with its users in another order, which must be one: user `order[i]` comes to place `i`.
+    fn reordered(&self, order: &[usize]) -> Box<dyn Instance>;
+
+    /// For what answers instances of its own problem alone.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// What makes instances, as options describe them.
+pub trait Instances: Send + Sync {
+    /// An instance from arrays by their names.
+    fn of_arrays(&self, given: &[(&str, ArrayView<'_>)]) -> Result<Box<dyn Instance>, Error>;
+
+    /// The instances of a document, in the form that files have.
+    fn of_document(&self, input: Input<'_>) -> Vec<Result<Box<dyn Instance>, Error>>;
+}
+
+/// What answers instances of one problem, of any size, one after the other: a solver or a model.
+pub trait Responder: Send {
+    /// Writes an answer, given room for it as [`Instance::amounts`] says, and says what it is worth.
+    fn respond(
+        &mut self,
+        instance: &dyn Instance,
+        columns: &mut [&mut [f64]],
+    ) -> Result<Outcome, Error>;
+}
+
+/// What judges an answer of a problem.
+pub(crate) type JudgeColumns<P> =
+    dyn Fn(&P, &[&[f64]]) -> Result<Verdict, Error> + Send + Sync + 'static;
+
+/// An instance with its judge.
+pub(crate) struct Stated<P> {
+    problem: P,
+    judge: Arc<JudgeColumns<P>>,
+}
+
+impl<P: Arrays> Stated<P> {
+    pub(crate) fn boxed(problem: P, judge: &Arc<JudgeColumns<P>>) -> Box<dyn Instance> {
+        Box::new(Self { problem, judge: Arc::clone(judge) })
+    }
+}
+
+impl<P: Arrays> Instance for Stated<P> {
+    fn size(&self) -> usize {
+        self.problem.size()
+    }
+
+    fn inputs(&self) -> Vec<NamedArray> {
+        self.problem.inputs()
+    }
+
+    fn features(&self) -> Vec<f64> {
+        self.problem.features()
+    }
+
+    fn amounts(&self) -> &'static [Amount] {
+        P::AMOUNTS
+    }
+
+    fn judge(&self, columns: &[&[f64]]) -> Result<Verdict, Error> {
+        check_columns(P::AMOUNTS, self.size(), columns.iter().map(|column| column.len()))?;
+        (self.judge)(&self.problem, columns)
+    }
+
+    fn reordered(&self, order: &[usize]) -> Box<dyn Instance> {
+        Self::boxed(self.problem.reordered(order), &self.judge)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Refuses columns that are not as many, or not as long, as an answer has them.
+fn check_columns(
+    amounts: &[Amount],
+    size: usize,
+    lengths: impl ExactSizeIterator<Item = usize>,
+) -> Result<(), Error> {
+    let names = || amounts.iter().map(|amount| amount.name).collect::<Vec<_>>().join(", ");
+    if lengths.len() != amounts.len() {
+        let found = lengths.len();
+        return Err(Error::Allocation(format!("{found} arrays, expected {}", names())));
+    }
+    for (amount, found) in amounts.iter().zip(lengths) {
+        let expected = amount.len(size);
+        if found != expected {
+            let each = if amount.common { "one for all users" } else { "one for each user" };
+            return Err(Error::Allocation(format!(
+                "{} has {found} numbers, expected {expected}: {each}",
+                amount.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Answers by what is ready for any size.
+pub(crate) fn responder<'a, P: Arrays>(
+    allocate: Box<dyn Allocate<P> + Send + 'a>,
+) -> Box<dyn Responder + 'a> {
+    Box::new(OfProblem { ready: Ready::ForAll(allocate), answer: P::Answer::default() })
+}
+
+/// Answers by a policy that is made ready for each size.
+pub(crate) fn sized_responder<'a, P: Arrays>(
+    policy: &'a (dyn Policy<P> + 'a),
+) -> Box<dyn Responder + 'a> {
+    Box::new(OfProblem { ready: Ready::ForEach(policy, None), answer: P::Answer::default() })
+}
+
+/// What allocates, for all sizes or for one at a time.
+enum Ready<'a, P> {
+    ForAll(Box<dyn Allocate<P> + Send + 'a>),
+    /// With what is ready for the size of the last instance: neighbours mostly share it.
+    ForEach(&'a (dyn Policy<P> + 'a), Option<(usize, Box<dyn Allocate<P> + Send + 'a>)>),
+}
+
+struct OfProblem<'a, P: Arrays> {
+    ready: Ready<'a, P>,
+    answer: P::Answer,
+}
+
+impl<P: Arrays> Responder for OfProblem<'_, P> {
+    fn respond(
+        &mut self,
+        instance: &dyn Instance,
+        columns: &mut [&mut [f64]],
+    ) -> Result<Outcome, Error> {
+        let Some(Stated { problem, .. }) = instance.as_any().downcast_ref::<Stated<P>>() else {
+            return Err(Error::OtherProblem);
+        };
+        let size = problem.size();
+        check_columns(P::AMOUNTS, size, columns.iter().map(|column| column.len()))?;
+        let outcome = match &mut self.ready {
+            Ready::ForAll(allocate) => allocate.allocate(problem, &mut self.answer),
+            Ready::ForEach(policy, last) => {
+                let ready = match last.take().filter(|(known, _)| *known == size) {
+                    Some(known) => known,
+                    None => (size, policy.ready(size)?),
+                };
+                last.insert(ready).1.allocate(problem, &mut self.answer)
+            }
+        };
+        if outcome.is_served() {
+            problem.check(&self.answer)?;
+            problem.write(&self.answer, columns);
+        }
+        Ok(outcome)
+    }
+}
