@@ -1,0 +1,75 @@
+"""Resource allocation for wireless networks that works at any number of users, beside the exact optimum.
+
+>>> import anyk, numpy as np
+>>> cell = anyk.Urllc(distances_m=np.array([60.0, 90.0, 240.0]))
+>>> best = cell.solve()
+>>> best.status, best.duality_gap < 1e-8
+('optimal', True)
+
+Problems are classes (:class:`Urllc`, …); :func:`train` makes policies for any number of users, :func:`evaluate` puts
+them, and yours, beside the optimum, and :func:`diagnose` says which size law a policy follows. :class:`Separable` solves
+a problem of your own. ``anyk.torch`` has the layers for PyTorch; it is imported only when asked for.
+"""
+
+from ._anyk import Allocation, Allocations, Batch, Cell, Infeasible, InputError, __version__
+from ._answers import Verdict
+from ._cells import (
+    EqualBandwidth,
+    Interference,
+    LinkScheduling,
+    QosPower,
+    Urllc,
+    UrllcPower,
+    cells,
+    least_received_w,
+    options,
+    problems,
+    read,
+    required_bandwidth,
+    sample,
+)
+from ._compare import Comparison, batched, evaluate
+from ._diagnose import Diagnosis, diagnose
+from ._interop import from_table, gains_of_deepmimo, gains_of_sionna
+from ._models import Model, load, train
+from ._studies import Study, studies, study
+from ._tables import Table
+
+__all__ = [
+    "Allocation",
+    "Allocations",
+    "Batch",
+    "Cell",
+    "Comparison",
+    "Diagnosis",
+    "EqualBandwidth",
+    "Infeasible",
+    "InputError",
+    "Interference",
+    "LinkScheduling",
+    "Model",
+    "QosPower",
+    "Study",
+    "Table",
+    "Urllc",
+    "UrllcPower",
+    "Verdict",
+    "__version__",
+    "batched",
+    "cells",
+    "diagnose",
+    "evaluate",
+    "from_table",
+    "gains_of_deepmimo",
+    "gains_of_sionna",
+    "least_received_w",
+    "load",
+    "options",
+    "problems",
+    "read",
+    "required_bandwidth",
+    "sample",
+    "studies",
+    "study",
+    "train",
+]

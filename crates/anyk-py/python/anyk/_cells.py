@@ -1,0 +1,261 @@
+"""Instances of the problems: users of a cell, or links that share a band."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from typing import Any, Union
+
+import numpy as np
+from numpy.typing import ArrayLike
+from typing import TYPE_CHECKING
+
+from . import _anyk
+from ._anyk import Batch, Cell, InputError
+from ._arrays import Floats, numbers
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Option = Union[float, int, str, bool, None, Sequence[float], "os.PathLike[str]"]
+"""An option of a problem: a number, a text, a switch, a list, or a file."""
+
+# What people call arrays of users, and what files call the columns.
+_PLACES = {
+    "distances_m": "distance_m",
+    "gains": "gain",
+    "gains_db": "gain_db",
+    "path_losses_db": "path_loss_db",
+    "snrs_db": "snr_db",
+}
+_CLASS = ("epsilon", "packet_bits", "arrival_rate")
+
+
+def _users(arrays: dict[str, Any]) -> dict[str, Floats]:
+    """The columns of users that were given."""
+    return {
+        _PLACES.get(name, name): numbers(name, value)
+        for name, value in arrays.items()
+        if value is not None
+    }
+
+
+class _Users(Cell):
+    """Users of a cell, given by where they are."""
+
+    _problem = ""
+
+    def __new__(
+        cls,
+        distances_m: ArrayLike | None = None,
+        *,
+        gains: ArrayLike | None = None,
+        gains_db: ArrayLike | None = None,
+        path_losses_db: ArrayLike | None = None,
+        snrs_db: ArrayLike | None = None,
+        epsilon: ArrayLike | None = None,
+        packet_bits: ArrayLike | None = None,
+        arrival_rate: ArrayLike | None = None,
+        **options: Option,
+    ) -> Self:
+        arrays = _users(
+            {
+                "distances_m": distances_m,
+                "gains": gains,
+                "gains_db": gains_db,
+                "path_losses_db": path_losses_db,
+                "snrs_db": snrs_db,
+                "epsilon": epsilon,
+                "packet_bits": packet_bits,
+                "arrival_rate": arrival_rate,
+            }
+        )
+        for name, array in arrays.items():
+            if array.ndim > 1:
+                raise InputError(
+                    f"{name} has the shape {array.shape}, expected one number for each user; anyk.cells takes many cells"
+                )
+        return super().__new__(cls, cls._problem, arrays, options)
+
+
+class Urllc(_Users):
+    """Power and bandwidth for URLLC, the least total bandwidth: problem (P1) of the paper.
+
+    Users are given by one of ``distances_m`` (m), ``gains`` (power ratios), ``gains_db``, ``path_losses_db`` (dB) or
+    ``snrs_db`` (dB, with ``reference_power_dbm`` and ``reference_bandwidth_hz``). ``epsilon``, ``packet_bits`` and
+    ``arrival_rate`` are their service classes, one for all or one for each. Everything else about the cell is an option
+    (``anyk.options("urllc", "solve")`` lists them), such as ``max_power_dbm=40``.
+    """
+
+    _problem = "urllc"
+
+
+class UrllcPower(_Users):
+    """Power and bandwidth for URLLC in a given band, the least total power; needs ``max_bandwidth_hz``."""
+
+    _problem = "urllc-power"
+
+
+class QosPower(_Users):
+    """Power at a rate over a given bandwidth, the least total: problem (P5); ``rate_bps``, ``bandwidth_hz``."""
+
+    _problem = "qos-power"
+
+
+class EqualBandwidth(_Users):
+    """Power and one bandwidth for all users, the least bandwidth at a rate: problem (P6); ``rate_bps``."""
+
+    _problem = "equal-bandwidth"
+
+
+class _Links(Cell):
+    _problem = ""
+
+    def __new__(
+        cls,
+        gains: ArrayLike,
+        *,
+        max_power: ArrayLike | None = None,
+        noise: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        **options: Option,
+    ) -> Self:
+        given = {"gains": gains, "max_power": max_power, "noise": noise, "weights": weights}
+        arrays = {name: numbers(name, value) for name, value in given.items() if value is not None}
+        return super().__new__(cls, cls._problem, arrays, options)
+
+
+class Interference(_Links):
+    """Powers of links that share a band, the largest sum rate.
+
+    ``gains`` is K×K: row k is what receiver k hears, column j what transmitter j causes. ``max_power``, ``noise`` and
+    ``weights`` are one number, or one for each link; 1 unless said otherwise.
+    """
+
+    _problem = "interference"
+
+
+class LinkScheduling(_Links):
+    """Which of the links that share a band are on, the largest sum rate; see :class:`Interference`."""
+
+    _problem = "link-scheduling"
+
+
+def cells(problem: str, **given: Any) -> Batch:
+    """Many cells of a problem, to be solved or allocated at once on all cores.
+
+    Arrays of users have a row for each cell, (N, K), or are lists of arrays of any lengths; gains of links are (N, K, K)
+    or a list of matrices. Other names are options, the same for all cells.
+
+    >>> batch = cells("urllc", distances_m=np.full((3, 5), 100.0))
+    >>> batch.solve().power_w.shape
+    (3, 5)
+    """
+    if problem in ("interference", "link-scheduling"):
+        arrays = {name: given.pop(name) for name in ("gains", "max_power", "noise", "weights") if name in given}
+        if "gains" not in arrays:
+            raise InputError("gains are missing, expected matrices, (N, K, K)")
+        kind = Interference if problem == "interference" else LinkScheduling
+        matrices = [numbers("gains", matrix) for matrix in arrays.pop("gains")]
+        return Batch.of_cells([kind(matrix, **arrays, **given) for matrix in matrices])
+    places = [name for name in _PLACES if given.get(name) is not None]
+    if len(places) != 1:
+        raise InputError(f"{len(places)} of {', '.join(_PLACES)} are given, expected one of them")
+    place = given.pop(places[0])
+    rows, sizes = _rows(places[0], place)
+    columns = {_PLACES[places[0]]: rows}
+    for name in _CLASS:
+        value = given.pop(name, None)
+        if value is None:
+            continue
+        if isinstance(value, (list, tuple)) and value and not np.isscalar(value[0]):
+            flat, own = _rows(name, value)
+            if own != sizes:
+                raise InputError(f"{name} has other numbers of users than {places[0]}, expected the same")
+            columns[name] = flat
+        else:
+            array = numbers(name, value)
+            if array.ndim == 2 and array.shape != (len(sizes), sizes[0] if sizes else 0):
+                raise InputError(f"{name} has the shape {array.shape}, expected that of {places[0]}")
+            columns[name] = array.reshape(-1)
+    return Batch.of_arrays(problem, columns, sizes, given)
+
+
+def _rows(name: str, value: Any) -> tuple[Floats, list[int]]:
+    """All rows one after the other, and the length of each."""
+    if isinstance(value, (list, tuple)):
+        parts = [numbers(name, part) for part in value]
+        for index, part in enumerate(parts):
+            if part.ndim != 1:
+                raise InputError(f"{name}[{index}] has the shape {part.shape}, expected one number for each user")
+        if not parts:
+            raise InputError(f"{name} is empty, expected at least one cell")
+        return np.concatenate(parts), [part.size for part in parts]
+    array = numbers(name, value)
+    if array.ndim != 2:
+        raise InputError(f"{name} has the shape {array.shape}, expected a row for each cell: (N, K)")
+    return array.reshape(-1), [array.shape[1]] * array.shape[0]
+
+
+def sample(problem: str, k: int, count: int = 1, seed: int = 0, **given: Option) -> Batch:
+    """Random cells of a problem: ``count`` of them with ``k`` users each, the same for the same seed."""
+    of_sample = {name: value for name, value in given.items() if name in _names(problem, "sample")}
+    of_cell = {name: value for name, value in given.items() if name in _names(problem, "assess")}
+    for name in given:
+        if name not in of_sample and name not in of_cell:
+            raise InputError(f"{name} has no meaning for cells of {problem}; leave it out")
+    # Where users are is of no interest once they are there.
+    return _anyk.sample(problem, {**of_sample, "k": k, "count": count, "seed": seed}, of_cell)
+
+
+@functools.lru_cache(maxsize=None)
+def _names(problem: str, verb: str) -> frozenset[str]:
+    return frozenset(row["name"] for row in _anyk.options_of(problem, verb))
+
+
+def read(problem: str, source: str | bytes | os.PathLike[str], **options: Option) -> Batch:
+    """Cells from a file that the program reads: users as JSON, JSON lines or CSV, gains of links as JSON or ``.npy``.
+
+    ``source`` is the name of a file, or the content of one as bytes.
+    """
+    if isinstance(source, bytes):
+        return _anyk.read_cells(problem, source, options)
+    with open(source, "rb") as file:
+        return _anyk.read_cells(problem, file.read(), options)
+
+
+def _rebuild(problem: str, arrays: dict[str, Any], options: dict[str, Any]) -> Cell:
+    """A cell from what was pickled."""
+    return Cell(problem, {_PLACES.get(name, name): value for name, value in arrays.items()}, options)
+
+
+def _rebuild_links(problem: str, arrays: dict[str, Any], options: dict[str, Any]) -> Cell:
+    return Cell(problem, arrays, options)
+
+
+def problems() -> dict[str, str]:
+    """The problems there are, each with what it allocates."""
+    return {name: about for name, about, _, _, _ in _anyk.problems()}
+
+
+def options(problem: str, verb: str = "solve") -> list[dict[str, Any]]:
+    """The options of ``solve``, ``sample``, ``train``, ``evaluate``, ``allocate`` or ``calibrate`` for a problem."""
+    return _anyk.options_of(problem, verb)
+
+
+def required_bandwidth(received_w: ArrayLike, **options: Option) -> tuple[Floats, Floats]:
+    """The least bandwidth b(u) in Hz that a received power u in W needs, and its derivative in Hz/W.
+
+    Bandwidths are rounded up by the certified error of the table (about 1e-11), so that the QoS really holds.
+    Options are those of a cell, such as ``epsilon=1e-6``. Raises :class:`InputError` where no bandwidth would do
+    (under :func:`least_received_w`).
+    """
+    array = numbers("received_w", received_w)
+    bandwidth, slope = _anyk.required_bandwidth(array.reshape(-1), options)
+    return bandwidth.reshape(array.shape), slope.reshape(array.shape)
+
+
+def least_received_w(**options: Option) -> float:
+    """The received power in W under which no bandwidth serves a user."""
+    return _anyk.least_received_w(options)

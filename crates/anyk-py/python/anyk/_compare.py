@@ -1,0 +1,194 @@
+"""Policies side by side on the same random cells, yours among them."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Union
+
+from . import _anyk
+from ._anyk import Cell, Infeasible, InputError
+from ._answers import Answer, columns
+from ._cells import Option
+from ._models import Model, load
+from ._progress import Progress, watching
+from ._tables import Table
+
+Policy = Union[Callable[[Cell], Answer], "batched", Model, str, None]
+"""A policy: a function from a cell to what its users get, a :class:`Model` or its file, or a baseline by its name."""
+
+
+class batched:
+    """A policy that answers many cells at once: a function from a list of cells to a list of answers.
+
+    >>> @batched
+    ... def policy(cells):
+    ...     return [equal_power(cell) for cell in cells]
+    """
+
+    def __init__(self, function: Callable[[list[Cell]], Sequence[Answer]]) -> None:
+        self.function = function
+
+    def __call__(self, cells: list[Cell]) -> Sequence[Answer]:
+        return self.function(cells)
+
+
+def asked(policy: Callable[[Cell], Answer]) -> Callable[[Cell], tuple[Any, float]]:
+    """A policy as the compiled part asks it: amounts or a reason, and the seconds that it took."""
+
+    def ask(cell: Cell) -> tuple[Any, float]:
+        start = time.perf_counter()
+        try:
+            answer = policy(cell)
+        except Infeasible as why:
+            return str(why), time.perf_counter() - start
+        seconds = time.perf_counter() - start
+        return _amounts(cell, answer), seconds
+
+    return ask
+
+
+def asked_many(policy: batched) -> Callable[[list[Cell]], tuple[list[Any], float]]:
+    """The same for a policy that answers many cells at once."""
+
+    def ask(cells: list[Cell]) -> tuple[list[Any], float]:
+        start = time.perf_counter()
+        answers = list(policy(cells))
+        seconds = time.perf_counter() - start
+        if len(answers) != len(cells):
+            raise InputError(f"the policy has {len(answers)} answers, expected {len(cells)}: one for each cell")
+        return [_amounts(cell, answer) for cell, answer in zip(cells, answers)], seconds
+
+    return ask
+
+
+def _amounts(cell: Cell, answer: Answer) -> Any:
+    try:
+        return [column.tolist() for column in columns(cell, answer)]
+    except InputError as why:
+        return str(why)
+
+
+class Comparison(Table):
+    """What :func:`evaluate` finds: a row for each policy and size.
+
+    ``failures`` are the first cells without an answer that could be judged, ``size_laws`` what the diagnosis finds in
+    the answers of your policies, and the network that it recommends.
+    """
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        rows = found["rows"]
+        for row in rows:
+            low, high = row.pop("availability_interval") or (None, None)
+            row["availability_low"], row["availability_high"] = low, high
+        every = list(rows[0]) if rows else []
+        # What is the same for all is not worth a column.
+        hidden = {name for name in ("failed", "over_budget", "infeasible") if not any(row[name] for row in rows)}
+        shown = ["policy", "k", "availability", "gap_percent", "gap_standard_error", "worst_gap_percent"]
+        shown += ["reorder_change", "microseconds", "failed", "over_budget", "infeasible"]
+        order = [name for name in shown if name in every and name not in hidden]
+        super().__init__(order, rows, name="comparison", title=_title(found))
+        self.every_column = every
+        self.objective: str = found["objective"]
+        self.reference: str = found["reference"]
+        self.failures: list[dict[str, Any]] = found["failures"]
+        self.size_laws: list[dict[str, Any]] = found["size_laws"]
+        self.chart = _chart(found)
+
+    def to_pandas(self) -> Any:
+        """All columns as a ``pandas.DataFrame``."""
+        import pandas
+
+        return pandas.DataFrame(self.rows, columns=self.every_column)
+
+    def __str__(self) -> str:
+        lines = [super().__str__()]
+        lines += [
+            "{policy} at K = {k}: cell {instance} of seed {seed}: {why}".format(**failure) for failure in self.failures
+        ]
+        for law in self.size_laws:
+            advice = "" if law["recommended"] is None else f"; a network that follows it: {law['recommended']}"
+            lines.append(f"{law['policy']}: size law of the powers: {law['size_law']}{advice}")
+        return "\n".join(lines)
+
+
+def _title(found: dict[str, Any]) -> str:
+    seeds = ", ".join(str(seed) for seed in found["seeds"])
+    return f"{found['problem']}: {found['objective']}, beside {found['reference']}; {found['samples']} cells of each size, seed {seeds}"
+
+
+def _chart(found: dict[str, Any]) -> dict[str, Any]:
+    series = []
+    for policy in dict.fromkeys(row["policy"] for row in found["rows"]):
+        rows = [row for row in found["rows"] if row["policy"] == policy and row["gap_percent"] is not None]
+        spread = [1.96 * (row["gap_standard_error"] or 0.0) for row in rows]
+        least = min((row["availability"] for row in rows if row["availability"] is not None), default=1.0)
+        label = policy if least >= 0.995 else f"{policy} (serves {100 * least:.0f} % at worst)"
+        series.append(
+            {
+                "label": label,
+                "points": [(row["k"], row["gap_percent"]) for row in rows],
+                "lower": [row["gap_percent"] - one for row, one in zip(rows, spread)],
+                "upper": [row["gap_percent"] + one for row, one in zip(rows, spread)],
+            }
+        )
+    return {
+        "title": f"{found['problem']}: how far from {found['reference']}",
+        "x_label": "K",
+        "y_label": f"{found['objective']}: % worse than {found['reference']}",
+        "log_x": True,
+        "log_y": False,
+        "series": series,
+    }
+
+
+def evaluate(
+    policies: Mapping[str, Policy] | Policy,
+    *,
+    problem: str | None = None,
+    sizes: Sequence[int] = (1, 10, 100),
+    samples: int = 100,
+    seed: int = 7,
+    seeds: Sequence[int] | None = None,
+    progress: Progress = None,
+    **options: Option,
+) -> Comparison:
+    """Policies side by side on the same random cells of each size, all judged alike.
+
+    ``policies`` are by name: functions from a cell to what its users get (:func:`batched` for many cells at once), models
+    or their files, or ``None`` for a baseline of that name, such as ``{"optimum": None}``. The best that is known and
+    the trivial policy of the problem are always there. Functions are called on this thread.
+    """
+    if not isinstance(policies, Mapping):
+        policies = {getattr(policies, "__name__", "mine") if callable(policies) else "mine": policies}
+    given: list[tuple[str, Any]] = []
+    for name, policy in policies.items():
+        if isinstance(policy, (str, os.PathLike)) and os.path.exists(policy):
+            policy = load(policy)
+        if isinstance(policy, Model):
+            problem = problem or policy.problem
+            given.append((name, policy._model))
+        elif policy is None or isinstance(policy, str):
+            given.append((name, name if policy is None else policy))
+        elif isinstance(policy, batched):
+            given.append((name, (asked_many(policy), True)))
+        elif callable(policy):
+            given.append((name, (asked(policy), False)))
+        else:
+            raise InputError(
+                f"the policy {name!r} is of the type {type(policy).__name__}, expected a function of a cell, a Model, "
+                "its file, or None for a baseline"
+            )
+    if problem is None:
+        raise InputError(f"problem is missing, expected one of {', '.join(row[0] for row in _anyk.problems())}")
+    known = {name: baselines for name, _, _, _, baselines in _anyk.problems()}.get(problem, [])
+    for baseline, _ in known[:2]:
+        if not any(baseline in (name, policy) for name, policy in given):
+            given.append((baseline, baseline))
+    with watching(progress) as tick:
+        found = _anyk.evaluate(
+            problem, given, list(sizes), samples, [seed] if seeds is None else list(seeds), options, tick
+        )
+    return Comparison(json.loads(found))

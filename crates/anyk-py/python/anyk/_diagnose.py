@@ -1,0 +1,142 @@
+"""The size law of a policy, and the networks that follow it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Union
+
+import numpy as np
+
+from . import _anyk
+from ._anyk import Cell, InputError
+from ._answers import Answer
+from ._arrays import numbers
+from ._cells import Option
+from ._compare import asked
+from ._models import Model, load
+from ._progress import Progress, watching
+from ._tables import Table, of_study
+
+
+class Diagnosis:
+    """What :func:`diagnose` finds.
+
+    Sentences: ``equivariant``, ``function_of_x_and_k``, ``size_invariant``, ``size_law``, ``recommended`` and
+    ``reason``. Tables: ``tables``. Everything as the program's JSON: ``details``.
+    """
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        text: dict[str, str] = found["text"]
+        self.policy = text["policy"]
+        self.samples = text["samples"]
+        self.equivariant = text["equivariant"]
+        self.function_of_x_and_k = text["function_of_x_and_k"]
+        self.size_invariant = text["size_invariant"]
+        self.size_law = text["size_law"]
+        self.recommended = text["recommended"]
+        self.reason = text["reason"]
+        self.details: dict[str, Any] = found["finding"]
+        self.tables: list[Table] = [of_study(table) for table in found["tables"]]
+
+    def plot(self, ax: Any = None) -> Any:
+        """The first picture there is: the policy over x, a curve for each K."""
+        drawn = next((table for table in self.tables if table.chart is not None), None)
+        if drawn is None:
+            raise ValueError("this diagnosis has no picture")
+        return drawn.plot(ax)
+
+    def __str__(self) -> str:
+        rows = [
+            ("policy", self.policy),
+            ("samples", self.samples),
+            ("equivariant", self.equivariant),
+            ("function of x, K", self.function_of_x_and_k),
+            ("size-invariant", self.size_invariant),
+            ("size law", self.size_law),
+            ("recommended", self.recommended),
+            ("", self.reason),
+        ]
+        return "\n".join(f"{name:<17} {text}" for name, text in rows)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+Patient = Union[Callable[[Cell], Answer], Model, str, "os.PathLike[str]", dict[str, Any]]
+
+
+def diagnose(
+    policy: Patient,
+    *,
+    problem: str | None = None,
+    quantity: str = "power",
+    sizes: Sequence[int] | None = None,
+    users: int | None = None,
+    train_k: int = 20,
+    seed: int = 1,
+    check: bool = False,
+    progress: Progress = None,
+    **options: Option,
+) -> Diagnosis:
+    """Which size law a policy follows, and which network follows it (Remark 1 of the paper).
+
+    ``policy`` is a function from a cell of ``problem`` to what its users get, a :class:`Model` or its file, a built-in
+    policy by name (``"urllc-power"``), or samples: ``{"k": …, "x": …, "y": …}`` with a row for each user and, if it is
+    known, ``"instance"``. ``quantity`` is which of the amounts (``"power"``, ``"bandwidth"``). ``check`` trains networks
+    at a small size and measures what they miss at a large one, which takes seconds. A function is asked for at least
+    ``users`` users of each of ``sizes``, on this thread.
+    """
+    patient: Any = policy
+    if isinstance(policy, (str, os.PathLike)) and os.path.exists(policy):
+        patient = _of_file(os.fspath(policy))
+    if isinstance(patient, Model):
+        patient = patient._model
+    elif isinstance(patient, dict):
+        patient = _rows(patient)
+    elif callable(patient):
+        patient = asked(patient)
+        users = 2000 if users is None else users
+    with watching(progress) as tick:
+        found = _anyk.diagnose(
+            patient,
+            problem,
+            quantity,
+            None if sizes is None else list(sizes),
+            users,
+            train_k,
+            seed,
+            check,
+            options,
+            tick,
+        )
+    return Diagnosis(json.loads(found))
+
+
+def _of_file(name: str) -> Any:
+    with open(name, "rb") as file:
+        content = file.read()
+    try:
+        return load(name)
+    except InputError:
+        return _anyk.samples_of_file(content, name)
+
+
+def _rows(samples: dict[str, Any]) -> list[tuple[int, float, float, int | None]]:
+    missing = [name for name in ("k", "x", "y") if name not in samples]
+    if missing:
+        raise InputError(f"the samples lack {', '.join(missing)}, expected k, x, y and, if known, instance")
+    columns = {name: numbers(name, value).reshape(-1) for name, value in samples.items()}
+    lengths = {name: column.size for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"the samples have {lengths} rows, expected the same number in all columns")
+    sizes = columns["k"]
+    if not bool(np.all((sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < 1e9))):
+        raise InputError("k: expected whole numbers of users from 1")
+    instances = columns.get("instance")
+    known: list[int | None] = [None] * sizes.size if instances is None else [int(one) for one in instances]
+    return [
+        (int(k), float(x), float(y), instance)
+        for k, x, y, instance in zip(sizes, columns["x"], columns["y"], known)
+    ]

@@ -1,0 +1,151 @@
+"""Gains and users from where people have them: Sionna, DeepMIMO, pandas, Arrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._anyk import Batch, InputError
+from ._arrays import Floats
+from ._cells import _CLASS, _PLACES, Option, cells
+
+
+def _complex(name: str, value: Any) -> np.ndarray[Any, Any]:
+    """An array of amplitudes: complex, or real and imaginary parts as a pair."""
+    if isinstance(value, (tuple, list)) and len(value) == 2 and hasattr(value[0], "shape"):
+        real, imaginary = (np.asarray(part, dtype=np.float64) for part in value)
+        return real + 1j * imaginary
+    if getattr(value, "requires_grad", False):
+        value = value.detach()
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as why:
+        raise InputError(f"{name} is no array: {why}") from why
+    if array.dtype.kind not in "fc":
+        raise InputError(f"{name} has the dtype {array.dtype}, expected complex amplitudes")
+    return array
+
+
+def gains_of_sionna(a: Any, *, mean_over_antennas: bool = True) -> Floats:
+    """Power gains from the path coefficients ``a`` of Sionna.
+
+    Shapes that are taken, as Sionna has them:
+
+    - Sionna RT 1.x, ``paths.a`` (a pair of real and imaginary parts) or ``paths.cir()[0]``:
+      ``[num_rx, num_rx_ant, num_tx, num_tx_ant, num_paths]`` or with ``num_time_steps`` as the last axis.
+    - Sionna PHY channel models, ``a`` of ``cir``:
+      ``[batch, num_rx, num_rx_ant, num_tx, num_tx_ant, num_paths, num_time_steps]``.
+
+    The gain of a receiver and a transmitter is the sum over paths of ``|a|²``, averaged over time steps and over pairs
+    of antennas (summed over them with ``mean_over_antennas=False``). The result is ``[num_rx, num_tx]``, or
+    ``[batch, num_rx, num_tx]``: ``gains[:, 0]`` are the users of the first base station, for :class:`anyk.Urllc`, and a
+    square matrix goes into :class:`anyk.Interference`. Users without a path have a gain of 0, which no problem takes:
+    leave them out.
+    """
+    array = _complex("a", a)
+    if array.ndim not in (5, 6, 7):
+        raise InputError(
+            f"a has the shape {array.shape}, expected [num_rx, num_rx_ant, num_tx, num_tx_ant, num_paths], with "
+            "num_time_steps, or with batch before and num_time_steps after"
+        )
+    power = np.abs(array).astype(np.float64) ** 2
+    _finite("a", power)
+    if power.ndim == 6:
+        power = power.mean(axis=-1)
+    elif power.ndim == 7:
+        power = power.mean(axis=-1)
+    # [..., rx, rx_ant, tx, tx_ant, paths]
+    power = power.sum(axis=-1)
+    antennas = (-3, -1)
+    return np.ascontiguousarray(power.mean(axis=antennas) if mean_over_antennas else power.sum(axis=antennas))
+
+
+def gains_of_deepmimo(channel: Any, *, mean_over_antennas: bool = True) -> Floats:
+    """Power gains from a channel of DeepMIMO: ``[num_users, num_rx_ant, num_tx_ant, num_subcarriers]``, as
+    ``dataset[0]["user"]["channel"]`` of version 2 and 3, and ``dataset.channel`` of version 4 have it (in time domain
+    the last axis are paths).
+
+    In frequency domain, the gain of a user is the mean over subcarriers of ``|h|²``, averaged over pairs of antennas
+    (summed with ``mean_over_antennas=False``). Users without a path have a gain of 0, which no problem takes: leave them
+    out.
+    """
+    array = _complex("channel", channel)
+    if array.ndim != 4:
+        raise InputError(
+            f"channel has the shape {array.shape}, expected [num_users, num_rx_ant, num_tx_ant, num_subcarriers]"
+        )
+    power = np.abs(array).astype(np.float64) ** 2
+    _finite("channel", power)
+    power = power.mean(axis=-1)
+    return np.ascontiguousarray(power.mean(axis=(1, 2)) if mean_over_antennas else power.sum(axis=(1, 2)))
+
+
+def _finite(name: str, power: Floats) -> None:
+    if not bool(np.isfinite(power).all()):
+        raise InputError(f"{name} has values that are not finite, expected amplitudes")
+
+
+def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **options: Option) -> Batch:
+    """Cells from a table of users: a ``pandas.DataFrame``, a ``pyarrow.Table`` or ``RecordBatch``, or a mapping of
+    columns.
+
+    One of the columns ``distance_m``, ``gain``, ``gain_db``, ``path_loss_db`` or ``snr_db`` says where users are (their
+    plurals are taken, too); ``epsilon``, ``packet_bits`` and ``arrival_rate`` are their classes, and the column ``cell``
+    tells cells apart, in the order in which they first appear. Without it, all users are of one cell. Other columns are
+    left alone.
+    """
+    names = _column_names(table)
+    singular = {column: plural for plural, column in _PLACES.items()}
+    found: dict[str, Any] = {}
+    for name in names:
+        plural = singular.get(name, name if name in _PLACES else None)
+        if plural is not None:
+            found[plural] = _column(table, name)
+    if len(found) != 1:
+        known = ", ".join(singular)
+        raise InputError(f"the table has {len(found)} of the columns {known}, expected one of them")
+    for name in _CLASS:
+        if name in names:
+            found[name] = _column(table, name)
+    for name, values in found.items():
+        if values.dtype.kind not in "iuf":
+            raise InputError(f"the column {name} has the dtype {values.dtype}, expected numbers")
+    users = next(iter(found.values())).size
+    if users == 0:
+        raise InputError("the table has no users, expected at least one")
+    if cell not in names:
+        parts = [np.arange(users)]
+    else:
+        of_user = _column(table, cell)
+        _, first, group = np.unique(of_user, return_index=True, return_inverse=True)
+        order = np.argsort(np.argsort(first))[group.reshape(-1)]
+        by_cell = np.argsort(order, kind="stable")
+        parts = np.split(by_cell, np.cumsum(np.bincount(order))[:-1])
+    arrays = {name: [values[part].astype(np.float64) for part in parts] for name, values in found.items()}
+    return cells(problem, **arrays, **options)
+
+
+def _column_names(table: Any) -> list[str]:
+    names = getattr(table, "column_names", None)
+    if names is None:
+        names = getattr(table, "columns", None)
+    if names is None and hasattr(table, "schema"):
+        names = table.schema.names
+    if names is None and hasattr(table, "keys"):
+        names = table.keys()
+    if names is None:
+        kind = type(table).__name__
+        raise InputError(f"the table is of the type {kind}, expected pandas, Arrow, or a mapping of columns")
+    return [str(name) for name in names]
+
+
+def _column(table: Any, name: str) -> np.ndarray[Any, Any]:
+    column = table.column(name) if hasattr(table, "column_names") or hasattr(table, "schema") else table[name]
+    if hasattr(column, "to_numpy"):
+        try:
+            return np.asarray(column.to_numpy())
+        except Exception:
+            # An Arrow array with gaps cannot be had without a copy.
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+    return np.asarray(column)

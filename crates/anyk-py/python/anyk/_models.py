@@ -1,0 +1,145 @@
+"""Learned policies: trained, read, asked, measured, calibrated."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any, overload
+
+from . import _anyk
+from ._anyk import Allocation, Allocations, Batch, Cell
+from ._cells import Option
+from ._progress import Progress, watching
+from ._tables import Table
+
+
+class Model:
+    """A learned policy for any number of users; made by :func:`train` or :func:`load`."""
+
+    __slots__ = ("_model",)
+
+    def __init__(self, model: _anyk.Model) -> None:
+        self._model = model
+
+    @property
+    def problem(self) -> str:
+        """The problem that it is for."""
+        return self._model.problem
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What the training, or the calibration, has to say; empty for a model from a file."""
+        report = self._model._report
+        found: dict[str, Any] = {} if report is None else json.loads(report)
+        return found
+
+    @property
+    def home(self) -> dict[str, str]:
+        """The cell that it was trained for, as options."""
+        return self._model.home
+
+    @overload
+    def allocate(self, cells: Cell, *, certify: bool = ..., infeasible: str = ...) -> Allocation: ...
+    @overload
+    def allocate(
+        self, cells: Batch | Sequence[Cell], *, certify: bool = ..., infeasible: str = ...
+    ) -> Allocations: ...
+    def allocate(
+        self, cells: Cell | Batch | Sequence[Cell], *, certify: bool = False, infeasible: str = "raise"
+    ) -> Allocation | Allocations:
+        """What the users of a cell get, or of many cells, which are answered on all cores.
+
+        ``certify`` raises bandwidths to what is certified (models for urllc). A cell that the budget cannot serve raises
+        :class:`anyk.Infeasible`; with ``infeasible="zero"`` cells of a batch are left at 0 and marked in ``served``.
+        """
+        if isinstance(cells, Cell):
+            return self._model._allocate(cells, certify)
+        batch = cells if isinstance(cells, Batch) else Batch.of_cells(list(cells))
+        return self._model._allocate_all(batch, certify, infeasible)
+
+    def __call__(self, cell: Cell) -> Allocation:
+        return self._model._allocate(cell, False)
+
+    def evaluate(
+        self,
+        sizes: Sequence[int] = (1, 10, 100),
+        *,
+        samples: int = 100,
+        seed: int = 7,
+        progress: Progress = None,
+        **options: Option,
+    ) -> Table:
+        """What it reaches on random cells of each size, beside the optimum."""
+        with watching(progress) as tick:
+            report = json.loads(self._model._evaluate(list(sizes), samples, seed, options, tick))
+        rows = report["sizes"]
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        title = f"{self!r} on {samples} cells of each size, seed {seed}"
+        return Table(columns, rows, name="evaluation", title=title)
+
+    def calibrate(
+        self,
+        k: Sequence[int],
+        *,
+        cells: int = 1000,
+        beta: float = 1e-3,
+        delta: float = 0.05,
+        seed: int = 11,
+        shrink: bool = False,
+        **options: Option,
+    ) -> Model:
+        """The same model with a guarantee: at each size of ``k``, at most a share ``beta`` of users misses its QoS, but
+        for calibrations of bad luck, of which there are at most ``delta``. ``report`` has the guarantee."""
+        return Model(self._model._calibrate(list(k), cells, beta, delta, seed, shrink, options))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes its file: whole, or not at all."""
+        self._model.save(os.fspath(path))
+
+    def to_bytes(self) -> bytes:
+        """The bytes of its file."""
+        return self._model.to_bytes()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_of_bytes, (self.to_bytes(),))
+
+    def __repr__(self) -> str:
+        return repr(self._model)
+
+
+def _of_bytes(content: bytes) -> Model:
+    return Model(_anyk.Model.from_bytes(content, "the model"))
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Reads a model's file, of any problem."""
+    name = os.fspath(path)
+    with open(name, "rb") as file:
+        return Model(_anyk.Model.from_bytes(file.read(), name))
+
+
+def train(
+    problem: str,
+    *,
+    method: str | None = None,
+    train_k: int | Sequence[int] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+    **options: Option,
+) -> Model:
+    """Trains a policy at one number of users (``train_k``), for any.
+
+    Options are those of ``anyk train`` (``anyk.options(problem, "train")``), such as ``seed=2``. With ``out``, the model
+    is written there, and a checkpoint lies beside it meanwhile: after Ctrl-C the same call goes on where it stopped.
+    ``progress`` may be a function, see :data:`anyk._progress.Progress`; it ends the training by returning ``True``.
+    """
+    sizes = list(train_k) if isinstance(train_k, Sequence) else train_k
+    given = {"method": method, "train_k": sizes, **options}
+    target = None if out is None else os.fspath(out)
+    with watching(progress) as tick:
+        model, warning = _anyk.train(problem, given, target, tick)
+    if warning is not None:
+        warnings.warn(warning, stacklevel=2)
+    return Model(model)

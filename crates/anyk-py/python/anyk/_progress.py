@@ -1,0 +1,70 @@
+"""Progress of long work: a bar by tqdm where it is installed, or a function of the caller's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Optional, Union
+
+Progress = Union[bool, None, Callable[[str, int, int], Optional[bool]]]
+"""``None``: a bar by tqdm, if it is installed, for work over a second; ``False``: none; a function is called as
+``progress(what, done, of)`` about ten times a second, and ends the work by returning ``True``."""
+
+Tick = Callable[[str, int, int, list[str]], Optional[bool]]
+
+
+class _Bar:
+    def __init__(self, tqdm: Any) -> None:
+        self.tqdm = tqdm
+        self.bar: Any = None
+        self.what = ""
+
+    def __call__(self, what: str, done: int, of: int, told: list[str]) -> None:
+        if what != self.what or self.bar is None:
+            self.close()
+            self.what = what
+            self.bar = self.tqdm(total=of or None, desc=what, delay=1.0, leave=False)
+        self.bar.update(done - self.bar.n)
+        for message in told:
+            self.bar.write(message)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+
+
+class watching:
+    """What the compiled part calls while it works; closes its bar at the end."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.tick: Tick | None = None
+        self.bar: _Bar | None = None
+        if callable(progress):
+            self.tick = _function(progress)
+        elif progress is None or progress is True:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError:
+                self.tick = _function(lambda what, done, of: None)
+            else:
+                self.bar = _Bar(tqdm)
+                self.tick = self.bar
+        else:
+            self.tick = _function(lambda what, done, of: None)
+
+    def __enter__(self) -> Tick | None:
+        return self.tick
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+def _function(progress: Callable[[str, int, int], Optional[bool]]) -> Tick:
+    def tick(what: str, done: int, of: int, told: list[str]) -> Optional[bool]:
+        for message in told:
+            warnings.warn(message, stacklevel=4)
+        return progress(what, done, of)
+
+    return tick

@@ -1,0 +1,173 @@
+"""Tables of results, as text, as a DataFrame, as a picture."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from typing import Any
+
+
+class Table:
+    """Rows of results.
+
+    ``rows`` are dicts by column; :meth:`to_pandas` and :meth:`plot` need pandas and matplotlib. Tables of studies have
+    a ``title``, a ``note`` and the ``claims`` that their numbers decide.
+    """
+
+    def __init__(
+        self,
+        columns: list[str],
+        rows: list[dict[str, Any]],
+        *,
+        name: str = "",
+        title: str = "",
+        note: str = "",
+        chart: dict[str, Any] | None = None,
+        claims: list[dict[str, Any]] | None = None,
+    ) -> None:
+        self.columns = columns
+        self.rows = rows
+        self.name = name
+        self.title = title
+        self.note = note
+        self.chart = chart
+        self.claims = claims or []
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def __getitem__(self, column: str) -> list[Any]:
+        return [row.get(column) for row in self.rows]
+
+    def to_pandas(self) -> Any:
+        """The rows as a ``pandas.DataFrame``."""
+        import pandas
+
+        return pandas.DataFrame(self.rows, columns=self.columns)
+
+    def plot(self, ax: Any = None) -> Any:
+        """The picture that goes with the numbers, on matplotlib axes (made unless given), which are returned."""
+        if self.chart is None:
+            raise ValueError(f"{self.name or 'this table'} has no picture")
+        return draw(self.chart, ax)
+
+    def _cells(self) -> list[list[str]]:
+        return [[shown(row.get(column)) for column in self.columns] for row in self.rows]
+
+    def __str__(self) -> str:
+        table = [self.columns, *self._cells()]
+        widths = [max(len(row[i]) for row in table) for i in range(len(self.columns))]
+        numeric = [all(_is_number(row[i]) for row in table[1:]) for i in range(len(self.columns))]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if right else cell.ljust(width)
+                for cell, width, right in zip(row, widths, numeric)
+            ).rstrip()
+            for row in table
+        ]
+        head = [self.title, ""] if self.title else []
+        foot = ["", self.note] if self.note else []
+        return "\n".join([*head, *lines, *foot])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(column)}</th>" for column in self.columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._cells()
+        )
+        title = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
+        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
+        return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace("−", "-") or "0")
+    except ValueError:
+        return text in ("–", "")
+    return True
+
+
+def shown(value: Any) -> str:
+    """A value as a table shows it."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    return str(value)
+
+
+def number_or_text(text: str) -> Any:
+    """A cell of a study's table: a number where it is one."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def of_study(table: dict[str, Any]) -> Table:
+    """A table that a study or a diagnosis has returned."""
+    columns = _different(table["columns"])
+    rows = [
+        {column: number_or_text(cell) for column, cell in zip(columns, row)} for row in table["rows"]
+    ]
+    return Table(
+        columns,
+        rows,
+        name=table["name"],
+        title=table["title"],
+        note=table["note"],
+        chart=table["chart"],
+        claims=table["claims"],
+    )
+
+
+def _different(columns: list[str]) -> list[str]:
+    """Names without repetition, since rows are by name."""
+    seen: dict[str, int] = {}
+    names = []
+    for column in columns:
+        seen[column] = seen.get(column, 0) + 1
+        names.append(column if seen[column] == 1 else f"{column} ({seen[column]})")
+    return names
+
+
+def draw(chart: dict[str, Any], ax: Any = None) -> Any:
+    """A chart on matplotlib axes."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
+    markers = "osD^vP*Xhd<>"
+    drawn = 0
+    for series in chart["series"]:
+        x = [point[0] for point in series["points"]]
+        y = [point[1] for point in series["points"]]
+        if series.get("marks"):
+            ax.plot(x, y, "x", color="black", label=series["label"])
+            continue
+        style = "--" if series.get("dashed") else "-"
+        (line,) = ax.plot(x, y, style, marker=markers[drawn % len(markers)], markersize=4, label=series["label"])
+        drawn += 1
+        if series.get("lower") and series.get("upper"):
+            ax.fill_between(x, series["lower"], series["upper"], color=line.get_color(), alpha=0.15, linewidth=0)
+    if chart["log_x"]:
+        ax.set_xscale("log")
+    if chart["log_y"]:
+        ax.set_yscale("log")
+    ax.set_xlabel(chart["x_label"])
+    ax.set_ylabel(chart["y_label"])
+    ax.set_title(chart["title"])
+    ax.grid(True, alpha=0.3)
+    if len(chart["series"]) > 1 or chart["series"]:
+        ax.legend(fontsize="small")
+    return ax

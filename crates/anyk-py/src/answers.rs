@@ -1,0 +1,386 @@
+//! Answers to instances, one or many, as NumPy arrays.
+
+use std::sync::Arc;
+
+use anyk::framework::{Amount, Error, Infeasibility, Instance, Outcome, Proof};
+use numpy::{PyArray1, PyArrayMethods as _};
+use pyo3::exceptions::PyAttributeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PySlice};
+use rayon::prelude::*;
+
+use crate::cells::place;
+use crate::errors::{InputError, OrRaise as _, infeasible as raise_infeasible};
+use crate::pool::Pool;
+use crate::work::long;
+
+/// Users from which even one instance is long work.
+const LONG: usize = 50_000;
+
+/// What an answer is worth.
+#[derive(Debug, Clone)]
+pub(crate) struct Worth {
+    status: &'static str,
+    proof: Option<Proof>,
+    iterations: Option<usize>,
+    infeasibility: Option<Infeasibility>,
+}
+
+impl Worth {
+    fn new(outcome: Outcome) -> Result<Self, Error> {
+        let plain = |status| Self { status, proof: None, iterations: None, infeasibility: None };
+        Ok(match outcome {
+            Outcome::Optimal(proof) => Self { proof: Some(proof), ..plain("optimal") },
+            Outcome::Inaccurate(proof) => Self { proof: Some(proof), ..plain("inaccurate") },
+            Outcome::Converged(count) => Self { iterations: Some(count), ..plain("converged") },
+            Outcome::IterationLimit(count) => {
+                Self { iterations: Some(count), ..plain("iteration-limit") }
+            }
+            Outcome::Heuristic => plain("heuristic"),
+            Outcome::Learned => plain("learned"),
+            Outcome::Infeasible(why) => Self { infeasibility: Some(why), ..plain("infeasible") },
+            Outcome::Refused(why) => return Err(Error::other(why)),
+        })
+    }
+}
+
+/// An answer: what each user gets.
+#[pyclass(module = "anyk", frozen)]
+pub(crate) struct Allocation {
+    amounts: &'static [Amount],
+    columns: Vec<Py<PyAny>>,
+    worth: Worth,
+}
+
+impl Allocation {
+    fn new(
+        py: Python<'_>,
+        amounts: &'static [Amount],
+        columns: Vec<Vec<f64>>,
+        worth: Worth,
+    ) -> PyResult<Self> {
+        let mut arrays = Vec::with_capacity(columns.len());
+        for (amount, values) in amounts.iter().zip(columns) {
+            arrays.push(match (amount.common, values.first()) {
+                (true, Some(value)) => value.into_pyobject(py)?.into_any().unbind(),
+                _ => PyArray1::from_vec(py, values).into_any().unbind(),
+            });
+        }
+        Ok(Self { amounts, columns: arrays, worth })
+    }
+
+    fn column(&self, name: &str) -> Option<&Py<PyAny>> {
+        let place = self.amounts.iter().position(|amount| amount.name == name)?;
+        self.columns.get(place)
+    }
+}
+
+#[pymethods]
+impl Allocation {
+    /// `optimal`, `inaccurate`, `converged`, `iteration-limit`, `heuristic` or `learned`.
+    #[getter]
+    fn status(&self) -> &'static str {
+        self.worth.status
+    }
+
+    /// Bound on `(objective − optimum) / objective`; None without a proof.
+    #[getter]
+    fn duality_gap(&self) -> Option<f64> {
+        self.worth.proof.map(|proof| proof.duality_gap)
+    }
+
+    /// Dual variable of the budget; None without a proof.
+    #[getter]
+    fn price(&self) -> Option<f64> {
+        self.worth.proof.map(|proof| proof.price)
+    }
+
+    /// Trial prices, or iterations of a solver that goes step by step; None of a policy.
+    #[getter]
+    fn iterations(&self) -> Option<usize> {
+        self.worth.proof.map(|proof| proof.iterations as usize).or(self.worth.iterations)
+    }
+
+    /// Every amount by its name.
+    fn as_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all = PyDict::new(py);
+        for (amount, column) in self.amounts.iter().zip(&self.columns) {
+            all.set_item(amount.name, column)?;
+        }
+        Ok(all)
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(column) = self.column(name) {
+            return Ok(column.bind(py).clone());
+        }
+        if let Some(column) = name.strip_prefix("total_").and_then(|name| self.column(name)) {
+            let column = column.bind(py);
+            return if column.hasattr("sum")? {
+                column.call_method0("sum")?.call_method0("item")
+            } else {
+                Ok(column.clone())
+            };
+        }
+        let names: Vec<&str> = self.amounts.iter().map(|amount| amount.name).collect();
+        Err(PyAttributeError::new_err(format!(
+            "an allocation here has {}, not {name}",
+            names.join(", ")
+        )))
+    }
+
+    fn __dir__(&self) -> Vec<&'static str> {
+        let own = ["status", "duality_gap", "price", "iterations", "as_dict"];
+        own.into_iter().chain(self.amounts.iter().map(|amount| amount.name)).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        let names: Vec<&str> = self.amounts.iter().map(|amount| amount.name).collect();
+        let gap =
+            self.duality_gap().map_or(String::new(), |gap| format!(", duality_gap={gap:.1e}"));
+        format!("Allocation({}, {}{gap})", self.worth.status, names.join(", "))
+    }
+}
+
+/// Room for an answer.
+fn room_for(instance: &dyn Instance) -> Vec<Vec<f64>> {
+    instance.amounts().iter().map(|amount| vec![0.0; amount.len(instance.size())]).collect()
+}
+
+fn answer(
+    pool: &Pool,
+    instance: &dyn Instance,
+    columns: &mut [&mut [f64]],
+) -> Result<Worth, Error> {
+    let mut desk = pool.take()?;
+    let outcome = desk.with(|desk| desk.respond(instance, columns));
+    pool.put_back(desk);
+    Worth::new(outcome?)
+}
+
+/// Answers one instance.
+pub(crate) fn allocate_one(
+    py: Python<'_>,
+    pool: &Arc<Pool>,
+    instance: &Arc<dyn Instance>,
+) -> PyResult<Allocation> {
+    let mut columns = room_for(&**instance);
+    let worth = if instance.size() < LONG {
+        py.detach(|| {
+            let mut slices: Vec<&mut [f64]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
+            answer(pool, &**instance, &mut slices)
+        })
+    } else {
+        let (pool, instance) = (Arc::clone(pool), Arc::clone(instance));
+        let (worth, found) = long(py, None, move |_| {
+            let mut slices: Vec<&mut [f64]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
+            (answer(&pool, &*instance, &mut slices), columns)
+        })?;
+        columns = found;
+        worth
+    };
+    let worth = worth.or_raise(py)?;
+    if let Some(why) = &worth.infeasibility {
+        return Err(raise_infeasible(py, why));
+    }
+    Allocation::new(py, instance.amounts(), columns, worth)
+}
+
+/// Answers to many instances: each amount in one array, one instance after the other.
+#[pyclass(module = "anyk", frozen)]
+pub(crate) struct Allocations {
+    amounts: &'static [Amount],
+    columns: Vec<Py<PyArray1<f64>>>,
+    sizes: Vec<usize>,
+    worths: Vec<Worth>,
+}
+
+/// Instances that a thread takes at a time.
+const SHARE: usize = 64;
+
+/// Answers many instances on all cores.
+pub(crate) fn allocate_all(
+    py: Python<'_>,
+    pool: &Arc<Pool>,
+    instances: &Arc<Vec<Arc<dyn Instance>>>,
+    infeasible: &str,
+) -> PyResult<Allocations> {
+    let raise = match infeasible {
+        "raise" => true,
+        "zero" => false,
+        other => {
+            let expected = "\"raise\" or \"zero\", which marks them in `served`";
+            return Err(InputError::new_err(format!(
+                "infeasible is {other:?}, expected {expected}"
+            )));
+        }
+    };
+    let Some(first) = instances.first() else {
+        return Err(InputError::new_err("there is no cell, expected at least one"));
+    };
+    let amounts = first.amounts();
+    let sizes: Vec<usize> = instances.iter().map(|instance| instance.size()).collect();
+    let (pool, shared) = (Arc::clone(pool), Arc::clone(instances));
+    let (found, columns) =
+        long(py, None, move |watch| answer_all(&pool, &shared, amounts, &**watch))?;
+    let worths = found.or_raise(py)?;
+    let refused = worths.iter().position(|worth| worth.infeasibility.is_some());
+    if let (true, Some(cell)) = (raise, refused)
+        && let Some(why) = &worths[cell].infeasibility
+    {
+        let error = raise_infeasible(py, why);
+        let value = error.value(py);
+        value.setattr("cell", cell)?;
+        return Err(error);
+    }
+    let columns =
+        columns.into_iter().map(|values| PyArray1::from_vec(py, values).unbind()).collect();
+    Ok(Allocations { amounts, columns, sizes, worths })
+}
+
+type AllAnswers = (Result<Vec<Worth>, Error>, Vec<Vec<f64>>);
+
+fn answer_all(
+    pool: &Pool,
+    instances: &[Arc<dyn Instance>],
+    amounts: &'static [Amount],
+    watch: &dyn anyk::framework::Observer,
+) -> AllAnswers {
+    let total = |amount: &Amount| instances.iter().map(|one| amount.len(one.size())).sum();
+    let mut columns: Vec<Vec<f64>> =
+        amounts.iter().map(|amount| vec![0.0; total(amount)]).collect();
+    // A part of each column for each share of the instances.
+    let mut rests: Vec<&mut [f64]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
+    let mut shares = Vec::with_capacity(instances.len().div_ceil(SHARE));
+    for share in instances.chunks(SHARE) {
+        let mut parts = Vec::with_capacity(amounts.len());
+        for (amount, rest) in amounts.iter().zip(&mut rests) {
+            let length = share.iter().map(|one| amount.len(one.size())).sum();
+            let (part, left) = std::mem::take(rest).split_at_mut(length);
+            parts.push(part);
+            *rest = left;
+        }
+        shares.push((share, parts));
+    }
+    let work = |(share, mut parts): (&[Arc<dyn Instance>], Vec<&mut [f64]>)| {
+        if watch.stop() {
+            return Err(Error::Interrupted);
+        }
+        let mut desk = pool.take()?;
+        let mut worths = Vec::with_capacity(share.len());
+        for instance in share {
+            let mut columns: Vec<&mut [f64]> = Vec::with_capacity(amounts.len());
+            for (amount, part) in amounts.iter().zip(&mut parts) {
+                let (own, left) = std::mem::take(part).split_at_mut(amount.len(instance.size()));
+                columns.push(own);
+                *part = left;
+            }
+            let outcome = desk.with(|desk| desk.respond(&**instance, &mut columns));
+            worths.push(Worth::new(outcome?)?);
+        }
+        pool.put_back(desk);
+        Ok(worths)
+    };
+    let found: Result<Vec<Vec<Worth>>, Error> = shares.into_par_iter().map(work).collect();
+    (found.map(|all| all.into_iter().flatten().collect()), columns)
+}
+
+#[pymethods]
+impl Allocations {
+    fn __len__(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Users of each cell.
+    #[getter]
+    fn sizes(&self) -> Vec<usize> {
+        self.sizes.clone()
+    }
+
+    /// How each answer ended.
+    #[getter]
+    fn status(&self) -> Vec<&'static str> {
+        self.worths.iter().map(|worth| worth.status).collect()
+    }
+
+    /// Whether each cell is served.
+    #[getter]
+    fn served<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        let served = self.worths.iter().map(|worth| worth.infeasibility.is_none()).collect();
+        PyArray1::from_vec(py, served)
+    }
+
+    /// Bound on `(objective − optimum) / objective` of each; an error where there is no proof.
+    #[getter]
+    fn duality_gap<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let gap = |worth: &Worth| match (&worth.proof, &worth.infeasibility) {
+            (Some(proof), _) => Some(proof.duality_gap),
+            // Of no answer nothing is proved.
+            (None, Some(_)) => Some(f64::INFINITY),
+            _ => None,
+        };
+        let gaps: Option<Vec<f64>> = self.worths.iter().map(gap).collect();
+        let none = || PyAttributeError::new_err("these answers come without a proof");
+        Ok(PyArray1::from_vec(py, gaps.ok_or_else(none)?))
+    }
+
+    /// An amount of all cells in one array, one cell after the other.
+    fn flat<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let place = self.amounts.iter().position(|amount| amount.name == name);
+        let found = place.and_then(|place| self.columns.get(place));
+        let names = || self.amounts.iter().map(|amount| amount.name).collect::<Vec<_>>().join(", ");
+        let missing =
+            || PyAttributeError::new_err(format!("allocations here have {}, not {name}", names()));
+        Ok(found.ok_or_else(missing)?.bind(py).clone())
+    }
+
+    /// An amount of all cells: one array, a row for each cell, where all have the same size; else a list of arrays.
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let flat = self.flat(py, name)?;
+        let common = self.amounts.iter().any(|amount| amount.name == name && amount.common);
+        let size = self.sizes.first().copied().unwrap_or(0);
+        if common {
+            return Ok(flat.into_any());
+        }
+        if self.sizes.iter().all(|&other| other == size) {
+            return Ok(flat.reshape([self.sizes.len(), size])?.into_any());
+        }
+        let parts = PyList::empty(py);
+        let mut start = 0;
+        for size in &self.sizes {
+            parts.append(flat.get_item(PySlice::new(
+                py,
+                start,
+                start + size.cast_signed(),
+                1,
+            ))?)?;
+            start += size.cast_signed();
+        }
+        Ok(parts.into_any())
+    }
+
+    fn __repr__(&self) -> String {
+        let names: Vec<&str> = self.amounts.iter().map(|amount| amount.name).collect();
+        let served = self.worths.iter().filter(|worth| worth.infeasibility.is_none()).count();
+        format!("Allocations({} cells, {served} served, {})", self.sizes.len(), names.join(", "))
+    }
+
+    /// The answer to one cell; negative numbers count from the end.
+    fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Allocation> {
+        let index = place(index, self.sizes.len())?;
+        let worth = &self.worths[index];
+        if let Some(why) = &worth.infeasibility {
+            return Err(raise_infeasible(py, why));
+        }
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (amount, column) in self.amounts.iter().zip(&self.columns) {
+            let before: usize = self.sizes[..index].iter().map(|&size| amount.len(size)).sum();
+            let array = column.bind(py).readonly();
+            let all = array
+                .as_slice()
+                .map_err(|_| InputError::new_err("expected an array in C order"))?;
+            columns.push(all[before..before + amount.len(self.sizes[index])].to_vec());
+        }
+        Allocation::new(py, self.amounts, columns, worth.clone())
+    }
+}

@@ -1,0 +1,487 @@
+//! Instances of any problem, one or many, and what judges and solves them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use anyk::exchange::Input;
+use anyk::framework::{ArrayView, Error, Instance, Instances, NamedArray, Options, Room, Verb};
+use anyk::problems::{self, ROOMS};
+use numpy::{PyArray1, PyArrayMethods as _, PyReadonlyArrayDyn, PyUntypedArrayMethods as _};
+use pyo3::exceptions::{PyAttributeError, PyIndexError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use crate::answers::{Allocation, Allocations, allocate_all, allocate_one};
+use crate::errors::{InputError, OrRaise as _};
+use crate::options::known;
+use crate::pool::{Pool, Source};
+use crate::work::long;
+
+/// A problem with its options: what all cells of it share.
+pub(crate) struct Kind {
+    pub(crate) room: &'static dyn Room,
+    pub(crate) options: Options,
+    instances: Box<dyn Instances>,
+    /// Solvers by name.
+    solvers: Mutex<BTreeMap<String, Arc<Pool>>>,
+}
+
+/// The room of a name.
+pub(crate) fn room(name: &str) -> PyResult<&'static dyn Room> {
+    problems::room(name).ok_or_else(|| {
+        let names: Vec<&str> = ROOMS.iter().map(|room| room.name()).collect();
+        InputError::new_err(format!("problem is {name:?}, expected one of {}", names.join(", ")))
+    })
+}
+
+/// Kinds that are kept: tables of service classes take milliseconds, and cells come by the thousand.
+const MOST_KINDS: usize = 256;
+
+impl Kind {
+    /// The kind of a problem and options, made once.
+    pub(crate) fn find(
+        py: Python<'_>,
+        name: &str,
+        given: &Bound<'_, PyDict>,
+    ) -> PyResult<Arc<Self>> {
+        let room = room(name)?;
+        let mut specs = room.options(Verb::Assess);
+        specs.extend(room.options(Verb::Solve));
+        let options = known(py, given, &specs, room.name())?;
+        Self::of(py, room, options)
+    }
+
+    pub(crate) fn of(
+        py: Python<'_>,
+        room: &'static dyn Room,
+        options: Options,
+    ) -> PyResult<Arc<Self>> {
+        static KNOWN: Mutex<BTreeMap<String, Arc<Kind>>> = Mutex::new(BTreeMap::new());
+        let key = format!("{} {options:?}", room.name());
+        if let Some(found) = KNOWN.try_lock().ok().and_then(|known| known.get(&key).cloned()) {
+            return Ok(found);
+        }
+        let of_judge = options.only(&room.options(Verb::Assess));
+        let instances =
+            room.instances(&of_judge).map_err(|error| options.blame(error)).or_raise(py)?;
+        let kind = Arc::new(Self { room, options, instances, solvers: Mutex::default() });
+        if let Ok(mut known) = KNOWN.try_lock() {
+            if known.len() >= MOST_KINDS {
+                known.clear();
+            }
+            known.insert(key, Arc::clone(&kind));
+        }
+        Ok(kind)
+    }
+
+    /// The solver of a name; without one, the best there is.
+    pub(crate) fn solver(&self, name: Option<&str>) -> Arc<Pool> {
+        let best = || self.room.baselines().first().map_or("optimum", |best| best.0);
+        let name = name.unwrap_or_else(best);
+        let make = || {
+            let options = self.options.only(&self.room.options(Verb::Solve));
+            Arc::new(Pool::new(Source::Room(self.room, name.to_owned(), options)))
+        };
+        match self.solvers.try_lock() {
+            Ok(mut solvers) => {
+                // Names that nobody knows come with an error each time.
+                if solvers.len() > 16 {
+                    solvers.clear();
+                }
+                Arc::clone(solvers.entry(name.to_owned()).or_insert_with(make))
+            }
+            Err(_) => make(),
+        }
+    }
+
+    /// The names of what an answer consists of.
+    pub(crate) fn amounts(&self) -> Vec<&'static str> {
+        self.room.amounts().iter().map(|amount| amount.name).collect()
+    }
+
+    /// The instances of a document.
+    pub(crate) fn read(&self, text: &[u8]) -> Vec<Result<Arc<dyn Instance>, Error>> {
+        let found = self.instances.of_document(Input::new(text, "the instance"));
+        found.into_iter().map(|one| one.map(Arc::from)).collect()
+    }
+}
+
+/// Numbers of Python's, held while they are read.
+struct Given<'py> {
+    name: String,
+    array: PyReadonlyArrayDyn<'py, f64>,
+}
+
+fn given<'py>(arrays: &Bound<'py, PyDict>) -> PyResult<Vec<Given<'py>>> {
+    let mut all = Vec::with_capacity(arrays.len());
+    for (name, value) in arrays {
+        let name: String = name.extract()?;
+        let array = value
+            .extract::<PyReadonlyArrayDyn<'py, f64>>()
+            .map_err(|_| InputError::new_err(format!("{name}: expected an array of float64")))?;
+        all.push(Given { name, array });
+    }
+    Ok(all)
+}
+
+/// The values of an array without gaps; the Python side has made it one.
+fn values<'a>(given: &'a Given<'_>) -> PyResult<&'a [f64]> {
+    given
+        .array
+        .as_slice()
+        .map_err(|_| InputError::new_err(format!("{}: expected an array in C order", given.name)))
+}
+
+/// One instance of a problem.
+#[pyclass(module = "anyk", subclass, frozen, weakref)]
+pub(crate) struct Cell {
+    pub(crate) kind: Arc<Kind>,
+    pub(crate) instance: Arc<dyn Instance>,
+}
+
+#[pymethods]
+impl Cell {
+    #[new]
+    #[pyo3(signature = (problem, arrays, options))]
+    fn new(
+        py: Python<'_>,
+        problem: &str,
+        arrays: &Bound<'_, PyDict>,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let kind = Kind::find(py, problem, options)?;
+        let arrays = given(arrays)?;
+        let mut views = Vec::with_capacity(arrays.len());
+        for one in &arrays {
+            let view = ArrayView { shape: one.array.shape(), values: values(one)? };
+            views.push((one.name.as_str(), view));
+        }
+        let instance = kind.instances.of_arrays(&views).or_raise(py)?;
+        Ok(Self { kind, instance: Arc::from(instance) })
+    }
+
+    /// The problem that it is an instance of.
+    #[getter]
+    fn problem(&self) -> &'static str {
+        self.kind.room.name()
+    }
+
+    fn __len__(&self) -> usize {
+        self.instance.size()
+    }
+
+    /// What it consists of: arrays by name, and numbers that hold for all users.
+    fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all = PyDict::new(py);
+        for input in self.instance.inputs() {
+            all.set_item(input.name, array(py, input)?)?;
+        }
+        Ok(all)
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let inputs = self.instance.inputs();
+        if let Some(place) = inputs.iter().position(|input| input.name == name)
+            && let Some(input) = inputs.into_iter().nth(place)
+        {
+            return array(py, input);
+        }
+        let names: Vec<&str> = self.instance.inputs().iter().map(|input| input.name).collect();
+        Err(PyAttributeError::new_err(format!(
+            "a cell of {} has {}, not {name}",
+            self.kind.room.name(),
+            names.join(", ")
+        )))
+    }
+
+    fn __dir__(&self) -> Vec<&'static str> {
+        let own = ["problem", "options", "inputs", "amounts", "solve", "judge", "reordered"];
+        own.into_iter().chain(self.instance.inputs().iter().map(|input| input.name)).collect()
+    }
+
+    /// What is pickled: the arrays and the options.
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyDict>, Bound<'py, PyDict>))>
+    {
+        let (py, cell) = (slf.py(), slf.get());
+        let arrays = PyDict::new(py);
+        for input in cell.instance.inputs() {
+            // What is one number follows from the options.
+            if !input.shape.is_empty() {
+                arrays.set_item(input.name, array(py, input)?)?;
+            }
+        }
+        let links = arrays.contains("noise")?;
+        let rebuild = if links { "_rebuild_links" } else { "_rebuild" };
+        let rebuild = py.import("anyk._cells")?.getattr(rebuild)?;
+        let problem = cell.kind.room.name().into_pyobject(py)?.into_any();
+        let options = cell.options(py)?;
+        if links {
+            // The arrays say it already.
+            for name in ["p_max", "noise", "weights"] {
+                if options.contains(name)? {
+                    options.del_item(name)?;
+                }
+            }
+        }
+        Ok((rebuild, (problem, arrays, options)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<anyk cell of {}: K = {}>", self.kind.room.name(), self.instance.size())
+    }
+
+    /// The options that it was made with.
+    #[getter]
+    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all = PyDict::new(py);
+        for name in self.kind.options.names() {
+            all.set_item(name.replace('-', "_"), self.kind.options.text(name))?;
+        }
+        Ok(all)
+    }
+
+    /// The names of what an answer consists of, and whether each is one number for all users.
+    fn amounts(&self) -> Vec<(&'static str, bool)> {
+        self.instance.amounts().iter().map(|amount| (amount.name, amount.common)).collect()
+    }
+
+    /// The best answer there is, or that of another method.
+    #[pyo3(signature = (method=None))]
+    fn solve(&self, py: Python<'_>, method: Option<&str>) -> PyResult<Allocation> {
+        allocate_one(py, &self.kind.solver(method), &self.instance)
+    }
+
+    /// Judges an answer: an `Allocation`, a mapping of arrays by name, or arrays in the order of `amounts`.
+    fn judge<'py>(
+        slf: &Bound<'py, Self>,
+        answer: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let python = py.import("anyk._answers")?;
+        let columns: Vec<PyReadonlyArrayDyn<'_, f64>> =
+            python.call_method1("columns", (slf, answer))?.extract()?;
+        let mut all = Vec::with_capacity(columns.len());
+        for column in &columns {
+            let values = column.as_slice();
+            all.push(
+                values.map_err(|_| InputError::new_err("expected an array in C order"))?.to_vec(),
+            );
+        }
+        let instance = Arc::clone(&slf.get().instance);
+        let judged = long(py, None, move |_| {
+            let columns: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
+            instance.judge(&columns).and_then(|verdict| json(&verdict))
+        })?;
+        python.call_method1("verdict", (judged.or_raise(py)?,))
+    }
+
+    /// The same users in another order.
+    fn reordered(&self, order: Vec<usize>) -> PyResult<Self> {
+        let size = self.instance.size();
+        let mut seen = vec![false; size];
+        for &user in &order {
+            if user >= size || std::mem::replace(&mut seen[user], true) {
+                return Err(InputError::new_err(format!(
+                    "order: expected each of 0 to {} once",
+                    size - 1
+                )));
+            }
+        }
+        if order.len() != size {
+            return Err(InputError::new_err(format!("order: expected {size} positions")));
+        }
+        Ok(Self {
+            kind: Arc::clone(&self.kind),
+            instance: Arc::from(self.instance.reordered(&order)),
+        })
+    }
+}
+
+/// An input as Python has it.
+fn array(py: Python<'_>, input: NamedArray) -> PyResult<Bound<'_, PyAny>> {
+    let NamedArray { shape, values, .. } = input;
+    if let (true, [value]) = (shape.is_empty(), &values[..]) {
+        return Ok(value.into_pyobject(py)?.into_any());
+    }
+    Ok(PyArray1::from_vec(py, values).reshape(shape)?.into_any())
+}
+
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(Error::other)
+}
+
+/// Many instances of a problem, of any sizes.
+#[pyclass(module = "anyk", frozen, weakref)]
+pub(crate) struct Batch {
+    pub(crate) kind: Arc<Kind>,
+    pub(crate) instances: Arc<Vec<Arc<dyn Instance>>>,
+}
+
+#[pymethods]
+impl Batch {
+    /// From cells of one problem and options.
+    #[staticmethod]
+    fn of_cells(cells: &Bound<'_, PyList>) -> PyResult<Self> {
+        let mut kind: Option<Arc<Kind>> = None;
+        let mut instances = Vec::with_capacity(cells.len());
+        for cell in cells {
+            let cell = cell.cast::<Cell>()?.get();
+            let first = kind.get_or_insert_with(|| Arc::clone(&cell.kind));
+            if first.room.name() != cell.kind.room.name() || first.options != cell.kind.options {
+                return Err(InputError::new_err(
+                    "the cells differ in problem or options, expected the same for all",
+                ));
+            }
+            instances.push(Arc::clone(&cell.instance));
+        }
+        let none = || InputError::new_err("there is no cell, expected at least one");
+        Ok(Self { kind: kind.ok_or_else(none)?, instances: Arc::new(instances) })
+    }
+
+    /// From arrays of all cells, one cell after the other: cell i has `sizes[i]` users. Arrays have one number for each
+    /// user, or one for all.
+    #[staticmethod]
+    fn of_arrays(
+        py: Python<'_>,
+        problem: &str,
+        arrays: &Bound<'_, PyDict>,
+        sizes: Vec<usize>,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let kind = Kind::find(py, problem, options)?;
+        let arrays = given(arrays)?;
+        let users: usize = sizes.iter().sum();
+        let mut columns: Vec<(String, Vec<f64>)> = Vec::with_capacity(arrays.len());
+        for one in &arrays {
+            let values = values(one)?;
+            if values.len() != users && values.len() != 1 {
+                return Err(InputError::new_err(format!(
+                    "{} has {} numbers, expected {users}: one for each user of all cells, or one for all",
+                    one.name,
+                    values.len()
+                )));
+            }
+            columns.push((one.name.clone(), values.to_vec()));
+        }
+        if sizes.is_empty() {
+            return Err(InputError::new_err("there is no cell, expected at least one"));
+        }
+        let shared = Arc::clone(&kind);
+        let made = long(py, None, move |_| make(&shared, &columns, &sizes))?;
+        Ok(Self { kind, instances: Arc::new(made.or_raise(py)?) })
+    }
+
+    #[getter]
+    fn problem(&self) -> &'static str {
+        self.kind.room.name()
+    }
+
+    fn __len__(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// Users of each cell.
+    #[getter]
+    fn sizes(&self) -> Vec<usize> {
+        self.instances.iter().map(|instance| instance.size()).collect()
+    }
+
+    /// One of the cells; negative numbers count from the end.
+    fn __getitem__(&self, index: isize) -> PyResult<Cell> {
+        let instance = Arc::clone(&self.instances[place(index, self.instances.len())?]);
+        Ok(Cell { kind: Arc::clone(&self.kind), instance })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{} anyk cells of {}>", self.instances.len(), self.kind.room.name())
+    }
+
+    /// The best answers there are, on all cores; see `Allocations`.
+    #[pyo3(signature = (method=None, infeasible="raise"))]
+    fn solve(
+        &self,
+        py: Python<'_>,
+        method: Option<&str>,
+        infeasible: &str,
+    ) -> PyResult<Allocations> {
+        allocate_all(py, &self.kind.solver(method), &self.instances, infeasible)
+    }
+}
+
+/// A place in a list, by a number that may count from the end.
+pub(crate) fn place(index: isize, length: usize) -> PyResult<usize> {
+    let found =
+        if index < 0 { length.checked_add_signed(index) } else { Some(index.unsigned_abs()) };
+    let none = || PyIndexError::new_err(format!("there is no cell {index} of {length}"));
+    found.filter(|&found| found < length).ok_or_else(none)
+}
+
+fn make(
+    kind: &Kind,
+    columns: &[(String, Vec<f64>)],
+    sizes: &[usize],
+) -> Result<Vec<Arc<dyn Instance>>, Error> {
+    use rayon::prelude::*;
+    let mut start = 0;
+    let places: Vec<(usize, usize)> = sizes
+        .iter()
+        .map(|&size| {
+            start += size;
+            (start - size, size)
+        })
+        .collect();
+    let one = |(index, &(start, size)): (usize, &(usize, usize))| {
+        let shape = [size];
+        let mut views = Vec::with_capacity(columns.len());
+        for (name, values) in columns {
+            let view = match &values[..] {
+                all @ [_] => ArrayView { shape: &[], values: all },
+                all => ArrayView { shape: &shape, values: &all[start..start + size] },
+            };
+            views.push((name.as_str(), view));
+        }
+        let made = kind.instances.of_arrays(&views);
+        made.map(Arc::from).map_err(|error| error.in_file(format!("cell {index}")))
+    };
+    places.par_iter().enumerate().map(one).collect()
+}
+
+/// Random cells of a problem.
+#[pyfunction]
+pub(crate) fn sample(
+    py: Python<'_>,
+    problem: &str,
+    of_sample: &Bound<'_, PyDict>,
+    of_cell: &Bound<'_, PyDict>,
+) -> PyResult<Batch> {
+    let kind = Kind::find(py, problem, of_cell)?;
+    let mut options = known(py, of_sample, &kind.room.options(Verb::Sample), problem)?;
+    options.remove("format");
+    let room = kind.room;
+    let shared = Arc::clone(&kind);
+    let drawn = long(py, None, move |_| -> Result<Vec<Arc<dyn Instance>>, Error> {
+        let mut text = Vec::new();
+        room.sample(&options, &mut text).map_err(|error| options.blame(error))?;
+        let found = shared.instances.of_document(Input::new(&text, "the cells"));
+        found.into_iter().map(|one| one.map(Arc::from)).collect()
+    })?;
+    Ok(Batch { kind, instances: Arc::new(drawn.or_raise(py)?) })
+}
+
+/// The cells of a document in a form that files have: JSON or CSV of users, JSON of gains.
+#[pyfunction]
+pub(crate) fn read_cells(
+    py: Python<'_>,
+    problem: &str,
+    text: &Bound<'_, PyBytes>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Batch> {
+    let kind = Kind::find(py, problem, options)?;
+    let (bytes, shared) = (text.as_bytes().to_vec(), Arc::clone(&kind));
+    let read = long(py, None, move |_| -> Result<Vec<_>, Error> {
+        shared.read(&bytes).into_iter().collect()
+    })?;
+    Ok(Batch { kind, instances: Arc::new(read.or_raise(py)?) })
+}

@@ -1,0 +1,103 @@
+//! Errors of the library as exceptions, with the program's texts.
+
+use anyk::framework::{Error, ErrorKind, Infeasibility};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(
+    anyk,
+    InputError,
+    PyValueError,
+    "Something that was given cannot be used; the message says what was expected."
+);
+create_exception!(
+    anyk,
+    Infeasible,
+    PyException,
+    "The budget cannot serve every user.\n\nAttributes: `required_power_w` and `shortfall_w` (W; None where no power \
+     would do), `admissible` (positions of the users in the largest set that can be served) and `dropped` (the others, \
+     the most expensive first)."
+);
+
+/// The exception of an error.
+pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    if let Error::Infeasible(why) = error {
+        return infeasible(py, why);
+    }
+    let text = in_python(&error.to_string());
+    match error.kind() {
+        ErrorKind::Input => InputError::new_err(text),
+        ErrorKind::Infeasible => Infeasible::new_err(text),
+        ErrorKind::Machine => PyOSError::new_err(text),
+        ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(text),
+    }
+}
+
+/// A cell that the budget does not serve, with the part of it that it would.
+pub(crate) fn infeasible(py: Python<'_>, why: &Infeasibility) -> PyErr {
+    let Infeasibility { required_power_w, shortfall_w, admissible, dropped } = why;
+    let served = admissible.len();
+    let known = |watts: f64| (watts < f64::MAX).then_some(watts);
+    let power = match known(*required_power_w) {
+        Some(required_w) => format!(
+            "serving everyone takes at least {required_w:.6} W, {shortfall_w:.6} W more than the budget"
+        ),
+        None => "no power serves everyone".to_owned(),
+    };
+    let all = served + dropped.len();
+    let error = Infeasible::new_err(format!(
+        "infeasible: {power}; {served} of {all} users can be served (`admissible` has their positions)"
+    ));
+    let value = error.value(py);
+    let set = || -> PyResult<()> {
+        value.setattr("required_power_w", known(*required_power_w))?;
+        value.setattr("shortfall_w", known(*shortfall_w))?;
+        value.setattr("admissible", admissible.clone())?;
+        value.setattr("dropped", dropped.clone())
+    };
+    match set() {
+        Ok(()) => error,
+        Err(other) => other,
+    }
+}
+
+/// A message about flags as one about keyword arguments: `--max-power-dbm` is `max_power_dbm`.
+fn in_python(text: &str) -> String {
+    let mut found = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("--") {
+        let (before, after) = rest.split_at(at);
+        let name = after.trim_start_matches('-');
+        let starts = before.chars().next_back().is_none_or(|last| !last.is_alphanumeric())
+            && name.starts_with(|first: char| first.is_ascii_lowercase());
+        found.push_str(before);
+        if !starts {
+            let dashes = after.len() - name.len();
+            found.push_str(&after[..dashes]);
+            rest = name;
+            continue;
+        }
+        let end = name
+            .find(|letter: char| {
+                !(letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-')
+            })
+            .unwrap_or(name.len());
+        let end = name[..end].trim_end_matches('-').len();
+        found.push_str(&name[..end].replace('-', "_"));
+        rest = &name[end..];
+    }
+    found.push_str(rest);
+    found
+}
+
+/// Errors of the library in functions that return to Python.
+pub(crate) trait OrRaise<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T, E: Into<Error>> OrRaise<T> for Result<T, E> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| exception(py, &error.into()))
+    }
+}

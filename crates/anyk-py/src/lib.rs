@@ -1,0 +1,39 @@
+//! The compiled part of the Python package `anyk`: arrays in, arrays out; everything else is in Python.
+
+mod answers;
+mod cells;
+mod contest;
+mod errors;
+mod models;
+mod options;
+mod pool;
+mod studies;
+mod work;
+
+use pyo3::prelude::*;
+
+/// What `anyk` is made of; its users import `anyk`.
+#[pymodule(gil_used = true)]
+fn _anyk(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("InputError", module.py().get_type::<errors::InputError>())?;
+    module.add("Infeasible", module.py().get_type::<errors::Infeasible>())?;
+    module.add_class::<cells::Cell>()?;
+    module.add_class::<cells::Batch>()?;
+    module.add_class::<answers::Allocation>()?;
+    module.add_class::<answers::Allocations>()?;
+    module.add_function(wrap_pyfunction!(cells::sample, module)?)?;
+    module.add_function(wrap_pyfunction!(cells::read_cells, module)?)?;
+    module.add_class::<models::Model>()?;
+    module.add_function(wrap_pyfunction!(models::train, module)?)?;
+    module.add_function(wrap_pyfunction!(contest::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(contest::diagnose, module)?)?;
+    module.add_function(wrap_pyfunction!(contest::samples_of_file, module)?)?;
+    module.add_function(wrap_pyfunction!(studies::studies, module)?)?;
+    module.add_function(wrap_pyfunction!(studies::study, module)?)?;
+    module.add_function(wrap_pyfunction!(studies::problems, module)?)?;
+    module.add_function(wrap_pyfunction!(studies::options_of, module)?)?;
+    module.add_function(wrap_pyfunction!(studies::required_bandwidth, module)?)?;
+    module.add_function(wrap_pyfunction!(studies::least_received_w, module)?)?;
+    Ok(())
+}

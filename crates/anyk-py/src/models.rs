@@ -1,0 +1,244 @@
+//! Learned policies: trained, read, asked, measured, calibrated.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use anyk::exchange::write_atomically;
+use anyk::framework::{
+    Answer, CalibrationSettings, Checkpoint, Error, ErrorKind, LoadedModel, Options, Trials, Verb,
+    Workshop,
+};
+use anyk::problems::read_model;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use crate::answers::{Allocation, Allocations, allocate_all, allocate_one};
+use crate::cells::{Batch, Cell, json, room};
+use crate::errors::{InputError, OrRaise as _};
+use crate::options::{described, known};
+use crate::pool::{Pool, Source};
+use crate::work::long;
+
+/// A learned policy, for any number of users.
+#[pyclass(module = "anyk", frozen, weakref)]
+pub(crate) struct Model {
+    pub(crate) model: Arc<dyn LoadedModel>,
+    /// What the training said, or the calibration, as JSON.
+    report: Option<String>,
+    plain: Arc<Pool>,
+    certified: Mutex<Option<Arc<Pool>>>,
+}
+
+impl Model {
+    fn new(model: Arc<dyn LoadedModel>, report: Option<String>) -> Self {
+        let plain = Arc::new(Pool::new(Source::Model(Arc::clone(&model), Options::default())));
+        Self { model, report, plain, certified: Mutex::default() }
+    }
+
+    fn pool(&self, py: Python<'_>, certify: bool) -> PyResult<Arc<Pool>> {
+        if !certify {
+            return Ok(Arc::clone(&self.plain));
+        }
+        let known = self.certified.try_lock().ok().and_then(|pool| pool.clone());
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let mut options = Options::default();
+        options.set("certify", "");
+        let specs = self.model.options(Verb::Allocate);
+        let what = self.model.describe();
+        options.refuse_others(&specs, &what).map_err(Error::from).or_raise(py)?;
+        let pool = Arc::new(Pool::new(Source::Model(Arc::clone(&self.model), options)));
+        if let Ok(mut certified) = self.certified.try_lock() {
+            *certified = Some(Arc::clone(&pool));
+        }
+        Ok(pool)
+    }
+}
+
+/// An answer as JSON.
+fn json_of(answer: &dyn Answer) -> Result<String, Error> {
+    let mut text = Vec::new();
+    answer.write_json(&mut text).map_err(Error::other)?;
+    String::from_utf8(text).map_err(Error::other)
+}
+
+#[pymethods]
+impl Model {
+    /// Reads a model from the bytes of its file.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &Bound<'_, PyBytes>, name: &str) -> PyResult<Self> {
+        let (owned, name) = (bytes.as_bytes().to_vec(), name.to_owned());
+        let read = long(py, None, move |_| {
+            read_model(&owned).map_err(|error| Error::from(error).in_file(name))
+        })?;
+        Ok(Self::new(Arc::from(read.or_raise(py)?), None))
+    }
+
+    /// The bytes of its file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.model.file_bytes().or_raise(py)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes its file: whole, or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let bytes = self.model.file_bytes().or_raise(py)?;
+        let written = py.detach(|| write_atomically(&path, &bytes));
+        written.map_err(|error| Error::write(&path, error)).or_raise(py)
+    }
+
+    /// The problem that it is for.
+    #[getter]
+    fn problem(&self) -> &'static str {
+        self.model.problem()
+    }
+
+    /// What the training or the calibration said, as JSON.
+    #[getter]
+    fn _report(&self) -> Option<&str> {
+        self.report.as_deref()
+    }
+
+    /// The cell that it was trained for, as options.
+    #[getter]
+    fn home<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (home, all) = (self.model.home(), PyDict::new(py));
+        for name in home.names() {
+            all.set_item(name.replace('-', "_"), home.text(name))?;
+        }
+        Ok(all)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<anyk.Model: {}>", self.model.describe())
+    }
+
+    /// Answers one cell.
+    #[pyo3(signature = (cell, certify=false))]
+    fn _allocate(
+        &self,
+        py: Python<'_>,
+        cell: &Bound<'_, Cell>,
+        certify: bool,
+    ) -> PyResult<Allocation> {
+        allocate_one(py, &self.pool(py, certify)?, &cell.get().instance)
+    }
+
+    /// Answers many cells, on all cores.
+    fn _allocate_all(
+        &self,
+        py: Python<'_>,
+        batch: &Bound<'_, Batch>,
+        certify: bool,
+        infeasible: &str,
+    ) -> PyResult<Allocations> {
+        allocate_all(py, &self.pool(py, certify)?, &batch.get().instances, infeasible)
+    }
+
+    /// What it reaches on random instances, as JSON.
+    fn _evaluate(
+        &self,
+        py: Python<'_>,
+        sizes: Vec<usize>,
+        samples: u64,
+        seed: u64,
+        options: &Bound<'_, PyDict>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let specs = self.model.options(Verb::Evaluate);
+        let options = known(py, options, &specs, &self.model.describe())?;
+        let model = Arc::clone(&self.model);
+        let trials = Trials { sizes, samples, seed };
+        let found = long(py, progress, move |watch| {
+            let report = model.evaluate(&options, &trials, &**watch);
+            report.map_err(|error| options.blame(error)).and_then(|report| json_of(&*report))
+        })?;
+        found.or_raise(py)
+    }
+
+    /// The same model with a guarantee.
+    #[allow(clippy::too_many_arguments)]
+    fn _calibrate(
+        &self,
+        py: Python<'_>,
+        k: Vec<usize>,
+        cells: usize,
+        beta: f64,
+        delta: f64,
+        seed: u64,
+        shrink: bool,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let specs = self.model.options(Verb::Calibrate);
+        let options = known(py, options, &specs, &self.model.describe())?;
+        let model = Arc::clone(&self.model);
+        let what = model.describe();
+        let settings = CalibrationSettings { k, cells, beta, delta, seed, shrink };
+        let found = long(py, None, move |_| {
+            let made = model.calibrate(&options, &settings)?;
+            Some(
+                made.map_err(|error| options.blame(error))
+                    .and_then(|(model, guarantee)| Ok((model, json(&guarantee)?))),
+            )
+        })?;
+        let Some(found) = found else {
+            return Err(InputError::new_err(format!(
+                "{what} has nothing to promise, expected a model for urllc"
+            )));
+        };
+        let (model, guarantee) = found.or_raise(py)?;
+        Ok(Self::new(Arc::from(model), Some(guarantee)))
+    }
+
+    /// The options of a verb.
+    fn _options<'py>(&self, py: Python<'py>, verb: &str) -> PyResult<Bound<'py, PyList>> {
+        described(py, &self.model.options(verb_of(verb)?))
+    }
+}
+
+/// A verb by its name.
+pub(crate) fn verb_of(name: &str) -> PyResult<Verb> {
+    Ok(match name {
+        "solve" => Verb::Solve,
+        "assess" => Verb::Assess,
+        "sample" => Verb::Sample,
+        "train" => Verb::Train,
+        "evaluate" => Verb::Evaluate,
+        "allocate" => Verb::Allocate,
+        "calibrate" => Verb::Calibrate,
+        other => return Err(InputError::new_err(format!("there is no verb {other:?}"))),
+    })
+}
+
+/// Trains a policy: the model, and a warning where it is not what it should be.
+#[pyfunction]
+pub(crate) fn train(
+    py: Python<'_>,
+    problem: &str,
+    options: &Bound<'_, PyDict>,
+    out: Option<PathBuf>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(Model, Option<String>)> {
+    let room = room(problem)?;
+    let options =
+        known(py, options, &room.options(Verb::Train), &format!("a training of {problem}"))?;
+    let trained = long(py, progress, move |watch| -> Result<_, Error> {
+        let workshop = Workshop { observer: &**watch, out: out.clone(), shared: None };
+        let trained = room.train(&options, &workshop).map_err(|error| {
+            // There is nothing to continue.
+            if let (ErrorKind::Infeasible, Some(out)) = (error.kind(), &out) {
+                Checkpoint::remove_beside(out);
+            }
+            options.blame(error)
+        })?;
+        if let Some(out) = &out {
+            let bytes = trained.model.file_bytes()?;
+            write_atomically(out, &bytes).map_err(|error| Error::write(out, error))?;
+            Checkpoint::remove_beside(out);
+        }
+        Ok((trained.model, json_of(&*trained.report)?, trained.warning))
+    })?;
+    let (model, report, warning) = trained.or_raise(py)?;
+    Ok((Model::new(Arc::from(model), Some(report)), warning))
+}

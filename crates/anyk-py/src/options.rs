@@ -1,0 +1,98 @@
+//! Keyword arguments as options.
+
+use anyk::framework::{Error, OptionSpec, OptionValue, Options};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
+
+use crate::errors::{InputError, OrRaise as _};
+
+/// Keyword arguments as options: `max_power_dbm=40` is `--max-power-dbm 40`, `None` and `False` are not given.
+pub(crate) fn options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
+    let mut options = Options::default();
+    for (name, value) in given {
+        let name: String = name.extract()?;
+        if let Some(text) = text(&name, &value)? {
+            options.set(name.replace('_', "-"), text);
+        }
+    }
+    Ok(options)
+}
+
+fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    if value.is_instance_of::<PyBool>() {
+        return Ok(value.extract::<bool>()?.then(String::new));
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        let mut parts = Vec::new();
+        for part in value.try_iter()? {
+            if let Some(part) = text(name, &part?)? {
+                parts.push(part);
+            }
+        }
+        return Ok(Some(parts.join(",")));
+    }
+    if value.is_instance_of::<PyFloat>() {
+        return Ok(Some(value.extract::<f64>()?.to_string()));
+    }
+    if value.is_instance_of::<PyInt>() {
+        return Ok(Some(value.str()?.to_string()));
+    }
+    // Texts, paths, and numbers of NumPy.
+    if let Ok(number) = value.extract::<f64>() {
+        return Ok(Some(number.to_string()));
+    }
+    if value.hasattr("__fspath__")? {
+        return Ok(Some(value.call_method0("__fspath__")?.str()?.to_string()));
+    }
+    value.extract::<String>().map(Some).map_err(|_| {
+        let kind = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        InputError::new_err(format!(
+            "{name} is of the type {kind}, expected a number, a text or a list of them"
+        ))
+    })
+}
+
+/// Options that are known, refused otherwise; `what` is what they are given for.
+pub(crate) fn known(
+    py: Python<'_>,
+    given: &Bound<'_, PyDict>,
+    specs: &[OptionSpec],
+    what: &str,
+) -> PyResult<Options> {
+    let options = options(given)?;
+    options.refuse_others(specs, what).map_err(Error::from).or_raise(py)?;
+    Ok(options)
+}
+
+/// The options as Python describes them: name, kind, unit or choices, help, default.
+pub(crate) fn described<'py>(
+    py: Python<'py>,
+    specs: &[OptionSpec],
+) -> PyResult<Bound<'py, PyList>> {
+    let rows = PyList::empty(py);
+    for spec in specs {
+        let row = PyDict::new(py);
+        let (kind, of): (&str, Vec<String>) = match &spec.value {
+            OptionValue::Switch => ("switch", Vec::new()),
+            OptionValue::Number(unit) => ("number", vec![(*unit).to_owned()]),
+            OptionValue::Numbers(unit) => ("numbers", vec![(*unit).to_owned()]),
+            OptionValue::Whole(unit) => ("whole", vec![(*unit).to_owned()]),
+            OptionValue::Sizes => ("sizes", Vec::new()),
+            OptionValue::Choice(names) => {
+                ("choice", names.iter().map(|(name, _)| (*name).to_owned()).collect())
+            }
+            OptionValue::File => ("file", Vec::new()),
+            OptionValue::Text(what) => ("text", vec![(*what).to_owned()]),
+        };
+        row.set_item("name", spec.name.replace('-', "_"))?;
+        row.set_item("kind", kind)?;
+        row.set_item("of", of)?;
+        row.set_item("help", spec.help)?;
+        row.set_item("default", spec.default)?;
+        rows.append(row)?;
+    }
+    Ok(rows)
+}

@@ -1,0 +1,144 @@
+//! The studies of `anyk reproduce`, and what is known about problems.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyk::Config;
+use anyk::framework::{CellOptions, Error, Table, Verb};
+use anyk::problems::ROOMS;
+use anyk::qos::{BandwidthTable, RequiredBandwidth};
+use anyk::study::{Effort, Lab, STUDIES, Study, StudySettings};
+use anyk::tolerance;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::cells::{json, room};
+use crate::errors::{InputError, OrRaise as _};
+use crate::models::verb_of;
+use crate::options::{described, known};
+use crate::work::long;
+
+/// Every study: name, what it shows, whether it is the paper's.
+#[pyfunction]
+pub(crate) fn studies() -> Vec<(&'static str, &'static str, bool)> {
+    STUDIES.iter().map(|study| (study.name, study.about, !study.own)).collect()
+}
+
+/// The tables of a study, as JSON.
+#[pyfunction]
+pub(crate) fn study(
+    py: Python<'_>,
+    name: &str,
+    trainings: Option<u64>,
+    effort: &str,
+    cache: Option<PathBuf>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let Some(study) = Study::named(name) else {
+        let names: Vec<&str> = STUDIES.iter().map(|study| study.name).collect();
+        return Err(InputError::new_err(format!(
+            "study is {name:?}, expected one of {}",
+            names.join(", ")
+        )));
+    };
+    let effort = match effort {
+        "trial" => Effort::Trial,
+        "usual" => Effort::Usual,
+        "full" => Effort::Full,
+        other => {
+            return Err(InputError::new_err(format!(
+                "effort is {other:?}, expected trial, usual or full"
+            )));
+        }
+    };
+    let settings = StudySettings { trainings, effort, cache };
+    let found = long(py, progress, move |watch| -> Result<String, Error> {
+        let mut lab = Lab::new(&settings, &**watch)?;
+        let tables = (study.run)(&mut lab)?;
+        tables.iter().try_for_each(Table::check)?;
+        json(&serde_json::json!({ "about": lab.about(), "tables": tables }))
+    })?;
+    found.or_raise(py)
+}
+
+/// Every problem: name, what it is, whether it has networks, its baselines.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub(crate) fn problems()
+-> Vec<(&'static str, &'static str, &'static str, bool, Vec<(&'static str, &'static str)>)> {
+    let row = |room: &&'static dyn anyk::framework::Room| {
+        (room.name(), room.about(), room.statement(), room.trains(), room.baselines().to_vec())
+    };
+    ROOMS.iter().map(row).collect()
+}
+
+/// The options of a verb of a problem.
+#[pyfunction]
+pub(crate) fn options_of<'py>(
+    py: Python<'py>,
+    problem: &str,
+    verb: &str,
+) -> PyResult<Bound<'py, PyList>> {
+    let verb: Verb = verb_of(verb)?;
+    described(py, &room(problem)?.options(verb))
+}
+
+type Curve<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// The least bandwidth at a received power, Hz, rounded up by what the table may be off, and its derivative, Hz/W.
+#[pyfunction]
+pub(crate) fn required_bandwidth<'py>(
+    py: Python<'py>,
+    received_w: PyReadonlyArray1<'py, f64>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Curve<'py>> {
+    let options = known(py, options, &CellOptions::ALL.specs(), "required_bandwidth")?;
+    let system = CellOptions::ALL
+        .system(&options, &Config::default())
+        .map_err(|error| options.blame(error))
+        .or_raise(py)?;
+    let table = table(&system).or_raise(py)?;
+    let values =
+        received_w.as_slice().map_err(|_| InputError::new_err("expected an array in C order"))?;
+    let (mut bandwidths, mut slopes) =
+        (Vec::with_capacity(values.len()), Vec::with_capacity(values.len()));
+    for (place, &received_w) in values.iter().enumerate() {
+        let point = table.at(received_w * (1.0 - tolerance::ROUNDING)).map_err(|error| {
+            InputError::new_err(format!("received_w[{place}] is {received_w}: {error}"))
+        })?;
+        bandwidths.push(point.bandwidth_hz * (1.0 + table.error_bound()));
+        slopes.push(point.slope_hz_per_w);
+    }
+    Ok((PyArray1::from_vec(py, bandwidths), PyArray1::from_vec(py, slopes)))
+}
+
+/// Received power under which no bandwidth serves a user of the cell's own class, W.
+#[pyfunction]
+pub(crate) fn least_received_w(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<f64> {
+    let options = known(py, options, &CellOptions::ALL.specs(), "least_received_w")?;
+    let system = CellOptions::ALL
+        .system(&options, &Config::default())
+        .map_err(|error| options.blame(error))
+        .or_raise(py)?;
+    let qos = system.qos(system.service()).map_err(Error::from).or_raise(py)?;
+    Ok(RequiredBandwidth::new(qos).min_received_w())
+}
+
+fn table(system: &anyk::System) -> Result<Arc<BandwidthTable>, Error> {
+    use std::collections::HashMap;
+    use std::sync::Mutex;
+    static TABLES: Mutex<Option<HashMap<String, Arc<BandwidthTable>>>> = Mutex::new(None);
+    let key = format!("{:?}", system.config());
+    let mut known = crate::work::lock(&TABLES);
+    let known = known.get_or_insert_default();
+    if let Some(table) = known.get(&key) {
+        return Ok(Arc::clone(table));
+    }
+    if known.len() > 64 {
+        known.clear();
+    }
+    let table = Arc::new(BandwidthTable::new(system.qos(system.service())?));
+    known.insert(key, Arc::clone(&table));
+    Ok(table)
+}
