@@ -1,0 +1,181 @@
+"""What cannot be used is refused with a message that says what was expected; what NumPy users expect is taken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import anyk
+
+GOOD = [60.0, 90.0, 240.0]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        GOOD,
+        tuple(GOOD),
+        np.array(GOOD, dtype=np.float32),
+        np.array(GOOD, dtype=int),
+        np.array(GOOD, dtype=">f8"),
+        np.repeat(GOOD, 2)[::2],
+        np.array([GOOD, GOOD]).T[:, 0],
+        np.ma.masked_array(GOOD),
+        np.array(GOOD, dtype=object),
+    ],
+    ids=["list", "tuple", "float32", "int", "big-endian", "strided", "column", "unmasked", "object"],
+)
+def test_is_taken(given: object) -> None:
+    total = anyk.Urllc(np.array(GOOD)).solve().total_bandwidth_hz
+    assert anyk.Urllc(given).solve().total_bandwidth_hz == pytest.approx(total, rel=1e-6)
+
+
+def test_read_only_is_taken_and_nothing_is_written() -> None:
+    given = np.array(GOOD)
+    given.flags.writeable = False
+    assert anyk.Urllc(given).solve().status == "optimal"
+    assert given.tolist() == GOOD
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ([60.0, float("nan")], r"user 1: distance_m is NaN, expected"),
+        ([60.0, float("inf")], r"user 1: distance_m is inf, expected"),
+        ([-60.0], r"user 0: distance_m is -60, expected"),
+        ([], "empty"),
+        (np.zeros((2, 3)), r"shape \(2, 3\), expected one number for each user; anyk.cells"),
+        (["a"], "distances_m"),
+        ("60", "distances_m"),
+        ([1 + 2j], "complex"),
+        ([[60.0], [60.0, 90.0]], "distances_m"),
+        ([None], "distance_m is NaN"),
+        ({"a": 1}, "distances_m"),
+        (np.ma.masked_array(GOOD, mask=[0, 1, 0]), "masked"),
+        (np.array(["2020-01-01"], dtype="datetime64[D]"), "dtype"),
+        (object(), "distances_m"),
+    ],
+)
+def test_is_refused(given: object, says: str) -> None:
+    with pytest.raises(anyk.InputError, match=says):
+        anyk.Urllc(distances_m=given)
+
+
+class OnGpu:
+    """What a tensor on a GPU looks like from outside."""
+
+    class device:
+        type = "cuda"
+
+        def __repr__(self) -> str:
+            return "cuda:0"
+
+    device = device()  # type: ignore[assignment, misc]
+
+    def __array__(self, dtype: object = None, copy: object = None) -> None:
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+
+def test_a_tensor_on_a_gpu_is_refused() -> None:
+    with pytest.raises(anyk.InputError, match=r"on cuda:0, expected numbers in main memory: use .cpu\(\)"):
+        anyk.Urllc(distances_m=OnGpu())
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"max_power": 3}, "max_power has no meaning for urllc; leave it out"),
+        ({"max_power_dbm": float("nan")}, "max_power_dbm is NaN, expected"),
+        ({"max_power_dbm": 1e9}, "max_power_dbm is 1000000000, expected"),
+        ({"max_power_dbm": "a lot"}, "max_power_dbm is a lot, expected a number"),
+        ({"max_power_dbm": object()}, "max_power_dbm is of the type object"),
+        ({"epsilon": 3.0}, "epsilon is 3, expected a probability"),
+        ({"epsilon": [1e-5, 1e-5]}, "epsilon has 2 numbers, expected 3"),
+        ({"gains": [0.5] * 3}, "expected only one of them"),
+        ({"path_loss": "none"}, "path_loss is none, expected"),
+    ],
+)
+def test_options_are_refused_by_their_names(options: dict[str, object], says: str) -> None:
+    with pytest.raises(anyk.InputError, match=says):
+        anyk.Urllc(distances_m=GOOD, **options)
+
+
+@pytest.mark.parametrize(
+    ("gains", "says"),
+    [
+        (np.ones((2, 3)), r"shape \[2, 3\], expected \[K, K\]"),
+        (np.ones(3), r"expected \[K, K\]"),
+        ([[1.0, -1.0], [0.0, 1.0]], "expected"),
+        ([[1.0, float("nan")], [0.0, 1.0]], "expected"),
+        (np.ones((0, 0)), "."),
+    ],
+)
+def test_gains_of_links_are_refused(gains: object, says: str) -> None:
+    with pytest.raises(anyk.InputError, match=says):
+        anyk.Interference(gains)
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (3, "expected power_w, bandwidth_hz"),
+        (None, "expected power_w, bandwidth_hz"),
+        (([1.0, 2.0, 3.0],), "1 parts, expected 2"),
+        ({"power_w": [1.0] * 3}, "lacks bandwidth_hz"),
+        (([1.0] * 2, [1.0] * 3), r"power_w has the shape \(2,\), expected \(3,\)"),
+        (([1.0, 1.0, float("nan")], [1e5] * 3), "power_w of user .2. is NaN, expected a number"),
+        (([1.0, 1.0, -1.0], [1e5] * 3), "expected a number"),
+        (("a", "b"), "power_w"),
+    ],
+)
+def test_answers_are_refused(answer: object, says: str) -> None:
+    cell = anyk.Urllc(GOOD)
+    with pytest.raises(anyk.InputError, match=says):
+        cell.judge(answer)
+
+
+def test_other_calls_refuse_what_has_no_meaning() -> None:
+    cell = anyk.Urllc(GOOD)
+    for call, says in [
+        (lambda: anyk.sample("urllc", 0), "k is 0, expected"),
+        (lambda: anyk.sample("urllc", 5, count=0), "count is 0, expected"),
+        (lambda: anyk.sample("urllc", 5, colour="red"), "colour has no meaning"),
+        (lambda: anyk.sample("nothing", 5), "expected one of urllc"),
+        (lambda: anyk.sample("urllc", 10_000_000, count=100_000), "memory|GiB|GB"),
+        (lambda: anyk.train("nothing"), "expected one of urllc"),
+        (lambda: anyk.train("urllc", method="magic"), "method is magic, expected"),
+        (lambda: anyk.train("urllc", train_k=0), "train_k is 0, expected"),
+        (lambda: anyk.study("table99"), "expected one of table1"),
+        (lambda: anyk.study("table1", effort="none"), "expected trial, usual or full"),
+        (lambda: anyk.evaluate({"mine": 3}, problem="urllc"), "expected a function of a cell"),
+        (lambda: anyk.evaluate({"mine": None}, problem="urllc", sizes=[3], samples=2), "is no policy of urllc"),
+        (lambda: anyk.evaluate({"mine": lambda cell: 0}), "problem is missing"),
+        (lambda: anyk.diagnose("no-such-policy"), "expected one of urllc-power"),
+        (lambda: anyk.diagnose({"k": [1]}), "lack x, y"),
+        (lambda: anyk.cells("urllc", distances_m=np.array(GOOD)), "expected a row for each cell"),
+        (lambda: anyk.cells("urllc", distances_m=GOOD), r"distances_m\[0\] has the shape \(\)"),
+        (lambda: anyk.cells("urllc"), "expected one of them"),
+        (lambda: anyk.cells("urllc", distances_m=[]), "at least one cell"),
+        (lambda: anyk.cells("urllc", distances_m=[[60.0], [-1.0]]), "cell 1: user 0: distance_m is -1"),
+        (lambda: anyk.read("urllc", b"nothing"), "expected"),
+        (lambda: cell.reordered([0, 0, 1]), "each of 0 to 2 once"),
+        (lambda: anyk.required_bandwidth([float("nan")]), r"received_w\[0\]"),
+        (lambda: anyk.cells("urllc", distances_m=[GOOD]).solve(infeasible="no"), '"raise" or "zero"'),
+    ]:
+        with pytest.raises(anyk.InputError, match=says):
+            call()
+
+
+def test_a_damaged_model_is_refused(any_gnn: anyk.Model, tmp_path: object) -> None:
+    from pathlib import Path
+
+    path = Path(str(tmp_path)) / "model.safetensors"
+    content = any_gnn.to_bytes()
+    for damaged in (b"", content[:100], content[:-1], content[:60] + b"x" + content[61:]):
+        path.write_bytes(damaged)
+        with pytest.raises(anyk.InputError, match="model.safetensors: "):
+            anyk.load(path)
+    with pytest.raises(FileNotFoundError):
+        anyk.load(Path(str(tmp_path)) / "none.safetensors")
+    with pytest.raises(OSError, match="cannot write"):
+        any_gnn.save(Path(str(tmp_path)) / "no-folder" / "model.safetensors")

@@ -1,0 +1,110 @@
+"""Models: trained, written, read, asked, calibrated."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import anyk
+
+# Small trainings: what is tested is the way to and from them.
+SMALL: dict[str, dict[str, object]] = {
+    "urllc": {"method": "any-gnn"},
+    "urllc-power": {},
+    "qos-power": {"samples": 200},
+    "equal-bandwidth": {"samples": 200, "rate_bps": 1e5},
+    "interference": {"scenario": "d2d", "train_k": 10, "samples": 50, "steps": 50},
+    "link-scheduling": {"scenario": "d2d", "train_k": 10, "samples": 50, "steps": 50},
+}
+OF_CELLS: dict[str, dict[str, object]] = {
+    "urllc-power": {"max_bandwidth_hz": 5e6},
+    "equal-bandwidth": {"rate_bps": 1e5},
+}
+
+
+@pytest.mark.parametrize("problem", list(anyk.problems()))
+def test_every_problem_is_trained_written_and_read(problem: str, tmp_path: Path) -> None:
+    model = anyk.train(problem, progress=False, **SMALL[problem])
+    assert model.problem in (problem, "interference") and model.report
+    model.save(tmp_path / "model.safetensors")
+    again = anyk.load(tmp_path / "model.safetensors")
+    assert again.to_bytes() == model.to_bytes()
+    assert pickle.loads(pickle.dumps(model)).to_bytes() == model.to_bytes()
+    batch = anyk.sample(problem if problem != "link-scheduling" else "interference", 7, count=3, seed=4, **OF_CELLS.get(problem, {}))
+    together = model.allocate(batch)
+    for cell, answer in zip(batch, together):
+        alone = again.allocate(cell)
+        for name, _ in cell.amounts():
+            assert np.array_equal(np.asarray(getattr(alone, name)), np.asarray(getattr(answer, name)))
+        assert alone.status == "learned" and alone.duality_gap is None
+        cell.judge(alone)
+    table = model.evaluate([2, 5], samples=4, progress=False)
+    assert [row["k"] for row in table] == [2, 5]
+
+
+def test_any_gnn_is_at_the_optimum_at_any_size(any_gnn: anyk.Model) -> None:
+    for size in (1, 10, 300):
+        cell = anyk.sample("urllc", size, seed=1)[0]
+        verdict = cell.judge(any_gnn.allocate(cell))
+        assert verdict.is_feasible and verdict.gap_percent < 0.01
+    assert any_gnn(cell).status == "learned"
+
+
+def test_certify_makes_up_for_what_is_missing() -> None:
+    model = anyk.train("urllc", method="m-gnn", progress=False, samples=200, epsilon_d=1e-5)
+    cell = anyk.sample("urllc", 40, seed=1)[0]
+    assert cell.judge(model.allocate(cell)).availability < 1
+    assert cell.judge(model.allocate(cell, certify=True)).availability == 1
+    # It knows one class and one budget.
+    with pytest.raises(anyk.InputError, match="which the model was trained for"):
+        model.allocate(anyk.Urllc([60.0, 90.0], epsilon=1e-6))
+    with pytest.raises(anyk.InputError, match="which the model was trained for"):
+        model.allocate(anyk.Urllc([60.0, 90.0], max_power_dbm=30))
+
+
+def test_a_calibrated_model_promises(any_gnn: anyk.Model) -> None:
+    model = anyk.train("urllc", method="p-gnn", progress=False, samples=200)
+    kept = model.calibrate([10], cells=600, beta=0.01)
+    assert kept.report["beta"] == 0.01 and kept.report["margin"] > 0
+    with pytest.raises(anyk.InputError, match="beta"):
+        model.calibrate([10], beta=2.0)
+    links = anyk.train("interference", progress=False, **SMALL["interference"])
+    with pytest.raises(anyk.InputError, match="nothing to promise"):
+        links.calibrate([10])
+
+
+def test_a_model_is_for_its_own_problem(any_gnn: anyk.Model) -> None:
+    with pytest.raises(anyk.InputError, match="another problem"):
+        any_gnn.allocate(anyk.QosPower([60.0]))
+    with pytest.raises(anyk.InputError, match="differ"):
+        any_gnn.allocate([anyk.Urllc([60.0]), anyk.QosPower([60.0])])
+
+
+def test_an_interrupted_training_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    settings = {"method": "p-gnn", "samples": 1000, "seed": 3}
+    whole = anyk.train("urllc", progress=False, **settings)
+    out = tmp_path / "model.safetensors"
+    seen: list[tuple[str, int, int]] = []
+
+    def stop(what: str, done: int, of: int) -> bool:
+        seen.append((what, done, of))
+        return True
+
+    with pytest.raises(KeyboardInterrupt, match="continues"):
+        anyk.train("urllc", out=out, progress=stop, **settings)
+    assert seen and not out.exists()
+    assert out.with_name("model.safetensors.checkpoint").exists()
+    model = anyk.train("urllc", out=out, progress=False, **settings)
+    assert model.to_bytes() == whole.to_bytes() == out.read_bytes()
+    assert not out.with_name("model.safetensors.checkpoint").exists()
+
+
+def test_an_exception_of_a_callback_ends_the_training() -> None:
+    def fail(what: str, done: int, of: int) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        anyk.train("urllc", method="p-gnn", progress=fail)
