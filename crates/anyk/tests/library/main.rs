@@ -1,6 +1,7 @@
 //! Tests of the library, in one binary. Files beside this folder have one of their own: they set something for the
 //! whole process, need a feature, or are run alone by `cargo xtask mutants`.
 
+mod arrays;
 mod certificate;
 mod closed_forms;
 mod diagnosis;
