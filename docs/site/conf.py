@@ -119,10 +119,12 @@ def compiled(name: str, obj: object) -> ast.FunctionDef | None:
 
 
 def typed_signature(app, what, name, obj, options, signature, returns):
-    """The signature of a compiled method, with types."""
+    """The signature of a compiled method, with types; that of others as it is."""
     found = compiled(name, obj)
     if found is None or what != "method":
-        return None
+        # Sphinx leaves an alias within another type as it holds it.
+        alias = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
+        return tuple(text and alias.sub(r"\1", text) for text in (signature, returns))
     arguments = ast.unparse(found.args).removeprefix("self, ").removeprefix("self")
     return f"({arguments})", ast.unparse(found.returns) if found.returns else None
 
