@@ -17,6 +17,7 @@ import latex2mathml.converter
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +48,8 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_execution_show_tb = True
 nb_merge_streams = True
+# Bars of tqdm, where it is installed.
+nb_output_stderr = "remove"
 
 # The reference, from the installed package.
 autodoc_member_order = "bysource"
@@ -183,6 +186,34 @@ def links(app: Sphinx, relative: Path, parent: str, content: list[str]) -> None:
     content[0] = LINK.sub(on_site, content[0])
 
 
+class Options(SphinxDirective):
+    """``{options} PROBLEM VERB [but VERB]``: the options of a verb as a table, but for those of another."""
+
+    required_arguments = 2
+    optional_arguments = 2
+
+    def run(self) -> list[nodes.Node]:
+        problem, verb, *but = self.arguments
+        known = {row["name"] for row in anyk.options(problem, but[1])} if but else set()
+        # What the program alone has a use for, and what is an argument of its own.
+        known |= {"no_check", "format", "trace", "k", "count"} | ({"method"} if verb == "solve" else set())
+        rows = [row for row in anyk.options(problem, verb) if row["name"] not in known]
+        if not rows:
+            return self.parse_text_to_nodes("None of its own.\n")
+        lines = ["| option | | default |", "| --- | --- | --- |"]
+        for row in rows:
+            of = ", ".join(f"`{value}`" for value in row["of"]) if row["kind"] == "choice" else ""
+            about = row["help"] + (f": {of}" if of else "")
+            lines.append(f"| `{row['name']}` | {in_python(about)} | {in_python(row['default'])} |")
+        return self.parse_text_to_nodes("\n".join(lines) + "\n")
+
+
+def in_python(text: str) -> str:
+    """A text about flags as one about keyword arguments, within a table."""
+    named = re.sub(r"`?--([a-z][a-z0-9-]*)`?", lambda flag: f"`{flag[1].replace('-', '_')}`", text)
+    return named.replace("|", "\\|").replace("<", "&lt;")
+
+
 def without_waiting(app: Sphinx, page: str, content: list[str]) -> None:
     """The list of pages without those that are not there yet."""
     if page == "index":
@@ -204,6 +235,7 @@ def nothing_is_left_out(app: Sphinx, env) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    app.add_directive("options", Options)
     app.connect("include-read", links)
     app.connect("source-read", without_waiting)
     app.connect("autodoc-process-signature", typed_signature)
