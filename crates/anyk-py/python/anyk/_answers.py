@@ -53,8 +53,10 @@ class Verdict:
     """What the judge finds about an answer.
 
     ``status`` is ``feasible``, ``misses``, ``over-budget`` or ``infeasible`` (no answer could serve everyone); ``value``
-    is the objective, ``reference`` the best there is, ``gap_percent`` how far the value is from it (positive is worse),
-    ``availability`` the share of users whose demand is met, ``missed`` who is not served (by position) and by how much.
+    is the ``objective``, ``reference`` the best there is, ``gap_percent`` how far the value is from it (positive is worse),
+    ``availability`` the share of users whose demand is met, whether or not the budget is kept, ``budget_used`` the share of
+    the budget that is given away, ``kkt_residual`` 0 at the optimum, ``k`` the number of users, and ``missed`` who is not
+    served: dicts with ``user`` (a position), ``what``, ``value`` and ``target``.
     """
 
     def __init__(self, fields: dict[str, Any]) -> None:

@@ -92,19 +92,31 @@ class Urllc(_Users):
 
 
 class UrllcPower(_Users):
-    """Power and bandwidth for URLLC in a given band, the least total power; needs ``max_bandwidth_hz``."""
+    """Power and bandwidth for URLLC in a given band, the least total power: the mirror of :class:`Urllc`.
+
+    Users are given as there. ``max_bandwidth_hz``, the band, has no default. With ``max_power_dbm`` as well, users that
+    do not fit both budgets raise :class:`Infeasible`, which has the largest set that does.
+    """
 
     _problem = "urllc-power"
 
 
 class QosPower(_Users):
-    """Power at a rate over a given bandwidth, the least total: problem (P5); ``rate_bps``, ``bandwidth_hz``."""
+    """Power at a rate over a given bandwidth, the least total: problem (P5) of the paper, a closed form.
+
+    Users are given as for :class:`Urllc`, without service classes: all get ``rate_bps`` over ``bandwidth_hz`` each (1e6
+    unless said otherwise). There is no budget.
+    """
 
     _problem = "qos-power"
 
 
 class EqualBandwidth(_Users):
-    """Power and one bandwidth for all users, the least bandwidth at a rate: problem (P6); ``rate_bps``."""
+    """Power and one bandwidth for all users, the least bandwidth at a rate: problem (P6) of the paper, a closed form.
+
+    Users are given as for :class:`Urllc`, without service classes: all get ``rate_bps`` (1e6 unless said otherwise). The
+    answer's ``bandwidth_hz`` is one number.
+    """
 
     _problem = "equal-bandwidth"
 
@@ -129,6 +141,9 @@ class _Links(Cell):
 class Interference(_Links):
     """Powers of links that share a band, the largest sum rate.
 
+    ``solve()`` is WMMSE from full power, a local optimum; ``solve("fplinq")``, ``solve("greedy")`` and, for up to 20 links,
+    ``solve("exact")`` find schedules.
+
     ``gains`` is K×K: row k is what receiver k hears, column j what transmitter j causes. ``max_power``, ``noise`` and
     ``weights`` are one number, or one for each link; 1 unless said otherwise.
     """
@@ -137,7 +152,10 @@ class Interference(_Links):
 
 
 class LinkScheduling(_Links):
-    """Which of the links that share a band are on, the largest sum rate; see :class:`Interference`."""
+    """Which of the links that share a band are on, the largest sum rate; links are given as for :class:`Interference`.
+
+    ``solve()`` is FPLinQ; ``solve("exact")`` finds the best schedule of up to 20 links.
+    """
 
     _problem = "link-scheduling"
 
@@ -199,7 +217,12 @@ def _rows(name: str, value: Any) -> tuple[Floats, list[int]]:
 
 
 def sample(problem: str, k: int, count: int = 1, seed: int = 0, **given: Option) -> Batch:
-    """Random cells of a problem: ``count`` of them with ``k`` users each, the same for the same seed."""
+    """Random cells of a problem: ``count`` of them with ``k`` users each, the same for the same seed.
+
+    Options are those of ``anyk sample`` (where users are: ``cell_radius_m``, ``path_loss``, ``shadowing``; for links
+    ``scenario="dense"`` or ``"d2d"``) and those of the cell. The result is a batch even of one: ``sample("urllc", 5)[0]``
+    is a cell.
+    """
     of_sample = {name: value for name, value in given.items() if name in _names(problem, "sample")}
     of_cell = {name: value for name, value in given.items() if name in _names(problem, "assess")}
     for name in given:
@@ -235,19 +258,23 @@ def _rebuild_links(problem: str, arrays: dict[str, Any], options: dict[str, Any]
 
 
 def problems() -> dict[str, str]:
-    """The problems there are, each with what it allocates."""
+    """The problems there are, by name, each with what it allocates."""
     return {name: about for name, about, _, _, _ in _anyk.problems()}
 
 
 def options(problem: str, verb: str = "solve") -> list[dict[str, Any]]:
-    """The options of ``solve``, ``sample``, ``train``, ``evaluate``, ``allocate`` or ``calibrate`` for a problem."""
+    """The options of ``solve``, ``sample``, ``train``, ``evaluate``, ``allocate`` or ``calibrate`` for a problem.
+
+    Each is a dict: ``name``, ``kind`` (``number``, ``text``, ``switch``, …), ``of`` (the values that it may have, or what
+    they are), ``help`` and ``default`` (empty where it has none).
+    """
     return _anyk.options_of(problem, verb)
 
 
 def required_bandwidth(received_w: ArrayLike, **options: Option) -> tuple[Floats, Floats]:
     """The least bandwidth b(u) in Hz that a received power u in W needs, and its derivative in Hz/W.
 
-    Bandwidths are rounded up by the certified error of the table (about 1e-11), so that the QoS really holds.
+    Bandwidths are rounded up by the certified error of the table (about 1e-12), so that the QoS really holds.
     Options are those of a cell, such as ``epsilon=1e-6``. Raises :class:`InputError` where no bandwidth would do
     (under :func:`least_received_w`).
     """
@@ -257,5 +284,5 @@ def required_bandwidth(received_w: ArrayLike, **options: Option) -> tuple[Floats
 
 
 def least_received_w(**options: Option) -> float:
-    """The received power in W under which no bandwidth serves a user."""
+    """The received power in W under which no bandwidth serves a user; options are those of a cell."""
     return _anyk.least_received_w(options)

@@ -159,7 +159,12 @@ def evaluate(
 
     ``policies`` are by name: functions from a cell to what its users get (:func:`batched` for many cells at once), models
     or their files, or ``None`` for a baseline of that name, such as ``{"optimum": None}``. The best that is known and
-    the trivial policy of the problem are always there. Functions are called on this thread.
+    the trivial policy of the problem are always there. Functions are called on this thread; one that has no answer may
+    raise :class:`Infeasible`, any other exception ends the evaluation.
+
+    ``samples`` cells of each size are drawn for each of ``seeds`` (or ``seed``). Options are those of random cells, such as
+    ``max_power_dbm=40`` or ``scenario="d2d"``. The times of functions are those within the function; the times of models
+    and baselines include the reading and writing of a cell as text.
     """
     if not isinstance(policies, Mapping):
         policies = {getattr(policies, "__name__", "mine") if callable(policies) else "mine": policies}

@@ -24,7 +24,8 @@ class Diagnosis:
     """What :func:`diagnose` finds.
 
     Sentences: ``equivariant``, ``function_of_x_and_k``, ``size_invariant``, ``size_law``, ``recommended`` and
-    ``reason``. Tables: ``tables``. Everything as the program's JSON: ``details``.
+    ``reason``; ``print`` shows all of them. ``tables`` are a list of :class:`Table`, ``details`` everything as the program's
+    JSON.
     """
 
     def __init__(self, found: dict[str, Any]) -> None:
@@ -85,8 +86,8 @@ def diagnose(
     ``policy`` is a function from a cell of ``problem`` to what its users get, a :class:`Model` or its file, a built-in
     policy by name (``"urllc-power"``), or samples: ``{"k": …, "x": …, "y": …}`` with a row for each user and, if it is
     known, ``"instance"``. ``quantity`` is which of the amounts (``"power"``, ``"bandwidth"``). ``check`` trains networks
-    at a small size and measures what they miss at a large one, which takes seconds. A function is asked for at least
-    ``users`` users of each of ``sizes``, on this thread.
+    at a small size (``train_k``) and measures what they miss at a large one, which takes seconds. A function is asked for
+    at least ``users`` users of each of ``sizes``, on this thread; answers that cannot be used are left out.
     """
     patient: Any = policy
     if isinstance(policy, (str, os.PathLike)) and os.path.exists(policy):

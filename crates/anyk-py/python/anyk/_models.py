@@ -16,7 +16,11 @@ from ._tables import Table
 
 
 class Model:
-    """A learned policy for any number of users; made by :func:`train` or :func:`load`."""
+    """A learned policy for any number of users; made by :func:`train` or :func:`load`.
+
+    A model is a policy: it can be called with a cell, and given to :func:`evaluate` and :func:`diagnose`. It can be
+    pickled.
+    """
 
     __slots__ = ("_model",)
 
@@ -71,7 +75,10 @@ class Model:
         progress: Progress = None,
         **options: Option,
     ) -> Table:
-        """What it reaches on random cells of each size, beside the optimum."""
+        """What it reaches on random cells of each size, beside the optimum; columns are those of the problem.
+
+        :func:`anyk.evaluate` puts several policies side by side, in columns that all problems share.
+        """
         with watching(progress) as tick:
             report = json.loads(self._model._evaluate(list(sizes), samples, seed, options, tick))
         rows = report["sizes"]
@@ -91,7 +98,12 @@ class Model:
         **options: Option,
     ) -> Model:
         """The same model with a guarantee: at each size of ``k``, at most a share ``beta`` of users misses its QoS, but
-        for calibrations of bad luck, of which there are at most ``delta``. ``report`` has the guarantee."""
+        for calibrations of bad luck, of which there are at most ``delta``. ``report`` has the guarantee: the ``margin`` on
+        all bandwidths, and how many of ``cells`` may miss it.
+
+        ``cells`` independent cells of each size are judged, one user of each; at least ln δ / ln(1 − β) are needed, 2,995
+        for ``beta=1e-3`` and ``delta=0.05`` at one size. ``shrink`` lets the margin be below 1. Options are those of the
+        cell, and ``fading`` for a model that was learned from samples."""
         return Model(self._model._calibrate(list(k), cells, beta, delta, seed, shrink, options))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -133,7 +145,13 @@ def train(
 
     Options are those of ``anyk train`` (``anyk.options(problem, "train")``), such as ``seed=2``. With ``out``, the model
     is written there, and a checkpoint lies beside it meanwhile: after Ctrl-C the same call goes on where it stopped.
-    ``progress`` may be a function, see :data:`anyk._progress.Progress`; it ends the training by returning ``True``.
+    ``progress`` may be a function, which is called as ``progress(what, done, of)`` about ten times a second and ends the
+    training by returning ``True``; ``False`` turns the bar of tqdm off. A training that starts over, or ends without
+    serving everyone on validation, warns.
+
+    >>> model = train("urllc", method="any-gnn", train_k=10, seed=1)
+    >>> model.problem
+    'urllc'
     """
     sizes = list(train_k) if isinstance(train_k, Sequence) else train_k
     given = {"method": method, "train_k": sizes, **options}

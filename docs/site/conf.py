@@ -1,0 +1,244 @@
+"""The documentation site: ``sphinx-build -W -b html docs/site docs/site/_build/html``.
+
+The site shows the repository's own pages (docs/*.md, CHANGELOG.md, …) by including them, never by a copy. Each has a
+page of three lines here, at the place that its links expect.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+import tomllib
+from pathlib import Path
+
+import anyk
+import latex2mathml.converter
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+logger = logging.getLogger(__name__)
+
+here = Path(__file__).resolve().parent
+root = here.parent.parent
+about = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+project = "AnyK"
+author = about["authors"][0]["name"]
+copyright = author  # noqa: A001, the name that Sphinx asks for
+version = release = anyk.__version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
+exclude_patterns = ["_build", "jupyter_execute"]
+
+# Pages that wait for what they show: out of the site and out of the list of pages until it is there.
+waiting = [] if (root / "docs" / "pytorch.md").exists() else ["pytorch"]
+exclude_patterns += [f"{page}.md" for page in waiting]
+
+# Markdown.
+myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+
+# Notebooks are committed without outputs and run for every build; an error in one fails it.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_execution_show_tb = True
+nb_merge_streams = True
+# Bars of tqdm, where it is installed.
+nb_output_stderr = "remove"
+
+# The reference, from the installed package.
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+autodoc_class_signature = "mixed"
+# Names of types, where the types themselves are long.
+autodoc_type_aliases = {
+    name: name
+    for name in ("ArrayLike", "Option", "Policy", "Progress", "Patient", "Answer", "Floats")
+}
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 100
+add_module_names = False
+
+# Looks.
+html_theme = "furo"
+html_title = f"AnyK {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_math_renderer = "mathml"
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"
+
+
+def mathml(tex: str, display: str) -> str:
+    """A formula as MathML, which browsers draw by themselves: no script, nothing to be fetched."""
+    found = latex2mathml.converter.convert(tex, display=display)
+    # What the converter does not know it leaves in its output.
+    if re.search(r"\\[a-zA-Z]|<mi>&</mi>", found):
+        logger.warning("this formula is not understood: %s", tex)
+    return found
+
+
+def visit_inline(self, node: nodes.math) -> None:
+    self.body.append(mathml(node.astext(), "inline"))
+    raise nodes.SkipNode
+
+
+def visit_block(self, node: nodes.math_block) -> None:
+    self.body.append(self.starttag(node, "div", CLASS="math"))
+    if node["number"]:
+        self.body.append(f'<span class="eqno">({node["number"]})</span>')
+    self.body.append(mathml(node.astext(), "block"))
+    self.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def stub() -> dict[str, ast.FunctionDef]:
+    """What the stub of the compiled part says, by names such as ``Cell.solve``: the compiled names have no types."""
+    text = (Path(anyk.__file__).parent / "_anyk.pyi").read_text(encoding="utf-8")
+    found = {}
+    for node in ast.parse(text).body:
+        for member in node.body if isinstance(node, ast.ClassDef) else []:
+            if isinstance(member, ast.FunctionDef):
+                found[f"{node.name}.{member.name}"] = member
+    return found
+
+
+STUB = stub()
+
+
+def compiled(name: str, obj: object) -> ast.FunctionDef | None:
+    """The stub of a documented name, if it is a compiled one."""
+    of_python = hasattr(obj, "__code__") or hasattr(getattr(obj, "fget", None), "__code__")
+    return None if of_python else STUB.get(name.removeprefix("anyk."))
+
+
+def typed_signature(app, what, name, obj, options, signature, returns):
+    """The signature of a compiled method, with types; that of others as it is."""
+    found = compiled(name, obj)
+    if found is None or what != "method":
+        # Sphinx leaves an alias within another type as it holds it.
+        alias = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
+        return tuple(text and alias.sub(r"\1", text) for text in (signature, returns))
+    arguments = ast.unparse(found.args).removeprefix("self, ").removeprefix("self")
+    return f"({arguments})", ast.unparse(found.returns) if found.returns else None
+
+
+def typed_property(app, what, name, obj, options, lines: list[str]) -> None:
+    """The type of a compiled property, before what it is; code as Markdown writes it becomes code as Sphinx does."""
+    found = compiled(name, obj)
+    if isinstance(obj, type) or found is not None:
+        lines[:] = [re.sub(r"(?<!`)`([^`]+)`(?!`)(?!_)", r"``\1``", line) if ":`" not in line else line for line in lines]
+    if found is not None and what in ("attribute", "property") and found.returns:
+        lines[:1] = [f"*{ast.unparse(found.returns)}.* {lines[0] if lines else ''}"]
+
+
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+
+
+def page_of(path: str) -> str | None:
+    """The page of this site that shows a file of the repository."""
+    if path.startswith("docs/site/"):
+        page = path.removeprefix("docs/site/")
+    elif path.startswith("docs/"):
+        page = path.removeprefix("docs/")
+    else:
+        page = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "README.md": "index.md"}.get(path, "")
+    return page if page.endswith((".md", ".ipynb")) and (here / page).exists() else None
+
+
+def links(app: Sphinx, relative: Path, parent: str, content: list[str]) -> None:
+    """Links of an included file, which are relative to it, made those of the site.
+
+    What has no page here becomes a link to the repository, if it is public, and else plain text.
+    """
+    source = (here / relative).resolve()
+    folder = source.parent.relative_to(root).as_posix()
+    page_folder = posixpath.join("docs/site", posixpath.dirname(app.env.docname))
+    public = about.get("urls", {}).get("Repository")
+
+    def on_site(link: re.Match[str]) -> str:
+        image, text, target = link.groups()
+        if target.startswith(("#", "http:", "https:", "mailto:")):
+            return link[0]
+        name, _, anchor = target.partition("#")
+        path = posixpath.normpath(posixpath.join(folder, name))
+        if not (root / path).exists():
+            logger.warning("%s: the link to %s leads nowhere", source.relative_to(root), target)
+            return text
+        if image:
+            return f"![{text}]({posixpath.relpath(path, page_folder)})"
+        page = page_of(path)
+        if page is not None:
+            return f"[{text}](/{page}{'#' + anchor if anchor else ''})"
+        if public:
+            return f"[{text}]({public}/tree/main/{path})"
+        return text
+
+    content[0] = LINK.sub(on_site, content[0])
+
+
+class Options(SphinxDirective):
+    """``{options} PROBLEM VERB [but VERB]``: the options of a verb as a table, but for those of another."""
+
+    required_arguments = 2
+    optional_arguments = 2
+
+    def run(self) -> list[nodes.Node]:
+        problem, verb, *but = self.arguments
+        known = {row["name"] for row in anyk.options(problem, but[1])} if but else set()
+        # What the program alone has a use for, and what is an argument of its own.
+        known |= {"no_check", "format", "trace", "k", "count"} | ({"method"} if verb == "solve" else set())
+        rows = [row for row in anyk.options(problem, verb) if row["name"] not in known]
+        if not rows:
+            return self.parse_text_to_nodes("None of its own.\n")
+        lines = ["| option | | default |", "| --- | --- | --- |"]
+        for row in rows:
+            of = ", ".join(f"`{value}`" for value in row["of"]) if row["kind"] == "choice" else ""
+            about = row["help"] + (f": {of}" if of else "")
+            lines.append(f"| `{row['name']}` | {in_python(about)} | {in_python(row['default'])} |")
+        return self.parse_text_to_nodes("\n".join(lines) + "\n")
+
+
+def in_python(text: str) -> str:
+    """A text about flags as one about keyword arguments, within a table."""
+    named = re.sub(r"`?--([a-z][a-z0-9-]*)`?", lambda flag: f"`{flag[1].replace('-', '_')}`", text)
+    return named.replace("|", "\\|").replace("<", "&lt;")
+
+
+def without_waiting(app: Sphinx, page: str, content: list[str]) -> None:
+    """The list of pages without those that are not there yet."""
+    if page == "index":
+        for name in waiting:
+            content[0] = content[0].replace(f"\n{name}\n", "\n")
+
+
+def nothing_is_left_out(app: Sphinx, env) -> None:
+    """Every page of docs/ and every public name of the package is on the site."""
+    for file in sorted((root / "docs").glob("**/*.md")):
+        page = file.relative_to(root / "docs").as_posix()
+        if not page.startswith("site/") and page.removesuffix(".md") not in env.found_docs:
+            logger.warning("docs/%s has no page on the site, expected docs/site/%s", page, page)
+    documented = env.get_domain("py").objects
+    for name in anyk.__all__:
+        if not name.startswith("__") and f"anyk.{name}" not in documented:
+            logger.warning("anyk.%s is public and not in docs/site/api.md", name)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    app.add_directive("options", Options)
+    app.connect("include-read", links)
+    app.connect("source-read", without_waiting)
+    app.connect("autodoc-process-signature", typed_signature)
+    app.connect("autodoc-process-docstring", typed_property)
+    app.connect("env-updated", nothing_is_left_out)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
