@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
 import zlib
 from typing import Any
@@ -16,15 +15,13 @@ VERSION = 2
 _LARGEST_HEADER = 1 << 24
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
-    """Content (problem, method, record) and tensors by name; ValueError where the file is no sound model."""
-    name = os.fspath(path)
+def read(raw: bytes, name: str) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
+    """Content (problem, method, record) and tensors by name, of the bytes of a file with a name; ValueError where they
+    are no sound model."""
 
     def fail(found: str, expected: str) -> ValueError:
         return ValueError(f"{name}: {found}, expected {expected}")
 
-    with open(path, "rb") as file:
-        raw = file.read()
     size = struct.unpack("<Q", raw[:8])[0] if len(raw) >= 8 else 0
     if not 2 <= size <= min(_LARGEST_HEADER, len(raw) - 8):
         raise fail("it begins with no header", "a model file of anyk")

@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 import anyk
 from anyk.torch import _masks
 
-# Nearest to u_min that b is read: it ends there with a vertical tangent, and a derivative must be a number.
-_NEAREST = 1e-9
+# Nearest to u_min that b is read, relative: it ends there with a vertical tangent, and a derivative must be a number.
+_NEAREST = 1e-12
+# Received power that is held back, relative, and bandwidth that is added: the table of b is exact to 1e-9, and rounding
+# must not turn a QoS that holds into one that does not.
+_HELD_BACK = 1e-12
+_ADDED = 1e-9
 
 
 class _Required(torch.autograd.Function):
@@ -21,32 +26,40 @@ class _Required(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, excess: Tensor, min_received_w: float, cell: dict[str, Any]) -> Tensor:
-        e = excess.detach().to("cpu", torch.float64).numpy()
-        received_w = min_received_w * (1.0 + np.maximum(e, _NEAREST))
-        bandwidth_hz, slope_hz_per_w = anyk.required_bandwidth(received_w, **cell)
+        e = excess.detach().to("cpu", torch.float64).numpy().ravel()
+        read = np.maximum(e - (1.0 + e) * _HELD_BACK, _NEAREST)
+        bandwidth_hz, slope_hz_per_w = anyk.required_bandwidth(min_received_w * (1.0 + read), **cell)
         slope = np.where(e > _NEAREST, slope_hz_per_w * min_received_w, 0.0)
-        like = {"dtype": excess.dtype, "device": excess.device}
-        ctx.save_for_backward(torch.from_numpy(slope).to(**like))
-        return torch.from_numpy(np.asarray(bandwidth_hz)).to(**like)
+
+        def tensor(values: NDArray[np.float64]) -> Tensor:
+            return torch.from_numpy(values.reshape(excess.shape)).to(excess.device, excess.dtype)
+
+        ctx.save_for_backward(tensor(slope))
+        bandwidth = tensor(bandwidth_hz * (1.0 + _ADDED))
+        # To the next number up, where rounding to single precision may have gone down.
+        return bandwidth if excess.dtype == torch.float64 else bandwidth.nextafter(torch.full_like(bandwidth, torch.inf))
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         (slope,) = ctx.saved_tensors
         return gradient * slope, None, None
 
 
 class RequiredBandwidth(nn.Module):
-    """``b(u)``: the least bandwidth that meets the QoS at a received power ``u = αP``, exact and certified, as the
-    solver knows it; differentiable once.
+    """``b(u)``: the least bandwidth that meets the QoS at a received power ``u = αP``, as the solver knows it, rounded
+    up by 1e-9; differentiable once.
 
     It decreases, is convex, and ends at ``u_min``, the least that any bandwidth can serve, with a vertical tangent.
     Under ``u_min`` no bandwidth will do: there it is held at its largest value, with gradient 0, and
     :meth:`serves` tells.
 
+    A judge that knows the QoS exactly sees the difference between a power and that power in single precision: what is
+    to be judged is best computed in double precision from the offsets of the price layer on.
+
     >>> required = RequiredBandwidth()
     >>> required(torch.tensor([1e-12], dtype=torch.float64))
-    tensor([209480.7037], dtype=torch.float64)
+    tensor([209480.7039], dtype=torch.float64)
 
     Args:
         cell: options of the cell and the service class by the program's names, such as ``epsilon=1e-6`` or
@@ -56,8 +69,11 @@ class RequiredBandwidth(nn.Module):
     def __init__(self, **cell: Any) -> None:
         super().__init__()
         self.cell = cell
-        #: ``u_min``, W, and ``b(u_min)``, Hz, the largest bandwidth.
-        self.min_received_w, self.max_bandwidth_hz = anyk.bandwidth_limits(**cell)
+        #: ``u_min``, W.
+        self.min_received_w: float = anyk.least_received_w(**cell)
+        nearest = np.array([self.min_received_w * (1.0 + _NEAREST)])
+        #: ``b`` there, Hz: the largest bandwidth.
+        self.max_bandwidth_hz = float(anyk.required_bandwidth(nearest, **cell)[0][0])
 
     def forward(self, received_w: Tensor, mask: Tensor | None = None) -> Tensor:
         """Received powers in W, ``(..., K)``, to bandwidths in Hz, ``(..., K)``; 0 where there is no user."""
@@ -68,9 +84,7 @@ class RequiredBandwidth(nn.Module):
         it. With :meth:`PriceLayer.split <anyk.torch.PriceLayer.split>` it is what is over the least, divided by the
         least."""
         mask = _masks.checked(mask, excess.shape, "the received powers")
-        bandwidth_hz: Tensor = _Required.apply(  # type: ignore[no-untyped-call]
-            _masks.filled(excess, mask, 1.0), self.min_received_w, self.cell
-        )
+        bandwidth_hz: Tensor = _Required.apply(_masks.filled(excess, mask, 1.0), self.min_received_w, self.cell)
         return _masks.filled(bandwidth_hz, mask)
 
     def least_power_w(self, gains: Tensor) -> Tensor:

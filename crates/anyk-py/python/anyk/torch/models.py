@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
-import tempfile
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -28,10 +27,10 @@ _FIXED_LN_PRICE = 9.0
 
 
 @runtime_checkable
-class Saved(Protocol):
-    """What can write itself into a file: a model of ``anyk.train`` or ``anyk.load``."""
+class Written(Protocol):
+    """What knows the bytes of its file: a model of ``anyk.train`` or ``anyk.load``."""
 
-    def save(self, path: str, /) -> object: ...
+    def to_bytes(self) -> bytes: ...
 
 
 def scaled_gain(gains: Tensor) -> Tensor:
@@ -108,7 +107,8 @@ class UrllcGnn(UrllcModel):
         self.most_hz = math.inf if self.margin == 1.0 else RequiredBandwidth(**self.cell).max_bandwidth_hz
 
     def forward(self, gains: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Powers (W) and bandwidths (Hz), ``(..., K)`` each, of users with channel gains ``(..., K)`` (ratios)."""
+        """Powers (W) and bandwidths (Hz), ``(..., K)`` each, of users with channel gains ``(..., K)`` (ratios); in the
+        dtype of the gains."""
         mask = _masks.checked(mask, gains.shape, "the gains")
         gains = _masks.filled(gains, mask, 1.0)
         dtype = self.power.layers[0].own.dtype
@@ -117,9 +117,10 @@ class UrllcGnn(UrllcModel):
         if self.sees_size:
             size = _masks.users(x[..., 0], mask).log().unsqueeze(-1)
             x = torch.cat((x, size.expand_as(x)), dim=-1)
-        power_w = self.split(self.power(x, mask)[..., 0], mask)
+        # The sum over the budget is as exact as the gains are.
+        power_w = self.split(self.power(x, mask)[..., 0].to(gains.dtype), mask)
         bandwidth_hz = self.outer(self.bandwidth(x, mask)[..., 0], x, mask)
-        return power_w, self._widened(bandwidth_hz, self.most_hz)
+        return power_w, self._widened(bandwidth_hz.to(gains.dtype), self.most_hz)
 
 
 class AnyGnn(UrllcModel):
@@ -131,7 +132,8 @@ class AnyGnn(UrllcModel):
     def __init__(self, record: dict[str, Any]) -> None:
         super().__init__(record)
         training, scaling = record["training"], record["scaling"]
-        service = UrllcService(**{key: value for key, value in self.cell.items() if key != "quadrature"})
+        known = {field.name for field in dataclasses.fields(UrllcService)}
+        service = UrllcService(**{key: value for key, value in self.cell.items() if key in known})
         places = zip(service.context, scaling["mean"], scaling["deviation"], strict=True)
         context = [max(-10.0, min(10.0, (c - mean) / d)) if d > 1e-7 else 0.0 for c, mean, d in places]
         self.context: Tensor
@@ -143,7 +145,8 @@ class AnyGnn(UrllcModel):
     def forward(
         self, gains: Tensor, mask: Tensor | None = None, max_power_w: Tensor | float | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Powers (W) and bandwidths (Hz), ``(..., K)`` each, of users with channel gains ``(..., K)`` (ratios).
+        """Powers (W) and bandwidths (Hz), ``(..., K)`` each, of users with channel gains ``(..., K)`` (ratios);
+        in the dtype of the gains. In double precision every user that the budget can serve has its QoS.
 
         Args:
             gains: ``α_k``, ``(batch, K)``, or ``(K,)`` for one cell.
@@ -164,11 +167,10 @@ class AnyGnn(UrllcModel):
             over_w = power_w - least_w
         bandwidth_hz = self.required.at_excess(over_w / least_w, mask)
         bandwidth_hz = self._widened(bandwidth_hz, self.required.max_bandwidth_hz)
-        dtype = self.context.dtype
-        return power_w.to(dtype), bandwidth_hz.to(dtype)
+        return power_w.to(gains.dtype), bandwidth_hz.to(gains.dtype)
 
 
-def from_model(model: str | os.PathLike[str] | Saved, *, dtype: torch.dtype = torch.float32) -> UrllcModel:
+def from_model(model: str | os.PathLike[str] | Written, *, dtype: torch.dtype = torch.float32) -> UrllcModel:
     """A module with the weights of a trained model: the same powers and bandwidths, and gradients.
 
     >>> module = anyk.torch.from_model("any.safetensors")
@@ -176,20 +178,21 @@ def from_model(model: str | os.PathLike[str] | Saved, *, dtype: torch.dtype = to
 
     Args:
         model: a model file, or a model of ``anyk.train`` or ``anyk.load``. any-gnn, p-gnn and m-gnn of urllc.
-        dtype: of the parameters, and of what comes out.
+        dtype: of the parameters. What comes out has that of the gains.
 
     Returns:
         :class:`AnyGnn` or :class:`UrllcGnn`: from gains ``(..., K)`` to powers (W) and bandwidths (Hz).
     """
-    if not isinstance(model, str | os.PathLike):
-        if not isinstance(model, Saved):
-            raise TypeError(f"the model is a {type(model).__name__}, expected a path or a model of anyk")
-        with tempfile.TemporaryDirectory() as folder:
-            path = str(Path(folder) / "model.safetensors")
-            model.save(path)
-            return from_model(path, dtype=dtype)
-    content, tensors = _container.read(model)
-    name, problem, method, record = os.fspath(model), content["problem"], content["method"], content["record"]
+    if isinstance(model, str | os.PathLike):
+        name = os.fspath(model)
+        with open(name, "rb") as file:
+            content, tensors = _container.read(file.read(), name)
+    elif isinstance(model, Written):
+        name = "the model"
+        content, tensors = _container.read(model.to_bytes(), name)
+    else:
+        raise TypeError(f"the model is a {type(model).__name__}, expected a path or a model of anyk")
+    problem, method, record = content["problem"], content["method"], content["record"]
     module: UrllcModel
     if problem == "urllc" and method in ("p-gnn", "m-gnn"):
         module = UrllcGnn(record).to(dtype)
@@ -198,7 +201,7 @@ def from_model(model: str | os.PathLike[str] | Saved, *, dtype: torch.dtype = to
         module = AnyGnn(record).to(dtype)
         names = _names_of_any(module)
     else:
-        sampled = " from samples of fading" if content["record"].get("sampled") else ""
+        sampled = " from samples of fading" if record.get("sampled") else ""
         raise ValueError(
             f"{name}: it is {method}{sampled} for {problem}, expected any-gnn (of a known fading), p-gnn or m-gnn "
             f"for urllc"
@@ -207,8 +210,8 @@ def from_model(model: str | os.PathLike[str] | Saved, *, dtype: torch.dtype = to
     return module
 
 
-def _names_of_gnn(module: UrllcGnn) -> dict[str, nn.Parameter]:
-    names: dict[str, nn.Parameter] = {}
+def _names_of_gnn(module: UrllcGnn) -> dict[str, Tensor]:
+    names: dict[str, Tensor] = {}
     for network in ("power", "bandwidth"):
         for index, layer in enumerate(getattr(module, network).layers):
             assert isinstance(layer, EquivariantLayer)
@@ -221,7 +224,7 @@ def _names_of_gnn(module: UrllcGnn) -> dict[str, nn.Parameter]:
     return names
 
 
-def _names_of_any(module: AnyGnn) -> dict[str, nn.Parameter]:
+def _names_of_any(module: AnyGnn) -> dict[str, Tensor]:
     response = module.layer.response
     assert isinstance(response, PriceResponse) and response.network is not None
     first, last = response.network[0], response.network[2]
@@ -235,7 +238,7 @@ def _names_of_any(module: AnyGnn) -> dict[str, nn.Parameter]:
     }
 
 
-def _load(file: str, names: dict[str, nn.Parameter], tensors: Tensors) -> None:
+def _load(file: str, names: dict[str, Tensor], tensors: Tensors) -> None:
     if names.keys() != tensors.keys():
         missing, unknown = sorted(names.keys() - tensors.keys()), sorted(tensors.keys() - names.keys())
         raise ValueError(f"{file}: it lacks the tensors {missing} and has {unknown}, expected {sorted(names)}")

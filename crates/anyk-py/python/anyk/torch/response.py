@@ -74,7 +74,7 @@ class PriceResponse(nn.Module):
 
     def _parts(self, context: Tensor | None, dtype: torch.dtype) -> tuple[Tensor, Tensor, list[tuple[Tensor, ...]]]:
         """Level ``c``, slope ``s`` and ``(h, m, d)`` of each kink, within the range of numbers."""
-        outputs = self.outputs
+        outputs: Tensor = self.outputs
         if self.network is not None:
             if context is None or context.shape[-1] != self.context:
                 found = None if context is None else tuple(context.shape)
@@ -112,10 +112,11 @@ class PriceResponse(nn.Module):
     def value_and_slope(self, t: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """``ψ(t)`` and ``ψ'(t) < 0``, without gradients: what a search for the price asks for again and again."""
         level, slope, kinks = self._parts(context, t.dtype)
-        value, by_t = level - slope * t, (-slope).expand(t.shape)
+        value = level - slope * t
+        by_t = (-slope).expand(value.shape).clone()
         for height, place, width in kinks:
             y = t - place
             q = torch.hypot(y, width)
-            value = value - height * q
-            by_t = by_t - height * (y / q)
+            value.sub_(height * q)
+            by_t.sub_(y.div_(q).mul_(height))
         return value, by_t
