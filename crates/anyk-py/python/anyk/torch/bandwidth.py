@@ -25,7 +25,8 @@ class _Required(torch.autograd.Function):
     """``b(u_min·(1 + e))`` in Hz, for an excess ``e``."""
 
     @staticmethod
-    def forward(ctx: Any, excess: Tensor, min_received_w: float, cell: dict[str, Any]) -> Tensor:
+    def forward(ctx: Any, excess: Tensor, limits: tuple[float, float], cell: dict[str, Any]) -> Tensor:
+        min_received_w, max_bandwidth_hz = limits
         e = excess.detach().to("cpu", torch.float64).numpy().ravel()
         read = np.maximum(e - (1.0 + e) * _HELD_BACK, _NEAREST)
         bandwidth_hz, slope_hz_per_w = anyk.required_bandwidth(min_received_w * (1.0 + read), **cell)
@@ -35,7 +36,7 @@ class _Required(torch.autograd.Function):
             return torch.from_numpy(values.reshape(excess.shape)).to(excess.device, excess.dtype)
 
         ctx.save_for_backward(tensor(slope))
-        bandwidth = tensor(bandwidth_hz * (1.0 + _ADDED))
+        bandwidth = tensor(np.where(e > 0.0, bandwidth_hz * (1.0 + _ADDED), max_bandwidth_hz))
         # To the next number up, where rounding to single precision may have gone down.
         return bandwidth if excess.dtype == torch.float64 else bandwidth.nextafter(torch.full_like(bandwidth, torch.inf))
 
@@ -71,9 +72,10 @@ class RequiredBandwidth(nn.Module):
         self.cell = cell
         #: ``u_min``, W.
         self.min_received_w: float = anyk.least_received_w(**cell)
-        nearest = np.array([self.min_received_w * (1.0 + _NEAREST)])
-        #: ``b`` there, Hz: the largest bandwidth.
-        self.max_bandwidth_hz = float(anyk.required_bandwidth(nearest, **cell)[0][0])
+        # Next to its end b falls as √e: what two places have lost of it is known from their difference.
+        near, twice = anyk.required_bandwidth(self.min_received_w * (1.0 + np.array([1e-10, 4e-10])), **cell)[0]
+        #: ``b(u_min)``, Hz: the largest bandwidth.
+        self.max_bandwidth_hz = float(2.0 * near - twice)
 
     def forward(self, received_w: Tensor, mask: Tensor | None = None) -> Tensor:
         """Received powers in W, ``(..., K)``, to bandwidths in Hz, ``(..., K)``; 0 where there is no user."""
@@ -84,7 +86,8 @@ class RequiredBandwidth(nn.Module):
         it. With :meth:`PriceLayer.split <anyk.torch.PriceLayer.split>` it is what is over the least, divided by the
         least."""
         mask = _masks.checked(mask, excess.shape, "the received powers")
-        bandwidth_hz: Tensor = _Required.apply(_masks.filled(excess, mask, 1.0), self.min_received_w, self.cell)
+        limits = (self.min_received_w, self.max_bandwidth_hz)
+        bandwidth_hz: Tensor = _Required.apply(_masks.filled(excess, mask, 1.0), limits, self.cell)
         return _masks.filled(bandwidth_hz, mask)
 
     def least_power_w(self, gains: Tensor) -> Tensor:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+import anyk
 from anyk.torch import _container, _masks
 from anyk.torch.bandwidth import RequiredBandwidth
 from anyk.torch.equivariant import EquivariantLayer, EquivariantNetwork
@@ -24,13 +25,6 @@ Tensors = dict[str, NDArray[np.float64]]
 
 # ln ν at which any-gnn with a softmax reads its response, ν in Hz/W (network/power_split.rs).
 _FIXED_LN_PRICE = 9.0
-
-
-@runtime_checkable
-class Written(Protocol):
-    """What knows the bytes of its file: a model of ``anyk.train`` or ``anyk.load``."""
-
-    def to_bytes(self) -> bytes: ...
 
 
 def scaled_gain(gains: Tensor) -> Tensor:
@@ -170,7 +164,7 @@ class AnyGnn(UrllcModel):
         return power_w.to(gains.dtype), bandwidth_hz.to(gains.dtype)
 
 
-def from_model(model: str | os.PathLike[str] | Written, *, dtype: torch.dtype = torch.float32) -> UrllcModel:
+def from_model(model: str | os.PathLike[str] | anyk.Model, *, dtype: torch.dtype = torch.float32) -> UrllcModel:
     """A module with the weights of a trained model: the same powers and bandwidths, and gradients.
 
     >>> module = anyk.torch.from_model("any.safetensors")
@@ -187,7 +181,7 @@ def from_model(model: str | os.PathLike[str] | Written, *, dtype: torch.dtype = 
         name = os.fspath(model)
         with open(name, "rb") as file:
             content, tensors = _container.read(file.read(), name)
-    elif isinstance(model, Written):
+    elif isinstance(model, anyk.Model):
         name = "the model"
         content, tensors = _container.read(model.to_bytes(), name)
     else:

@@ -75,7 +75,7 @@ class PriceLayer(nn.Module):
             budget: ``X`` of each cell, ``(batch,)``, or one number for all; the layer's own by default.
             least: ``m_k``, ``(..., K)``, in the unit of the budget; 0 by default.
             scale: ``s_k``, ``(..., K)``, in the unit of the budget; 1 by default.
-            context: for the response, ``(..., K, context)``.
+            context: for the response, ``(..., K, context)``, or what broadcasts to it.
             mask: boolean ``(..., K)``, True where there is a user. The rest may hold anything, NaN included.
 
         Raises:
@@ -108,8 +108,8 @@ class PriceLayer(nn.Module):
 
         o, m = of_users(offsets, "offsets", 0.0), of_users(least, "least", 0.0)
         s = of_users(scale, "scale", 1.0)
-        if context is not None:
-            context = _masks.filled_features(context, None if mask is None else mask.expand(context.shape[:-1]))
+        if context is not None and mask is not None:
+            context = _masks.filled_features(context.expand(*offsets.shape, -1), mask)
         total = self._total(budget, o)
         slack = total - m.sum(dim=-1)
         if self.check:
