@@ -183,7 +183,7 @@ class PrimalDual(Generic[Batch]):
             game = multiplier.detach() * tightened - multiplier * tightened.detach()
             lagrangian = lagrangian + game.sum() / cells
         self._optimizer.zero_grad(set_to_none=True)
-        lagrangian.backward()  # type: ignore[no-untyped-call]
+        torch.autograd.backward(lagrangian)
         self._optimizer.step()
         step, self._step = self._step, self._step + 1
         if step % self.record_every and not last:
