@@ -157,7 +157,8 @@ class AnyGnn(UrllcModel):
             power_w, over_w = self.layer.split(offsets, budget, least_w, least_w, self.context, mask)
         else:
             ln_share = least_w.log() + self.layer.response(_FIXED_LN_PRICE + offsets, self.context)
-            power_w = Softmax()(ln_share, mask) * torch.as_tensor(budget).unsqueeze(-1)
+            total_w = torch.as_tensor(budget, dtype=torch.float64, device=gains.device)
+            power_w = Softmax()(ln_share, mask) * total_w.unsqueeze(-1)
             over_w = power_w - least_w
         bandwidth_hz = self.required.at_excess(over_w / least_w, mask)
         bandwidth_hz = self._widened(bandwidth_hz, self.required.max_bandwidth_hz)
