@@ -32,7 +32,7 @@ def uniform(low: float, high: float, *shape: int, seed: int) -> torch.Tensor:
     return low + (high - low) * torch.rand(*shape, dtype=F64, generator=generator(seed))
 
 
-def by_bisection(psi: PriceResponse, o: torch.Tensor, m: torch.Tensor, s: torch.Tensor, total: float) -> torch.Tensor:
+def by_bisection(psi: torch.nn.Module, o: torch.Tensor, m: torch.Tensor, s: torch.Tensor, total: float) -> torch.Tensor:
     """The amounts of one cell by halving the interval of ln ν, which shares nothing with the layer's search."""
     low, high = -1e4, 1e4
     for _ in range(200):
@@ -116,6 +116,22 @@ def test_any_decreasing_module_will_do(dtype: torch.dtype, within: float) -> Non
     a = torch.tensor(1.7, dtype=dtype, requires_grad=True)
     (Softmax(5.0)(-a * o.detach())[:, 0] ** 2).sum().backward()
     torch.testing.assert_close(psi.a.grad, a.grad, rtol=20 * within, atol=20 * within)
+
+
+class CubeRoot(torch.nn.Module):
+    """``ψ(t) = −∛t``, on which Newton's method alone runs away from the root: each step lands at −2t."""
+
+    def forward(self, t: torch.Tensor) -> torch.Tensor:
+        return -t.sign() * t.abs() ** (1 / 3)
+
+
+@pytest.mark.parametrize("slack", [0.02, 0.9, 1.1, 50.0])
+@pytest.mark.parametrize("size", [1, 2, 9])
+def test_the_bracket_holds_where_newton_would_not(size: int, slack: float) -> None:
+    o, one = uniform(-2, 2, size, seed=size), torch.ones(size, dtype=F64)
+    found = PriceLayer(CubeRoot(), slack)(o)
+    expected = by_bisection(CubeRoot(), o, 0 * one, one, slack)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-12)
 
 
 def test_a_ragged_batch_is_its_cells_one_by_one() -> None:

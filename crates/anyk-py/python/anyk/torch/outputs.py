@@ -18,7 +18,8 @@ def _shares(logits: Tensor, mask: Tensor | None) -> Tensor:
     """The softmax over the users of a cell."""
     if mask is None:
         return logits.softmax(dim=-1)
-    # A cell of no users gets the softmax of what it does not have, and nothing of it is kept.
+    # A cell of no users gets the softmax of what it does not have, and nothing of it is kept: no NaN comes up even on
+    # the way, where PyTorch's detection of anomalies would stop.
     empty = ~mask.any(dim=-1, keepdim=True)
     shares = torch.where(mask | empty, logits, -torch.inf).softmax(dim=-1)
     return _masks.filled(shares, mask)

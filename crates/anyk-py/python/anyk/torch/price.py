@@ -207,7 +207,9 @@ def _search(psi: _Response, o: Tensor, ln_s: Tensor, ln_slack: Tensor, present: 
         following = here.ln_price + (-here.miss / falling).clamp(-stride, stride)
         inside = (following > low) & (following < high)
         middle = 0.5 * (low + high)
-        following = torch.where(inside | ~middle.isfinite(), following, middle)
+        # Where a side is open, Newton's step is inside, unless the slope is no number or without end.
+        away = here.ln_price + here.miss.sign() * stride
+        following = torch.where(inside, following, torch.where(middle.isfinite(), middle, away))
         here = at(torch.where(far, following, here.ln_price))
         stride = min(2.0 * stride, 1e30)
     return here

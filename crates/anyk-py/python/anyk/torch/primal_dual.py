@@ -177,7 +177,7 @@ class PrimalDual(Generic[Batch]):
             # What is masked out counts as met at a price of 0, with no gradient.
             violation = _masks.filled(violation, mask)
             multiplier = _masks.filled(nn.functional.softplus(terms.multiplier).expand_as(violation), mask)
-            tightened = _masks.filled(violation + (1.0 - self.tightening), mask)
+            tightened = violation + (1.0 - self.tightening)
             cells = max(violation.shape[0] if violation.ndim > 1 else 1, 1)
             # Down in the policy and up in the multipliers, with one pass back: each sees the other held fixed.
             game = multiplier.detach() * tightened - multiplier * tightened.detach()
