@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -37,3 +38,14 @@ def test_the_price_layer_holds_at_any(example: ModuleType) -> None:
     mended = example.train_mended(1, steps=200)
     for k, served, over in example.measured(mended, [1, 10, 200, 1000], 5):
         assert served == 1.0 and -1e-3 < over < 2.0, (k, served, over)
+
+
+def test_the_blocks_of_the_documentation() -> None:
+    page = EXAMPLE.parents[2] / "docs" / "pytorch.md"
+    if not page.exists():
+        pytest.skip("the documentation is not beside the tests")
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    assert len(blocks) >= 3
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(block, names)
