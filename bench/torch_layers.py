@@ -58,17 +58,19 @@ def main() -> None:
             softmax = Softmax(20.0)
 
             def by_price() -> Tensor:
-                return price(offsets, least=least, scale=least)
+                amounts: Tensor = price(offsets, least=least, scale=least)
+                return amounts
 
             def by_softmax() -> Tensor:
-                return softmax(offsets)
+                amounts: Tensor = softmax(offsets)
+                return amounts
 
             print(f"{device}, {str(dtype).removeprefix('torch.')}, {CELLS} cells of {USERS} users, ms")
             print("  layer    forward  forward and backward")
             for name, layer in (("price", by_price), ("softmax", by_softmax)):
                 with torch.no_grad():
                     forward = milliseconds(layer, device)
-                both = milliseconds(lambda: layer().square().sum().backward(), device)  # noqa: B023
+                both = milliseconds(lambda: torch.autograd.backward(layer().square().sum()), device)  # noqa: B023
                 print(f"  {name:7}  {forward:7.3f}  {both:20.3f}")
 
 

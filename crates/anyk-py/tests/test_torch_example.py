@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import importlib.util
 import re
 from pathlib import Path
@@ -38,6 +40,12 @@ def test_the_price_layer_holds_at_any(example: ModuleType) -> None:
     mended = example.train_mended(1, steps=200)
     for k, served, over in example.measured(mended, [1, 10, 200, 1000], 5):
         assert served == 1.0 and -1e-3 < over < 2.0, (k, served, over)
+
+
+@pytest.mark.parametrize("name", ["equivariant", "price", "bandwidth"])
+def test_examples_of_the_modules(name: str) -> None:
+    found = doctest.testmod(importlib.import_module(f"anyk.torch.{name}"))
+    assert found.attempted > 0 and found.failed == 0
 
 
 def test_the_blocks_of_the_documentation() -> None:
