@@ -1,0 +1,58 @@
+"""Model files, as ``docs/model-format.md`` describes them."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+VERSION = 2
+# A header has some kilobytes.
+_LARGEST_HEADER = 1 << 24
+
+
+def read(raw: bytes, name: str) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
+    """Content (problem, method, record) and tensors by name, of the bytes of a file with a name; ValueError where they
+    are no sound model."""
+
+    def fail(found: str, expected: str) -> ValueError:
+        return ValueError(f"{name}: {found}, expected {expected}")
+
+    size = struct.unpack("<Q", raw[:8])[0] if len(raw) >= 8 else 0
+    if not 2 <= size <= min(_LARGEST_HEADER, len(raw) - 8):
+        raise fail("it begins with no header", "a model file of anyk")
+    try:
+        header = json.loads(raw[8 : 8 + size])
+        text = header.pop("__metadata__")["anyk"]
+        about = json.loads(text)
+        kind, version, checksum, content = (about[key] for key in ("kind", "version", "checksum", "content"))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise fail(f"its header cannot be read ({error})", "a model file of anyk") from None
+    if (kind, version) != ("model", VERSION):
+        raise fail(f"it is a {kind} of version {version}", f"a model of version {VERSION}")
+    data, tensors = raw[8 + size :], {}
+    for key, entry in header.items():
+        begin, end = entry["data_offsets"]
+        shape = tuple(entry["shape"])
+        if entry["dtype"] != "F64" or not 0 <= begin <= end <= len(data) or end - begin != 8 * int(np.prod(shape)):
+            raise fail(f"tensor {key} does not lie in the file as it says", "F64 values of its shape")
+        tensors[key] = np.frombuffer(data[begin:end], "<f8").reshape(shape)
+    if _checksum(text, tensors) != checksum:
+        raise fail("its checksum does not fit its content", "the file as it was written")
+    return content, tensors
+
+
+def _checksum(text: str, tensors: dict[str, NDArray[np.float64]]) -> str:
+    # The content as it stands in the file: what follows its key, up to the brace that closes the header.
+    mark = '"content":'
+    check = zlib.crc32(text[text.index(mark) + len(mark) : -1].encode())
+    for name in sorted(tensors):
+        check = zlib.crc32(name.encode(), check)
+        for axis in tensors[name].shape:
+            check = zlib.crc32(struct.pack("<Q", axis), check)
+        check = zlib.crc32(tensors[name].tobytes(), check)
+    return f"{check:08x}"

@@ -1,0 +1,245 @@
+"""Trained models of anyk as PyTorch modules, to look into and to go on training."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+import anyk
+from anyk.torch import _container, _masks
+from anyk.torch.bandwidth import RequiredBandwidth
+from anyk.torch.equivariant import EquivariantLayer, EquivariantNetwork
+from anyk.torch.outputs import Pretrained, Softmax
+from anyk.torch.price import PriceLayer
+from anyk.torch.response import PriceResponse
+from anyk.torch.urllc import UrllcService
+
+Tensors = dict[str, NDArray[np.float64]]
+
+# ln ν at which any-gnn with a softmax reads its response, ν in Hz/W (network/power_split.rs).
+_FIXED_LN_PRICE = 9.0
+
+
+def scaled_gain(gains: Tensor) -> Tensor:
+    """``ln α + 30``, what the networks see of a user; in double precision, since ``ln α`` is near −30."""
+    return gains.to(torch.float64).log() + 30.0
+
+
+class BandwidthLaw(nn.Module):
+    """The outer function ``B^v(α, K) = unit·softplus(FNN(ln α + 30, size))`` of P-GNN, in Hz.
+
+    Args:
+        hidden: neurons of the hidden layers.
+        unit_hz: Hz for an output of 1.
+        logarithmic: whether the size goes in as ``ln K``; else as ``K/200``, the paper's.
+    """
+
+    def __init__(self, hidden: list[int], unit_hz: float = 1e5, logarithmic: bool = False) -> None:
+        super().__init__()
+        widths = [2, *hidden, 1]
+        pairs = zip(widths[:-1], widths[1:], strict=True)
+        self.layers = nn.ModuleList(nn.Linear(inputs, outputs) for inputs, outputs in pairs)
+        self.unit_hz = unit_hz
+        self.logarithmic = logarithmic
+
+    def forward(self, x: Tensor, size: Tensor) -> Tensor:
+        """Scaled gains ``(..., K, ≥ 1)``, of which the first feature is read, and sizes ``(..., 1)`` to ``(..., K)``."""
+        second = size.log() if self.logarithmic else size / 200.0
+        gain = x[..., 0]
+        h = torch.stack((gain, second.expand_as(gain)), dim=-1)
+        for layer in self.layers[:-1]:
+            h = nn.functional.leaky_relu(layer(h), 0.01)
+        output: Tensor = self.layers[-1](h)
+        return self.unit_hz * nn.functional.softplus(output[..., 0])
+
+
+class UrllcModel(nn.Module):
+    """A policy of (P1): gains in, powers and bandwidths out.
+
+    Args:
+        record: how the model came about, as it stands in the file.
+    """
+
+    def __init__(self, record: dict[str, Any]) -> None:
+        super().__init__()
+        self.record = record
+        config = record["config"]
+        cell = {key: value for key, value in config["cell"].items() if key != "max_power_dbm"}
+        self.cell: dict[str, Any] = {**cell, **config["frame"], **config["service"]}
+        self.max_power_w = 1e-3 * 10 ** (config["cell"]["max_power_dbm"] / 10)
+        #: Factor on bandwidths of a calibrated model.
+        self.margin = float((record.get("guarantee") or {}).get("margin", 1.0))
+
+    def _widened(self, bandwidth_hz: Tensor, most_hz: float) -> Tensor:
+        return bandwidth_hz if self.margin == 1.0 else (self.margin * bandwidth_hz).clamp(max=most_hz)
+
+
+class UrllcGnn(UrllcModel):
+    """P-GNN and M-GNN: powers by a softmax, bandwidths with or without a pre-trained outer function (frozen)."""
+
+    def __init__(self, record: dict[str, Any]) -> None:
+        super().__init__(record)
+        training = record["training"]
+        self.sees_size = training.get("inputs", "gain") == "gain-and-size"
+        widths = [2 if self.sees_size else 1, *training["hidden"], 1]
+        self.power = EquivariantNetwork(widths, training["aggregator"])
+        self.bandwidth = EquivariantNetwork(widths, training["aggregator"])
+        self.split = Softmax(self.max_power_w)
+        shape, unit_hz = record.get("law"), float(record["unit_hz"])
+        self.law: BandwidthLaw | None = None
+        if shape is not None:
+            logarithmic = shape.get("scale", "linear") == "logarithmic"
+            self.law = BandwidthLaw(shape["hidden"], 1e3 * shape.get("unit_khz", 100), logarithmic)
+        self.outer = Pretrained(self.law or (lambda x, size: torch.full_like(x[..., 0], unit_hz)))
+        self.most_hz = math.inf if self.margin == 1.0 else RequiredBandwidth(**self.cell).max_bandwidth_hz
+
+    def forward(self, gains: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Powers (W) and bandwidths (Hz), ``(..., K)`` each, of users with channel gains ``(..., K)`` (ratios); in the
+        dtype of the gains."""
+        mask = _masks.checked(mask, gains.shape, "the gains")
+        gains = _masks.filled(gains, mask, 1.0)
+        dtype = self.power.layers[0].own.dtype
+        assert isinstance(dtype, torch.dtype)
+        x = scaled_gain(gains).to(dtype).unsqueeze(-1)
+        if self.sees_size:
+            size = _masks.users(x[..., 0], mask).log().unsqueeze(-1)
+            x = torch.cat((x, size.expand_as(x)), dim=-1)
+        # The sum over the budget is as exact as the gains are.
+        power_w = self.split(self.power(x, mask)[..., 0].to(gains.dtype), mask)
+        bandwidth_hz = self.outer(self.bandwidth(x, mask)[..., 0], x, mask)
+        return power_w, self._widened(bandwidth_hz.to(gains.dtype), self.most_hz)
+
+
+class AnyGnn(UrllcModel):
+    """any-gnn: powers by a learned response to one price, bandwidths by what the received power needs.
+
+    For users of the model's own service class.
+    """
+
+    def __init__(self, record: dict[str, Any]) -> None:
+        super().__init__(record)
+        training, scaling = record["training"], record["scaling"]
+        known = {field.name for field in dataclasses.fields(UrllcService)}
+        service = UrllcService(**{key: value for key, value in self.cell.items() if key in known})
+        places = zip(service.context, scaling["mean"], scaling["deviation"], strict=True)
+        context = [max(-10.0, min(10.0, (c - mean) / d)) if d > 1e-7 else 0.0 for c, mean, d in places]
+        self.context: Tensor
+        self.register_buffer("context", torch.tensor(context))
+        self.layer = PriceLayer(PriceResponse(len(context), training["network"]["hidden"]))
+        self.by_price = training.get("output", "kkt") == "kkt"
+        self.required = RequiredBandwidth(**self.cell)
+
+    def forward(
+        self, gains: Tensor, mask: Tensor | None = None, max_power_w: Tensor | float | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Powers (W) and bandwidths (Hz), ``(..., K)`` each, of users with channel gains ``(..., K)`` (ratios);
+        in the dtype of the gains. In double precision every user that the budget can serve has its QoS.
+
+        Args:
+            gains: ``α_k``, ``(batch, K)``, or ``(K,)`` for one cell.
+            mask: boolean ``(..., K)``, True where there is a user.
+            max_power_w: the budget in W, one number or ``(batch,)``; that of the model's cell by default.
+        """
+        mask = _masks.checked(mask, gains.shape, "the gains")
+        gains = _masks.filled(gains, mask, 1.0)
+        # Logarithms of small numbers, and differences from a least: in double precision up to the last line.
+        least_w = self.required.least_power_w(gains.to(torch.float64))
+        offsets = least_w.log() - math.log(self.required.max_bandwidth_hz)
+        budget = self.max_power_w if max_power_w is None else max_power_w
+        if self.by_price:
+            power_w, over_w = self.layer.split(offsets, budget, least_w, least_w, self.context, mask)
+        else:
+            ln_share = least_w.log() + self.layer.response(_FIXED_LN_PRICE + offsets, self.context)
+            total_w = torch.as_tensor(budget, dtype=torch.float64, device=gains.device)
+            power_w = Softmax()(ln_share, mask) * total_w.unsqueeze(-1)
+            over_w = power_w - least_w
+        bandwidth_hz = self.required.at_excess(over_w / least_w, mask)
+        bandwidth_hz = self._widened(bandwidth_hz, self.required.max_bandwidth_hz)
+        return power_w.to(gains.dtype), bandwidth_hz.to(gains.dtype)
+
+
+def from_model(model: str | os.PathLike[str] | anyk.Model, *, dtype: torch.dtype = torch.float32) -> UrllcModel:
+    """A module with the weights of a trained model: the same powers and bandwidths, and gradients.
+
+    >>> module = anyk.torch.from_model("any.safetensors")
+    >>> power_w, bandwidth_hz = module(torch.tensor([1e-10, 3e-12, 4e-13]))
+
+    Args:
+        model: a model file, or a model of ``anyk.train`` or ``anyk.load``. any-gnn, p-gnn and m-gnn of urllc.
+        dtype: of the parameters. What comes out has that of the gains.
+
+    Returns:
+        :class:`AnyGnn` or :class:`UrllcGnn`: from gains ``(..., K)`` to powers (W) and bandwidths (Hz).
+    """
+    if isinstance(model, str | os.PathLike):
+        name = os.fspath(model)
+        with open(name, "rb") as file:
+            content, tensors = _container.read(file.read(), name)
+    elif isinstance(model, anyk.Model):
+        name = "the model"
+        content, tensors = _container.read(model.to_bytes(), name)
+    else:
+        raise TypeError(f"the model is a {type(model).__name__}, expected a path or a model of anyk")
+    problem, method, record = content["problem"], content["method"], content["record"]
+    module: UrllcModel
+    if problem == "urllc" and method in ("p-gnn", "m-gnn"):
+        module = UrllcGnn(record).to(dtype)
+        names = _names_of_gnn(module)
+    elif problem == "urllc" and method == "any-gnn" and record.get("sampled") is None:
+        module = AnyGnn(record).to(dtype)
+        names = _names_of_any(module)
+    else:
+        sampled = " from samples of fading" if record.get("sampled") else ""
+        raise ValueError(
+            f"{name}: it is {method}{sampled} for {problem}, expected any-gnn (of a known fading), p-gnn or m-gnn "
+            f"for urllc"
+        )
+    _load(name, names, tensors)
+    return module
+
+
+def _names_of_gnn(module: UrllcGnn) -> dict[str, Tensor]:
+    names: dict[str, Tensor] = {}
+    for network in ("power", "bandwidth"):
+        for index, layer in enumerate(getattr(module, network).layers):
+            assert isinstance(layer, EquivariantLayer)
+            for part in ("own", "others", "bias"):
+                names[f"{network}.{index}.{part}"] = getattr(layer, part)
+    if module.law is not None:
+        for index, dense in enumerate(module.law.layers):
+            assert isinstance(dense, nn.Linear)
+            names |= {f"law.{index}.weight": dense.weight, f"law.{index}.bias": dense.bias}
+    return names
+
+
+def _names_of_any(module: AnyGnn) -> dict[str, Tensor]:
+    response = module.layer.response
+    assert isinstance(response, PriceResponse) and response.network is not None
+    first, last = response.network[0], response.network[2]
+    assert isinstance(first, nn.Linear) and isinstance(last, nn.Linear)
+    return {
+        "response.0.weight": first.weight,
+        "response.0.bias": first.bias,
+        "response.1.weight": last.weight,
+        # The last layer's biases are the response where there is no context.
+        "response.1.bias": response.outputs,
+    }
+
+
+def _load(file: str, names: dict[str, Tensor], tensors: Tensors) -> None:
+    if names.keys() != tensors.keys():
+        missing, unknown = sorted(names.keys() - tensors.keys()), sorted(tensors.keys() - names.keys())
+        raise ValueError(f"{file}: it lacks the tensors {missing} and has {unknown}, expected {sorted(names)}")
+    with torch.no_grad():
+        for name, parameter in names.items():
+            if tensors[name].shape != tuple(parameter.shape):
+                expected = f"{tuple(parameter.shape)}, as its record says"
+                raise ValueError(f"{file}: tensor {name} has shape {tensors[name].shape}, expected {expected}")
+            parameter.copy_(torch.from_numpy(tensors[name].copy()))

@@ -1,0 +1,95 @@
+"""The QoS constraint of (P1) for training: what a user's power and bandwidth give, over draws of fading."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class UrllcService:
+    """What a user asks for and the frame that serves it; by default the paper's (section V-A).
+
+    ======  =========================  ==============
+    symbol  field                      unit
+    ======  =========================  ==============
+    ε       ``epsilon``                probability
+    μ       ``packet_bits``            bit
+    a       ``arrival_rate``           packets/frame
+    T_f     ``frame_ms``               ms
+    τ       ``transmission_ms``        ms
+    D       ``queueing_delay_ms``      ms
+    N_0     ``noise_density_dbm_hz``   dBm/Hz
+    N_t     ``antennas``
+    ======  =========================  ==============
+
+    The names are those of the options of the program and of ``anyk.required_bandwidth``.
+    """
+
+    epsilon: float = 1e-5
+    packet_bits: float = 160.0
+    arrival_rate: float = 0.2
+    frame_ms: float = 0.1
+    transmission_ms: float = 0.05
+    queueing_delay_ms: float = 0.8
+    noise_density_dbm_hz: float = -173.0
+    antennas: int = 8
+
+    @property
+    def theta(self) -> float:
+        """QoS exponent ``θ = ln[1 − ln(ε/2)/(a·D/T_f)]``, 1/packet."""
+        return math.log1p(-math.log(self.epsilon / 2) / (self.arrival_rate * self.queueing_delay_ms / self.frame_ms))
+
+    @property
+    def effective_bandwidth(self) -> float:
+        """``S^E = a/θ·(e^θ − 1)``, packets/frame."""
+        return self.arrival_rate / self.theta * math.expm1(self.theta)
+
+    @property
+    def decoding_quantile(self) -> float:
+        """``Q_G⁻¹(ε/2)``."""
+        return -NormalDist().inv_cdf(self.epsilon / 2)
+
+    @property
+    def kappa(self) -> float:
+        """``κ = θ/(μ ln 2)``, the exponent for each channel use."""
+        return self.theta / (self.packet_bits * math.log(2))
+
+    @property
+    def context(self) -> tuple[float, float, float, float]:
+        """What the response of any-gnn knows of a class: logarithms of ``N_t``, ``κ``, ``Q_G⁻¹(ε/2)``, ``θS^E``."""
+        demand = self.theta * self.effective_bandwidth
+        numbers = (self.antennas, self.kappa, self.decoding_quantile, demand)
+        a, b, c, d = (math.log(number) for number in numbers)
+        return a, b, c, d
+
+    def fading(self, shape: tuple[int, ...], generator: torch.Generator | None = None) -> Tensor:
+        """Draws of the small-scale gain ``g ~ Gamma(N_t, 1)``, of the given shape."""
+        # A sum of N_t exponentials, since PyTorch's own gamma takes no generator.
+        return torch.empty(*shape, self.antennas).exponential_(generator=generator).sum(dim=-1)
+
+    def violation(self, received_w: Tensor, bandwidth_hz: Tensor, fading: Tensor) -> Tensor:
+        """By how much the QoS is missed, relative to its limit: ``E_g[e^(−θs)]/e^(−θS^E) − 1``, not positive where it
+        is met (paper, eq. (P2) with (sk-URLLC), divided by its limit). The mean is over the draws that are given.
+
+        Args:
+            received_w: ``u = αP``, W, ``(..., K)``.
+            bandwidth_hz: Hz, ``(..., K)``.
+            fading: draws of ``g``, ``(..., K, draws)``.
+
+        Returns:
+            ``(..., K)``.
+        """
+        kappa, transmission_s = self.kappa, 1e-3 * self.transmission_ms
+        noise_w_hz = 1e-3 * 10 ** (self.noise_density_dbm_hz / 10)
+        uses = transmission_s * bandwidth_hz
+        snr = received_w / (noise_w_hz * bandwidth_hz)
+        back_off = kappa * self.decoding_quantile * uses.sqrt()
+        demand = self.theta * self.effective_bandwidth
+        nats = (snr.unsqueeze(-1) * fading).log1p()
+        exponent = (demand + back_off - kappa * uses * nats.movedim(-1, 0)).movedim(0, -1)
+        return exponent.exp().mean(dim=-1) - 1.0
