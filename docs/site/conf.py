@@ -34,7 +34,11 @@ extensions = ["myst_nb", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build", "jupyter_execute"]
 
 # Pages that wait for what they show: out of the site and out of the list of pages until it is there.
-waiting = [] if (root / "docs" / "pytorch.md").exists() else ["pytorch"]
+waiting = []
+if not (root / "docs" / "pytorch.md").exists():
+    waiting.append("pytorch")
+if "<!-- separable -->" in (here / "guides" / "own-problem.md").read_text(encoding="utf-8"):
+    waiting.append("guides/own-problem")
 exclude_patterns += [f"{page}.md" for page in waiting]
 
 # Markdown.
