@@ -64,6 +64,14 @@ def test_under_the_least_it_is_held() -> None:
     assert b[3] < b[2] and (u.grad[:2] == 0).all() and u.grad.isfinite().all() and u.grad[3] < 0
 
 
+def test_the_largest_bandwidth_is_that_of_the_fold() -> None:
+    # b_fold and u_min of the paper's cell, by bisection of M = 0 and ∂M/∂ln z = 0 in NumPy with a trapezoidal rule in
+    # ln g of its own.
+    required = RequiredBandwidth()
+    assert required.max_bandwidth_hz == pytest.approx(4519773.342325, rel=2e-8)
+    assert required.min_received_w == pytest.approx(3.003481551359584e-15, rel=1e-12)
+
+
 def test_masks_shapes_and_single_precision() -> None:
     required = RequiredBandwidth()
     u = 1e-12 * torch.linspace(1, 6, 6, dtype=F64).reshape(2, 3)

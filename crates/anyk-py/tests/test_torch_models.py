@@ -152,7 +152,9 @@ def test_any_gnn(tmp_path: Path, wide: bool, output: str) -> None:
     for seed in (1, 2, 3):
         path = any_gnn(tmp_path / f"{seed}.safetensors", seed, wide, output)
         model = anyk.load(path)
-        assert isinstance(agrees(model, path, torch.float32, 1e-6), AnyGnn)
+        # A softmax brings users next to u_min, where b magnifies what single precision has lost of the power.
+        within = 1e-6 if output == "kkt" else 3e-6
+        assert isinstance(agrees(model, path, torch.float32, within), AnyGnn)
         # There, the search for the price ends at what moves a power by 1e-6.
         agrees(model, path, torch.float64, 1e-6)
 

@@ -15,10 +15,6 @@ from anyk.torch import _masks
 
 # Nearest to u_min that b is read, relative: it ends there with a vertical tangent, and a derivative must be a number.
 _NEAREST = 1e-12
-# Received power that is held back, relative, and bandwidth that is added: the table of b is exact to 1e-9, and rounding
-# must not turn a QoS that holds into one that does not.
-_HELD_BACK = 1e-12
-_ADDED = 1e-9
 
 
 class _Required(torch.autograd.Function):
@@ -28,15 +24,15 @@ class _Required(torch.autograd.Function):
     def forward(ctx: Any, excess: Tensor, limits: tuple[float, float], cell: dict[str, Any]) -> Tensor:
         min_received_w, max_bandwidth_hz = limits
         e = excess.detach().to("cpu", torch.float64).numpy().ravel()
-        read = np.maximum(e - (1.0 + e) * _HELD_BACK, _NEAREST)
-        bandwidth_hz, slope_hz_per_w = anyk.required_bandwidth(min_received_w * (1.0 + read), **cell)
+        read_w = min_received_w * (1.0 + np.maximum(e, _NEAREST))
+        bandwidth_hz, slope_hz_per_w = anyk.required_bandwidth(read_w, **cell)
         slope = np.where(e > _NEAREST, slope_hz_per_w * min_received_w, 0.0)
 
         def tensor(values: NDArray[np.float64]) -> Tensor:
             return torch.from_numpy(values.reshape(excess.shape)).to(excess.device, excess.dtype)
 
         ctx.save_for_backward(tensor(slope))
-        bandwidth = tensor(np.where(e > 0.0, bandwidth_hz * (1.0 + _ADDED), max_bandwidth_hz))
+        bandwidth = tensor(np.where(e > 0.0, bandwidth_hz, max_bandwidth_hz))
         # To the next number up, where rounding to single precision may have gone down.
         return bandwidth if excess.dtype == torch.float64 else bandwidth.nextafter(torch.full_like(bandwidth, torch.inf))
 
@@ -48,8 +44,8 @@ class _Required(torch.autograd.Function):
 
 
 class RequiredBandwidth(nn.Module):
-    """``b(u)``: the least bandwidth that meets the QoS at a received power ``u = αP``, as the solver knows it, rounded
-    up by 1e-9; differentiable once.
+    """``b(u)``: the least bandwidth that meets the QoS at a received power ``u = αP``, certified as that of the solver is
+    (``anyk.required_bandwidth``); differentiable once.
 
     It decreases, is convex, and ends at ``u_min``, the least that any bandwidth can serve, with a vertical tangent.
     Under ``u_min`` no bandwidth will do: there it is held at its largest value, with gradient 0, and
@@ -60,7 +56,7 @@ class RequiredBandwidth(nn.Module):
 
     >>> required = RequiredBandwidth()
     >>> required(torch.tensor([1e-12], dtype=torch.float64))
-    tensor([209480.7039], dtype=torch.float64)
+    tensor([209480.7037], dtype=torch.float64)
 
     Args:
         cell: options of the cell and the service class by the program's names, such as ``epsilon=1e-6`` or
@@ -72,10 +68,11 @@ class RequiredBandwidth(nn.Module):
         self.cell = cell
         #: ``u_min``, W.
         self.min_received_w: float = anyk.least_received_w(**cell)
-        # Next to its end b falls as √e: what two places have lost of it is known from their difference.
-        near, twice = anyk.required_bandwidth(self.min_received_w * (1.0 + np.array([1e-10, 4e-10])), **cell)[0]
+        # Next to its end b is smooth in √e: a parabola through three places says where it ends.
+        places = 1e-7 * np.array([1.0, 4.0, 9.0])
+        first, second, third = anyk.required_bandwidth(self.min_received_w * (1.0 + places), **cell)[0]
         #: ``b(u_min)``, Hz: the largest bandwidth.
-        self.max_bandwidth_hz = float(2.0 * near - twice)
+        self.max_bandwidth_hz = float(3.0 * first - 3.0 * second + third)
 
     def forward(self, received_w: Tensor, mask: Tensor | None = None) -> Tensor:
         """Received powers in W, ``(..., K)``, to bandwidths in Hz, ``(..., K)``; 0 where there is no user."""
