@@ -6,6 +6,7 @@ mod coverage;
 mod fuzz;
 mod long;
 mod mutants;
+mod package;
 mod python;
 
 use std::env;
@@ -18,20 +19,28 @@ use anyhow::{Context, Result, bail};
 const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
-  test      every check: format, lints, documentation, licences, tests, a minute of fuzzing, the checker
+  test      every check: format, lints, documentation, licences, tests, a minute of fuzzing, the checker, the
+            Python package and the site
   test --long        more of them, from fresh seeds
+  test --torch       and the layers for PyTorch, which it loads (3 GB)
+  python [--torch]   of these, those of the Python package alone
   checker [COUNT] [SEED]   the program's answers on random cells against an independent computation
   coverage           lines of the library that the tests run
   fuzz [TARGET] [--time SECONDS] [--plain]   hostile files, led by coverage unless --plain (fuzz/README.md)
   compare   speed of the exact solver beside SciPy, in one run (bench/README.md)
   compare learning   speed of training and allocation beside PyTorch and JAX
   compare wmmse      speed of WMMSE beside NumPy
+  compare python     the Python package beside Rust alone, SciPy and CVXPY
   mutants   a sample of small faults in solver, judge and files, which tests have to notice
             [--count 60] [--seed 20220201] [--area NAME] [--list] [--green], or [--only TEXT]...";
 
 fn main() -> ExitCode {
     let outcome = match env::args().nth(1).as_deref() {
-        Some("test") => test(env::args().any(|argument| argument == "--long")),
+        Some("test") => {
+            let has = |flag: &str| env::args().any(|argument| argument == flag);
+            test(has("--long"), has("--torch"))
+        }
+        Some("python") => package::check(env::args().any(|argument| argument == "--torch")),
         Some("checker") => checker::command(env::args().skip(2)),
         Some("coverage") => coverage::command(env::args().skip(2)),
         Some("fuzz") => fuzz::command(env::args().skip(2)),
@@ -75,7 +84,7 @@ fn step(name: &str, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-fn test(long: bool) -> Result<()> {
+fn test(long: bool, torch: bool) -> Result<()> {
     let started = Instant::now();
     step("format", cargo().args(["fmt", "--all", "--check"]))?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
@@ -98,6 +107,8 @@ fn test(long: bool) -> Result<()> {
     )?;
     fuzz::usual(&seed)?;
     checker::check(checker::USUAL, checker::SEED)?;
+    package::publish()?;
+    package::check(torch)?;
     if long {
         long::long()?;
     }
@@ -130,6 +141,9 @@ fn licences() -> Result<()> {
 /// optimum, with the word `learning` training and allocation, with `wmmse` interference networks.
 fn compare() -> Result<()> {
     let mut arguments = env::args().skip(2).peekable();
+    if arguments.next_if(|argument| argument == "python").is_some() {
+        return package::compare();
+    }
     let subject = arguments.next_if(|argument| argument == "learning" || argument == "wmmse");
     let (environment, requirements, script) = match subject.as_deref() {
         Some("learning") => {

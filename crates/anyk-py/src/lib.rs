@@ -1,6 +1,7 @@
 //! The compiled part of the Python package `anyk`: arrays in, arrays out; everything else is in Python.
 
 mod answers;
+mod bench;
 mod cells;
 mod contest;
 mod errors;
@@ -35,5 +36,7 @@ fn _anyk(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(studies::options_of, module)?)?;
     module.add_function(wrap_pyfunction!(studies::required_bandwidth, module)?)?;
     module.add_function(wrap_pyfunction!(studies::least_received_w, module)?)?;
+    module.add_function(wrap_pyfunction!(studies::max_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::rust_seconds, module)?)?;
     Ok(())
 }

@@ -30,7 +30,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    fn new(model: Arc<dyn LoadedModel>, report: Option<String>) -> Self {
+    pub(crate) fn new(model: Arc<dyn LoadedModel>, report: Option<String>) -> Self {
         let plain = Arc::new(Pool::new(Source::Model(Arc::clone(&model), Options::default())));
         Self { model, report, plain, certified: Mutex::default() }
     }

@@ -33,6 +33,7 @@ class Allocation:
     power_w: NDArray[np.float64]
     bandwidth_hz: NDArray[np.float64]
     power: NDArray[np.float64]
+    x: NDArray[np.float64]
 
 class Allocations:
     def __len__(self) -> int: ...
@@ -50,7 +51,15 @@ class Allocations:
     def __getattr__(self, name: str) -> Any: ...
 
 class Cell:
-    def __new__(cls, problem: str, arrays: dict[str, Any], options: dict[str, Any]) -> Self: ...
+    def __new__(
+        cls,
+        problem: str,
+        arrays: dict[str, Any],
+        options: dict[str, Any],
+        costs: list[Cost] | None = None,
+        classes: list[int] | None = None,
+        budget: float | None = None,
+    ) -> Self: ...
     @property
     def problem(self) -> str: ...
     @property
@@ -144,3 +153,5 @@ def required_bandwidth(
     received_w: NDArray[np.float64], options: dict[str, Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def least_received_w(options: dict[str, Any]) -> float: ...
+def max_memory(bytes: int) -> bool: ...
+def rust_seconds(gains: list[list[float]], model: bytes | None, calls: int) -> tuple[float, float]: ...

@@ -1,0 +1,84 @@
+//! The same work as Rust does it alone, for `bench/python.py`: what the package is measured beside.
+
+use std::time::Instant;
+
+use anyk::Config;
+use anyk::framework::{Error, ModelFile};
+use anyk::problems::urllc::{Allocation, AnyPolicy, Solution, Urllc, UrllcSolver};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rayon::prelude::*;
+
+use crate::errors::OrRaise as _;
+use crate::work::pool;
+
+/// Seconds of one call of the library: of the solver, or of any-gnn given the bytes of its model, for the first of the
+/// cells (mean of so many calls) and for all of them on all cores (least of five rounds).
+#[pyfunction]
+pub(crate) fn rust_seconds(
+    py: Python<'_>,
+    gains: Vec<Vec<f64>>,
+    model: Option<&Bound<'_, PyBytes>>,
+    calls: u32,
+) -> PyResult<(f64, f64)> {
+    let model = model.map(|bytes| bytes.as_bytes().to_vec());
+    let measured = move || -> Result<(f64, f64), Error> {
+        let system = Config::default().validate()?;
+        let problems = gains
+            .iter()
+            .map(|gains| Urllc::uniform(&system, gains.iter().copied()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let Some(first) = problems.first() else { return Ok((0.0, 0.0)) };
+        match &model {
+            None => {
+                let mut solver = UrllcSolver::default();
+                let mut solution = Solution::default();
+                let one = timed(calls, || solver.solve_into(first, &mut solution));
+                let all = rounds(|| {
+                    problems.par_chunks(64).for_each_init(
+                        || (solver.clone(), Solution::default()),
+                        |(solver, solution), part| {
+                            part.iter().for_each(|problem| solver.solve_into(problem, solution));
+                        },
+                    );
+                });
+                Ok((one, all))
+            }
+            Some(bytes) => {
+                let policy: AnyPolicy = ModelFile::read(bytes)?.into_model()?;
+                let (mut allocator, mut allocation) = (policy.allocator(), Allocation::default());
+                let one = timed(calls, || {
+                    let _ = allocator.serve(first, &mut allocation);
+                });
+                let all = rounds(|| {
+                    problems.par_chunks(64).for_each_init(
+                        || (allocator.clone(), Allocation::default()),
+                        |(allocator, allocation), part| {
+                            part.iter().for_each(|problem| {
+                                let _ = allocator.serve(problem, allocation);
+                            });
+                        },
+                    );
+                });
+                Ok((one, all))
+            }
+        }
+    };
+    pool().install(measured).or_raise(py)
+}
+
+fn timed(calls: u32, mut call: impl FnMut()) -> f64 {
+    call();
+    let started = Instant::now();
+    (0..calls).for_each(|_| call());
+    started.elapsed().as_secs_f64() / f64::from(calls.max(1))
+}
+
+fn rounds(work: impl Fn()) -> f64 {
+    let one = || {
+        let started = Instant::now();
+        work();
+        started.elapsed().as_secs_f64()
+    };
+    (0..5).map(|_| one()).fold(f64::INFINITY, f64::min)
+}
