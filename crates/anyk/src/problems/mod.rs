@@ -4,6 +4,7 @@
 
 pub mod closed_forms;
 pub mod interference;
+pub mod separable;
 pub mod urllc;
 pub mod urllc_power;
 

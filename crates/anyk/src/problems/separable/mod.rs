@@ -1,0 +1,19 @@
+//! Bring your own problem: one budget, and for each user a cost that falls and is convex in what the user gets.
+//!
+//! ```text
+//! min  Σ_k c_k(α_k x_k)     s.t.   Σ_k x_k ≤ X,   x ≥ 0
+//!  x
+//! ```
+//!
+//! The cost is a function, or samples of one ([`Cost`]). It need not be the same for all users: each has a class,
+//! and each class a cost.
+
+mod cost;
+mod samples;
+mod solver;
+mod statement;
+mod tabulation;
+
+pub use cost::{Cost, CostError};
+pub use solver::{EqualShares, SeparableSolution, SeparableSolver, SeparableStatus};
+pub use statement::{Separable, SeparableAssessment};
