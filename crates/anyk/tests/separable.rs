@@ -357,7 +357,7 @@ fn wide_ranges() {
     let gains = gains(50, 12.0, 31);
     let solution = solved(&Separable::uniform(cost, gains.clone(), 1e9).unwrap());
     let marginal = |u: f64| (1.0 + u).powi(-2);
-    let exact = by_bisection((&gains, 1e9), (0.0, 1e90), marginal);
+    let exact = by_bisection((&gains, 1e9), (1e-40, 1e90), marginal);
     for (x, exact) in solution.amounts.iter().zip(&exact) {
         assert!((x - exact).abs() < 1e-7 * exact.max(1.0), "{x} {exact}");
     }
@@ -410,5 +410,85 @@ proptest! {
             let verdict = problem.judge(&moved).unwrap();
             prop_assert!(verdict.objective >= solution.objective - allowed);
         }
+    }
+}
+
+#[test]
+#[ignore = "prints times"]
+fn zz_times() {
+    let system = paper();
+    let mut rng = realization_rng(11, 200, 0);
+    let gains: Vec<f64> = (0..200)
+        .map(|_| system.path_loss().gain(system.road().sample_distance_m(&mut rng)))
+        .collect();
+    let cell = Urllc::uniform(&system, gains.clone()).unwrap();
+    let mut urllc = UrllcSolver::default();
+    let mut exact = urllc.solve(&cell);
+    let started = std::time::Instant::now();
+    for _ in 0..2000 {
+        urllc.solve_into(&cell, &mut exact);
+    }
+    println!("urllc {:?} it {}", started.elapsed() / 2000, exact.iterations);
+    let required = RequiredBandwidth::new(system.qos(system.service()).unwrap());
+    let least_w = required.min_received_w();
+    let hz = |u: f64| required.at(u).map_or(f64::INFINITY, |point| point.bandwidth_hz);
+    let mut costs: Vec<(&str, Vec<f64>, f64, Arc<Cost>)> = Vec::new();
+    let started = std::time::Instant::now();
+    costs.push((
+        "p1",
+        gains,
+        system.max_power_w(),
+        Arc::new(Cost::from_fn((least_w, 1e6 * least_w), hz).unwrap()),
+    ));
+    println!("p1 table {:?}", started.elapsed());
+    let more = self::gains(200, 3.0, 1);
+    let started = std::time::Instant::now();
+    costs.push((
+        "log1p",
+        more.clone(),
+        20.0,
+        Arc::new(Cost::from_fn((0.0, 1e4), |u| -u.ln_1p()).unwrap()),
+    ));
+    println!("log1p table {:?}", started.elapsed());
+    costs.push((
+        "fair",
+        more.clone(),
+        20.0,
+        Arc::new(Cost::from_fn((0.0, 1e4), |u| -u.ln_1p().ln()).unwrap()),
+    ));
+    costs.push((
+        "inverse",
+        more.clone(),
+        20.0,
+        Arc::new(Cost::from_fn((0.0, 1e4), |u| 1.0 / u).unwrap()),
+    ));
+    costs.push((
+        "energy",
+        more.clone(),
+        200.0,
+        Arc::new(Cost::from_fn((0.0, 1e4), |u| u * ((1.0 / u).exp2() - 1.0)).unwrap()),
+    ));
+    let samples: Vec<(f64, f64)> = (0..200)
+        .map(|i| 100.0 * (f64::from(i) / 199.0).powi(2))
+        .map(|u| (u, 1.0 / (1.0 + u)))
+        .collect();
+    costs.push(("samples", more, 20.0, Arc::new(Cost::from_samples(&samples).unwrap())));
+    for (name, gains, budget, cost) in costs {
+        let problem = Separable::uniform(cost.clone(), gains, budget).unwrap();
+        let mut solver = SeparableSolver::default();
+        let mut solution = solver.solve(&problem);
+        let started = std::time::Instant::now();
+        for _ in 0..2000 {
+            solver.solve_into(&problem, &mut solution);
+        }
+        println!(
+            "{name} {:?} it {} gap {:e} err {:e} {:e} {:?}",
+            started.elapsed() / 2000,
+            solution.iterations,
+            solution.duality_gap,
+            cost.error_bound(),
+            cost.marginal_error_bound(),
+            cost.range()
+        );
     }
 }

@@ -195,7 +195,7 @@ impl Cost {
     }
 
     /// The least and the most that a user gets: `low` and `high`, but where `c(low)` is infinite the first place of
-    /// a grid of powers of two at which it is at most 1e100, and where the cost is flat at its end the place from
+    /// a grid of powers of two, 30 decades under the width at the least, at which it is at most 1e100, and where the cost is flat at its end the place from
     /// which it is.
     pub fn range(&self) -> (f64, f64) {
         let (first, last) = self.pieces.range();
@@ -248,7 +248,7 @@ impl Cost {
 
     /// Bound on the error of the value at `u`.
     pub fn error_at(&self, u: f64) -> f64 {
-        self.errors[self.pieces.piece_of(u - self.low)]
+        self.error_over(u - self.low)
     }
 
     /// For a cost of samples: the most by which another convex, decreasing cost through the same samples could
@@ -260,6 +260,17 @@ impl Cost {
     /// What every place is measured from.
     pub(crate) fn low(&self) -> f64 {
         self.low
+    }
+
+    /// Bound on the error of the value at `low + v`.
+    #[inline]
+    pub(crate) fn error_over(&self, v: f64) -> f64 {
+        self.errors[self.pieces.piece_of(v)]
+    }
+
+    /// Where the first piece ends.
+    pub(crate) fn first_piece(&self) -> f64 {
+        self.pieces.ends()[1]
     }
 
     /// Least and largest `v = u − low`.

@@ -160,11 +160,13 @@ impl SeparableSolver {
         for (user, (&over, inverse)) in self.over.iter().zip(problem.inverse_gains()).enumerate() {
             let cost = problem.cost_of(user);
             let own_price = price * inverse;
-            let (value, marginal) = cost.at_over(over);
+            // Rounding may have brought an amount over its most.
+            let known = over.min(cost.over_range().1);
+            let (value, marginal) = cost.at_over(known);
             let amount = (cost.low() + over) * inverse;
             total += amount;
             objective += value;
-            gap += lost(cost, over, own_price, marginal) + 2.0 * cost.error_at(cost.low() + over);
+            gap += lost(cost, known, own_price, marginal) + 2.0 * cost.error_over(known);
             at_end += usize::from(over >= cost.over_range().1 && own_price < cost.marginals().1);
             solution.amounts.push(amount);
         }
@@ -219,7 +221,7 @@ fn lost(cost: &Cost, over: f64, price: f64, marginal: f64) -> f64 {
     if (too_much && over <= first) || (!too_much && over >= last) {
         return 0.0;
     }
-    let mut step = NEAREST * over.max(NEAREST * last);
+    let mut step = NEAREST * if over > 0.0 { over } else { cost.first_piece() };
     loop {
         let to = if too_much { over - step } else { over + step };
         let to = to.max(first).min(last);

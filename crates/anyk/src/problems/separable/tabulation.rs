@@ -15,6 +15,8 @@ use crate::problems::separable::cost::{COST, MOST};
 /// Octaves under the range's width that are looked at, and halvings of it at most.
 const OCTAVES: i32 = 400;
 const HALVINGS: i32 = 500;
+/// Octaves that are kept where the cost is infinite at `low`: 30 decades.
+const FROM_POLE: usize = 100;
 /// Smallest width of a piece, in shares of the place.
 const FINEST: f64 = 256.0 * f64::EPSILON;
 /// From `low` to the end of its first piece, the cost falls by this share of its size at least: its slope there is then
@@ -23,8 +25,8 @@ const FIRST_FALL: f64 = 1e-3;
 /// Goal of the error, in units of `|c| − v·c'`; and what a function may be off by itself, in units of its size.
 const GOAL: f64 = 1e-12;
 const ROUNDING: f64 = 2e-15;
-/// Below this, where halving a piece does not help by a quarter, the function itself is no more exact: at a kink it
-/// helps by a half.
+/// Below this, where halving a piece helps neither half, the function itself is no more exact: around a kink it
+/// helps one of them.
 const NOISE: f64 = 1e-9;
 /// Convex and decreasing up to this share of its size.
 const SHAPE: f64 = 1e-11;
@@ -165,6 +167,8 @@ fn octaves<F: FnMut(&[f64], &mut [f64])>(asked: &mut Asked<F>) -> Result<Vec<f64
         let value = values[values.len() - 1];
         return Err(CostError::NotFinite { u: asked.high, value });
     }
+    // Next to a pole there is no end of octaves.
+    let first = if first > 0 { first.max(over.len().saturating_sub(FROM_POLE)) } else { 0 };
     let (mut over, values) = (over.split_off(first), values.split_off(first));
     asked.points.extend(over.iter().zip(&values).map(|(v, &value)| (asked.low + v, value)));
     asked.last = values[values.len() - 1].abs();
@@ -190,10 +194,47 @@ fn halve<F: FnMut(&[f64], &mut [f64])>(
         over.extend(CHECKS.iter().map(|t| 0.5 * (low + high) + 0.5 * (high - low) * t));
     }
     let values = asked.values(&over)?;
-    let mut rest = Vec::new();
+    let mut tried = Vec::with_capacity(trials.len());
     let rows = over.as_chunks::<EACH>().0.iter().zip(values.as_chunks::<EACH>().0);
     for (trial, (over, values)) in trials.iter().zip(rows) {
-        let &Trial { low, high, before } = trial;
+        tried.push(Tried::new(asked, trial, over, values)?);
+    }
+    let mut rest = Vec::new();
+    // Two halves of one piece follow each other.
+    for (pair, trials) in tried.as_chunks::<2>().0.iter().zip(trials.as_chunks::<2>().0) {
+        let noise = pair.iter().zip(trials).all(|(tried, trial)| tried.is_noise(trial.before));
+        for (tried, &Trial { low, high, .. }) in pair.iter().zip(trials) {
+            if tried.enough || noise {
+                let Tried { coefficients, error, floor, .. } = *tried;
+                good.push(Piece { low, high, coefficients, error: 2.0 * error + floor });
+            } else {
+                let middle = 0.5 * (low + high);
+                rest.push(Trial { low, high: middle, before: tried.relative });
+                rest.push(Trial { low: middle, high, before: tried.relative });
+            }
+        }
+    }
+    Ok(rest)
+}
+
+/// What was found about a piece.
+struct Tried {
+    coefficients: [f64; COST],
+    error: f64,
+    /// What rounding alone may leave.
+    floor: f64,
+    /// The error relative to the cost.
+    relative: f64,
+    enough: bool,
+}
+
+impl Tried {
+    fn new<F: FnMut(&[f64], &mut [f64])>(
+        asked: &Asked<F>,
+        &Trial { low, high, .. }: &Trial,
+        over: &[f64],
+        values: &[f64],
+    ) -> Result<Self, CostError> {
         let mut nodes = [0.0; COST];
         nodes.copy_from_slice(&values[..COST]);
         let coefficients = Pieces::interpolate(&nodes);
@@ -210,21 +251,17 @@ fn halve<F: FnMut(&[f64], &mut [f64])>(
         let scale = nodes[0].abs().min(nodes[COST - 1].abs()) + high * marginal;
         let floor = ROUNDING * asked.size(high, nodes[0], marginal)
             + f64::EPSILON * (asked.low + high) * marginal;
+        let least = (asked.high - asked.low) * 0.5f64.powi(HALVINGS);
+        let finest = (FINEST * (asked.low + high)).max(least);
+        let enough = error <= GOAL * scale + floor || high - low <= 2.0 * finest;
         let relative = error / scale.max(f64::MIN_POSITIVE);
-        let finest =
-            (FINEST * (asked.low + high)).max((asked.high - asked.low) * 0.5f64.powi(HALVINGS));
-        let enough = error <= GOAL * scale + floor
-            || (relative <= NOISE && relative > 0.75 * before)
-            || high - low <= 2.0 * finest;
-        if enough {
-            good.push(Piece { low, high, coefficients, error: 2.0 * error + floor });
-        } else {
-            let middle = 0.5 * (low + high);
-            rest.push(Trial { low, high: middle, before: relative });
-            rest.push(Trial { low: middle, high, before: relative });
-        }
+        Ok(Self { coefficients, error, floor, relative, enough })
     }
-    Ok(rest)
+
+    /// No better than the piece that it is a half of was, by this error, and as good as it must be.
+    fn is_noise(&self, before: f64) -> bool {
+        self.relative <= NOISE && self.relative > 0.5 * before
+    }
 }
 
 /// Refuses values that grow or bend down, beyond rounding.
