@@ -8,12 +8,22 @@
 //! The cost is a function, or samples of one ([`Cost`]). It need not be the same for all users: each has a class,
 //! and each class a cost.
 
+mod any_gnn;
 mod cost;
+mod evaluation;
+mod learned_split;
 mod samples;
 mod solver;
 mod statement;
 mod tabulation;
+mod training;
 
+pub use any_gnn::{
+    AnySeparableAllocator, AnySeparablePolicy, AnySeparableRecord, CostRecord, SeparableMetrics,
+};
 pub use cost::{Cost, CostError};
+pub use evaluation::{SeparableResult, evaluate_separable};
+pub use learned_split::ResponseUnits;
 pub use solver::{EqualShares, SeparableSolution, SeparableSolver, SeparableStatus};
 pub use statement::{Separable, SeparableAssessment};
+pub use training::{AnySeparableSettings, train_any_separable};

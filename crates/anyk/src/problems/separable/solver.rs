@@ -19,8 +19,11 @@
 //! That is about the tables. The costs themselves are within the tables' error bounds `ε_k`: twice their sum is added,
 //! once for the answer and once for the optimum.
 
+use std::iter::StepBy;
+use std::ops::Range;
+
 use crate::framework::{Allocate, Infeasibility, ModelError, Outcome, Policy, Proof};
-use crate::math::{PriceSearch, price_between};
+use crate::math::{Price, PriceSearch, price_between};
 use crate::problems::separable::{Cost, Separable};
 use crate::tolerance;
 
@@ -108,21 +111,12 @@ impl SeparableSolver {
             }
         } else {
             let between = (lowest.ln() - 1.0, highest.ln() + 1.0);
-            let mut guess = 0.5 * (between.0 + between.1);
-            if size > 4 * FEW {
-                // Evenly from all: they are as the others are.
-                let few = PriceSearch { tolerance: 0.05, ..SEARCH };
-                let (step, part) = (size / FEW, slack * (FEW as f64 / size as f64));
-                let users = || (0..FEW).map(|i| i * step);
-                guess = price_between(few, part, guess, between, |ln_price| {
-                    total(problem, ln_price.exp(), users(), &mut |_, _| ())
-                })
-                .ln_price;
-            }
             let over = &mut self.over;
-            let found = price_between(SEARCH, slack, guess, between, |ln_price| {
-                total(problem, ln_price.exp(), 0..size, &mut |user, v| over[user] = v)
-            });
+            let guess = 0.5 * (between.0 + between.1);
+            let found =
+                price_for_users(SEARCH, (size, slack), guess, between, |ln_price, users| {
+                    total(problem, ln_price.exp(), users, &mut |user, v| over[user] = v)
+                });
             solution.iterations = found.iterations;
             price = found.ln_price.exp();
             if (found.total / slack).ln().abs() < 1e-9 {
@@ -190,6 +184,25 @@ impl SeparableSolver {
 
 const SEARCH: PriceSearch =
     PriceSearch { tolerance: 1e-12, bracket: tolerance::ROOT, stride: 20.0 };
+
+/// [`price_between`] for users of whom some are asked before all are. `total` is what some take together, and its
+/// derivative by the logarithm of the price.
+pub(crate) fn price_for_users(
+    search: PriceSearch,
+    (size, slack): (usize, f64),
+    mut guess: f64,
+    between: (f64, f64),
+    mut total: impl FnMut(f64, StepBy<Range<usize>>) -> (f64, f64),
+) -> Price {
+    if size > 4 * FEW {
+        // Evenly from all: they are as the others are.
+        let users = || (0..size).step_by(size / FEW);
+        let part = slack * users().count() as f64 / size as f64;
+        let few = PriceSearch { tolerance: 0.05, ..search };
+        guess = price_between(few, part, guess, between, |price| total(price, users())).ln_price;
+    }
+    price_between(search, slack, guess, between, |price| total(price, (0..size).step_by(1)))
+}
 
 /// What users take over the least at a price, and its derivative by the price's logarithm; `keep` is told each.
 #[inline]
