@@ -188,7 +188,7 @@ mod tests {
                     let x = pair[0] + share * (pair[1] - pair[0]);
                     assert_eq!(pieces.piece_of(x), index, "{x}");
                     let (value, slope) = pieces.value_and_slope(x);
-                    let size = 1.0 + x.powi(3);
+                    let size = 1.0 + pair[1].powi(3);
                     assert!((value - cubic(x)).abs() < 1e-13 * size, "{x}");
                     let width = pair[1] - pair[0];
                     let exact = -2.0 + 0.75 * x * x;

@@ -18,6 +18,7 @@ pub static ROOMS: &[&dyn Room] = &[
     &closed_forms::EQUAL_BANDWIDTH,
     &interference::INTERFERENCE,
     &interference::LINK_SCHEDULING,
+    &separable::SEPARABLE,
 ];
 
 /// The room of a name.

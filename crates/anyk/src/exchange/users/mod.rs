@@ -66,7 +66,7 @@ const COLUMNS: [&str; 8] = [
 const PLACES: std::ops::Range<usize> = 1..5;
 /// What answers say of a user and of a cell. What a file has under one of these names comes back under another, and an
 /// answer is as good an input as any.
-const OF_ANSWERS: [&str; 33] = [
+const OF_ANSWERS: [&str; 36] = [
     "power_w",
     "bandwidth_hz",
     "packet_loss",
@@ -100,6 +100,9 @@ const OF_ANSWERS: [&str; 33] = [
     "instances",
     "objective",
     "missed",
+    "snr",
+    "cost",
+    "price",
 ];
 /// The name of a cell.
 pub(super) const CELL: &str = "cell";

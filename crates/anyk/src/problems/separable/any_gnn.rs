@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::Config;
 use crate::exchange::Tensor;
 use crate::framework::{
     Allocate, Infeasibility, Model, ModelError, Outcome, Policy, Tensors, network_tensors,
@@ -24,8 +25,23 @@ pub struct AnySeparableRecord {
     pub costs: Vec<CostRecord>,
     /// What the responses are measured in.
     pub units: Vec<ResponseUnits>,
+    /// The cell that its gains are of, where it was trained for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<SeparableCell>,
     /// Measured after training.
     pub metrics: SeparableMetrics,
+}
+
+/// A cell whose users' gains are those of a separable problem: `u` is the SNR `α_k x_k/(N_0 B)` of a power `x_k`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeparableCell {
+    /// The cell.
+    pub config: Config,
+    /// Bandwidth `B` of each user, Hz.
+    pub bandwidth_hz: f64,
+    /// The cost, by name or file.
+    pub cost: String,
 }
 
 /// A cost, beside its tensors.
@@ -62,6 +78,7 @@ impl AnySeparableRecord {
             training: settings.clone(),
             costs: costs.iter().map(record).collect(),
             units: settings.units(costs),
+            cell: None,
             metrics,
         }
     }
@@ -95,6 +112,12 @@ impl AnySeparablePolicy {
         if !record.units.iter().all(ResponseUnits::is_sound) {
             return Err(content("the units of its responses are out of range"));
         }
+        if let Some(cell) = &record.cell {
+            cell.config.validate()?;
+            if !(cell.bandwidth_hz > 0.0 && cell.bandwidth_hz.is_finite()) {
+                return Err(content("the bandwidth of its cell is out of range"));
+            }
+        }
         if parameters.len() != RESPONSE_OUTPUTS * costs.len()
             || !parameters.iter().all(|parameter| parameter.is_finite())
         {
@@ -107,6 +130,13 @@ impl AnySeparablePolicy {
     /// Its costs, by class.
     pub fn costs(&self) -> &[Arc<Cost>] {
         &self.costs
+    }
+
+    /// The same policy for the users of a cell.
+    #[must_use]
+    pub(crate) fn of_cell(mut self, cell: SeparableCell) -> Self {
+        self.record.cell = Some(cell);
+        self
     }
 
     pub(crate) fn set_metrics(&mut self, metrics: SeparableMetrics) {
