@@ -183,7 +183,7 @@ fn p1_is_a_special_case() {
         Separable::uniform(Arc::clone(&problem.costs()[0]), [1e-10, 1e-13], 0.5 * least_w / 1e-13);
     match solver.solve(&problem.unwrap()).status {
         SeparableStatus::Infeasible(why) => {
-            assert_eq!((why.admissible, why.dropped), (vec![0], vec![1]))
+            assert_eq!((why.admissible, why.dropped), (vec![0], vec![1]));
         }
         other => panic!("{other:?}"),
     }

@@ -66,7 +66,7 @@ fn trains_evaluates_and_allocates() {
     assert!(learned["in_distribution"].as_bool().unwrap(), "{learned}");
     let solve = ["solve", "separable", "--cost", "delay", "--input", "-", "--json"];
     let (_, exact) = json(&solve, FIVE);
-    let of = |answer: &Value| answer["objective"].as_f64().unwrap();
+    let of = |answer: &Value| answer["total_cost"].as_f64().unwrap();
     assert!(of(&learned) / of(&exact) < 1.001 && of(&learned) > of(&exact) * (1.0 - 1e-9));
     // Beside the optimum and equal powers, by the judge, with the cost that the model was trained for.
     let args =

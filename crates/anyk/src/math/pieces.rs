@@ -111,7 +111,7 @@ impl<const N: usize> Pieces<N> {
     pub(crate) fn piece_of(&self, x: f64) -> usize {
         // Not `clamp`: this has an answer for NaN, too.
         let (low, high) = self.range();
-        let x = x.min(high).max(low);
+        let x = x.max(low).min(high);
         #[allow(clippy::cast_possible_truncation)]
         let place = key(x).saturating_sub(self.first_key) as usize;
         let place = place.min(self.guide.len() - 2);

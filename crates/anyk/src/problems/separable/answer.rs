@@ -15,10 +15,10 @@ pub struct SeparableServed {
     /// `optimal`; `inaccurate` where the gap is over 1e-8; `learned` from a model.
     pub status: &'static str,
     /// `Σ c_k`.
-    pub objective: f64,
+    pub total_cost: f64,
     /// `Σ x_k`, W.
     pub total_power_w: f64,
-    /// Bound on `(objective − optimum)/(|objective| + price·X)`; for a learned answer the distance itself.
+    /// Bound on `(total − optimum)/(|total| + price·X)`; for a learned answer the distance itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duality_gap: Option<f64>,
     /// What one more watt would save; the solver's alone.
@@ -66,7 +66,7 @@ impl SeparableServed {
         };
         Ok(Self {
             status: "learned",
-            objective: judged.objective,
+            total_cost: judged.objective,
             total_power_w: judged.total,
             duality_gap: None,
             price: None,
@@ -122,7 +122,7 @@ impl Show for SeparableServed {
             "total".to_owned(),
             digits(self.total_power_w),
             String::new(),
-            digits(self.objective),
+            digits(self.total_cost),
         ];
         let mut text = Text::default();
         text.table(&["user", "power (W)", "SNR", "cost"], rows.chain([total]));

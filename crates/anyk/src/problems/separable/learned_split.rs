@@ -163,7 +163,7 @@ impl LearnedSplit {
         let class = |user: usize| &classes[problem.classes()[user]];
         let most: f64 =
             inverse.iter().enumerate().map(|(user, inverse)| class(user).most * inverse).sum();
-        if !(slack > 0.0) {
+        if slack <= 0.0 {
             return false;
         }
         if most <= slack {
@@ -244,7 +244,7 @@ impl LearnedSplit {
             below += inverse * self.by_price[user];
         }
         // Nobody moves with the price.
-        if !(below < 0.0) {
+        if below >= 0.0 {
             return;
         }
         let mean = above / below;

@@ -411,7 +411,7 @@ impl LoadedModel for AnySeparablePolicy {
                 let mut served = SeparableServed::new(&problem, &powers, records.iter())?;
                 let optimum = solver.solve(&problem);
                 let size = optimum.objective.abs() + optimum.price * problem.budget();
-                let gap = (served.objective - optimum.objective) / size;
+                let gap = (served.total_cost - optimum.objective) / size;
                 served.duality_gap = gap.is_finite().then_some(gap);
                 let outside = self.out_of_range(&problem);
                 served.in_distribution = Some(outside.is_empty());

@@ -27,10 +27,10 @@ pub(crate) fn interpolate(samples: &[(f64, f64)]) -> Result<Found, CostError> {
         return Err(CostError::Count(samples.len()));
     }
     for &(u, value) in samples {
-        if !(u >= 0.0 && u <= MOST) {
+        if !(0.0..=MOST).contains(&u) {
             return Err(CostError::Range { low: u, high: u });
         }
-        if !(value.abs() <= MOST) {
+        if !(-MOST..=MOST).contains(&value) {
             return Err(CostError::NotFinite { u, value });
         }
     }

@@ -86,7 +86,7 @@ impl<F: FnMut(&[f64], &mut [f64])> Asked<F> {
     fn values(&mut self, over: &[f64]) -> Result<Vec<f64>, CostError> {
         let values = self.any_values(over);
         for (v, &value) in over.iter().zip(&values) {
-            if !(value.abs() <= LARGEST) {
+            if !(-LARGEST..=LARGEST).contains(&value) {
                 return Err(CostError::NotFinite { u: self.low + v, value });
             }
             self.points.push((self.low + v, value));
@@ -307,7 +307,11 @@ fn cut_flat_end(points: &[(f64, f64)], low: f64, good: &mut Vec<Piece>) {
     let Some(&(_, least)) = points.last() else { return };
     let flat = |value: f64| value - least <= 2.0 * f64::EPSILON * least.abs() + SMALLEST;
     let first_flat = points.iter().rposition(|point| !flat(point.1)).map_or(0, |last| last + 1);
-    if let Some(&(u, _)) = points.get(first_flat) {
+    if let Some(&(u, value)) = points.get(first_flat) {
         good.retain(|piece| low + piece.low < u);
+        // From there on the last value stands for all after it.
+        if let Some(last) = good.last_mut() {
+            last.error += value - least;
+        }
     }
 }
