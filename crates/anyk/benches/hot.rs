@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::hint::black_box;
+use std::sync::Arc;
 
-use anyk::Config;
 use anyk::channel::sample_distances_m;
-use anyk::framework::{Method, PretrainSettings, State};
+use anyk::framework::{Allocate, Method, PretrainSettings, Session, Silent, State};
+use anyk::problems::separable::{
+    AnySeparableSettings, Cost, Separable, SeparableSolution, SeparableSolver, train_any_separable,
+};
 use anyk::problems::urllc::Algorithm1;
 use anyk::problems::urllc::equal_power;
 use anyk::problems::urllc::finish;
@@ -14,6 +17,7 @@ use anyk::problems::urllc::{Allocation, Urllc};
 use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::qos::{BandwidthTable, RequiredBandwidth};
 use anyk::study::Entry;
+use anyk::{Config, System};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 fn hot(criterion: &mut Criterion) {
@@ -79,6 +83,49 @@ fn hot(criterion: &mut Criterion) {
         );
     }
     solve.finish();
+    separable(criterion, &system);
+}
+
+/// Costs of one's own beside (P1)'s solver, all at K = 200.
+fn separable(criterion: &mut Criterion, system: &System) {
+    let mut group = criterion.benchmark_group("separable, K = 200");
+    let distances = sample_distances_m(&system.road(), 1, 200, 0);
+    let cell: Vec<f64> =
+        distances.into_iter().map(|distance_m| system.path_loss().gain(distance_m)).collect();
+    let urllc = Urllc::uniform(system, cell.iter().copied()).unwrap();
+    group.bench_function("(P1) by UrllcSolver", |bencher| {
+        let (mut solver, mut solution) = (UrllcSolver::default(), Solution::default());
+        bencher.iter(|| solver.solve_into(black_box(&urllc), &mut solution));
+    });
+    let required = RequiredBandwidth::new(system.qos(system.service()).unwrap());
+    let least_w = required.min_received_w();
+    let hz = |u: f64| required.at(u).map_or(f64::INFINITY, |point| point.bandwidth_hz);
+    let p1 = Cost::from_fn((least_w, 1e6 * least_w), hz).unwrap();
+    let rate = |u: f64| -u.ln_1p();
+    group.bench_function("table of log1p", |bencher| {
+        bencher.iter(|| Cost::from_fn((0.0, black_box(1e6)), rate));
+    });
+    let rate = Cost::from_fn((0.0, 1e6), rate).unwrap();
+    let noise_w = system.noise_w_hz() * 1e6;
+    let snr: Vec<f64> = cell.iter().map(|gain| gain / noise_w).collect();
+    for (name, cost, gains, budget) in
+        [("(P1)", p1, cell, system.max_power_w()), ("water-filling", rate, snr, 1.0)]
+    {
+        let problem = Separable::uniform(Arc::new(cost), gains, budget).unwrap();
+        group.bench_function(format!("{name} by SeparableSolver"), |bencher| {
+            let mut solver = SeparableSolver::default();
+            let mut solution = SeparableSolution::default();
+            bencher.iter(|| solver.solve_into(black_box(&problem), &mut solution));
+        });
+        let settings = AnySeparableSettings::like(&problem, 1);
+        let session = &mut Session::new(&Silent);
+        let policy = train_any_separable(problem.costs(), &settings, session).unwrap();
+        group.bench_function(format!("{name} by any-gnn"), |bencher| {
+            let (mut allocator, mut amounts) = (policy.allocator(), Vec::new());
+            bencher.iter(|| allocator.allocate(black_box(&problem), &mut amounts));
+        });
+    }
+    group.finish();
 }
 
 criterion_group!(benches, hot);

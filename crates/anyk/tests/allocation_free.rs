@@ -4,17 +4,21 @@
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyk::Config;
 use anyk::channel::{D2dField, sample_distances_m};
-use anyk::framework::{Method, Objective, PretrainSettings, Session, Silent, State};
+use anyk::framework::{Allocate, Method, Objective, PretrainSettings, Session, Silent, State};
 use anyk::network::SplitRule;
 use anyk::problems::interference::PowerOutput;
 use anyk::problems::interference::Wmmse;
 use anyk::problems::interference::finish_power;
 use anyk::problems::interference::{PowerObjective, PowerTrainSettings};
 use anyk::problems::interference::{Scenario, SparseInterference};
+use anyk::problems::separable::{
+    AnySeparableSettings, Cost, Separable, SeparableSolution, SeparableSolver, train_any_separable,
+};
 use anyk::problems::urllc::{Algorithm1, AnySettings, TrainRanges};
 use anyk::problems::urllc::{Allocation, Urllc};
 use anyk::problems::urllc::{Solution, UrllcSolver};
@@ -97,6 +101,22 @@ fn hot_paths_allocate_nothing() {
         assert!(allocator.certifier().certify(&problem, &mut allocation).is_complete());
     });
     assert_eq!(certified, 0, "allocate and certify");
+
+    let cost = Arc::new(Cost::from_fn((0.0, 1e9), |u| -u.ln_1p()).unwrap());
+    let budget = system.max_power_w();
+    let gains = gains.iter().map(|gain| gain / gains[0]);
+    let problem = Separable::uniform(Arc::clone(&cost), gains, budget).unwrap();
+    let (mut solver, mut solution) = (SeparableSolver::default(), SeparableSolution::default());
+    solver.solve_into(&problem, &mut solution);
+    let solve = calls_during(|| solver.solve_into(&problem, &mut solution));
+    assert_eq!(solve, 0, "solve of separable costs");
+    let mut settings = AnySeparableSettings::like(&problem, 1);
+    (settings.samples, settings.steps) = (20, 20);
+    let policy = train_any_separable(&[cost], &settings, &mut Session::new(&Silent)).unwrap();
+    let (mut allocator, mut amounts) = (policy.allocator(), Vec::new());
+    allocator.allocate(&problem, &mut amounts);
+    let allocate = calls_during(|| _ = allocator.allocate(&problem, &mut amounts));
+    assert_eq!(allocate, 0, "allocate of separable costs");
 
     let scenario = Scenario::D2d(D2dField::default());
     let field = scenario.draw(1, 100, 0).unwrap();

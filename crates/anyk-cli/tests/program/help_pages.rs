@@ -4,8 +4,15 @@
 
 use crate::common::{anyk, outcome, run};
 
-const PROBLEMS: [&str; 6] =
-    ["urllc", "urllc-power", "qos-power", "equal-bandwidth", "interference", "link-scheduling"];
+const PROBLEMS: [&str; 7] = [
+    "urllc",
+    "urllc-power",
+    "qos-power",
+    "equal-bandwidth",
+    "interference",
+    "link-scheduling",
+    "separable",
+];
 
 /// Every page there is, as words.
 fn pages() -> Vec<Vec<&'static str>> {
@@ -152,7 +159,7 @@ fn a_problem_has_its_own_flags_and_no_others() {
     let service = ["--epsilon", "--antennas", "--packet-bits", "--quadrature"];
     let links = ["--p-max", "--noise"];
     #[allow(clippy::type_complexity)]
-    let table: [(&[&str], Vec<&[&str]>, Vec<&[&str]>); 18] = [
+    let table: [(&[&str], Vec<&[&str]>, Vec<&[&str]>); 19] = [
         (
             &["solve", "urllc"],
             vec![&radio, &service, &["--max-power-dbm"]],
@@ -182,6 +189,11 @@ fn a_problem_has_its_own_flags_and_no_others() {
             &["solve", "link-scheduling"],
             vec![&links, &["--method", "--iterations"]],
             vec![&radio, &service, &["--tolerance", "--random-starts", "--trace", "--seed"]],
+        ),
+        (
+            &["solve", "separable"],
+            vec![&radio, &["--cost", "--bandwidth-hz", "--max-power-dbm"]],
+            vec![&links, &service, &["--rate-bps", "--method"]],
         ),
         (
             &["train", "urllc"],

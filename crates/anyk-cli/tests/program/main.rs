@@ -21,6 +21,7 @@ mod policies;
 mod power_control;
 mod reports;
 mod seeds;
+mod separable;
 mod streams;
 mod studies;
 mod urllc_power;

@@ -32,6 +32,8 @@ fn the_solvers_own_answers_are_optimal_to_the_judge() {
         ("equal-bandwidth", ""),
         ("interference", ""),
         ("link-scheduling", ""),
+        ("separable", "--cost log1p"),
+        ("separable", "--cost delay --max-power-dbm 10"),
     ] {
         let line = format!(
             "set -e; $ANYK sample {problem} --k 5 --count 3 > cells; \

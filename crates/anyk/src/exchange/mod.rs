@@ -1,5 +1,5 @@
 //! The files that go in and out: users as JSON or CSV, gains of interference networks as NumPy arrays
-//! or archives, MATLAB's `.mat`, CSV or JSON, samples of the fading as NumPy arrays, samples of a policy as CSV, NumPy archives or (with the
+//! or archives, MATLAB's `.mat`, CSV or JSON, samples of the fading as NumPy arrays, samples of a cost as CSV, JSON or NumPy arrays, samples of a policy as CSV, NumPy archives or (with the
 //! feature `parquet`) Parquet, models and checkpoints as safetensors.
 //!
 //! Input may be damaged or hostile: everything is checked here, and an error names the file, the
@@ -8,6 +8,7 @@
 
 mod allocations;
 pub(crate) mod container;
+mod cost_samples;
 mod disk;
 mod documents;
 mod fading_samples;
@@ -32,6 +33,7 @@ mod write;
 
 pub use allocations::{Allotment, Allotments, Allotted};
 pub use container::Tensor;
+pub use cost_samples::read_cost_samples;
 pub use fading_samples::{fading_samples_to_npy, read_fading_samples};
 pub use finite::{Checked, NotFinite, check_finite, check_text, to_json, write_json};
 pub use gains::{NetworkRecord, gains_to_npy, read_networks};

@@ -70,6 +70,12 @@ impl fmt::Display for Goal {
 impl Goal {
     /// How far a value is from the best, percent: positive is worse.
     pub fn gap_percent(&self, value: f64, reference: f64) -> Option<f64> {
+        // A cost may be negative: of its size, then, and of no other sign.
+        if reference < 0.0 {
+            let gap = (value - reference) / -reference;
+            let gap = if self.larger_is_better { -gap } else { gap };
+            return gap.is_finite().then_some(100.0 * gap);
+        }
         let gap =
             if self.larger_is_better { 1.0 - value / reference } else { value / reference - 1.0 };
         gap.is_finite().then_some(100.0 * gap)

@@ -245,13 +245,17 @@ pub(crate) fn training_cells(options: &Options) -> Result<(Vec<usize>, usize), O
 }
 
 /// Refuses users with a service class of their own, for problems that know none: a loss target or packets of a
-/// user's own would be ignored.
-pub(crate) fn refuse_own_class(records: &[UserRecord], system: &System) -> Result<(), Error> {
+/// user's own would be ignored. `because` says what they have in common.
+pub(crate) fn refuse_own_class(
+    records: &[UserRecord],
+    system: &System,
+    because: &str,
+) -> Result<(), Error> {
     match records.iter().find(|record| record.service != system.service()) {
         None => Ok(()),
         Some(user) => Err(Error::OwnClass {
             user: user.id.clone(),
-            expected: "none: all users get the same rate; urllc takes classes".to_owned(),
+            expected: format!("none: {because}; urllc takes classes"),
         }),
     }
 }

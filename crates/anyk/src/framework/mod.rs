@@ -82,7 +82,7 @@ pub use room::{
     BuiltIn, Calibrated, CalibrationSettings, LoadedModel, Quantity, Room, Trained, Trials, Verb,
 };
 pub use schedule::{RatePer, Schedule, Update};
-pub(crate) use settings::{allow_cells, check_price_response};
+pub(crate) use settings::{allow_cells, check, check_price_response, check_training};
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
 pub use standing::{Standing, Summary};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};

@@ -37,6 +37,17 @@ pub(crate) fn check_price_response(
     train_k: &[usize],
     samples: usize,
     network: &PriceResponse,
+    pace: (usize, u64, Schedule),
+) -> Result<(), TrainError> {
+    let hidden = network.hidden;
+    check("hidden", (1..=1024).contains(&hidden), || hidden.to_string(), "1 to 1024 neurons")?;
+    check_training(train_k, samples, pace)
+}
+
+/// Checks sizes and samples of a training, and its batch, steps and rate.
+pub(crate) fn check_training(
+    train_k: &[usize],
+    samples: usize,
     (batch, steps, rate): (usize, u64, Schedule),
 ) -> Result<(), TrainError> {
     let sizes = !train_k.is_empty() && train_k.iter().all(|k| (1..=10_000).contains(k));
@@ -46,8 +57,6 @@ pub(crate) fn check_price_response(
     let room = samples > 0 && users.is_some_and(|users| users <= 100_000_000);
     let expected = "at least one, and no more than 1e8 users in all";
     check("samples", room, || samples.to_string(), expected)?;
-    let hidden = network.hidden;
-    check("hidden", (1..=1024).contains(&hidden), || hidden.to_string(), "1 to 1024 neurons")?;
     check("batch", (1..=4096).contains(&batch), || batch.to_string(), "1 to 4096")?;
     check("steps", steps <= 1 << 32, || steps.to_string(), "at most 2^32")?;
     let rate = rate.at(0, steps);

@@ -37,7 +37,7 @@ impl<const N: usize> Piecewise<N> {
     }
 
     /// Coefficients of ascending powers from the values at the Chebyshev points.
-    fn monomials(values: &[f64; N]) -> [f64; N] {
+    pub(crate) fn monomials(values: &[f64; N]) -> [f64; N] {
         let mut result = [0.0; N];
         // T_0, T_1, … as ascending powers: T_{n+1} = 2t·T_n − T_{n−1}, from T_0 = 1 and T_{−1} = t.
         let (mut before, mut current) = ([0.0; N], [0.0; N]);

@@ -29,6 +29,9 @@ pub struct Price {
     pub slope: f64,
     /// Prices tried.
     pub iterations: u32,
+    /// Logarithms of the highest price tried at which users take more than the budget, and of the lowest at which
+    /// they do not; infinite where none was. Where what users take jumps over the budget, both are next to it.
+    pub between: (f64, f64),
 }
 
 /// The price at which what users take adds up to the budget, from a first guess of its logarithm. `total` is
@@ -52,23 +55,34 @@ pub fn price_of_budget(
     search: PriceSearch,
     budget: f64,
     first_guess: f64,
+    total: impl FnMut(f64) -> (f64, f64),
+) -> Price {
+    price_between(search, budget, first_guess, (f64::NEG_INFINITY, f64::INFINITY), total)
+}
+
+/// [`price_of_budget`] with prices known, by their logarithms, between which it is. What users take may be 0, stay
+/// where it is or jump: the search halves what it knows wherever the tangent does not lead on.
+pub fn price_between(
+    search: PriceSearch,
+    budget: f64,
+    first_guess: f64,
+    (mut low, mut high): (f64, f64),
     mut total: impl FnMut(f64) -> (f64, f64),
 ) -> Price {
     let mut ln_price = first_guess;
-    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut iterations = 0;
     loop {
         let (sum, slope) = total(ln_price);
         iterations += 1;
         let miss = (sum / budget).ln();
         let close = miss.abs() < search.tolerance || high - low < search.bracket * ln_price.abs();
-        if close || iterations >= MOST_ITERATIONS {
-            return Price { ln_price, total: sum, slope, iterations };
-        }
         if miss > 0.0 {
             low = ln_price;
         } else {
             high = ln_price;
+        }
+        if close || iterations >= MOST_ITERATIONS {
+            return Price { ln_price, total: sum, slope, iterations, between: (low, high) };
         }
         let next = ln_price - miss * sum / slope;
         ln_price = if next > low && next < high {

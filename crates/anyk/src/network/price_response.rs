@@ -19,7 +19,9 @@ use crate::network::{Activation, Dense, DenseTape};
 pub(crate) const UNITS: usize = 8;
 /// Numbers for each kink, and the two that are not of a kink.
 const OF_UNIT: usize = 3;
-const OUTPUTS: usize = 2 + OF_UNIT * UNITS;
+pub(crate) const OUTPUTS: usize = 2 + OF_UNIT * UNITS;
+/// Prices over which the kinks are spread at the start, in their logarithm and units of the fold's.
+pub(crate) const PRICES: (f64, f64) = (-18.0, 3.0);
 /// Numbers that describe a class.
 pub const CONTEXT: usize = 4;
 /// `t` in units of the network's output, so that a step of the optimizer moves kinks and heights alike.
@@ -115,12 +117,7 @@ impl PriceResponse {
         let small = 0.1 / (self.hidden as f64).sqrt();
         parameters.extend((0..self.hidden * OUTPUTS).map(|_| small * normal()));
         // c = −2 and a slope of −0.7 with the kinks' own on top.
-        parameters.extend([-2.0, -0.35]);
-        for unit in 0..UNITS {
-            // Kinks over all prices from e^−18 to e^3 of the fold's.
-            let place = -18.0 + 21.0 * (unit as f64 + 0.5) / UNITS as f64;
-            parameters.extend([0.03 * normal(), place / SPREAD, 0.5]);
-        }
+        parameters.extend(ClassResponse::initialize((-2.0, -0.35), normal));
         parameters
     }
 
@@ -169,8 +166,30 @@ impl Default for ResponseGradient {
     }
 }
 
+impl ResponseGradient {
+    /// By each output.
+    pub(crate) fn by_outputs(&self) -> &[f64; OUTPUTS] {
+        &self.0
+    }
+}
+
 impl ClassResponse {
-    fn new(outputs: &[f64]) -> Self {
+    /// Outputs to start from: a level, the logarithm of a slope, and kinks that are hardly any, over all prices.
+    pub(crate) fn initialize(
+        (level, ln_slope): (f64, f64),
+        normal: &mut impl FnMut() -> f64,
+    ) -> [f64; OUTPUTS] {
+        let mut outputs = [0.0; OUTPUTS];
+        (outputs[0], outputs[1]) = (level, ln_slope);
+        for (unit, values) in outputs[2..].as_chunks_mut::<OF_UNIT>().0.iter_mut().enumerate() {
+            let place = PRICES.0 + (PRICES.1 - PRICES.0) * (unit as f64 + 0.5) / UNITS as f64;
+            *values = [0.03 * normal(), place / SPREAD, 0.5];
+        }
+        outputs
+    }
+
+    /// The response that a network's outputs describe.
+    pub(crate) fn new(outputs: &[f64]) -> Self {
         // Parameters of a file may be anything finite: the response stays within the numbers, and falls.
         let mut response = Self {
             level: outputs[0].clamp(-50.0, 50.0),

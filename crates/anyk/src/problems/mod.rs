@@ -4,6 +4,7 @@
 
 pub mod closed_forms;
 pub mod interference;
+pub mod separable;
 pub mod urllc;
 pub mod urllc_power;
 
@@ -17,6 +18,7 @@ pub static ROOMS: &[&dyn Room] = &[
     &closed_forms::EQUAL_BANDWIDTH,
     &interference::INTERFERENCE,
     &interference::LINK_SCHEDULING,
+    &separable::SEPARABLE,
 ];
 
 /// The room of a name.

@@ -67,7 +67,7 @@ const COLUMNS: [&str; 8] = [
 const PLACES: std::ops::Range<usize> = 1..5;
 /// What answers say of a user and of a cell. What a file has under one of these names comes back under another, and an
 /// answer is as good an input as any.
-const OF_ANSWERS: [&str; 33] = [
+const OF_ANSWERS: [&str; 37] = [
     "power_w",
     "bandwidth_hz",
     "packet_loss",
@@ -101,6 +101,10 @@ const OF_ANSWERS: [&str; 33] = [
     "instances",
     "objective",
     "missed",
+    "total_cost",
+    "snr",
+    "cost",
+    "price",
 ];
 /// The name of a cell.
 pub(super) const CELL: &str = "cell";

@@ -13,7 +13,7 @@ use crate::framework::{
     cell_counter, check_amounts, reference_options, refuse_own_class, sized_responder,
 };
 use crate::memory::{MemoryBudget, product};
-use crate::problems::closed_forms::room::{EQUAL_BANDWIDTH, QOS_POWER};
+use crate::problems::closed_forms::room::{EQUAL_BANDWIDTH, QOS_POWER, SAME_RATE};
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormPolicy, ClosedFormResult, CommonAllocation, EqualBandwidth, QosPower,
     RateAssessment, RateServed, SizedClosedForm, equal_bandwidth_shares, evaluate_closed_form,
@@ -353,7 +353,7 @@ impl LoadedModel for ClosedFormPolicy {
             CellReading::new(self.system().clone(), options)?,
             |_| Ok(()),
             |(), system, records| {
-                refuse_own_class(records, system)?;
+                refuse_own_class(records, system, SAME_RATE)?;
                 let what = format_args!("a cell of {} users", records.len());
                 MemoryBudget::current().allow(what, network_bytes(records.len()))?;
                 let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();

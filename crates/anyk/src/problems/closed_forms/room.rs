@@ -22,6 +22,9 @@ use crate::problems::closed_forms::{
     answer_equal_bandwidth, answer_qos_power, train_closed_form,
 };
 
+/// Why no user has a class of its own.
+pub(super) const SAME_RATE: &str = "all users get the same rate";
+
 /// (P5) or (P6).
 #[derive(Debug)]
 pub struct ClosedFormRoom {
@@ -197,7 +200,7 @@ impl Room for ClosedFormRoom {
             CellReading::new(system, options)?,
             |_| Ok(()),
             move |(), system, records| {
-                refuse_own_class(records, system)?;
+                refuse_own_class(records, system, SAME_RATE)?;
                 let gains = records.iter().map(|record| record.gain);
                 Ok(match problem {
                     ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
@@ -220,7 +223,7 @@ impl Room for ClosedFormRoom {
             CellReading::new(system, options)?,
             || (),
             move |(), system, records, given| {
-                refuse_own_class(records, system)?;
+                refuse_own_class(records, system, SAME_RATE)?;
                 let gains = records.iter().map(|record| record.gain);
                 match problem {
                     ClosedForm::QosPower { rate_bps, bandwidth_hz } => {

@@ -1,0 +1,68 @@
+//! Costs by name.
+
+use crate::framework::Choice;
+use crate::problems::separable::{Cost, CostError};
+
+/// A cost that is there already: of an SNR, or of any other `u`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BuiltInCost {
+    /// `−ln(1 + u)`: the sum rate in nat, by water-filling.
+    Log1p,
+    /// `−ln ln(1 + u)`: proportionally fair rates.
+    FairRate,
+    /// `1/ln(1 + u)`: the time that a bit takes.
+    Delay,
+    /// `1/u`.
+    Inverse,
+    /// `1/(1 + u)`: the mean square error.
+    Mmse,
+    /// `e^(−u)`.
+    Exponential,
+}
+
+impl Choice for BuiltInCost {
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("log1p", "−ln(1 + u): the largest sum rate, by water-filling", Self::Log1p),
+        ("fair-rate", "−ln ln(1 + u): proportionally fair rates", Self::FairRate),
+        ("delay", "1/ln(1 + u): the least sum of the times that a bit takes", Self::Delay),
+        ("inverse", "1/u", Self::Inverse),
+        ("mmse", "1/(1 + u): the least sum of mean square errors", Self::Mmse),
+        ("exponential", "e^(−u)", Self::Exponential),
+    ];
+}
+
+impl BuiltInCost {
+    /// `c(u)`.
+    pub fn value(self, u: f64) -> f64 {
+        match self {
+            Self::Log1p => -u.ln_1p(),
+            Self::FairRate => -u.ln_1p().ln(),
+            Self::Delay => 1.0 / u.ln_1p(),
+            Self::Inverse => 1.0 / u,
+            Self::Mmse => 1.0 / (1.0 + u),
+            Self::Exponential => (-u).exp(),
+        }
+    }
+
+    /// Its table, up to a `u`.
+    pub fn cost(self, most: f64) -> Result<Cost, CostError> {
+        Cost::from_fn((0.0, most), |u| self.value(u))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_costs() {
+        for (name, _, own) in BuiltInCost::ALL {
+            let cost = own.cost(1e12).unwrap();
+            for u in [1e-3, 0.7, 20.0, 3e5] {
+                let off = (cost.value(u) - own.value(u)).abs();
+                assert!(off <= cost.error_at(u), "{name} at {u}: {off:e}");
+            }
+            assert!(cost.error_bound() < 1e-10, "{name}: {:e}", cost.error_bound());
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a policy of separable costs is worth on random instances, beside the optimum and equal shares.
+
+use serde::Serialize;
+
+use crate::framework::{
+    Allocate, Error, Model, Observer, Policy, Problem, Silent, TrainError, Trials, over_instances,
+};
+use crate::problems::separable::{
+    AnySeparablePolicy, EqualShares, Separable, SeparableMetrics, SeparableSolver, SeparableStatus,
+};
+
+/// What was found at one size.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SeparableResult {
+    /// Number of users `K`.
+    pub k: usize,
+    /// Mean of `Σ c_k`.
+    pub objective: f64,
+    /// Mean of the optimum.
+    pub optimum: f64,
+    /// Mean of costs over the optimum, percent of `|optimum| + price·X`, over instances whose budget is used up: in
+    /// the others everyone has all that is of use, by any of the policies.
+    pub gap_percent: f64,
+    /// The same of the worst instance.
+    pub worst_gap_percent: f64,
+    /// Mean of the same for equal shares; absent where they leave someone without a finite cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub equal_gap_percent: Option<f64>,
+    /// Mean share of users who get nothing over the least that serves, in the optimum.
+    pub zeros: f64,
+    /// Instances whose budget is not used up.
+    pub spare: usize,
+    /// Instances without an answer.
+    pub infeasible: usize,
+}
+
+struct Row {
+    objective: f64,
+    optimum: f64,
+    /// Of the policy and of equal shares; none where the budget is not used up.
+    gaps: Option<(f64, f64)>,
+    zeros: f64,
+}
+
+/// Measures a policy on random instances of each size, drawn by the policy's own ranges, with its budget at every
+/// size.
+pub fn evaluate_separable(
+    policy: &AnySeparablePolicy,
+    trials: &Trials,
+    observer: &dyn Observer,
+) -> Result<Vec<SeparableResult>, Error> {
+    let settings = &policy.record().training;
+    let found = over_instances(
+        &trials.sizes,
+        trials.samples,
+        |size| Ok::<_, Error>((SeparableSolver::default(), policy.ready(size)?)),
+        |(solver, ready), size, index| {
+            let problem = settings.draw(policy.costs(), (trials.seed, size, index))?;
+            row(solver, &mut **ready, &problem)
+        },
+        observer,
+    )?;
+    let result = |found: &crate::framework::Rows<Row>| {
+        let gaps: Vec<(f64, f64)> = found.rows.iter().filter_map(|row| row.gaps).collect();
+        let count = gaps.len().max(1) as f64;
+        let equal = gaps.iter().map(|gaps| gaps.1).sum::<f64>() / count;
+        SeparableResult {
+            k: found.k,
+            objective: found.mean(|row| row.objective),
+            optimum: found.mean(|row| row.optimum),
+            gap_percent: 100.0 * gaps.iter().map(|gaps| gaps.0).sum::<f64>() / count,
+            worst_gap_percent: 100.0 * gaps.iter().fold(0.0, |worst, gaps| gaps.0.max(worst)),
+            equal_gap_percent: equal.is_finite().then_some(100.0 * equal),
+            zeros: found.mean(|row| row.zeros),
+            spare: found.rows.len() - gaps.len(),
+            infeasible: found.infeasible,
+        }
+    };
+    Ok(found.iter().map(result).collect())
+}
+
+/// One instance; `None` without an answer.
+fn row(
+    solver: &mut SeparableSolver,
+    ready: &mut dyn Allocate<Separable>,
+    problem: &Separable,
+) -> Result<Option<Row>, Error> {
+    let optimum = solver.solve(problem);
+    if matches!(optimum.status, SeparableStatus::Infeasible(_)) {
+        return Ok(None);
+    }
+    let mut amounts = Vec::new();
+    if !ready.allocate(problem, &mut amounts).is_served() {
+        return Ok(None);
+    }
+    problem.check(&amounts)?;
+    let objective = problem.judge(&amounts)?.objective;
+    EqualShares.allocate(problem, &mut amounts);
+    let equal = problem.judge(&amounts)?.objective;
+    let size = optimum.objective.abs() + optimum.price * problem.budget();
+    let gap = |value: f64| (value - optimum.objective) / size;
+    let least = problem.least().zip(&optimum.amounts);
+    let zeros = least.filter(|(least, amount)| **amount <= least * (1.0 + 1e-12)).count();
+    Ok(Some(Row {
+        objective,
+        optimum: optimum.objective,
+        gaps: (optimum.price > 0.0).then(|| (gap(objective), gap(equal))),
+        zeros: zeros as f64 / problem.size() as f64,
+    }))
+}
+
+/// Instances of each training size that a model is measured on, and their seed, which no training has.
+const VALIDATION: u64 = 200;
+const SEED: u64 = 0x5EA4_AB1E;
+
+/// What a model reaches on a validation set of its training sizes.
+pub(crate) fn validated(policy: &AnySeparablePolicy) -> Result<SeparableMetrics, TrainError> {
+    let sizes = policy.record().training.train_k.clone();
+    let trials = Trials { sizes, samples: VALIDATION, seed: SEED };
+    let found =
+        evaluate_separable(policy, &trials, &Silent).map_err(|error| TrainError::Setting {
+            field: "validation",
+            value: error.to_string(),
+            expected: "instances that have an answer",
+        })?;
+    let mean = |column: fn(&SeparableResult) -> f64| {
+        found.iter().map(column).sum::<f64>() / found.len().max(1) as f64
+    };
+    Ok(SeparableMetrics {
+        gap_percent: mean(|row| row.gap_percent),
+        equal_gap_percent: mean(|row| row.equal_gap_percent.unwrap_or(f64::MAX)),
+    })
+}

@@ -1,0 +1,139 @@
+//! A convex, decreasing function through samples, with a slope that has no jumps: two parabolas between each two.
+//!
+//! Between samples `i` and `i + 1`, with `d` the slope of the line through them and slopes `s_i ≤ d ≤ s_{i+1}` at
+//! them, the slope goes straight from `s_i` to `d` and from there to `s_{i+1}`. It is `d` at the place
+//! `u_i + (1 − r)·h`, `r = (d − s_i)/(s_{i+1} − s_i)`: then the area under it is right, whatever the slopes are, and
+//! it never falls. The slope at a sample is the harmonic mean of those of both lines, which is between them.
+
+use crate::problems::separable::CostError;
+use crate::problems::separable::cost::{COST, MOST};
+use crate::problems::separable::tabulation::check_shape;
+
+const MOST_SAMPLES: usize = 1_000_000;
+
+/// A table to be.
+pub(crate) struct Found {
+    pub(crate) low: f64,
+    pub(crate) ends: Vec<f64>,
+    pub(crate) coefficients: Vec<[f64; COST]>,
+    pub(crate) errors: Vec<f64>,
+    /// Most that another convex cost through the samples may differ, relative to the range of values.
+    pub(crate) between: f64,
+}
+
+/// The function through samples in any order.
+pub(crate) fn interpolate(samples: &[(f64, f64)]) -> Result<Found, CostError> {
+    if !(2..=MOST_SAMPLES).contains(&samples.len()) {
+        return Err(CostError::Count(samples.len()));
+    }
+    for &(u, value) in samples {
+        if !(0.0..=MOST).contains(&u) {
+            return Err(CostError::Range { low: u, high: u });
+        }
+        if !(-MOST..=MOST).contains(&value) {
+            return Err(CostError::NotFinite { u, value });
+        }
+    }
+    let mut points = samples.to_vec();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for pair in points.windows(2) {
+        if pair[0].0 >= pair[1].0 {
+            return Err(CostError::Duplicate { u: pair[0].0, value: [pair[0].1, pair[1].1] });
+        }
+    }
+    let low = points[0].0;
+    check_shape(&mut points, low)?;
+    // Rounding may leave lines that are a little out of order, or that rise a little.
+    let mut flattest = f64::NEG_INFINITY;
+    let lines: Vec<f64> = points
+        .windows(2)
+        .map(|pair| {
+            flattest = flattest.max((pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)).min(0.0);
+            flattest
+        })
+        .collect();
+    let slopes = slopes(&lines);
+    let (mut ends, mut coefficients, mut errors) = (vec![0.0], Vec::new(), Vec::new());
+    for (index, pair) in points.windows(2).enumerate() {
+        let [(from, value), (to, after)] = [pair[0], pair[1]];
+        let (line, [left, right]) = (lines[index], [slopes[index], slopes[index + 1]]);
+        let width = to - from;
+        let share = if right > left { (right - line) / (right - left) } else { 1.0 };
+        let knot = from + share * width;
+        let error = 1e-14 * value.abs().max(after.abs());
+        let mut at = value;
+        for (begin, end, slopes) in [(from, knot, (left, line)), (knot, to, (line, right))] {
+            // The rest of the range that rounding leaves is no piece.
+            if end - begin > 1e-12 * width {
+                let end = if to - end > 1e-12 * width { end } else { to };
+                let width = end - begin;
+                ends.push(end - low);
+                coefficients.push(parabola(at, width, slopes));
+                errors.push(error);
+                at += width * 0.5 * (slopes.0 + slopes.1);
+            }
+        }
+    }
+    cut_flat_end(&mut ends, &mut coefficients, &mut errors);
+    Ok(Found { low, ends, coefficients, errors, between: between(&points, &lines) })
+}
+
+/// Slopes at the samples: between those of the lines to both neighbours.
+fn slopes(lines: &[f64]) -> Vec<f64> {
+    let mut slopes = vec![0.0; lines.len() + 1];
+    for (slope, pair) in slopes[1..].iter_mut().zip(lines.windows(2)) {
+        // 0 where one of them is.
+        let product = pair[0] * pair[1];
+        *slope = if product > 0.0 { 2.0 / (1.0 / pair[0] + 1.0 / pair[1]) } else { 0.0 };
+        *slope = slope.max(pair[0]).min(pair[1]);
+    }
+    // At both ends as if the bend went on.
+    let last = lines.len();
+    slopes[0] = if last > 1 { 2.0 * lines[0] - slopes[1] } else { lines[0] };
+    slopes[last] =
+        if last > 1 { (2.0 * lines[last - 1] - slopes[last - 1]).min(0.0) } else { lines[0] };
+    slopes
+}
+
+/// A parabola over `[−1, 1]` from a value and the slopes at both ends, in units of the width.
+fn parabola(value: f64, width: f64, (left, right): (f64, f64)) -> [f64; COST] {
+    let mut coefficients = [0.0; COST];
+    coefficients[0] = value + width * (0.5 * left + 0.125 * (right - left));
+    coefficients[1] = width * (0.5 * left + 0.25 * (right - left));
+    coefficients[2] = 0.125 * width * (right - left);
+    coefficients
+}
+
+/// Drops what is flat at the end.
+fn cut_flat_end(ends: &mut Vec<f64>, coefficients: &mut Vec<[f64; COST]>, errors: &mut Vec<f64>) {
+    while coefficients.len() > 1
+        && coefficients.last().is_some_and(|last| last[1..].iter().all(|c| c.abs() <= 0.0))
+    {
+        coefficients.pop();
+        errors.pop();
+        ends.pop();
+    }
+}
+
+/// Most by which two convex, decreasing functions through the samples may differ, relative to the range of values:
+/// none is over the line between two samples, none under the lines through their neighbours.
+fn between(points: &[(f64, f64)], lines: &[f64]) -> f64 {
+    let mut worst = 0.0f64;
+    for (index, pair) in points.windows(2).enumerate() {
+        let width = pair[1].0 - pair[0].0;
+        let line = lines[index];
+        // Before the first sample any slope is possible, after the last at most none.
+        let left = if index > 0 { lines[index - 1] } else { f64::NEG_INFINITY };
+        let right = lines.get(index + 1).copied().unwrap_or(0.0);
+        let depth = if left.is_finite() {
+            // Where both lines meet.
+            let share = if right > left { (right - line) / (right - left) } else { 0.0 };
+            (line - left) * share * width
+        } else {
+            (right - line) * width
+        };
+        worst = worst.max(depth);
+    }
+    let range = points[0].1 - points[points.len() - 1].1;
+    worst / range
+}

@@ -1,0 +1,312 @@
+//! The exact optimum by dual decomposition on the one budget.
+//!
+//! At a price `ν` of the budget each user answers alone, `−α_k c_k'(α_k x_k) = ν`, or takes the least where even that
+//! is worth less, or the most where all of it is worth more. What they take together falls with the price. One root in
+//! one variable is left.
+//!
+//! # The certificate
+//!
+//! Whatever the price is, no amounts within the budget cost less than `Σ_k min_x h_k(x) − νX`, where
+//! `h_k(x) = c_k(α_k x) + νx`: weak duality. With the whole budget used, or a price of 0, the answer costs at most
+//! `Σ [h_k(x_k) − min h_k]` more than the optimum. With `q = ν/α_k`, `u = α_k x_k` and `g = −c_k'`, the best `u*` of
+//! the user is between two places where `g ≥ q` and `g ≤ q`; such places around `u` are looked up, and then, since
+//! `c_k` is convex,
+//!
+//! ```text
+//! h_k(x_k) − min h_k ≤ |q − g(u)|·|u − u*|.
+//! ```
+//!
+//! That is about the tables. The costs themselves are within the tables' error bounds `ε_k`: twice their sum is added,
+//! once for the answer and once for the optimum.
+
+use std::iter::StepBy;
+use std::ops::Range;
+
+use crate::framework::{Allocate, Infeasibility, ModelError, Outcome, Policy, Proof};
+use crate::math::{Price, PriceSearch, price_between};
+use crate::problems::separable::{Cost, Separable};
+use crate::tolerance;
+
+/// How a solve ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SeparableStatus {
+    /// Solved, with a relative duality gap of at most [`tolerance::DUALITY_GAP`].
+    Optimal,
+    /// Amounts within the budget whose gap is larger than that: a table is not as exact.
+    Inaccurate,
+    /// The budget does not give everyone the least that serves. What is needed is in it.
+    Infeasible(Infeasibility),
+}
+
+/// The answer to a [`Separable`] problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeparableSolution {
+    /// How the solve ended.
+    pub status: SeparableStatus,
+    /// `x_k`; empty when infeasible.
+    pub amounts: Vec<f64>,
+    /// `Σ c_k(α_k x_k)`.
+    pub objective: f64,
+    /// Dual variable of the budget: what one more unit would save. 0 where the budget is not used up.
+    pub price: f64,
+    /// Bound on `(objective − optimum) / (|objective| + price·X)`: the objective alone may be 0.
+    pub duality_gap: f64,
+    /// Users at the end of their cost's range who would take more at this price if it went on: where it is not the
+    /// cost's own end, a longer range gives another answer.
+    pub at_end: usize,
+    /// Trial prices.
+    pub iterations: u32,
+}
+
+/// A solver; reuse it, since it keeps its buffers: after the first solve of a size nothing is allocated.
+#[derive(Debug, Clone, Default)]
+pub struct SeparableSolver {
+    over: Vec<f64>,
+    other: Vec<f64>,
+}
+
+/// Users of which a first guess is found before all are asked.
+const FEW: usize = 16;
+/// How far from an answer the best is looked for, in shares of it: first, and then this many times further.
+const NEAREST: f64 = 1e-7;
+const FURTHER: f64 = 32.0;
+
+impl SeparableSolver {
+    /// Solves the problem.
+    pub fn solve(&mut self, problem: &Separable) -> SeparableSolution {
+        let mut solution = SeparableSolution::default();
+        self.solve_into(problem, &mut solution);
+        solution
+    }
+
+    /// Solves the problem into an existing solution, whose buffers are reused.
+    pub fn solve_into(&mut self, problem: &Separable, solution: &mut SeparableSolution) {
+        let (budget, inverse) = (problem.budget(), problem.inverse_gains());
+        let size = inverse.len();
+        let (mut least, mut most) = (0.0, 0.0);
+        // The prices between which users answer with less than all and more than nothing.
+        let (mut lowest, mut highest) = (f64::INFINITY, 0.0f64);
+        for (user, inverse) in inverse.iter().enumerate() {
+            let cost = problem.cost_of(user);
+            let (first, last) = cost.over_range();
+            least += (cost.low() + first) * inverse;
+            most += (last - first) * inverse;
+            lowest = lowest.min(cost.lowest_price() / inverse);
+            highest = highest.max(cost.marginals().0 / inverse);
+        }
+        let slack = budget - least;
+        if slack < 0.0 || (least > 0.0 && slack < tolerance::POWER_SLACK * budget) {
+            let needs = problem.least().enumerate().map(|(user, least)| (least, user)).collect();
+            let why = Infeasibility::new(needs, budget);
+            *solution = SeparableSolution::default();
+            solution.status = SeparableStatus::Infeasible(why);
+            return;
+        }
+        self.over.resize(size, 0.0);
+        let mut price = 0.0;
+        solution.iterations = 0;
+        if most <= slack {
+            for (user, over) in self.over.iter_mut().enumerate() {
+                *over = problem.cost_of(user).over_range().1;
+            }
+        } else {
+            let between = (lowest.ln() - 1.0, highest.ln() + 1.0);
+            let over = &mut self.over;
+            let guess = 0.5 * (between.0 + between.1);
+            let found =
+                price_for_users(SEARCH, (size, slack), guess, between, |ln_price, users| {
+                    total(problem, ln_price.exp(), users, &mut |user, v| over[user] = v)
+                });
+            solution.iterations = found.iterations;
+            price = found.ln_price.exp();
+            if (found.total / slack).ln().abs() < 1e-9 {
+                let scale = slack / found.total;
+                for (user, over) in self.over.iter_mut().enumerate() {
+                    let first = problem.cost_of(user).over_range().0;
+                    *over = first + (*over - first) * scale;
+                }
+            } else {
+                // What users take jumps at this price: any mixture of both sides is as good to each of them.
+                self.mix(problem, found.between, slack);
+            }
+        }
+        self.finish(problem, price, solution);
+    }
+
+    /// Mixes the answers to two prices, more than the budget and no more than it, so that they use it up.
+    fn mix(&mut self, problem: &Separable, (low, high): (f64, f64), slack: f64) {
+        let size = self.over.len();
+        self.other.resize(size, 0.0);
+        let (over, other) = (&mut self.over, &mut self.other);
+        let more = total(problem, low.exp(), 0..size, &mut |user, v| over[user] = v).0;
+        let less = total(problem, high.exp(), 0..size, &mut |user, v| other[user] = v).0;
+        let share =
+            if more > less { ((slack - less) / (more - less)).clamp(0.0, 1.0) } else { 0.0 };
+        for (over, other) in over.iter_mut().zip(other) {
+            *over = *other + (*over - *other) * share;
+        }
+    }
+
+    /// Amounts, objective and certificate of what users have over the least.
+    fn finish(&self, problem: &Separable, price: f64, solution: &mut SeparableSolution) {
+        let (mut objective, mut gap, mut at_end, mut total) = (0.0, 0.0, 0, 0.0);
+        solution.amounts.clear();
+        for (user, (&over, inverse)) in self.over.iter().zip(problem.inverse_gains()).enumerate() {
+            let cost = problem.cost_of(user);
+            let own_price = price * inverse;
+            // Rounding may have brought an amount over its most.
+            let known = over.min(cost.over_range().1);
+            let (value, marginal) = cost.at_over(known);
+            let amount = (cost.low() + over) * inverse;
+            total += amount;
+            objective += value;
+            gap += lost(cost, known, own_price, marginal) + 2.0 * cost.error_over(known);
+            at_end += usize::from(over >= cost.over_range().1 && own_price < cost.marginals().1);
+            solution.amounts.push(amount);
+        }
+        // What is left over would be worth the price, if it is not 0.
+        gap += price * (problem.budget() - total).max(0.0);
+        solution.objective = objective;
+        solution.price = price;
+        solution.at_end = at_end;
+        // At a price of 0 everyone has the least value of the cost: nothing is left to prove, and what to hold the
+        // gap against may be 0.
+        let relative = gap / (objective.abs() + price * problem.budget());
+        let unproved = if relative <= 1.0 { relative } else { 1.0 };
+        solution.duality_gap = if price > 0.0 { unproved } else { 0.0 };
+        solution.status = if solution.duality_gap <= tolerance::DUALITY_GAP {
+            SeparableStatus::Optimal
+        } else {
+            SeparableStatus::Inaccurate
+        };
+    }
+}
+
+const SEARCH: PriceSearch =
+    PriceSearch { tolerance: 1e-12, bracket: tolerance::ROOT, stride: 20.0 };
+
+/// [`price_between`] for users of whom some are asked before all are. `total` is what some take together, and its
+/// derivative by the logarithm of the price.
+pub(crate) fn price_for_users(
+    search: PriceSearch,
+    (size, slack): (usize, f64),
+    mut guess: f64,
+    between: (f64, f64),
+    mut total: impl FnMut(f64, StepBy<Range<usize>>) -> (f64, f64),
+) -> Price {
+    if size > 4 * FEW {
+        // Evenly from all: they are as the others are.
+        let users = || (0..size).step_by(size / FEW);
+        let part = slack * users().count() as f64 / size as f64;
+        let few = PriceSearch { tolerance: 0.05, ..search };
+        guess = price_between(few, part, guess, between, |price| total(price, users())).ln_price;
+    }
+    price_between(search, slack, guess, between, |price| total(price, (0..size).step_by(1)))
+}
+
+/// What users take over the least at a price, and its derivative by the price's logarithm; `keep` is told each.
+#[inline]
+fn total(
+    problem: &Separable,
+    price: f64,
+    users: impl Iterator<Item = usize>,
+    keep: &mut impl FnMut(usize, f64),
+) -> (f64, f64) {
+    let inverse = problem.inverse_gains();
+    let (mut sum, mut slope) = (0.0, 0.0);
+    for user in users {
+        let cost = problem.cost_of(user);
+        let own_price = price * inverse[user];
+        let (over, by_price) = cost.respond(own_price);
+        sum += (over - cost.over_range().0) * inverse[user];
+        slope += by_price * own_price * inverse[user];
+        keep(user, over);
+    }
+    (sum, slope)
+}
+
+/// Bound on what a user's answer costs over the best at a price, with the price paid for it.
+fn lost(cost: &Cost, over: f64, price: f64, marginal: f64) -> f64 {
+    let (first, last) = cost.over_range();
+    let off = (price - marginal).abs();
+    // Too much where more is not worth it, too little where it is: the best is on the other side.
+    let too_much = marginal < price;
+    if (too_much && over <= first) || (!too_much && over >= last) {
+        return 0.0;
+    }
+    let mut step = NEAREST * if over > 0.0 { over } else { cost.first_piece() };
+    loop {
+        let to = if too_much { over - step } else { over + step };
+        let to = to.max(first).min(last);
+        let there = cost.at_over(to).1;
+        let across = if too_much { there >= price } else { there <= price };
+        if across || to <= first || to >= last {
+            return off * (to - over).abs();
+        }
+        step *= FURTHER;
+    }
+}
+
+impl Default for SeparableSolution {
+    /// An empty answer, to solve into.
+    fn default() -> Self {
+        Self {
+            status: SeparableStatus::Inaccurate,
+            amounts: Vec::new(),
+            objective: 0.0,
+            price: 0.0,
+            duality_gap: 1.0,
+            at_end: 0,
+            iterations: 0,
+        }
+    }
+}
+
+impl Allocate<Separable> for SeparableSolver {
+    fn allocate(&mut self, problem: &Separable, answer: &mut Vec<f64>) -> Outcome {
+        let amounts = std::mem::take(answer);
+        let mut solution = SeparableSolution { amounts, ..SeparableSolution::default() };
+        self.solve_into(problem, &mut solution);
+        *answer = solution.amounts;
+        let SeparableSolution { price, duality_gap, iterations, .. } = solution;
+        let proof = Proof { duality_gap, price, iterations };
+        match solution.status {
+            SeparableStatus::Optimal => Outcome::Optimal(proof),
+            SeparableStatus::Inaccurate => Outcome::Inaccurate(proof),
+            SeparableStatus::Infeasible(why) => Outcome::Infeasible(why),
+        }
+    }
+}
+
+impl Policy<Separable> for SeparableSolver {
+    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<Separable> + Send + '_>, ModelError> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+/// The trivial answer: everyone the least that serves, and the same share of what is left.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EqualShares;
+
+impl Allocate<Separable> for EqualShares {
+    fn allocate(&mut self, problem: &Separable, answer: &mut Vec<f64>) -> Outcome {
+        answer.clear();
+        answer.extend(problem.least());
+        let least: f64 = answer.iter().sum();
+        if least > problem.budget() {
+            let needs = answer.iter().enumerate().map(|(user, &least)| (least, user)).collect();
+            return Outcome::Infeasible(Infeasibility::new(needs, problem.budget()));
+        }
+        let share = (problem.budget() - least) / answer.len() as f64;
+        for amount in answer {
+            *amount += share;
+        }
+        Outcome::Heuristic
+    }
+}
+
+impl Policy<Separable> for EqualShares {
+    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<Separable> + Send + '_>, ModelError> {
+        Ok(Box::new(*self))
+    }
+}

@@ -1,0 +1,225 @@
+//! The problem and its judge.
+
+use std::sync::Arc;
+
+use crate::framework::{Problem, ProblemError, ValueError, check_amounts};
+use crate::problems::separable::Cost;
+use crate::tolerance;
+
+/// One budget for users whose costs fall and are convex in what they get:
+///
+/// ```text
+/// min  Σ_k c_k(α_k x_k)     s.t.   Σ_k x_k ≤ X,   x ≥ 0
+///  x
+/// ```
+///
+/// Water-filling, from a function:
+///
+/// ```
+/// use std::sync::Arc;
+/// use anyk::framework::Problem;
+/// use anyk::problems::separable::{Cost, Separable, SeparableSolver, SeparableStatus};
+/// // The largest sum rate over channels with these gains, with a power of 2.
+/// let gains = [3.0, 1.0, 0.2];
+/// let range = (0.0, Separable::reach(&gains, 2.0));
+/// let cost = Arc::new(Cost::from_fn(range, |u| -u.ln_1p())?);
+/// let problem = Separable::uniform(cost, gains, 2.0)?;
+/// let solution = SeparableSolver::default().solve(&problem);
+/// assert_eq!(solution.status, SeparableStatus::Optimal);
+/// // The water level is 5/3; the weakest channel stays dry.
+/// let expected = [4.0 / 3.0, 2.0 / 3.0, 0.0];
+/// assert!(solution.amounts.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-9));
+/// assert!(problem.judge(&solution.amounts)?.kkt_residual < 1e-7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Separable {
+    costs: Vec<Arc<Cost>>,
+    class: Vec<usize>,
+    gains: Vec<f64>,
+    /// `1/α_k`.
+    inverse: Vec<f64>,
+    budget: f64,
+}
+
+/// What the judge finds about amounts, by the costs' own tables and not by their responses to a price.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SeparableAssessment {
+    /// `Σ c_k(α_k x_k)`; infinite where a user gets too little for its cost to be finite.
+    pub objective: f64,
+    /// `Σ x_k`.
+    pub total: f64,
+    /// `(Σ x_k − X) / X`: over the budget when positive.
+    pub budget_excess: f64,
+    /// Users who get less than the least that serves.
+    pub starved: usize,
+    /// Largest violation of the KKT conditions, relative: what a little of the budget is worth is the same for every
+    /// user who has some and could have more, no more for one who has the most, no less for one who has the least;
+    /// and what is left over is worth nothing.
+    pub kkt_residual: f64,
+}
+
+impl SeparableAssessment {
+    /// Everyone served, within the budget.
+    pub fn is_feasible(&self) -> bool {
+        self.budget_excess <= tolerance::BUDGET && self.starved == 0
+    }
+}
+
+/// Gains and budgets accepted.
+const GAINS: (f64, f64) = (1e-60, 1e60);
+const BUDGETS: (f64, f64) = (1e-60, 1e60);
+/// Share by which amounts are moved when the judge looks at what they are worth: costs may have kinks.
+const NUDGE: f64 = 1e-9;
+
+impl Separable {
+    /// The problem of users given by gain and class, the position of its cost.
+    pub fn new(
+        costs: Vec<Arc<Cost>>,
+        users: impl IntoIterator<Item = (f64, usize)>,
+        budget: f64,
+    ) -> Result<Self, ProblemError> {
+        let (gains, class): (Vec<f64>, Vec<usize>) = users.into_iter().unzip();
+        if gains.is_empty() {
+            return Err(ProblemError::NoUsers);
+        }
+        let refuse = |field, value, expected| Err(ValueError { field, value, expected }.into());
+        for (index, (&gain, &class)) in gains.iter().zip(&class).enumerate() {
+            if !(GAINS.0..=GAINS.1).contains(&gain) {
+                return refuse("gain", gain, format!("1e-60 to 1e60, for user {index} from 0"));
+            }
+            if class >= costs.len() {
+                let most = costs.len();
+                let expected = format!("one of the {most} costs, from 0, for user {index}");
+                return refuse("class", class as f64, expected);
+            }
+        }
+        if !(BUDGETS.0..=BUDGETS.1).contains(&budget) {
+            return refuse("budget", budget, "1e-60 to 1e60".to_owned());
+        }
+        let inverse = gains.iter().map(|gain| gain.recip()).collect();
+        Ok(Self { costs, class, gains, inverse, budget })
+    }
+
+    /// The problem of users who all have the same cost.
+    pub fn uniform(
+        cost: Arc<Cost>,
+        gains: impl IntoIterator<Item = f64>,
+        budget: f64,
+    ) -> Result<Self, ProblemError> {
+        Self::new(vec![cost], gains.into_iter().map(|gain| (gain, 0)), budget)
+    }
+
+    /// The most that any user could get of `u = αx`: up to where a cost must be known.
+    pub fn reach(gains: &[f64], budget: f64) -> f64 {
+        budget * gains.iter().fold(0.0, |most: f64, gain| most.max(*gain))
+    }
+
+    /// The same costs and budget with some of the users, given by position.
+    #[must_use]
+    pub fn subset(&self, indices: &[usize]) -> Self {
+        Self {
+            costs: self.costs.clone(),
+            class: indices.iter().map(|&user| self.class[user]).collect(),
+            gains: indices.iter().map(|&user| self.gains[user]).collect(),
+            inverse: indices.iter().map(|&user| self.inverse[user]).collect(),
+            budget: self.budget,
+        }
+    }
+
+    /// The costs, by class.
+    pub fn costs(&self) -> &[Arc<Cost>] {
+        &self.costs
+    }
+
+    /// Class of each user.
+    pub fn classes(&self) -> &[usize] {
+        &self.class
+    }
+
+    /// Gain of each user.
+    pub fn gains(&self) -> &[f64] {
+        &self.gains
+    }
+
+    /// `1/α_k`.
+    pub(crate) fn inverse_gains(&self) -> &[f64] {
+        &self.inverse
+    }
+
+    /// The budget.
+    pub fn budget(&self) -> f64 {
+        self.budget
+    }
+
+    /// The cost of a user.
+    #[inline]
+    pub fn cost_of(&self, user: usize) -> &Cost {
+        &self.costs[self.class[user]]
+    }
+
+    /// Least amount that serves each user.
+    pub(crate) fn least(&self) -> impl Iterator<Item = f64> {
+        let rows = self.class.iter().zip(&self.inverse);
+        rows.map(|(&class, inverse)| self.costs[class].range().0 * inverse)
+    }
+}
+
+impl Problem for Separable {
+    /// Amounts `x_k`.
+    type Answer = Vec<f64>;
+    type Verdict = SeparableAssessment;
+
+    fn size(&self) -> usize {
+        self.gains.len()
+    }
+
+    fn check(&self, amounts: &Vec<f64>) -> Result<(), ProblemError> {
+        check_amounts("amount", amounts, self.size(), Some(self.budget))
+    }
+
+    fn judge(&self, amounts: &Vec<f64>) -> Result<SeparableAssessment, ProblemError> {
+        if amounts.len() != self.size() {
+            return Err(ProblemError::Size { given: amounts.len(), expected: self.size() });
+        }
+        let (mut objective, mut total, mut starved) = (0.0, 0.0, 0);
+        // The most that a little more is worth to anyone, the least that a little less is.
+        let (mut most, mut least) = (0.0f64, f64::INFINITY);
+        for (user, &amount) in amounts.iter().enumerate() {
+            let (cost, gain) = (self.cost_of(user), self.gains[user]);
+            let (low, high) = cost.range();
+            let u = gain * amount;
+            total += amount;
+            let value = cost.value(u);
+            // Also where the amount is no number.
+            if !value.is_finite() {
+                starved += 1;
+            }
+            objective += value;
+            let step = NUDGE * u;
+            if u + step < high {
+                most = most.max(gain * cost.marginal((u + step).max(low)));
+            }
+            if u - step > low {
+                least = least.min(gain * cost.marginal(u - step));
+            }
+        }
+        let budget_excess = total / self.budget - 1.0;
+        let spread = if most > least { 1.0 - least / most } else { 0.0 };
+        let left_over = most * (self.budget - total).max(0.0);
+        let worth = objective.abs() + most * self.budget;
+        let left_over = if left_over > 0.0 { left_over / worth } else { 0.0 };
+        let kkt_residual = if starved > 0 { f64::INFINITY } else { spread.max(left_over) };
+        Ok(SeparableAssessment {
+            objective,
+            total,
+            budget_excess,
+            starved,
+            kkt_residual: kkt_residual.max(budget_excess),
+        })
+    }
+
+    fn reordered(&self, order: &[usize]) -> Self {
+        self.subset(order)
+    }
+}
