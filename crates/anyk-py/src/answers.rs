@@ -131,7 +131,12 @@ impl Allocation {
 
     fn __dir__(&self) -> Vec<&'static str> {
         let own = ["status", "duality_gap", "price", "iterations", "as_dict"];
-        own.into_iter().chain(self.amounts.iter().map(|amount| amount.name)).collect()
+        let totals: &[&str] = match self.amounts.len() {
+            2 => &["total_power_w", "total_bandwidth_hz"],
+            _ => &[],
+        };
+        let amounts = self.amounts.iter().map(|amount| amount.name);
+        own.into_iter().chain(amounts).chain(totals.iter().copied()).collect()
     }
 
     fn __repr__(&self) -> String {

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use anyk::exchange::Input;
-use anyk::framework::{ArrayView, Error, Instance, Instances, NamedArray, Options, Room, Verb};
+use anyk::framework::{
+    ArrayView, CellOptions, Error, Instance, Instances, NamedArray, Options, Room, Verb,
+};
+use anyk::problems::separable::separable_instance;
 use anyk::problems::{self, ROOMS};
 use numpy::{PyArray1, PyArrayMethods as _, PyReadonlyArrayDyn, PyUntypedArrayMethods as _};
 use pyo3::exceptions::{PyAttributeError, PyIndexError};
@@ -15,13 +18,15 @@ use crate::answers::{Allocation, Allocations, allocate_all, allocate_one};
 use crate::errors::{InputError, OrRaise as _};
 use crate::options::known;
 use crate::pool::{Pool, Source};
+use crate::separable::{self, Cost};
 use crate::work::long;
 
 /// A problem with its options: what all cells of it share.
 pub(crate) struct Kind {
     pub(crate) room: &'static dyn Room,
     pub(crate) options: Options,
-    instances: Box<dyn Instances>,
+    /// None of a problem of the user's own, whose instances come from functions.
+    instances: Option<Box<dyn Instances>>,
     /// Solvers by name.
     solvers: Mutex<BTreeMap<String, Arc<Pool>>>,
 }
@@ -47,6 +52,8 @@ impl Kind {
         let room = room(name)?;
         let mut specs = room.options(Verb::Assess);
         specs.extend(room.options(Verb::Solve));
+        // What only a printed answer shows.
+        specs.retain(|spec| !["no-check", "trace"].contains(&spec.name));
         let options = known(py, given, &specs, room.name())?;
         Self::of(py, room, options)
     }
@@ -64,7 +71,8 @@ impl Kind {
         let of_judge = options.only(&room.options(Verb::Assess));
         let instances =
             room.instances(&of_judge).map_err(|error| options.blame(error)).or_raise(py)?;
-        let kind = Arc::new(Self { room, options, instances, solvers: Mutex::default() });
+        let kind =
+            Arc::new(Self { room, options, instances: Some(instances), solvers: Mutex::default() });
         if let Ok(mut known) = KNOWN.try_lock() {
             if known.len() >= MOST_KINDS {
                 known.clear();
@@ -74,10 +82,29 @@ impl Kind {
         Ok(kind)
     }
 
+    /// The kind of problems of the user's own.
+    fn own() -> PyResult<Arc<Self>> {
+        static OWN: Mutex<Option<Arc<Kind>>> = Mutex::new(None);
+        let make = || -> PyResult<Arc<Self>> {
+            let (room, options) = (room("separable")?, Options::default());
+            Ok(Arc::new(Self { room, options, instances: None, solvers: Mutex::default() }))
+        };
+        let Ok(mut known) = OWN.try_lock() else { return make() };
+        match &*known {
+            Some(kind) => Ok(Arc::clone(kind)),
+            None => Ok(Arc::clone(known.insert(make()?))),
+        }
+    }
+
+    fn instances(&self) -> Result<&dyn Instances, Error> {
+        let none = || Error::Array("such cells are made by anyk.Separable alone".to_owned());
+        self.instances.as_deref().ok_or_else(none)
+    }
+
     /// The solver of a name; without one, the best there is.
     pub(crate) fn solver(&self, name: Option<&str>) -> Arc<Pool> {
         let best = || self.room.baselines().first().map_or("optimum", |best| best.0);
-        let name = name.unwrap_or_else(best);
+        let name = name.or_else(|| self.options.text("method")).unwrap_or_else(best);
         let make = || {
             let options = self.options.only(&self.room.options(Verb::Solve));
             Arc::new(Pool::new(Source::Room(self.room, name.to_owned(), options)))
@@ -101,7 +128,11 @@ impl Kind {
 
     /// The instances of a document.
     pub(crate) fn read(&self, text: &[u8]) -> Vec<Result<Arc<dyn Instance>, Error>> {
-        let found = self.instances.of_document(Input::new(text, "the instance"));
+        let instances = match self.instances() {
+            Ok(instances) => instances,
+            Err(error) => return vec![Err(error)],
+        };
+        let found = instances.of_document(Input::new(text, "the instance"));
         found.into_iter().map(|one| one.map(Arc::from)).collect()
     }
 }
@@ -141,23 +172,33 @@ pub(crate) struct Cell {
 
 #[pymethods]
 impl Cell {
+    /// From arrays and options, or with costs of the user's own, the class of each user and a budget.
     #[new]
-    #[pyo3(signature = (problem, arrays, options))]
+    #[pyo3(signature = (problem, arrays, options, costs=None, classes=None, budget=None))]
     fn new(
         py: Python<'_>,
         problem: &str,
         arrays: &Bound<'_, PyDict>,
         options: &Bound<'_, PyDict>,
+        costs: Option<Vec<Bound<'_, Cost>>>,
+        classes: Option<Vec<usize>>,
+        budget: Option<f64>,
     ) -> PyResult<Self> {
-        let kind = Kind::find(py, problem, options)?;
         let arrays = given(arrays)?;
+        if let (Some(costs), Some(classes), Some(budget), [gains]) =
+            (costs, classes, budget, &arrays[..])
+        {
+            let own = separable::problem(py, &costs, values(gains)?, &classes, budget)?;
+            return Ok(Self { kind: Kind::own()?, instance: Arc::from(separable_instance(own)) });
+        }
+        let kind = Kind::find(py, problem, options)?;
         let mut views = Vec::with_capacity(arrays.len());
         for one in &arrays {
             let view = ArrayView { shape: one.array.shape(), values: values(one)? };
             views.push((one.name.as_str(), view));
         }
-        let instance = kind.instances.of_arrays(&views).or_raise(py)?;
-        Ok(Self { kind, instance: Arc::from(instance) })
+        let made = kind.instances().and_then(|instances| instances.of_arrays(&views));
+        Ok(Self { instance: Arc::from(made.or_raise(py)?), kind })
     }
 
     /// The problem that it is an instance of.
@@ -442,7 +483,7 @@ fn make(
             };
             views.push((name.as_str(), view));
         }
-        let made = kind.instances.of_arrays(&views);
+        let made = kind.instances().and_then(|instances| instances.of_arrays(&views));
         made.map(Arc::from).map_err(|error| error.in_file(format!("cell {index}")))
     };
     places.par_iter().enumerate().map(one).collect()
@@ -456,15 +497,32 @@ pub(crate) fn sample(
     of_sample: &Bound<'_, PyDict>,
     of_cell: &Bound<'_, PyDict>,
 ) -> PyResult<Batch> {
-    let kind = Kind::find(py, problem, of_cell)?;
-    let mut options = known(py, of_sample, &kind.room.options(Verb::Sample), problem)?;
-    options.remove("format");
+    // Some path losses are for drawing alone: the cells then have their gains, and need none.
+    let kind = match Kind::find(py, problem, of_cell) {
+        Ok(kind) => kind,
+        Err(error) => {
+            let rest = PyDict::new(py);
+            for (name, value) in of_cell {
+                let dashed = name.extract::<String>()?.replace('_', "-");
+                if !CellOptions::is_of_path_loss(&dashed) && dashed != "path-loss" {
+                    rest.set_item(name, value)?;
+                }
+            }
+            if rest.len() == of_cell.len() {
+                return Err(error);
+            }
+            Kind::find(py, problem, &rest)?
+        }
+    };
+    let mut specs = kind.room.options(Verb::Sample);
+    specs.retain(|spec| spec.name != "format");
+    let options = known(py, of_sample, &specs, problem)?;
     let room = kind.room;
     let shared = Arc::clone(&kind);
     let drawn = long(py, None, move |_| -> Result<Vec<Arc<dyn Instance>>, Error> {
         let mut text = Vec::new();
         room.sample(&options, &mut text).map_err(|error| options.blame(error))?;
-        let found = shared.instances.of_document(Input::new(&text, "the cells"));
+        let found = shared.instances()?.of_document(Input::new(&text, "the cells"));
         found.into_iter().map(|one| one.map(Arc::from)).collect()
     })?;
     Ok(Batch { kind, instances: Arc::new(drawn.or_raise(py)?) })

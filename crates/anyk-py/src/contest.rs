@@ -151,7 +151,9 @@ fn document(instance: &dyn Instance, amounts: &[Vec<f64>]) -> Result<Vec<u8>, St
         let named = instance.amounts().iter().zip(amounts);
         let fields = named.map(|(amount, values)| {
             let value = if amount.common { values[0] } else { values[index] };
-            (amount.name.to_owned(), serde_json::Value::from(value))
+            // Files of users call what is split power.
+            let name = if amount.name == "x" { "power_w" } else { amount.name };
+            (name.to_owned(), serde_json::Value::from(value))
         });
         serde_json::Value::Object(fields.collect())
     };

@@ -17,7 +17,7 @@ create_exception!(
     PyException,
     "The budget cannot serve every user.\n\nAttributes: `required_power_w` and `shortfall_w` (W; None where no power \
      would do), `admissible` (positions of the users in the largest set that can be served) and `dropped` (the others, \
-     the most expensive first)."
+     the most expensive first); `cell` is its number in a batch, None for one cell."
 );
 
 /// The exception of an error.
@@ -54,7 +54,8 @@ pub(crate) fn infeasible(py: Python<'_>, why: &Infeasibility) -> PyErr {
         value.setattr("required_power_w", known(*required_power_w))?;
         value.setattr("shortfall_w", known(*shortfall_w))?;
         value.setattr("admissible", admissible.clone())?;
-        value.setattr("dropped", dropped.clone())
+        value.setattr("dropped", dropped.clone())?;
+        value.setattr("cell", None::<usize>)
     };
     match set() {
         Ok(()) => error,

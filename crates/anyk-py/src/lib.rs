@@ -8,6 +8,7 @@ mod errors;
 mod models;
 mod options;
 mod pool;
+mod separable;
 mod studies;
 mod work;
 
@@ -37,6 +38,8 @@ fn _anyk(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(studies::required_bandwidth, module)?)?;
     module.add_function(wrap_pyfunction!(studies::least_received_w, module)?)?;
     module.add_function(wrap_pyfunction!(studies::max_memory, module)?)?;
+    module.add_class::<separable::Cost>()?;
+    module.add_function(wrap_pyfunction!(separable::train_separable, module)?)?;
     module.add_function(wrap_pyfunction!(bench::rust_seconds, module)?)?;
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Learned policies: trained, read, asked, measured, calibrated.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use anyk::exchange::write_atomically;
+use anyk::exchange::{read_start, write_atomically};
 use anyk::framework::{
     Answer, CalibrationSettings, Checkpoint, Error, ErrorKind, LoadedModel, Options, Trials, Verb,
     Workshop,
@@ -56,6 +56,22 @@ impl Model {
     }
 }
 
+/// Refuses to write over a file that is no model, unless it is said.
+pub(crate) fn claim(path: &Path, force: bool) -> PyResult<()> {
+    if force || !path.is_file() {
+        return Ok(());
+    }
+    // The header's one metadata key stands near the start.
+    let start = read_start(path, 512).unwrap_or_default();
+    if start.is_empty() || start.windows(6).any(|window| window == b"\"anyk\"") {
+        return Ok(());
+    }
+    Err(InputError::new_err(format!(
+        "{} is there and is no model of anyk, expected another name, or force=True",
+        path.display()
+    )))
+}
+
 /// An answer as JSON.
 fn json_of(answer: &dyn Answer) -> Result<String, Error> {
     let mut text = Vec::new();
@@ -82,7 +98,8 @@ impl Model {
     }
 
     /// Writes its file: whole, or not at all.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
+        claim(&path, force)?;
         let bytes = self.model.file_bytes().or_raise(py)?;
         let written = py.detach(|| write_atomically(&path, &bytes));
         written.map_err(|error| Error::write(&path, error)).or_raise(py)
@@ -218,9 +235,13 @@ pub(crate) fn train(
     problem: &str,
     options: &Bound<'_, PyDict>,
     out: Option<PathBuf>,
+    force: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Model, Option<String>)> {
     let room = room(problem)?;
+    if let Some(out) = &out {
+        claim(out, force)?;
+    }
     let options =
         known(py, options, &room.options(Verb::Train), &format!("a training of {problem}"))?;
     let trained = long(py, progress, move |watch| -> Result<_, Error> {

@@ -58,7 +58,7 @@ def test_every_problem_has_a_class(problem: str) -> None:
     assert cell.problem == problem and len(cell) == 5
     first = cell.amounts()[0][0]
     assert np.allclose(getattr(cell.solve(), first), getattr(drawn.solve(), first), rtol=1e-9)
-    assert set(KINDS) == set(anyk.problems())
+    assert set(KINDS) | {"separable"} == set(anyk.problems())
 
 
 def test_all_ways_to_say_where_users_are_agree() -> None:
@@ -151,6 +151,17 @@ def test_methods_by_name() -> None:
     links = anyk.sample("interference", 8, seed=1)[0]
     rates = {name: links.judge(links.solve(name)).value for name in ("wmmse", "full-power", "exact", "greedy")}
     assert rates["exact"] >= rates["greedy"] and rates["wmmse"] >= rates["full-power"]
+
+
+def test_an_option_names_the_method() -> None:
+    gains = anyk.sample("interference", 5, seed=1)[0].gains
+    named = anyk.Interference(gains, method="greedy").solve()
+    assert np.array_equal(named.power, anyk.Interference(gains).solve("greedy").power)
+
+
+def test_path_losses_that_are_drawn() -> None:
+    batch = anyk.sample("urllc", 5, seed=1, path_loss="uma", carrier_ghz=3.5)
+    assert batch[0].solve().status == "optimal"
 
 
 def test_cells_can_be_pickled() -> None:

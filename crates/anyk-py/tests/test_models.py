@@ -18,6 +18,7 @@ SMALL: dict[str, dict[str, object]] = {
     "equal-bandwidth": {"samples": 200, "rate_bps": 1e5},
     "interference": {"scenario": "d2d", "train_k": 10, "samples": 50, "steps": 50},
     "link-scheduling": {"scenario": "d2d", "train_k": 10, "samples": 50, "steps": 50},
+    "separable": {"samples": 500},
 }
 OF_CELLS: dict[str, dict[str, object]] = {
     "urllc-power": {"max_bandwidth_hz": 5e6},
@@ -100,6 +101,18 @@ def test_an_interrupted_training_goes_on_where_it_stopped(tmp_path: Path) -> Non
     model = anyk.train("urllc", out=out, progress=False, **settings)
     assert model.to_bytes() == whole.to_bytes() == out.read_bytes()
     assert not out.with_name("model.safetensors.checkpoint").exists()
+
+
+def test_a_file_that_is_no_model_is_kept(any_gnn: anyk.Model, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("a measurement")
+    for write in (lambda: any_gnn.save(mine), lambda: anyk.train("urllc", method="any-gnn", out=mine)):
+        with pytest.raises(anyk.InputError, match="is no model of anyk, expected another name, or force=True"):
+            write()
+    assert mine.read_text() == "a measurement"
+    any_gnn.save(mine, force=True)
+    any_gnn.save(mine)
+    assert anyk.load(mine).to_bytes() == any_gnn.to_bytes()
 
 
 def test_an_exception_of_a_callback_ends_the_training() -> None:

@@ -33,6 +33,7 @@ from ._compare import Comparison, batched, evaluate
 from ._diagnose import Diagnosis, diagnose
 from ._interop import from_table, gains_of_deepmimo, gains_of_sionna
 from ._models import Model, load, train
+from ._separable import Cost, Separable
 from ._studies import Study, studies, study
 from ._tables import Table
 
@@ -42,6 +43,7 @@ __all__ = [
     "Batch",
     "Cell",
     "Comparison",
+    "Cost",
     "Diagnosis",
     "EqualBandwidth",
     "Infeasible",
@@ -50,6 +52,7 @@ __all__ = [
     "LinkScheduling",
     "Model",
     "QosPower",
+    "Separable",
     "Study",
     "Table",
     "Urllc",

@@ -79,8 +79,11 @@ class Verdict:
         """Whether every demand is met within the budget."""
         return self.status == "feasible"
 
+    def _side(self) -> str:
+        return "worse" if (self.gap_percent or 0.0) >= 0 else "better"
+
     def __repr__(self) -> str:
-        gap = "" if self.gap_percent is None else f", {self.gap_percent:+.4g} % of the reference"
+        gap = "" if self.gap_percent is None else f", {abs(self.gap_percent):.4g} % {self._side()} than the reference"
         served = "" if self.availability is None else f", {100 * self.availability:.2f} % served"
         value = "" if self.value is None else f", {self.objective} {self.value:.6g}"
         return f"<{self.status}: K = {self.k}{served}{value}{gap}>"

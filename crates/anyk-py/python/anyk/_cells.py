@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, Union
 
@@ -76,7 +77,19 @@ class _Users(Cell):
                 raise InputError(
                     f"{name} has the shape {array.shape}, expected one number for each user; anyk.cells takes many cells"
                 )
-        return super().__new__(cls, cls._problem, arrays, options)
+        try:
+            return super().__new__(cls, cls._problem, arrays, options)
+        except InputError as why:
+            raise _in_plural(why, arrays) from None
+
+
+def _in_plural(why: InputError, columns: dict[str, Floats]) -> InputError:
+    """The same by the names that were given, which are those of arrays and not of columns."""
+    text = str(why)
+    for plural, column in _PLACES.items():
+        if column in columns:
+            text = re.sub(rf"\b{column} (?=is|has)", f"{plural} ", text)
+    return InputError(text)
 
 
 class Urllc(_Users):
@@ -197,7 +210,10 @@ def cells(problem: str, **given: Any) -> Batch:
             if array.ndim == 2 and array.shape != (len(sizes), sizes[0] if sizes else 0):
                 raise InputError(f"{name} has the shape {array.shape}, expected that of {places[0]}")
             columns[name] = array.reshape(-1)
-    return Batch.of_arrays(problem, columns, sizes, given)
+    try:
+        return Batch.of_arrays(problem, columns, sizes, given)
+    except InputError as why:
+        raise _in_plural(why, columns) from None
 
 
 def _rows(name: str, value: Any) -> tuple[Floats, list[int]]:

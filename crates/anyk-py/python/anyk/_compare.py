@@ -35,8 +35,11 @@ class batched:
         return self.function(cells)
 
 
-def asked(policy: Callable[[Cell], Answer]) -> Callable[[Cell], tuple[Any, float]]:
-    """A policy as the compiled part asks it: amounts or a reason, and the seconds that it took."""
+def asked(policy: Callable[[Cell], Answer], strict: bool = False) -> Callable[[Cell], tuple[Any, float]]:
+    """A policy as the compiled part asks it: amounts or a reason, and the seconds that it took.
+
+    Where it is ``strict``, what is no answer is an exception.
+    """
 
     def ask(cell: Cell) -> tuple[Any, float]:
         start = time.perf_counter()
@@ -45,6 +48,8 @@ def asked(policy: Callable[[Cell], Answer]) -> Callable[[Cell], tuple[Any, float
         except Infeasible as why:
             return str(why), time.perf_counter() - start
         seconds = time.perf_counter() - start
+        if strict:
+            return [column.tolist() for column in columns(cell, answer)], seconds
         return _amounts(cell, answer), seconds
 
     return ask
@@ -83,7 +88,10 @@ class Comparison(Table):
         for row in rows:
             low, high = row.pop("availability_interval") or (None, None)
             row["availability_low"], row["availability_high"] = low, high
-        every = list(rows[0]) if rows else []
+        first = ["policy", "k", "instances", "infeasible", "failed", "over_budget", "availability"]
+        first += ["availability_low", "availability_high", "value", "standard_error", "reference", "gap_percent"]
+        first += ["gap_standard_error", "worst_gap_percent", "reorder_change", "microseconds"]
+        every = sorted(rows[0] if rows else [], key=lambda name: first.index(name) if name in first else len(first))
         # What is the same for all is not worth a column.
         hidden = {name for name in ("failed", "over_budget", "infeasible") if not any(row[name] for row in rows)}
         shown = ["policy", "k", "availability", "gap_percent", "gap_standard_error", "worst_gap_percent"]
@@ -96,6 +104,13 @@ class Comparison(Table):
         self.failures: list[dict[str, Any]] = found["failures"]
         self.size_laws: list[dict[str, Any]] = found["size_laws"]
         self.chart = _chart(found)
+
+    def plot(self, ax: Any = None, *, symlog: bool = False) -> Any:
+        """The gaps over K; with ``symlog`` on a scale that shows small ones beside large ones."""
+        ax = super().plot(ax)
+        if symlog:
+            ax.set_yscale("symlog", linthresh=0.1)
+        return ax
 
     def to_pandas(self) -> Any:
         """All columns as a ``pandas.DataFrame``."""
@@ -144,6 +159,12 @@ def _chart(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _name(policy: Policy) -> str:
+    if isinstance(policy, (str, os.PathLike)):
+        return os.path.basename(policy)
+    return str(getattr(policy, "__name__", "mine"))
+
+
 def evaluate(
     policies: Mapping[str, Policy] | Policy,
     *,
@@ -167,7 +188,7 @@ def evaluate(
     and baselines include the reading and writing of a cell as text.
     """
     if not isinstance(policies, Mapping):
-        policies = {getattr(policies, "__name__", "mine") if callable(policies) else "mine": policies}
+        policies = {_name(policies): policies}
     given: list[tuple[str, Any]] = []
     for name, policy in policies.items():
         if isinstance(policy, (str, os.PathLike)) and os.path.exists(policy):
@@ -190,8 +211,9 @@ def evaluate(
         raise InputError(f"problem is missing, expected one of {', '.join(row[0] for row in _anyk.problems())}")
     known = {name: baselines for name, _, _, _, baselines in _anyk.problems()}.get(problem, [])
     for baseline, _ in known[:2]:
-        if not any(baseline in (name, policy) for name, policy in given):
-            given.append((baseline, baseline))
+        if not any(isinstance(policy, str) and policy == baseline for _, policy in given):
+            taken = any(name == baseline for name, _ in given)
+            given.append((f"{baseline} (anyk)" if taken else baseline, baseline))
     with watching(progress) as tick:
         found = _anyk.evaluate(
             problem, given, list(sizes), samples, [seed] if seeds is None else list(seeds), options, tick

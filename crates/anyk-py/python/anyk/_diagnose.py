@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
 import numpy as np
@@ -94,10 +94,12 @@ def diagnose(
         patient = _of_file(os.fspath(policy))
     if isinstance(patient, Model):
         patient = patient._model
-    elif isinstance(patient, dict):
-        patient = _rows(patient)
+    elif isinstance(patient, Mapping) or hasattr(patient, "columns"):
+        patient = _rows({str(name): patient[name] for name in patient.keys()})
     elif callable(patient):
-        patient = asked(patient)
+        if problem is None:
+            raise InputError(f"problem is missing, expected one of {', '.join(row[0] for row in _anyk.problems())}")
+        patient = asked(patient, strict=True)
         users = 2000 if users is None else users
     with watching(progress) as tick:
         found = _anyk.diagnose(
@@ -128,7 +130,8 @@ def _rows(samples: dict[str, Any]) -> list[tuple[int, float, float, int | None]]
     missing = [name for name in ("k", "x", "y") if name not in samples]
     if missing:
         raise InputError(f"the samples lack {', '.join(missing)}, expected k, x, y and, if known, instance")
-    columns = {name: numbers(name, value).reshape(-1) for name, value in samples.items()}
+    known = ("k", "x", "y", "instance")
+    columns = {name: numbers(name, samples[name]).reshape(-1) for name in known if name in samples}
     lengths = {name: column.size for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise InputError(f"the samples have {lengths} rows, expected the same number in all columns")
@@ -136,8 +139,8 @@ def _rows(samples: dict[str, Any]) -> list[tuple[int, float, float, int | None]]
     if not bool(np.all((sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < 1e9))):
         raise InputError("k: expected whole numbers of users from 1")
     instances = columns.get("instance")
-    known: list[int | None] = [None] * sizes.size if instances is None else [int(one) for one in instances]
+    groups: list[int | None] = [None] * sizes.size if instances is None else [int(one) for one in instances]
     return [
         (int(k), float(x), float(y), instance)
-        for k, x, y, instance in zip(sizes, columns["x"], columns["y"], known)
+        for k, x, y, instance in zip(sizes, columns["x"], columns["y"], groups)
     ]

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from . import _anyk
-from ._anyk import Allocation, Allocations, Batch, Cell
+from ._anyk import Allocation, Allocations, Batch, Cell, InputError
 from ._cells import Option
 from ._progress import Progress, watching
+from ._separable import Separable
 from ._tables import Table
 
 
@@ -60,7 +61,12 @@ class Model:
         """
         if isinstance(cells, Cell):
             return self._model._allocate(cells, certify)
-        batch = cells if isinstance(cells, Batch) else Batch.of_cells(list(cells))
+        if isinstance(cells, Batch):
+            batch = cells
+        elif isinstance(cells, (str, bytes)) or not all(isinstance(cell, Cell) for cell in cells):
+            raise InputError("expected a cell, cells, or a Batch: anyk.Urllc(…) and others make them")
+        else:
+            batch = Batch.of_cells(list(cells))
         return self._model._allocate_all(batch, certify, infeasible)
 
     def __call__(self, cell: Cell) -> Allocation:
@@ -90,7 +96,7 @@ class Model:
         self,
         k: Sequence[int],
         *,
-        cells: int = 1000,
+        cells: int = 2995,
         beta: float = 1e-3,
         delta: float = 0.05,
         seed: int = 11,
@@ -106,9 +112,9 @@ class Model:
         cell, and ``fading`` for a model that was learned from samples."""
         return Model(self._model._calibrate(list(k), cells, beta, delta, seed, shrink, options))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes its file: whole, or not at all."""
-        self._model.save(os.fspath(path))
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes its file: whole, or not at all; over a file that is no model only with ``force``."""
+        self._model.save(os.fspath(path), force)
 
     def to_bytes(self) -> bytes:
         """The bytes of its file."""
@@ -133,15 +139,16 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 
 def train(
-    problem: str,
+    problem: str | Separable,
     *,
     method: str | None = None,
     train_k: int | Sequence[int] | None = None,
     out: str | os.PathLike[str] | None = None,
+    force: bool = False,
     progress: Progress = None,
     **options: Option,
 ) -> Model:
-    """Trains a policy at one number of users (``train_k``), for any.
+    """Trains a policy at one number of users (``train_k``), for any; of a problem by its name, or of your own.
 
     Options are those of ``anyk train`` (``anyk.options(problem, "train")``), such as ``seed=2``. With ``out``, the model
     is written there, and a checkpoint lies beside it meanwhile: after Ctrl-C the same call goes on where it stopped.
@@ -155,9 +162,24 @@ def train(
     """
     sizes = list(train_k) if isinstance(train_k, Sequence) else train_k
     given = {"method": method, "train_k": sizes, **options}
+    if isinstance(problem, Separable):
+        return _train_own(problem, given, out, force, progress)
     target = None if out is None else os.fspath(out)
     with watching(progress) as tick:
-        model, warning = _anyk.train(problem, given, target, tick)
+        model, warning = _anyk.train(problem, given, target, force, tick)
     if warning is not None:
         warnings.warn(warning, stacklevel=2)
+    return Model(model)
+
+
+def _train_own(
+    problem: Separable, given: dict[str, Any], out: str | os.PathLike[str] | None, force: bool, progress: Progress
+) -> Model:
+    if given.pop("method") not in (None, "any-gnn"):
+        raise InputError("method: expected any-gnn, or nothing")
+    target = None if out is None else os.fspath(out)
+    with watching(progress) as tick:
+        model = _anyk.train_separable(
+            problem._costs, problem.gains.tolist(), problem._classes, problem.budget, given, target, force, tick
+        )
     return Model(model)

@@ -44,7 +44,10 @@ class watching:
             self.tick = _function(progress)
         elif progress is None or progress is True:
             try:
-                from tqdm.auto import tqdm
+                with warnings.catch_warnings():
+                    # Without widgets a notebook gets a bar of letters, which will do.
+                    warnings.simplefilter("ignore")
+                    from tqdm.auto import tqdm
             except ImportError:
                 self.tick = _function(lambda what, done, of: None)
             else:

@@ -86,5 +86,5 @@ pub(crate) use settings::{allow_cells, check, check_price_response, check_traini
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
 pub use standing::{Standing, Summary};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};
-pub(crate) use user_arrays::{UserOfCell, user_inputs, user_instances};
+pub(crate) use user_arrays::{UserOfCell, judge_users, user_inputs, user_instances};
 pub use workshop::{Shared, Workshop};

@@ -20,14 +20,32 @@ pub(crate) fn user_instances<P: Arrays, S: Send + 'static>(
     make: impl Fn(&System, &[UserOfCell]) -> Result<P, Error> + Send + Sync + 'static,
     users: impl Fn(&P) -> Vec<UserOfCell> + Send + Sync + 'static,
     solver: impl Fn() -> S + Send + Sync + 'static,
-    judge: impl Fn(&mut S, &P, &[UserRecord], &[Allotted]) -> Result<Verdict, Error>
-    + Send
-    + Sync
-    + 'static,
+    judge: impl JudgeUsers<S, P>,
 ) -> Box<dyn Instances> {
+    let judge = Arc::new(judge_users(users, solver, judge));
+    Box::new(UserInstances { reading, make, judge })
+}
+
+/// What judges what the users of an instance are given.
+pub(crate) trait JudgeUsers<S, P>:
+    Fn(&mut S, &P, &[UserRecord], &[Allotted]) -> Result<Verdict, Error> + Send + Sync + 'static
+{
+}
+
+impl<S, P, F> JudgeUsers<S, P> for F where
+    F: Fn(&mut S, &P, &[UserRecord], &[Allotted]) -> Result<Verdict, Error> + Send + Sync + 'static
+{
+}
+
+/// The same for columns: users are called by their positions.
+pub(crate) fn judge_users<P: Arrays, S: Send + 'static>(
+    users: impl Fn(&P) -> Vec<UserOfCell> + Send + Sync + 'static,
+    solver: impl Fn() -> S + Send + Sync + 'static,
+    judge: impl JudgeUsers<S, P>,
+) -> impl Fn(&P, &[&[f64]]) -> Result<Verdict, Error> + Send + Sync + 'static {
     // A solver knows the tables that it has made: those at rest are used again.
     let idle: Mutex<Vec<S>> = Mutex::default();
-    let judge = move |problem: &P, columns: &[&[f64]]| {
+    move |problem: &P, columns: &[&[f64]]| {
         let of_user = |(index, (gain, service)): (usize, UserOfCell)| UserRecord {
             id: index.to_string(),
             gain,
@@ -42,8 +60,7 @@ pub(crate) fn user_instances<P: Arrays, S: Send + 'static>(
         let verdict = judge(&mut state, problem, &records, &given);
         idle.lock().unwrap_or_else(PoisonError::into_inner).push(state);
         verdict
-    };
-    Box::new(UserInstances { reading, make, judge: Arc::new(judge) })
+    }
 }
 
 /// What each user is given, from columns.
@@ -52,7 +69,8 @@ fn allotted(amounts: &[Amount], columns: &[&[f64]], size: usize) -> Vec<Allotted
         let place = amounts.iter().position(|amount| amount.name == name)?;
         columns.get(place).copied()
     };
-    let (powers, bandwidths) = (find("power_w"), find("bandwidth_hz"));
+    // What is given of a problem of one's own stands where powers do.
+    let (powers, bandwidths) = (find("power_w").or(find("x")), find("bandwidth_hz"));
     // A common amount is everyone's.
     let of = |column: Option<&[f64]>, user: usize| match column {
         Some([common]) => Some(*common),

@@ -10,6 +10,7 @@
 
 mod answer;
 mod any_gnn;
+mod arrays;
 mod assess;
 mod built_in;
 mod cost;
@@ -27,6 +28,7 @@ pub use any_gnn::{
     AnySeparableAllocator, AnySeparablePolicy, AnySeparableRecord, CostRecord, SeparableCell,
     SeparableMetrics,
 };
+pub use arrays::separable_instance;
 pub use built_in::BuiltInCost;
 pub use cost::{Cost, CostError};
 pub use evaluation::{SeparableResult, evaluate_separable};

@@ -8,11 +8,12 @@ use serde::Serialize;
 use crate::config::{Config, System};
 use crate::exchange::{UserRecord, read_cost_samples, read_file};
 use crate::framework::{
-    Allocate as _, Answer, Assessor, CellAnswer, CellOptions, CellReading, Choice as _, Counter,
-    Drawn, Error, LoadedModel, Model, ModelError, ModelFile, Observer, OptionError, OptionSpec,
-    OptionValue, Options, Outcome, Problem as _, ProblemError, Quantity, Room, Show, Source, Text,
-    Trained, Trials, Verb, Workshop, cell_assessor, cell_counter, reference_options,
-    refuse_own_class, sample_options, sample_users, training_cells,
+    Allocate as _, Amount, Answer, Arrays as _, Assessor, CellAnswer, CellOptions, CellReading,
+    Choice as _, Counter, Drawn, Error, Instances, LoadedModel, Model, ModelError, ModelFile,
+    Observer, OptionError, OptionSpec, OptionValue, Options, Outcome, Problem as _, ProblemError,
+    Quantity, Responder, Room, Show, Source, Text, Trained, Trials, Verb, Workshop, cell_assessor,
+    cell_counter, reference_options, refuse_own_class, responder, sample_options, sample_users,
+    training_cells,
 };
 use crate::problems::separable::answer::solve;
 use crate::problems::separable::assess::verdict;
@@ -91,7 +92,7 @@ fn bandwidth_hz(options: &Options, default: f64) -> Result<f64, OptionError> {
 
 /// What makes a problem of the users of a cell.
 #[derive(Debug, Clone)]
-struct Setting {
+pub(super) struct Setting {
     cost: Arc<Cost>,
     bandwidth_hz: f64,
 }
@@ -103,8 +104,17 @@ impl Setting {
 
     fn problem(&self, system: &System, records: &[UserRecord]) -> Result<Separable, Error> {
         refuse_own_class(records, system, "all users have the same cost")?;
+        self.of_gains(system, records.iter().map(|record| record.gain))
+    }
+
+    /// Of users with these gains.
+    pub(super) fn of_gains(
+        &self,
+        system: &System,
+        gains: impl Iterator<Item = f64>,
+    ) -> Result<Separable, Error> {
         let noise_w = system.noise_w_hz() * self.bandwidth_hz;
-        let gains = records.iter().map(|record| record.gain / noise_w);
+        let gains = gains.map(|gain| gain / noise_w);
         Ok(Separable::uniform(Arc::clone(&self.cost), gains, system.max_power_w())?)
     }
 }
@@ -233,6 +243,29 @@ impl Room for SeparableRoom {
         match name {
             "optimum" => Some(self.solve(options)),
             "equal-power" => Some(equal_power()),
+            _ => None,
+        }
+    }
+
+    fn amounts(&self) -> &'static [Amount] {
+        Separable::AMOUNTS
+    }
+
+    fn instances(&self, options: &Options) -> Result<Box<dyn Instances>, Error> {
+        let system = CELL.system(options, &Config::default())?;
+        let setting = Setting::new(options)?;
+        Ok(super::arrays::instances(setting, CellReading::new(system, options)?))
+    }
+
+    fn responder(
+        &self,
+        name: &str,
+        _options: &Options,
+    ) -> Option<Result<Box<dyn Responder>, Error>> {
+        match name {
+            "optimum" => Some(Ok(responder(Box::new(SeparableSolver::default())))),
+            // In a cell the shares are powers.
+            "equal-power" | "equal-shares" => Some(Ok(responder(Box::new(EqualShares)))),
             _ => None,
         }
     }
@@ -419,6 +452,10 @@ impl LoadedModel for AnySeparablePolicy {
                 Ok(CellAnswer::Served(served))
             },
         ))
+    }
+
+    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
+        Ok(responder(Box::new(self.allocator())))
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {

@@ -1,0 +1,222 @@
+//! Problems of the user's own: separable convex costs under one budget.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyk::exchange::write_atomically;
+use anyk::framework::{Checkpoint, Error, LoadedModel, Model as _, Workshop};
+use anyk::problems::separable::{
+    AnySeparableSettings, Cost as Tabulated, Separable, train_any_separable,
+};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::cells::json;
+use crate::errors::{InputError, OrRaise as _};
+use crate::models::{Model, claim};
+use crate::options::options;
+use crate::work::long;
+
+/// A cost of one user as a table: decreasing, convex, with what it brings at the margin.
+#[pyclass(module = "anyk", frozen)]
+pub(crate) struct Cost {
+    pub(crate) cost: Arc<Tabulated>,
+}
+
+/// The numbers of an array without gaps.
+fn slice<'a>(name: &str, array: &'a PyReadonlyArray1<'_, f64>) -> PyResult<&'a [f64]> {
+    array
+        .as_slice()
+        .map_err(|_| InputError::new_err(format!("{name}: expected an array in C order")))
+}
+
+#[pymethods]
+impl Cost {
+    /// From a function of an array, asked some dozen times.
+    #[staticmethod]
+    fn of_function(
+        py: Python<'_>,
+        function: &Bound<'_, PyAny>,
+        low: f64,
+        high: f64,
+    ) -> PyResult<Self> {
+        let mut failure: Option<PyErr> = None;
+        let ask = |places: &[f64], values: &mut [f64]| -> PyResult<()> {
+            let given = PyArray1::from_slice(py, places);
+            let found: PyReadonlyArray1<'_, f64> = function.call1((given,))?.extract()?;
+            let found = slice("cost", &found)?;
+            if found.len() != values.len() {
+                return Err(InputError::new_err(format!(
+                    "the cost has {} values for {} places, expected as many: it is to be vectorised",
+                    found.len(),
+                    values.len()
+                )));
+            }
+            values.copy_from_slice(found);
+            Ok(())
+        };
+        let made = Tabulated::from_batched((low, high), |places, values| {
+            if failure.is_none()
+                && let Err(error) = ask(places, values)
+            {
+                failure = Some(error);
+            }
+            if failure.is_some() {
+                values.fill(f64::NAN);
+            }
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(Self { cost: Arc::new(made.map_err(Error::other).or_raise(py)?) }),
+        }
+    }
+
+    /// From samples of it.
+    #[staticmethod]
+    fn of_samples(
+        py: Python<'_>,
+        u: PyReadonlyArray1<'_, f64>,
+        c: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Self> {
+        let samples: Vec<(f64, f64)> =
+            slice("u", &u)?.iter().copied().zip(slice("c", &c)?.iter().copied()).collect();
+        let made = Tabulated::from_samples(&samples).map_err(Error::other).or_raise(py)?;
+        Ok(Self { cost: Arc::new(made) })
+    }
+
+    fn _value<'py>(
+        &self,
+        py: Python<'py>,
+        u: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(PyArray1::from_vec(py, slice("u", &u)?.iter().map(|&u| self.cost.value(u)).collect()))
+    }
+
+    fn _marginal<'py>(
+        &self,
+        py: Python<'py>,
+        u: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(PyArray1::from_vec(py, slice("u", &u)?.iter().map(|&u| self.cost.marginal(u)).collect()))
+    }
+
+    fn _response<'py>(
+        &self,
+        py: Python<'py>,
+        price: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let prices = slice("price", &price)?;
+        if let Some(price) = prices.iter().find(|price| !(**price > 0.0)) {
+            return Err(InputError::new_err(format!(
+                "price is {price}, expected positive numbers"
+            )));
+        }
+        Ok(PyArray1::from_vec(py, prices.iter().map(|&price| self.cost.response(price)).collect()))
+    }
+
+    /// The least and the most of u that the table holds.
+    #[getter]
+    fn range(&self) -> (f64, f64) {
+        self.cost.range()
+    }
+
+    /// Bound on the relative error of the value.
+    #[getter]
+    fn error_bound(&self) -> f64 {
+        self.cost.error_bound()
+    }
+
+    /// Bound on the relative error of the marginal.
+    #[getter]
+    fn marginal_error_bound(&self) -> f64 {
+        self.cost.marginal_error_bound()
+    }
+
+    /// Of samples, how far another convex cost through them may be, relative to their range; None of a function.
+    #[getter]
+    fn between_samples(&self) -> Option<f64> {
+        self.cost.between_samples()
+    }
+
+    fn __repr__(&self) -> String {
+        let (low, high) = self.cost.range();
+        format!("Cost(u from {low:.3e} to {high:.3e}, error_bound={:.1e})", self.cost.error_bound())
+    }
+}
+
+/// The problem of users with gains and classes, each class with its cost.
+pub(crate) fn problem(
+    py: Python<'_>,
+    costs: &[Bound<'_, Cost>],
+    gains: &[f64],
+    classes: &[usize],
+    budget: f64,
+) -> PyResult<Separable> {
+    let costs = costs.iter().map(|cost| Arc::clone(&cost.get().cost)).collect();
+    let users = gains.iter().copied().zip(classes.iter().copied());
+    Separable::new(costs, users, budget).or_raise(py)
+}
+
+/// Trains any-gnn for problems like one.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn train_separable(
+    py: Python<'_>,
+    costs: Vec<Bound<'_, Cost>>,
+    gains: Vec<f64>,
+    classes: Vec<usize>,
+    budget: f64,
+    given: &Bound<'_, PyDict>,
+    out: Option<PathBuf>,
+    force: bool,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Model> {
+    if let Some(out) = &out {
+        claim(out, force)?;
+    }
+    let problem = problem(py, &costs, &gains, &classes, budget)?;
+    let options = options(given)?;
+    let known = ["seed", "train-k", "samples", "steps"];
+    if let Some(name) = options.names().find(|name| !known.contains(name)) {
+        let name = name.replace('-', "_");
+        return Err(InputError::new_err(format!(
+            "{name} has no meaning for a training of a separable problem; it takes seed, train_k, samples and steps"
+        )));
+    }
+    let read = || -> Result<AnySeparableSettings, Error> {
+        let mut settings = AnySeparableSettings::like(&problem, options.seed("seed", 1)?);
+        if let Some(sizes) = options.sizes("train-k")? {
+            settings.train_k = sizes;
+        }
+        if let Some(samples) = options.whole("samples", 1, 100_000_000)? {
+            settings.samples = usize::try_from(samples).unwrap_or(usize::MAX);
+        }
+        if let Some(steps) = options.whole("steps", 1, 1 << 40)? {
+            settings.steps = steps;
+        }
+        Ok(settings)
+    };
+    let settings = read().or_raise(py)?;
+    let costs = problem.costs().to_vec();
+    let trained = long(py, progress, move |watch| -> Result<_, Error> {
+        let workshop = Workshop { observer: &**watch, out: out.clone(), shared: None };
+        let mut session = workshop.session(&("separable", &settings));
+        let policy = train_any_separable(&costs, &settings, &mut session)?;
+        if let Some(out) = &out {
+            let bytes = policy.to_bytes()?;
+            write_atomically(out, &bytes).map_err(|error| Error::write(out, error))?;
+            Checkpoint::remove_beside(out);
+        }
+        let report = json(&serde_json::json!({
+            "training": policy.record().training,
+            "train_seconds": session.seconds("training"),
+            "gap_percent": policy.record().metrics.gap_percent,
+            "equal_gap_percent": policy.record().metrics.equal_gap_percent,
+        }))?;
+        let model: Arc<dyn LoadedModel> = Arc::new(policy);
+        Ok((model, report))
+    })?;
+    let (model, report) = trained.or_raise(py)?;
+    Ok(Model::new(model, Some(report)))
+}

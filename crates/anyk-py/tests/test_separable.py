@@ -1,0 +1,214 @@
+"""Problems of the user's own, against closed forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import anyk
+
+
+def waterfilled(gains: Any, budget: float) -> Any:
+    """max Σ ln(1 + α x): levels by sorting, the textbook's way."""
+    inverse = np.sort(1.0 / gains)
+    levels = (budget + np.cumsum(inverse)) / np.arange(1, inverse.size + 1)
+    used = np.nonzero(levels > inverse)[0].max()
+    return np.maximum(levels[used] - 1.0 / gains, 0.0)
+
+
+def rate(u: Any) -> Any:
+    return -np.log1p(u)
+
+
+@pytest.mark.parametrize("size", [1, 2, 10, 200, 3000])
+def test_water_filling_with_its_zeros(size: int) -> None:
+    gains = np.random.default_rng(size).exponential(size=size)
+    best = anyk.Separable(rate, gains=gains, budget=3.0).solve()
+    exact = waterfilled(gains, 3.0)
+    assert best.status == "optimal" and 0 <= best.duality_gap < 1e-8
+    assert best.x.sum() == pytest.approx(3.0, rel=1e-9)
+    assert np.allclose(best.x, exact, atol=1e-6 * exact.max())
+    if size >= 10:
+        assert (best.x == 0).any()
+    assert rate(gains * best.x).sum() == pytest.approx(rate(gains * exact).sum(), rel=1e-9)
+
+
+def test_proportional_fairness() -> None:
+    """max Σ ln r_k with r_k = ln(1 + α x): at the optimum x_k solves 1/((1+u) ln(1+u)) = ν/α."""
+    gains = np.random.default_rng(0).exponential(size=30) + 0.05
+
+    def fair(u: Any) -> Any:
+        return -np.log(np.log1p(u))
+
+    best = anyk.Separable(fair, gains=gains, budget=5.0).solve()
+    u = gains * best.x
+    worth = gains / ((1 + u) * np.log1p(u))
+    assert best.duality_gap < 1e-8 and best.x.sum() == pytest.approx(5.0, rel=1e-9)
+    assert np.allclose(worth, best.price, rtol=1e-5)
+
+
+def test_energy_at_a_deadline() -> None:
+    """Time shares: sending one nat in a time t takes the energy t·(e^{1/t} − 1)/h; a user of weight w = 1/h.
+
+    With c(u) = u(e^{1/u} − 1), which falls to 1, and equal channels it is best to share the time equally.
+    """
+
+    def energy(u: Any) -> Any:
+        return u * np.expm1(1.0 / u)
+
+    same = anyk.Separable(energy, gains=np.ones(8), budget=4.0).solve()
+    assert np.allclose(same.x, 0.5, rtol=1e-6)
+    gains = np.array([0.5, 1.0, 2.0])
+    best = anyk.Separable(energy, gains=gains, budget=3.0).solve()
+    u = gains * best.x
+    worth = gains * (np.exp(1 / u) / u - np.expm1(1 / u))
+    assert np.allclose(worth, best.price, rtol=1e-5) and best.duality_gap < 1e-8
+
+
+def test_p1_is_a_special_case() -> None:
+    cell = anyk.sample("urllc", 20, seed=4)[0]
+    least = anyk.least_received_w()
+
+    def bandwidth(u: Any) -> Any:
+        found = np.full(u.shape, np.inf)
+        enough = u > least * (1 + 1e-9)
+        found[enough] = anyk.required_bandwidth(u[enough])[0]
+        return found
+
+    own = anyk.Separable(bandwidth, gains=cell.gains, budget=cell.max_power_w, low=least).solve()
+    best = cell.solve()
+    assert np.allclose(own.x, best.power_w, rtol=1e-4)
+    total = anyk.required_bandwidth(own.x * cell.gains)[0].sum()
+    assert total == pytest.approx(best.total_bandwidth_hz, rel=1e-8)
+
+
+def test_p5_is_a_special_case() -> None:
+    """With power to spare everyone gets what the rate needs, and no more: the cost is flat from there."""
+    cell = anyk.QosPower(distances_m=[60.0, 120.0, 200.0], rate_bps=1e6, bandwidth_hz=1e6)
+    best = cell.solve()
+    needed = (best.power_w * cell.gains)[0]
+
+    def shortfall(u: Any) -> Any:
+        # What of the received power is missing.
+        return np.maximum(1.0 - u / needed, 0.0)
+
+    own = anyk.Separable(shortfall, gains=cell.gains, budget=2 * best.total_power_w).solve()
+    assert np.allclose(own.x, best.power_w, rtol=1e-6)
+
+
+def test_classes_have_costs_of_their_own() -> None:
+    gains = np.array([1.0, 1.0, 2.0, 2.0])
+    weighted = anyk.Separable(
+        [rate, lambda u: -3 * np.log1p(u)], gains=gains, budget=4.0, classes=[0, 1, 0, 1]
+    ).solve()
+    # Weighted water-filling: x = w·level − 1/α.
+    weights = np.array([1.0, 3.0, 1.0, 3.0])
+    level = (4.0 + (1 / gains).sum()) / weights.sum()
+    exact = weights * level - 1 / gains
+    assert exact.min() > 0 or (weighted.x == 0).any()
+    if exact.min() > 0:
+        assert np.allclose(weighted.x, exact, rtol=1e-6)
+
+
+def test_samples_are_a_cost_too() -> None:
+    u = np.linspace(0, 40, 400)
+    pairs = np.stack([u, rate(u)], axis=1)
+    gains = np.array([2.0, 1.0, 0.5])
+    exact = waterfilled(gains, 5.0)
+    for cost in (pairs, (u, rate(u)), pairs[::-1].copy(), pairs.tolist()):
+        best = anyk.Separable(cost, gains=gains, budget=5.0).solve()
+        assert np.allclose(best.x, exact, rtol=0.02)
+    table = anyk.Cost(pairs)
+    assert table.between_samples is not None and table.between_samples < 1e-2
+    function = anyk.Cost(rate, high=40.0)
+    assert function.between_samples is None and function.error_bound < 1e-9
+    places = np.array([0.0, 0.5, 7.0])
+    assert np.allclose(function(places), rate(places), atol=1e-9)
+    assert np.allclose(function.marginal(places), 1 / (1 + places), rtol=1e-7)
+    assert np.allclose(function.response([0.5, 1.0, 2.0]), [1.0, 0.0, 0.0], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("cost", "says"),
+    [
+        (lambda u: u, "decreas"),
+        (lambda u: np.cos(u), "convex|decreas"),
+        (lambda u: -np.maximum(u - 1.0, 0.0), "convex"),
+        (lambda u: u * np.nan, "finite"),
+        (lambda u: 0 * u, "decreas|constant|flat"),
+        (lambda u: 1.0, "vectorised"),
+        (lambda u: u[:1], "vectorised"),
+        (lambda u: ["a"] * u.size, "cost"),
+        (np.zeros((3, 3)), "pairs"),
+        (([0.0, 1.0], [1.0]), "as many"),
+        (([0.0, 1.0, 2.0], [3.0, 2.0, 0.5]), "convex"),
+        (([0.0, 0.0, 2.0], [3.0, 2.0, 1.5]), "."),
+    ],
+)
+def test_what_is_no_cost_is_refused(cost: Any, says: str) -> None:
+    with pytest.raises(anyk.InputError, match=says):
+        anyk.Separable(cost, gains=[1.0, 2.0], budget=5.0)
+
+
+def test_an_exception_of_the_cost_is_the_callers() -> None:
+    def broken(u: Any) -> Any:
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        anyk.Separable(broken, gains=[1.0], budget=1.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"gains": [], "budget": 1.0}, "no user|empty|at least one"),
+        ({"gains": [1.0, np.nan], "budget": 1.0}, "gain is NaN"),
+        ({"gains": [1.0, -1.0], "budget": 1.0}, "gain is -1"),
+        ({"gains": [1.0], "budget": 0.0}, "budget is 0"),
+        ({"gains": [1.0], "budget": float("nan")}, "budget is NaN"),
+        ({"gains": [[1.0]], "budget": 1.0}, "shape"),
+        ({"gains": [1.0], "budget": 1.0, "classes": [1]}, "a cost for each"),
+        ({"gains": [1.0], "budget": 1.0, "classes": [0.5]}, "whole numbers"),
+        ({"gains": [1.0], "budget": 1.0, "classes": [0, 0]}, r"expected \(1,\)"),
+    ],
+)
+def test_bad_users_are_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(anyk.InputError, match=says):
+        anyk.Separable(rate, **given)
+
+
+def test_it_is_judged_like_any_other_problem() -> None:
+    problem = anyk.Separable(rate, gains=[2.0, 1.0, 0.1], budget=1.0)
+    assert problem.problem == "separable" and len(problem) == 3 and problem.budget == 1.0
+    best, equal = problem.solve(), problem.solve("equal-shares")
+    assert best.x.round(6).tolist() == [0.75, 0.25, 0.0]
+    verdict = problem.judge(best)
+    assert verdict.is_feasible and abs(verdict.gap_percent) < 1e-6
+    assert problem.judge(equal).gap_percent > 1
+    assert problem.judge(best.x * 2).status == "over-budget"
+    moved = problem.reordered([2, 0, 1]).solve()
+    assert np.allclose(moved.x, best.x[[2, 0, 1]], atol=1e-9)
+    other = problem.with_gains([1.0] * 4, budget=8.0)
+    assert np.allclose(other.solve().x, 2.0)
+
+
+def test_any_gnn_for_ones_own_problem(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    problem = anyk.Separable(rate, gains=rng.uniform(0.1, 10, 10), budget=10.0)
+    model = anyk.train(problem, progress=False, out=tmp_path / "own.safetensors")
+    assert model.problem == "separable" and model.report["train_seconds"] < 10
+    again = anyk.load(tmp_path / "own.safetensors")
+    for size in (1, 10, 100, 1000):
+        other = problem.with_gains(rng.uniform(0.1, 10, size))
+        answer = again.allocate(other)
+        verdict = other.judge(answer)
+        assert verdict.is_feasible and answer.x.sum() == pytest.approx(10.0, rel=1e-6)
+        best = rate(other.gains * other.solve().x).sum()
+        assert rate(other.gains * answer.x).sum() <= best * (1 - 1e-3) + 1e-12
+    with pytest.raises(anyk.InputError, match="no meaning"):
+        anyk.train(problem, colour="red")
+    with pytest.raises(anyk.InputError, match="expected any-gnn"):
+        anyk.train(problem, method="p-gnn")
