@@ -458,3 +458,60 @@ fn any_gnn_at_any_size() {
         assert!(AnySeparablePolicy::new(other, costs.clone(), Vec::new()).is_err());
     }
 }
+
+/// Ten trainings for each of twelve costs, without a word on any of them: two minutes, and so not run by default.
+/// `cargo test --workspace --test separable -- --ignored --nocapture` prints the worst mean gap of the ten.
+#[test]
+#[ignore = "two minutes; prints the table of the ten seeds"]
+fn ten_seeds_of_each_cost() {
+    let system = paper();
+    let required = RequiredBandwidth::new(system.qos(system.service()).unwrap());
+    let least_w = required.min_received_w();
+    let hz = |u: f64| required.at(u).map_or(f64::INFINITY, |point| point.bandwidth_hz);
+    let p1 = Arc::new(Cost::from_fn((least_w, 1e8 * least_w), hz).unwrap());
+    let road = system.road();
+    let cell = [road.cell_radius_m, road.min_distance_m].map(|d| system.path_loss().gain(d));
+    let of = |f: fn(f64) -> f64| Arc::new(Cost::from_fn((0.0, 1e5), f).unwrap());
+    let samples: Vec<(f64, f64)> = (0..300)
+        .map(|i| 1e4 * (f64::from(i) / 299.0).powi(4))
+        .map(|u| (u, 1.0 / (1.0 + u)))
+        .collect();
+    let sampled = Arc::new(Cost::from_samples(&samples).unwrap());
+    let unit = (0.03, 30.0);
+    let rows = [
+        ("-ln(1+u)", vec![of(|u| -u.ln_1p())], unit, 20.0),
+        ("-ln ln(1+u)", vec![of(|u| -u.ln_1p().ln())], unit, 20.0),
+        ("u(2^(1/u)-1)", vec![of(|u| u * ((1.0 / u).exp2() - 1.0))], unit, 200.0),
+        ("b(u), (P1)", vec![p1], (cell[0], cell[1]), system.max_power_w()),
+        ("1/u", vec![of(|u| 1.0 / u)], unit, 20.0),
+        ("1/(1+u)", vec![of(|u| 1.0 / (1.0 + u))], unit, 20.0),
+        ("its samples", vec![sampled], unit, 20.0),
+        ("-sqrt(u)", vec![of(|u| -u.sqrt())], unit, 20.0),
+        ("exp(-u)", vec![of(|u| (-u).exp())], unit, 20.0),
+        ("max(1-u,0)^2", vec![of(|u| (1.0 - u).max(0.0).powi(2))], unit, 20.0),
+        ("max(1-u,0)", vec![of(|u| (1.0 - u).max(0.0))], unit, 20.0),
+        ("two costs", vec![of(|u| -u.ln_1p()), of(|u| 1.0 / (0.1 + u))], unit, 20.0),
+    ];
+    let sizes = vec![1, 2, 5, 10, 30, 100, 300, 1000];
+    println!("percent over the optimum, worst of 10 trainings / equal shares, at K = {sizes:?}");
+    for (name, costs, gain, budget) in rows {
+        let (mut seconds, mut worst, mut equal) = (0.0f64, vec![0.0f64; 8], vec![0.0; 8]);
+        for seed in 1..=10 {
+            let settings = AnySeparableSettings::preset(gain, budget, seed);
+            let mut session = Session::new(&Silent);
+            let policy = train_any_separable(&costs, &settings, &mut session).unwrap();
+            seconds = seconds.max(session.seconds("training"));
+            let trials = Trials { sizes: sizes.clone(), samples: 100, seed: 99 };
+            for (i, row) in
+                evaluate_separable(&policy, &trials, &Silent).unwrap().iter().enumerate()
+            {
+                worst[i] = worst[i].max(row.gap_percent);
+                equal[i] = row.equal_gap_percent.unwrap_or(f64::INFINITY);
+            }
+        }
+        let cells: Vec<String> =
+            worst.iter().zip(equal).map(|(gap, equal)| format!("{gap:.5}/{equal:.3e}")).collect();
+        println!("{name}: {} (slowest training {seconds:.2} s)", cells.join("  "));
+        assert!(worst.iter().all(|gap| *gap < 0.15), "{name}: {worst:?}");
+    }
+}

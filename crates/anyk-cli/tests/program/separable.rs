@@ -48,6 +48,16 @@ fn water_filling_by_name_and_by_samples() {
     for (a, b) in powers(&named).iter().zip(powers(&sampled)) {
         assert!((a - b).abs() < 1e-3 * 1e-3, "{a} {b}");
     }
+    // Equal powers are worse, also where costs are negative.
+    let given = folder.path().join("equal.csv").to_str().unwrap().to_owned();
+    let rows = ["near", "bridge", "square", "school", "edge"].map(|id| format!("{id},2e-4\n"));
+    std::fs::write(&given, format!("id,power_w\n{}", rows.concat())).unwrap();
+    let args = ["assess", "separable", "--max-power-dbm", "0", "--input", "-", "--json"];
+    let outcome = run(&[&args, &["--allocations", &given][..]].concat(), FIVE);
+    let verdict: Value = serde_json::from_str(outcome.stdout.lines().next().unwrap()).unwrap();
+    assert!(verdict["gap_percent"].as_f64().unwrap() > 1.0, "{verdict}");
+    assert_eq!(verdict["status"], "feasible");
+    assert!(verdict["value"].as_f64() > verdict["reference"].as_f64());
 }
 
 #[test]

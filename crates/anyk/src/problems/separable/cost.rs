@@ -241,7 +241,7 @@ impl Cost {
         let of_piece = |(piece, pair): (usize, &[f64])| {
             let v = 0.5 * (pair[0] + pair[1]);
             let (value, slope) = self.pieces.on_piece(piece, v);
-            figure(piece, value.abs() + (v * slope).abs(), v)
+            figure(piece, value.abs() + (v * slope).abs() + NOTHING, v)
         };
         self.pieces.ends().windows(2).enumerate().map(of_piece).fold(0.0, f64::max)
     }
@@ -318,6 +318,8 @@ impl Cost {
     }
 }
 
+/// Values below this count as nothing when errors are held against them.
+const NOTHING: f64 = 1e-200;
 /// Largest place.
 pub(crate) const MOST: f64 = 1e100;
 
