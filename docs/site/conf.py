@@ -64,7 +64,7 @@ autodoc_class_signature = "mixed"
 # Names of types, where the types themselves are long.
 autodoc_type_aliases = {
     name: name
-    for name in ("ArrayLike", "Option", "Policy", "Progress", "Patient", "Answer", "Floats")
+    for name in ("ArrayLike", "CostLike", "Option", "Policy", "Progress", "Patient", "Answer", "Floats")
 }
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 100

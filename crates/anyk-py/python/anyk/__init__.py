@@ -29,7 +29,7 @@ from ._cells import (
     required_bandwidth,
     sample,
 )
-from ._compare import Comparison, batched, evaluate
+from ._compare import Comparison, Policy, batched, evaluate
 from ._diagnose import Diagnosis, diagnose
 from ._interop import from_table, gains_of_deepmimo, gains_of_sionna
 from ._models import Model, load, train
@@ -51,6 +51,7 @@ __all__ = [
     "Interference",
     "LinkScheduling",
     "Model",
+    "Policy",
     "QosPower",
     "Separable",
     "Study",
