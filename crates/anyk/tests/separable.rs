@@ -115,7 +115,12 @@ fn proportionally_fair_rates() {
         let gains = gains(size, 3.0, 3);
         let range = (0.0, Separable::reach(&gains, budget));
         let cost = Arc::new(Cost::from_fn(range, |u| -u.ln_1p().ln()).unwrap());
-        let solution = solved(&Separable::uniform(cost, gains.clone(), budget).unwrap());
+        let problem = Separable::uniform(cost, gains.clone(), budget).unwrap();
+        let solution = solved(&problem);
+        let mut starving = solution.amounts.clone();
+        starving[0] = 0.0;
+        let verdict = problem.judge(&starving).unwrap();
+        assert!(verdict.starved == 1 && !verdict.is_feasible() && verdict.objective.is_infinite());
         let exact = by_bisection((&gains, budget), (1e-40, 1e9), marginal);
         for (x, exact) in solution.amounts.iter().zip(&exact) {
             assert!((x / exact - 1.0).abs() < 1e-7, "{x} {exact}");
@@ -260,7 +265,9 @@ fn samples_stand_for_their_function() {
     samples.reverse();
     let sampled = Arc::new(Cost::from_samples(&samples).unwrap());
     for &(u, value) in &samples {
-        assert!((sampled.value(u) - value).abs() < 1e-13, "{u}");
+        // From both sides.
+        let before = sampled.value(u * (1.0 - 1e-13));
+        assert!((sampled.value(u) - value).abs() < 1e-13 && (before - value).abs() < 1e-12, "{u}");
     }
     let apart = sampled.between_samples().unwrap();
     assert!(apart > 1e-6 && apart < 1e-2, "{apart}");
@@ -272,6 +279,9 @@ fn samples_stand_for_their_function() {
         assert!(marginal <= least + 1e-12, "{u}");
         least = marginal;
     }
+    // By hand: from 0 to 1 the cost may fall at once to the line through the other two, 0.3 under the middle.
+    let three = Cost::from_samples(&[(0.0, 1.0), (1.0, 0.5), (2.0, 0.3)]).unwrap();
+    assert!((three.between_samples().unwrap() - 0.3 / 0.7).abs() < 1e-12);
     let whole = Arc::new(Cost::from_fn((0.0, 100.0), f).unwrap());
     let gains = gains(30, 1.0, 2);
     let [a, b] = [sampled, whole]

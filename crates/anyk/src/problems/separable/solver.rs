@@ -95,7 +95,7 @@ impl SeparableSolver {
             highest = highest.max(cost.marginals().0 / inverse);
         }
         let slack = budget - least;
-        if slack < 0.0 || (least > 0.0 && slack < tolerance::POWER_SLACK * budget) {
+        if least > 0.0 && slack < tolerance::POWER_SLACK * budget {
             let needs = problem.least().enumerate().map(|(user, least)| (least, user)).collect();
             let why = Infeasibility::new(needs, budget);
             *solution = SeparableSolution::default();
