@@ -163,6 +163,10 @@ fn values<'a>(given: &'a Given<'_>) -> PyResult<&'a [f64]> {
         .map_err(|_| InputError::new_err(format!("{}: expected an array in C order", given.name)))
 }
 
+/// What a pickle holds: the function that makes a cell again, with the problem, the arrays and the options.
+type Pickled<'py> =
+    (Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyDict>, Bound<'py, PyDict>));
+
 /// One instance of a problem.
 #[pyclass(module = "anyk", subclass, frozen, weakref)]
 pub(crate) struct Cell {
@@ -241,10 +245,7 @@ impl Cell {
     }
 
     /// What is pickled: the arrays and the options.
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyDict>, Bound<'py, PyDict>))>
-    {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let (py, cell) = (slf.py(), slf.get());
         let arrays = PyDict::new(py);
         for input in cell.instance.inputs() {

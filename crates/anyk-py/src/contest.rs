@@ -339,6 +339,9 @@ fn size_law(policy: &str, rows: &[SampleRow]) -> serde_json::Value {
     }
 }
 
+/// Cells in the order in which they are drawn.
+type Heap = Vec<Arc<dyn Instance>>;
+
 /// A function on random cells, for a diagnosis.
 struct OnCells {
     asked: Asked,
@@ -347,7 +350,8 @@ struct OnCells {
     options: Options,
     /// Which of the amounts.
     amount: usize,
-    drawn: Mutex<HashMap<(u64, usize), Vec<Arc<dyn Instance>>>>,
+    /// By seed and size.
+    drawn: Mutex<HashMap<(u64, usize), Heap>>,
 }
 
 impl OnCells {
@@ -449,7 +453,7 @@ pub(crate) fn diagnose(
         Patient::Model(Arc::clone(&model.get().model))
     } else if let Ok(name) = policy.extract::<String>() {
         Patient::BuiltIn(name)
-    } else if let Ok(rows) = policy.extract::<Vec<(usize, f64, f64, Option<u64>)>>() {
+    } else if let Ok(rows) = policy.extract::<Vec<Row>>() {
         let row = |(k, x, y, instance)| SampleRow { k, x, y, instance };
         Patient::Rows(rows.into_iter().map(row).collect())
     } else {
@@ -549,13 +553,12 @@ pub(crate) fn diagnose(
     found.or_raise(py)
 }
 
+/// A row of samples: K, input, output, instance.
+type Row = (usize, f64, f64, Option<u64>);
+
 /// Samples of a policy from the bytes of a file: CSV, `.npz` or Parquet.
 #[pyfunction]
-pub(crate) fn samples_of_file(
-    py: Python<'_>,
-    bytes: &[u8],
-    name: &str,
-) -> PyResult<Vec<(usize, f64, f64, Option<u64>)>> {
+pub(crate) fn samples_of_file(py: Python<'_>, bytes: &[u8], name: &str) -> PyResult<Vec<Row>> {
     let rows = read_samples(bytes, name).or_raise(py)?;
     Ok(rows.into_iter().map(|row| (row.k, row.x, row.y, row.instance)).collect())
 }

@@ -1,5 +1,8 @@
 //! The compiled part of the Python package `anyk`: arrays in, arrays out; everything else is in Python.
 
+// PyO3 hands arguments over: they are whole, whoever needs a part of them.
+#![allow(clippy::needless_pass_by_value)]
+
 mod answers;
 mod bench;
 mod cells;

@@ -107,7 +107,7 @@ impl Cost {
         price: PyReadonlyArray1<'py, f64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let prices = slice("price", &price)?;
-        if let Some(price) = prices.iter().find(|price| !(**price > 0.0)) {
+        if let Some(price) = prices.iter().find(|price| price.is_nan() || **price <= 0.0) {
             return Err(InputError::new_err(format!(
                 "price is {price}, expected positive numbers"
             )));

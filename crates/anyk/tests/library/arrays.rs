@@ -1,5 +1,7 @@
 //! Problems as arrays: the same answers and verdicts as through files.
 
+#![allow(clippy::unwrap_used)]
+
 use anyk::Config;
 use anyk::exchange::Input;
 use anyk::framework::{
