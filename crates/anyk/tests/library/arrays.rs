@@ -61,7 +61,7 @@ fn every_problem_answers_and_judges_arrays() {
             }
             assert!(room.responder("nobody", &Options::default()).is_none());
             // What is not as long as it should be is refused.
-            let short = vec![0.0; 2];
+            let short = [0.0; 2];
             let columns: Vec<&[f64]> = instance.amounts().iter().map(|_| &short[..]).collect();
             assert!(matches!(instance.judge(&columns), Err(Error::Allocation(_))));
             assert!(matches!(instance.judge(&[]), Err(Error::Allocation(_))));
