@@ -63,6 +63,7 @@ class Verdict:
         self.status: str = fields["status"]
         self.k: int = fields["k"]
         self.objective: str = "{name} ({unit})".format(**fields["objective"])
+        self._larger_is_better: bool = fields["objective"]["larger_is_better"]
         self.value: float | None = fields["value"]
         self.reference: float | None = fields["reference"]
         self.gap_percent: float | None = fields["gap_percent"]
@@ -80,10 +81,11 @@ class Verdict:
         return self.status == "feasible"
 
     def _side(self) -> str:
-        return "worse" if (self.gap_percent or 0.0) >= 0 else "better"
+        worse = (self.gap_percent or 0.0) >= 0
+        return "over" if worse != self._larger_is_better else "under"
 
     def __repr__(self) -> str:
-        gap = "" if self.gap_percent is None else f", {abs(self.gap_percent):.4g} % {self._side()} than the reference"
+        gap = "" if self.gap_percent is None else f", {abs(self.gap_percent):.4g} % {self._side()} the reference"
         served = "" if self.availability is None else f", {100 * self.availability:.2f} % served"
         value = "" if self.value is None else f", {self.objective} {self.value:.6g}"
         return f"<{self.status}: K = {self.k}{served}{value}{gap}>"
