@@ -149,6 +149,7 @@ def test_methods_by_name() -> None:
     with pytest.raises(anyk.InputError, match="expected one of optimum, equal-power"):
         cell.solve("best")
     links = anyk.sample("interference", 8, seed=1)[0]
+    assert anyk.LinkScheduling(links.gains).solve("exact").status == "optimal"
     rates = {name: links.judge(links.solve(name)).value for name in ("wmmse", "full-power", "exact", "greedy")}
     assert rates["exact"] >= rates["greedy"] and rates["wmmse"] >= rates["full-power"]
 

@@ -16,7 +16,7 @@ use crate::framework::{
 };
 use crate::memory::{MemoryBudget, product};
 use crate::network::{Aggregator, EdgeGnn};
-use crate::problems::interference::arrays::{FullPower, NetworkInstances};
+use crate::problems::interference::arrays::{BestSchedule, FullPower, NetworkInstances};
 use crate::problems::interference::assess::NetworkAssessor;
 use crate::problems::interference::links_input::{LinkFlags, link_options};
 use crate::problems::interference::{
@@ -474,7 +474,11 @@ impl Room for LinkRoom {
         self.baselines().iter().any(|(known, _)| *known == name).then(|| {
             let mut options = options.clone();
             options.set("method", name);
-            Ok(responder(Box::new(self.solver(&options)?)))
+            let solver = self.solver(&options)?;
+            if self.scheduling && name == "exact" {
+                return Ok(responder(Box::new(BestSchedule(solver))));
+            }
+            Ok(responder(Box::new(solver)))
         })
     }
 
