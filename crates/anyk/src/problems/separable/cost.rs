@@ -31,8 +31,8 @@ const RESPONSE_HALVINGS: u32 = 8;
 /// assert!((cost.value(9.0) + 10f64.ln()).abs() < 1e-11);
 /// assert!((cost.marginal(9.0) - 0.1).abs() < 1e-10);
 /// assert!((cost.response(0.1) - 9.0).abs() < 1e-7);
-/// // At this price and more, nothing is the best.
-/// assert_eq!(cost.response(1.0), 0.0);
+/// // The first bit is worth 1: at a price over that, nothing is the best.
+/// assert_eq!(cost.response(1.001), 0.0);
 /// // What is not convex is refused, and the message says where.
 /// let error = Cost::from_fn((0.0, 4.0), |u| u.cos()).unwrap_err();
 /// assert!(error.to_string().contains("not convex"));
