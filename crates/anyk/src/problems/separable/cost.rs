@@ -21,8 +21,8 @@ const RESPONSE_HALVINGS: u32 = 8;
 /// A decreasing, convex cost `c(u)` on `[low, high]`.
 ///
 /// Under `low` nothing serves: every user gets at least that (0 for most costs). Where `c(low)` is infinite, the
-/// range begins a little over it (so it does where `c(low)` is no number); see [`Cost::range`]. Beyond `high` the cost is taken as flat: nobody gets more. So
-/// is a cost that no longer falls: its range ends there.
+/// range begins a little over it (so it does where `c(low)` is no number); see [`Cost::range`]. Beyond `high` the cost
+/// is taken as flat: nobody gets more. So is a cost that no longer falls: its range ends there.
 ///
 /// ```
 /// use anyk::problems::separable::Cost;
@@ -34,7 +34,7 @@ const RESPONSE_HALVINGS: u32 = 8;
 /// // The first bit is worth 1: at a price over that, nothing is the best.
 /// assert_eq!(cost.response(1.001), 0.0);
 /// // What is not convex is refused, and the message says where.
-/// let error = Cost::from_fn((0.0, 4.0), |u| u.cos()).unwrap_err();
+/// let error = Cost::from_fn((0.0, 3.0), |u| u.cos()).unwrap_err();
 /// assert!(error.to_string().contains("not convex"));
 /// # Ok::<(), anyk::problems::separable::CostError>(())
 /// ```
