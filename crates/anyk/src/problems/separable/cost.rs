@@ -21,8 +21,8 @@ const RESPONSE_HALVINGS: u32 = 8;
 /// A decreasing, convex cost `c(u)` on `[low, high]`.
 ///
 /// Under `low` nothing serves: every user gets at least that (0 for most costs). Where `c(low)` is infinite, the
-/// range begins a little over it (so it does where `c(low)` is no number); see [`Cost::range`]. Beyond `high` the cost is taken as flat: nobody gets more. So
-/// is a cost that no longer falls: its range ends there.
+/// range begins a little over it (so it does where `c(low)` is no number); see [`Cost::range`]. Beyond `high` the cost
+/// is taken as flat: nobody gets more. So is a cost that no longer falls: its range ends there.
 ///
 /// ```
 /// use anyk::problems::separable::Cost;
@@ -31,10 +31,10 @@ const RESPONSE_HALVINGS: u32 = 8;
 /// assert!((cost.value(9.0) + 10f64.ln()).abs() < 1e-11);
 /// assert!((cost.marginal(9.0) - 0.1).abs() < 1e-10);
 /// assert!((cost.response(0.1) - 9.0).abs() < 1e-7);
-/// // At this price and more, nothing is the best.
-/// assert_eq!(cost.response(1.0), 0.0);
+/// // The first bit is worth 1: at a price over that, nothing is the best.
+/// assert_eq!(cost.response(1.001), 0.0);
 /// // What is not convex is refused, and the message says where.
-/// let error = Cost::from_fn((0.0, 4.0), |u| u.cos()).unwrap_err();
+/// let error = Cost::from_fn((0.0, 3.0), |u| u.cos()).unwrap_err();
 /// assert!(error.to_string().contains("not convex"));
 /// # Ok::<(), anyk::problems::separable::CostError>(())
 /// ```
