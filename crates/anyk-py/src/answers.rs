@@ -14,7 +14,7 @@ use crate::errors::{InputError, OrRaise as _, infeasible as raise_infeasible};
 use crate::pool::Pool;
 use crate::work::long;
 
-/// Users from which even one instance is long work.
+/// Work from which even one instance is long, see `Instance::work`.
 const LONG: usize = 50_000;
 
 /// What an answer is worth.
@@ -170,7 +170,7 @@ pub(crate) fn allocate_one(
     instance: &Arc<dyn Instance>,
 ) -> PyResult<Allocation> {
     let mut columns = room_for(&**instance);
-    let worth = if instance.size() < LONG {
+    let worth = if instance.work() < LONG {
         py.detach(|| {
             let mut slices: Vec<&mut [f64]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
             answer(pool, &**instance, &mut slices)

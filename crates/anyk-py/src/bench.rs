@@ -10,7 +10,7 @@ use pyo3::types::PyBytes;
 use rayon::prelude::*;
 
 use crate::errors::OrRaise as _;
-use crate::work::pool;
+use crate::work::on_all_cores;
 
 /// Seconds of one call of the library: of the solver, or of any-gnn given the bytes of its model, for the first of the
 /// cells (mean of so many calls) and for all of them on all cores (least of five rounds).
@@ -64,7 +64,7 @@ pub(crate) fn rust_seconds(
             }
         }
     };
-    pool().install(measured).or_raise(py)
+    on_all_cores(measured).or_raise(py)
 }
 
 fn timed(calls: u32, mut call: impl FnMut()) -> f64 {

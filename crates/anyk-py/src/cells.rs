@@ -1,6 +1,7 @@
 //! Instances of any problem, one or many, and what judges and solves them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use anyk::exchange::Input;
@@ -63,17 +64,24 @@ impl Kind {
         room: &'static dyn Room,
         options: Options,
     ) -> PyResult<Arc<Self>> {
+        Self::made(room, options).or_raise(py)
+    }
+
+    pub(crate) fn made(room: &'static dyn Room, options: Options) -> Result<Arc<Self>, Error> {
         static KNOWN: Mutex<BTreeMap<String, Arc<Kind>>> = Mutex::new(BTreeMap::new());
+        // What a file says may be another thing the next time.
+        let file = |name: &str| options.text(name).is_some_and(|text| Path::new(text).exists());
+        let kept = !options.names().any(file);
         let key = format!("{} {options:?}", room.name());
-        if let Some(found) = KNOWN.try_lock().ok().and_then(|known| known.get(&key).cloned()) {
+        let known = || KNOWN.try_lock().ok().and_then(|known| known.get(&key).cloned());
+        if let Some(found) = kept.then(known).flatten() {
             return Ok(found);
         }
         let of_judge = options.only(&room.options(Verb::Assess));
-        let instances =
-            room.instances(&of_judge).map_err(|error| options.blame(error)).or_raise(py)?;
+        let instances = room.instances(&of_judge).map_err(|error| options.blame(error))?;
         let kind =
             Arc::new(Self { room, options, instances: Some(instances), solvers: Mutex::default() });
-        if let Ok(mut known) = KNOWN.try_lock() {
+        if let (true, Ok(mut known)) = (kept, KNOWN.try_lock()) {
             if known.len() >= MOST_KINDS {
                 known.clear();
             }
@@ -394,7 +402,9 @@ impl Batch {
     ) -> PyResult<Self> {
         let kind = Kind::find(py, problem, options)?;
         let arrays = given(arrays)?;
-        let users: usize = sizes.iter().sum();
+        let users = sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size));
+        let users = users
+            .ok_or_else(|| InputError::new_err("the sizes are more than there are numbers"))?;
         let mut columns: Vec<(String, Vec<f64>)> = Vec::with_capacity(arrays.len());
         for one in &arrays {
             let values = values(one)?;

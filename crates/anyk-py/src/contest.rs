@@ -1,6 +1,7 @@
 //! Policies of the user's, in comparisons and diagnoses: functions from a cell to what its users get.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use anyk::diagnosis::{DiagnosisError, Finding, Samples, Subject, built_in, built_in_named};
@@ -187,11 +188,33 @@ pub(crate) fn evaluate(
     specs.extend(room.options(Verb::Assess));
     specs.extend(room.options(Verb::Sample));
     let mut options = known(py, options, &specs, &format!("policies for {problem}"))?;
+    if options.has("k") || options.has("count") || options.has("seed") {
+        return Err(InputError::new_err(
+            "k, count: expected sizes, samples and seed in their place",
+        ));
+    }
+    if sizes.is_empty() || seeds.is_empty() || samples == 0 {
+        return Err(InputError::new_err("sizes, samples and seeds: expected at least one of each"));
+    }
+    if samples > 1_000_000_000 {
+        return Err(InputError::new_err(format!(
+            "samples is {samples}, expected at most 1000000000"
+        )));
+    }
     let mut given = Vec::new();
     for policy in policies {
         let (name, policy): (String, Bound<'_, PyAny>) = policy.extract()?;
         let policy = if let Ok(model) = policy.cast::<Model>() {
-            Given::Model(Arc::clone(&model.get().model))
+            let model = &model.get().model;
+            // Schedules and powers of links are learned by one kind of network.
+            let links = |name: &str| ["interference", "link-scheduling"].contains(&name);
+            if model.problem() != problem && !(links(model.problem()) && links(problem)) {
+                return Err(InputError::new_err(format!(
+                    "{name} is {}, expected one for {problem}",
+                    model.describe()
+                )));
+            }
+            Given::Model(Arc::clone(model))
         } else if let Ok(name) = policy.extract::<String>() {
             Given::Baseline(name)
         } else {
@@ -339,8 +362,8 @@ fn size_law(policy: &str, rows: &[SampleRow]) -> serde_json::Value {
     }
 }
 
-/// Cells in the order in which they are drawn.
-type Heap = Vec<Arc<dyn Instance>>;
+/// Cells in the order in which they are drawn, with their kind.
+type Heap = (Option<Arc<Kind>>, Vec<Arc<dyn Instance>>);
 
 /// A function on random cells, for a diagnosis.
 struct OnCells {
@@ -356,23 +379,33 @@ struct OnCells {
 
 impl OnCells {
     /// The cell of a number: cells are drawn in growing heaps, since each comes from all before it.
-    fn instance(&self, seed: u64, size: usize, index: u64) -> Result<Arc<dyn Instance>, Error> {
+    fn instance(
+        &self,
+        seed: u64,
+        size: usize,
+        index: u64,
+    ) -> Result<(Arc<Kind>, Arc<dyn Instance>), Error> {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         let mut drawn = lock(&self.drawn);
-        let known = drawn.entry((seed, size)).or_default();
+        let (kind, known) = drawn.entry((seed, size)).or_default();
         if known.len() <= index {
             let count = (index + 1).next_power_of_two().max(64);
-            let options = self.room.sized(&self.options, size)?;
-            let mut options = options.only(&self.room.options(Verb::Sample));
+            let sized = self.room.sized(&self.options, size)?;
+            let mut options = sized.only(&self.room.options(Verb::Sample));
             options.set("k", size.to_string());
             options.set("count", count.to_string());
             options.set("seed", seed.to_string());
             let mut text = Vec::new();
             self.room.sample(&options, &mut text)?;
-            *known = self.asked.kind.read(&text).into_iter().collect::<Result<_, Error>>()?;
+            let of_cells = Kind::made(self.room, sized.only(&self.room.options(Verb::Assess)))?;
+            *known = of_cells.read(&text).into_iter().collect::<Result<_, Error>>()?;
+            *kind = Some(of_cells);
         }
         let none = || Error::Array(format!("there is no cell {index}"));
-        known.get(index).cloned().ok_or_else(none)
+        match (kind, known.get(index)) {
+            (Some(kind), Some(instance)) => Ok((Arc::clone(kind), Arc::clone(instance))),
+            _ => Err(none()),
+        }
     }
 }
 
@@ -402,12 +435,13 @@ impl Draw for OnCellsAtSize<'_> {
         if self.of.asked.watch.stop() {
             return Err(Error::Interrupted);
         }
-        let mut instance = self.of.instance(seed, self.size, index)?;
+        let (kind, mut instance) = self.of.instance(seed, self.size, index)?;
         if let Some(order) = order {
             instance = Arc::from(instance.reordered(order));
         }
         let x = instance.features();
-        let amounts = match self.of.asked.one(instance).0 {
+        let asked = Asked { kind, ..self.of.asked.clone() };
+        let amounts = match asked.one(instance).0 {
             Ok(amounts) => amounts,
             // A policy that has no answer for a cell that cannot be served says so.
             Err(_) => return Ok(None),
@@ -487,6 +521,18 @@ pub(crate) fn diagnose(
             Box::new(move |_| drawn(&Subject::built_in(&system, policy)?))
         }
         Patient::Model(model) => {
+            known(py, options, &[], "a diagnosis of a model: its file holds the cell")?;
+            if problem.is_some_and(|problem| problem != model.problem()) {
+                let (given, own) = (problem.unwrap_or_default(), model.problem());
+                return Err(InputError::new_err(format!(
+                    "problem is {given:?}, expected {own}, which the model is for"
+                )));
+            }
+            if !["power", "power_w", "x", "bandwidth", "bandwidth_hz"].contains(&quantity) {
+                return Err(InputError::new_err(format!(
+                    "quantity is {quantity:?}, expected power or bandwidth"
+                )));
+            }
             let quantity = if quantity.starts_with("bandwidth") {
                 Quantity::Bandwidth
             } else {
@@ -558,7 +604,7 @@ type Row = (usize, f64, f64, Option<u64>);
 
 /// Samples of a policy from the bytes of a file: CSV, `.npz` or Parquet.
 #[pyfunction]
-pub(crate) fn samples_of_file(py: Python<'_>, bytes: &[u8], name: &str) -> PyResult<Vec<Row>> {
-    let rows = read_samples(bytes, name).or_raise(py)?;
+pub(crate) fn samples_of_file(py: Python<'_>, bytes: &[u8], name: PathBuf) -> PyResult<Vec<Row>> {
+    let rows = read_samples(bytes, &name.display().to_string()).or_raise(py)?;
     Ok(rows.into_iter().map(|row| (row.k, row.x, row.y, row.instance)).collect())
 }

@@ -83,8 +83,8 @@ fn json_of(answer: &dyn Answer) -> Result<String, Error> {
 impl Model {
     /// Reads a model from the bytes of its file.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: &Bound<'_, PyBytes>, name: &str) -> PyResult<Self> {
-        let (owned, name) = (bytes.as_bytes().to_vec(), name.to_owned());
+    fn from_bytes(py: Python<'_>, bytes: &Bound<'_, PyBytes>, name: PathBuf) -> PyResult<Self> {
+        let (owned, name) = (bytes.as_bytes().to_vec(), name.display().to_string());
         let read = long(py, None, move |_| {
             read_model(&owned).map_err(|error| Error::from(error).in_file(name))
         })?;

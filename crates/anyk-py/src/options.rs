@@ -40,6 +40,17 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     if value.is_instance_of::<PyInt>() {
         return Ok(Some(value.str()?.to_string()));
     }
+    // Whole numbers of NumPy, in which every digit counts.
+    if value.hasattr("__index__")? {
+        return Ok(Some(value.call_method0("__index__")?.str()?.to_string()));
+    }
+    // An array of them.
+    if value.hasattr("tolist")? && value.hasattr("ndim")? {
+        let list = value.call_method0("tolist")?;
+        if list.is_instance_of::<PyList>() {
+            return text(name, &list);
+        }
+    }
     // Texts, paths, and numbers of NumPy.
     if let Ok(number) = value.extract::<f64>() {
         return Ok(Some(number.to_string()));

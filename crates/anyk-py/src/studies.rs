@@ -43,6 +43,9 @@ pub(crate) fn study(
             names.join(", ")
         )));
     };
+    if trainings == Some(0) {
+        return Err(InputError::new_err("trainings is 0, expected at least 1"));
+    }
     let effort = match effort {
         "trial" => Effort::Trial,
         "usual" => Effort::Usual,
@@ -120,6 +123,11 @@ pub(crate) fn required_bandwidth<'py>(
         let point = table.at(received_w * (1.0 - tolerance::ROUNDING)).map_err(|error| {
             InputError::new_err(format!("received_w[{place}] is {received_w}: {error}"))
         })?;
+        if !(point.bandwidth_hz.is_finite() && point.slope_hz_per_w.is_finite()) {
+            return Err(InputError::new_err(format!(
+                "received_w[{place}] is {received_w}, expected a received power, far less than 1e100"
+            )));
+        }
         bandwidths.push(point.bandwidth_hz * (1.0 + table.error_bound()));
         slopes.push(point.slope_hz_per_w);
     }

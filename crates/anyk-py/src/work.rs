@@ -23,38 +23,60 @@ const SHOWN: Duration = Duration::from_millis(100);
 /// How long work that is stopped may take to end; then it is left to itself.
 const PATIENCE: Duration = Duration::from_millis(120);
 
-/// The cores of this process. A fork has none of its parent's threads, and gets its own.
-pub(crate) fn pool() -> Arc<ThreadPool> {
-    static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
-    let mut known = lock(&POOL);
-    let own = std::process::id();
-    if let Some((id, pool)) = &*known
-        && *id == own
-    {
-        return Arc::clone(pool);
-    }
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let built = ThreadPoolBuilder::new().num_threads(threads).build();
-    // Without threads, the work is done on the one that asks.
-    let built =
-        built.or_else(|_| ThreadPoolBuilder::new().num_threads(1).use_current_thread().build());
-    match built {
-        Ok(pool) => {
-            let pool = Arc::new(pool);
-            // The parent's is not there any more: nobody may wait for its threads.
-            if let Some((_, old)) = known.replace((own, Arc::clone(&pool))) {
-                std::mem::forget(old);
+/// The cores of this process, for one work at a time: work that asks for more work, and work that was stopped and has
+/// not ended yet, hold theirs. A fork has none of its parent's threads, and gets its own.
+struct Cores {
+    process: u32,
+    pool: Option<ThreadPool>,
+}
+
+static IDLE: Mutex<Vec<Cores>> = Mutex::new(Vec::new());
+
+impl Cores {
+    fn take() -> Result<Self, rayon::ThreadPoolBuildError> {
+        let process = std::process::id();
+        // Another thread may have held the lock when this process was forked.
+        let idle = IDLE.try_lock().ok().and_then(|mut idle| {
+            // The parent's threads are not there any more: nobody may wait for them.
+            while idle.last().is_some_and(|last| last.process != process) {
+                std::mem::forget(idle.pop());
             }
-            pool
+            idle.pop()
+        });
+        if let Some(idle) = idle {
+            return Ok(idle);
         }
-        Err(error) => unreachable_pool(&error),
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+        Ok(Self { process, pool: Some(pool) })
+    }
+
+    fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
     }
 }
 
-#[allow(clippy::panic)]
-fn unreachable_pool(error: &rayon::ThreadPoolBuildError) -> ! {
-    // A panic is an exception in Python.
-    panic!("no thread can be started: {error}")
+impl Drop for Cores {
+    fn drop(&mut self) {
+        let pool = self.pool.take();
+        if pool.is_some()
+            && let Ok(mut idle) = IDLE.try_lock()
+            && idle.len() < 8
+        {
+            idle.push(Self { process: self.process, pool });
+        }
+    }
+}
+
+/// Does work on all cores, on this thread's time.
+pub(crate) fn on_all_cores<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    match Cores::take() {
+        Ok(cores) => cores.install(work),
+        Err(_) => work(),
+    }
 }
 
 /// What was locked stays usable, whatever became of a thread.
@@ -132,9 +154,11 @@ pub(crate) fn long<T: Send + 'static>(
     let watch = Arc::new(Watch::new(asks));
     let (sender, mut result) = channel();
     let seen = Arc::clone(&watch);
-    let pool = pool();
+    let cores = Cores::take()
+        .map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))?;
     let start = thread::Builder::new().name("anyk".to_owned()).spawn(move || {
-        let done = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&seen))));
+        let done = catch_unwind(AssertUnwindSafe(|| cores.install(|| work(&seen))));
+        drop(cores);
         // Nobody asks any more.
         lock(&seen.questions).take();
         let _ = sender.send(done);

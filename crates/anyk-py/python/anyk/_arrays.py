@@ -17,7 +17,7 @@ def numbers(name: str, value: Any) -> Floats:
 
     Lists, other dtypes, views, Series and tensors in main memory are taken; what has no meaning as numbers is refused.
     """
-    if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.c_contiguous:
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.c_contiguous and value.flags.aligned:
         return value
     if isinstance(value, np.ma.MaskedArray) and np.any(np.ma.getmaskarray(value)):
         raise InputError(f"{name} has masked values, expected numbers for all users")
@@ -28,14 +28,14 @@ def numbers(name: str, value: Any) -> Floats:
         value = value.detach()
     try:
         array = np.asarray(value)
-    except (TypeError, ValueError, RuntimeError) as why:
+    except (TypeError, ValueError, RuntimeError, OverflowError) as why:
         raise InputError(f"{name} is no array of numbers: {why}") from why
     if array.dtype == object:
         # Rows of different lengths, None, texts.
         try:
             array = array.astype(np.float64)
-        except (TypeError, ValueError) as why:
+        except (TypeError, ValueError, OverflowError) as why:
             raise InputError(f"{name} is no array of numbers: {why}") from why
     if array.dtype.kind not in "iuf":
         raise InputError(f"{name} has the dtype {array.dtype}, expected real numbers")
-    return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+    return np.require(array, dtype=np.float64, requirements=["C", "A"]).reshape(array.shape)

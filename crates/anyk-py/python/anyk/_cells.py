@@ -188,7 +188,12 @@ def cells(problem: str, **given: Any) -> Batch:
         if "gains" not in arrays:
             raise InputError("gains are missing, expected matrices, (N, K, K)")
         kind = Interference if problem == "interference" else LinkScheduling
-        matrices = [numbers("gains", matrix) for matrix in arrays.pop("gains")]
+        gains = arrays.pop("gains")
+        if not isinstance(gains, (list, tuple)):
+            gains = numbers("gains", gains)
+            if gains.ndim != 3:
+                raise InputError(f"gains have the shape {gains.shape}, expected matrices, (N, K, K)")
+        matrices = [numbers("gains", matrix) for matrix in gains]
         return Batch.of_cells([kind(matrix, **arrays, **given) for matrix in matrices])
     places = [name for name in _PLACES if given.get(name) is not None]
     if len(places) != 1:
@@ -205,11 +210,18 @@ def cells(problem: str, **given: Any) -> Batch:
             if own != sizes:
                 raise InputError(f"{name} has other numbers of users than {places[0]}, expected the same")
             columns[name] = flat
-        else:
-            array = numbers(name, value)
-            if array.ndim == 2 and array.shape != (len(sizes), sizes[0] if sizes else 0):
-                raise InputError(f"{name} has the shape {array.shape}, expected that of {places[0]}")
+            continue
+        array = numbers(name, value)
+        same = len(set(sizes)) == 1
+        if array.size == 1 and array.ndim <= 1:
             columns[name] = array.reshape(-1)
+        elif same and array.shape == (sizes[0],):
+            columns[name] = np.tile(array, len(sizes))
+        elif same and array.shape == (len(sizes), sizes[0]):
+            columns[name] = array.reshape(-1)
+        else:
+            expected = "one number, one for each user, or a list of arrays like those of the users"
+            raise InputError(f"{name} has the shape {array.shape}, expected {expected}")
     try:
         return Batch.of_arrays(problem, columns, sizes, given)
     except InputError as why:
@@ -266,11 +278,19 @@ def read(problem: str, source: str | bytes | os.PathLike[str], **options: Option
 
 def _rebuild(problem: str, arrays: dict[str, Any], options: dict[str, Any]) -> Cell:
     """A cell from what was pickled."""
-    return Cell(problem, {_PLACES.get(name, name): value for name, value in arrays.items()}, options)
+    return _again(problem, {_PLACES.get(name, name): value for name, value in arrays.items()}, options)
 
 
 def _rebuild_links(problem: str, arrays: dict[str, Any], options: dict[str, Any]) -> Cell:
-    return Cell(problem, arrays, options)
+    return _again(problem, arrays, options)
+
+
+def _again(problem: str, arrays: dict[str, Any], options: dict[str, Any]) -> Cell:
+    own: dict[str, type[Cell]] = {
+        kind._problem: kind
+        for kind in (Urllc, UrllcPower, QosPower, EqualBandwidth, Interference, LinkScheduling)
+    }
+    return Cell.__new__(own.get(problem, Cell), problem, arrays, options)
 
 
 def problems() -> dict[str, str]:

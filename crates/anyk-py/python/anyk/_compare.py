@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
+import numpy as np
+
 from . import _anyk
 from ._anyk import Cell, Infeasible, InputError
 from ._answers import Answer, columns
@@ -191,7 +193,7 @@ def evaluate(
         policies = {_name(policies): policies}
     given: list[tuple[str, Any]] = []
     for name, policy in policies.items():
-        if isinstance(policy, (str, os.PathLike)) and os.path.exists(policy):
+        if isinstance(policy, (str, os.PathLike)) and os.path.isfile(policy):
             policy = load(policy)
         if isinstance(policy, Model):
             problem = problem or policy.problem
@@ -214,6 +216,11 @@ def evaluate(
         if not any(isinstance(policy, str) and policy == baseline for _, policy in given):
             taken = any(name == baseline for name, _ in given)
             given.append((f"{baseline} (anyk)" if taken else baseline, baseline))
+    for name, value in (("samples", samples), ("seed", seed)):
+        if not isinstance(value, (int, np.integer)) or not 0 <= int(value) < 2**64:
+            raise InputError(f"{name} is {value!r}, expected a whole number")
+    if np.ndim(sizes) != 1:
+        raise InputError(f"sizes is {sizes!r}, expected a list of numbers of users")
     with watching(progress) as tick:
         found = _anyk.evaluate(
             problem, given, list(sizes), samples, [seed] if seeds is None else list(seeds), options, tick

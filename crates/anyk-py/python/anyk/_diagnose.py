@@ -90,7 +90,7 @@ def diagnose(
     at least ``users`` users of each of ``sizes``, on this thread; answers that cannot be used are left out.
     """
     patient: Any = policy
-    if isinstance(policy, (str, os.PathLike)) and os.path.exists(policy):
+    if isinstance(policy, (str, os.PathLike)) and os.path.isfile(policy):
         patient = _of_file(os.fspath(policy))
     if isinstance(patient, Model):
         patient = patient._model
@@ -101,6 +101,9 @@ def diagnose(
             raise InputError(f"problem is missing, expected one of {', '.join(row[0] for row in _anyk.problems())}")
         patient = asked(patient, strict=True)
         users = 2000 if users is None else users
+    elif not isinstance(patient, (str, list)) or (isinstance(patient, list) and patient is policy):
+        kind = type(policy).__name__
+        raise InputError(f"policy is of the type {kind}, expected a function of a cell, a Model or its file, the name of a built-in policy, or samples")
     with watching(progress) as tick:
         found = _anyk.diagnose(
             patient,
@@ -139,6 +142,8 @@ def _rows(samples: dict[str, Any]) -> list[tuple[int, float, float, int | None]]
     if not bool(np.all((sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < 1e9))):
         raise InputError("k: expected whole numbers of users from 1")
     instances = columns.get("instance")
+    if instances is not None and not bool(np.all((instances >= 0) & (instances == np.floor(instances)) & (instances < 2**63))):
+        raise InputError("instance: expected whole numbers from 0")
     groups: list[int | None] = [None] * sizes.size if instances is None else [int(one) for one in instances]
     return [
         (int(k), float(x), float(y), instance)

@@ -14,16 +14,22 @@ from ._cells import _CLASS, _PLACES, Option, cells
 def _complex(name: str, value: Any) -> np.ndarray[Any, Any]:
     """An array of amplitudes: complex, or real and imaginary parts as a pair."""
     if isinstance(value, (tuple, list)) and len(value) == 2 and hasattr(value[0], "shape"):
-        real, imaginary = (np.asarray(part, dtype=np.float64) for part in value)
-        return real + 1j * imaginary
+        parts = [np.asarray(part) for part in value]
+        if any(part.dtype.kind not in "iuf" for part in parts) or parts[0].shape != parts[1].shape:
+            raise InputError(f"{name} is a pair, expected real and imaginary parts of one shape")
+        return parts[0].astype(np.float64) + 1j * parts[1].astype(np.float64)
     if getattr(value, "requires_grad", False):
         value = value.detach()
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as why:
         raise InputError(f"{name} is no array: {why}") from why
+    if isinstance(value, np.ma.MaskedArray) and np.any(np.ma.getmaskarray(value)):
+        raise InputError(f"{name} has masked values, expected amplitudes")
     if array.dtype.kind not in "fc":
         raise InputError(f"{name} has the dtype {array.dtype}, expected complex amplitudes")
+    if 0 in array.shape:
+        raise InputError(f"{name} has the shape {array.shape}, expected at least one of everything")
     return array
 
 
@@ -100,6 +106,8 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
     found: dict[str, Any] = {}
     for name in names:
         plural = singular.get(name, name if name in _PLACES else None)
+        if plural in found:
+            raise InputError(f"the table has {name} in two forms, expected one")
         if plural is not None:
             found[plural] = _column(table, name)
     if len(found) != 1:
@@ -111,14 +119,22 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
     for name, values in found.items():
         if values.dtype.kind not in "iuf":
             raise InputError(f"the column {name} has the dtype {values.dtype}, expected numbers")
-    users = next(iter(found.values())).size
+    first = next(iter(found.values()))
+    users = first.size
+    whole = {**found, cell: _column(table, cell)} if cell in names else found
+    for name, values in whole.items():
+        if values.shape != (users,) or values.ndim != 1:
+            raise InputError(f"the column {name} has the shape {values.shape}, expected ({users},): one for each user")
     if users == 0:
         raise InputError("the table has no users, expected at least one")
     if cell not in names:
         parts = [np.arange(users)]
     else:
         of_user = _column(table, cell)
-        _, first, group = np.unique(of_user, return_index=True, return_inverse=True)
+        try:
+            _, first, group = np.unique(of_user, return_index=True, return_inverse=True)
+        except TypeError as why:
+            raise InputError(f"the column {cell} has values that cannot be told apart: {why}") from why
         order = np.argsort(np.argsort(first))[group.reshape(-1)]
         by_cell = np.argsort(order, kind="stable")
         parts = np.split(by_cell, np.cumsum(np.bincount(order))[:-1])
@@ -126,22 +142,24 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
     return cells(problem, **arrays, **options)
 
 
+def _is_arrow(table: Any) -> bool:
+    # A column may be called like anything that one could ask for.
+    return type(table).__module__.split(".")[0] == "pyarrow"
+
+
 def _column_names(table: Any) -> list[str]:
-    names = getattr(table, "column_names", None)
-    if names is None:
-        names = getattr(table, "columns", None)
-    if names is None and hasattr(table, "schema"):
+    if _is_arrow(table):
         names = table.schema.names
-    if names is None and hasattr(table, "keys"):
+    elif hasattr(table, "keys"):
         names = table.keys()
-    if names is None:
+    else:
         kind = type(table).__name__
         raise InputError(f"the table is of the type {kind}, expected pandas, Arrow, or a mapping of columns")
     return [str(name) for name in names]
 
 
 def _column(table: Any, name: str) -> np.ndarray[Any, Any]:
-    column = table.column(name) if hasattr(table, "column_names") or hasattr(table, "schema") else table[name]
+    column = table.column(name) if _is_arrow(table) else table[name]
     if hasattr(column, "to_numpy"):
         try:
             return np.asarray(column.to_numpy())

@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, overload
 
+import numpy as np
+
 from . import _anyk
 from ._anyk import Allocation, Allocations, Batch, Cell, InputError
 from ._cells import Option
@@ -160,7 +162,9 @@ def train(
     >>> model.problem
     'urllc'
     """
-    sizes = list(train_k) if isinstance(train_k, Sequence) else train_k
+    sizes: Any = train_k
+    if not isinstance(sizes, str) and np.ndim(sizes) == 1:
+        sizes = [int(size) for size in sizes]
     given = {"method": method, "train_k": sizes, **options}
     if isinstance(problem, Separable):
         return _train_own(problem, given, out, force, progress)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, Optional, Union
@@ -42,7 +44,7 @@ class watching:
         self.bar: _Bar | None = None
         if callable(progress):
             self.tick = _function(progress)
-        elif progress is None or progress is True:
+        elif (progress is None or progress is True) and sys.stderr is not None:
             try:
                 with warnings.catch_warnings():
                     # Without widgets a notebook gets a bar of letters, which will do.
@@ -67,7 +69,7 @@ class watching:
 def _function(progress: Callable[[str, int, int], Optional[bool]]) -> Tick:
     def tick(what: str, done: int, of: int, told: list[str]) -> Optional[bool]:
         for message in told:
-            warnings.warn(message, stacklevel=4)
+            logging.getLogger("anyk").warning(message)
         return progress(what, done, of)
 
     return tick

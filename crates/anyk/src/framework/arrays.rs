@@ -72,6 +72,11 @@ pub trait Arrays: Problem + Send + Sync + 'static {
 
     /// What a diagnosis knows of each user, such as `ln α`.
     fn features(&self) -> Vec<f64>;
+
+    /// How much work an answer is, in users of an easy problem: some tens of nanoseconds each.
+    fn work(&self) -> usize {
+        self.size()
+    }
 }
 
 /// One instance of any problem.
@@ -84,6 +89,9 @@ pub trait Instance: Send + Sync {
 
     /// What a diagnosis knows of each user, such as `ln α`.
     fn features(&self) -> Vec<f64>;
+
+    /// How much work an answer is, in users of an easy problem: some tens of nanoseconds each.
+    fn work(&self) -> usize;
 
     /// What an answer to it consists of.
     fn amounts(&self) -> &'static [Amount];
@@ -144,6 +152,10 @@ impl<P: Arrays> Instance for Stated<P> {
 
     fn features(&self) -> Vec<f64> {
         self.problem.features()
+    }
+
+    fn work(&self) -> usize {
+        self.problem.work()
     }
 
     fn amounts(&self) -> &'static [Amount] {

@@ -40,6 +40,10 @@ impl Arrays for Interference {
     fn features(&self) -> Vec<f64> {
         features(self)
     }
+
+    fn work(&self) -> usize {
+        self.size() * self.size()
+    }
 }
 
 /// What makes networks of arrays; `judge` gets the powers.

@@ -28,6 +28,15 @@ impl Arrays for Urllc {
     fn features(&self) -> Vec<f64> {
         inputs(self)
     }
+
+    fn work(&self) -> usize {
+        work(self)
+    }
+}
+
+/// A table of each class takes as long as thousands of users.
+pub(crate) fn work(problem: &Urllc) -> usize {
+    problem.users().len() + 5_000 * problem.classes().len()
 }
 
 /// Powers and bandwidths, as columns.

@@ -45,7 +45,7 @@ pub use any_gnn::{AnyAllocator, AnyPolicy, AnyRecord, SampledRecord, Unserved};
 pub use any_ranges::{Span, TrainRanges, TrainedRanges, wide_services};
 pub use any_run::{train_any_policy, train_sampled_policy};
 pub use any_training::{AnySettings, TrainedAny, train_any, train_any_on};
-pub(crate) use arrays::{users_of, write_allocation};
+pub(crate) use arrays::{users_of, work, write_allocation};
 pub(crate) use assess::{allocation, inputs, missed};
 pub use calibration::{CalibrationError, Judge, Judged, calibrate, required_factors};
 pub use cell_policy::CellPolicy;

@@ -1,7 +1,7 @@
 //! Cells in a fixed band as arrays.
 
 use crate::framework::{Amount, Arrays, NamedArray, UserOfCell, user_inputs};
-use crate::problems::urllc::{Allocation, inputs, users_of, write_allocation};
+use crate::problems::urllc::{Allocation, inputs, users_of, work, write_allocation};
 use crate::problems::urllc_power::UrllcPower;
 
 impl Arrays for UrllcPower {
@@ -20,6 +20,10 @@ impl Arrays for UrllcPower {
 
     fn features(&self) -> Vec<f64> {
         inputs(self.cell())
+    }
+
+    fn work(&self) -> usize {
+        work(self.cell())
     }
 }
 
