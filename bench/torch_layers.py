@@ -1,5 +1,5 @@
-"""Time of the price layer beside a softmax, and how far modules in single precision are from the compiled models:
-`python bench/torch_layers.py`."""
+"""Time of the price layer beside a softmax and beside a CvxpyLayer, and how far modules in single precision are from
+the compiled models: `python bench/torch_layers.py`. The CvxpyLayer is left out where cvxpylayers is not installed."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ import anyk
 import numpy as np
 import torch
 from anyk.torch import PriceLayer, PriceResponse, Softmax, from_model
-from torch import Tensor
+from torch import Tensor, nn
 
 CELLS, USERS = 1000, 50
+#: The split that a CvxpyLayer does as well: water-filling in a batch of cells, with a barrier of this weight.
+FILLED_CELLS, FILLED_BUDGET, BARRIER = 32, 20.0, 0.01
 
 
-def milliseconds(work: Callable[[], object], device: str) -> float:
-    """The fastest of 30, after three to warm up."""
-    times = []
-    for _ in range(33):
+def milliseconds(work: Callable[[], object], device: str, times: int = 30) -> float:
+    """The fastest of so many calls, after three to warm up."""
+    spent = []
+    for _ in range(times + 3):
         start = time.perf_counter()
         work()
         if device == "cuda":
             torch.cuda.synchronize()
-        times.append(time.perf_counter() - start)
-    return 1e3 * min(times[3:])
+        spent.append(time.perf_counter() - start)
+    return 1e3 * min(spent[3:])
 
 
 def agreement() -> None:
@@ -47,9 +49,92 @@ def agreement() -> None:
         print(f"  {method:7}  {worst[0]:7.1e}  {worst[1]:9.1e}")
 
 
+class WaterFilling(nn.Module):
+    """The response of ``min −Σ_k ln(1 + α_k x_k) − μ Σ_k ln x_k`` under a budget, with ``o_k = −ln α_k`` and
+    ``s_k = 1/α_k``: ``z = α_k x_k`` has ``1/(1 + z) + μ/z = e^t``.
+
+    Without the barrier, users may get nothing at all, and a price layer gives everyone something; with it, both
+    layers have the same optimum, which is smooth.
+    """
+
+    def forward(self, t: Tensor) -> Tensor:
+        rate = t.exp()
+        half = 0.5 * (1.0 + BARRIER - rate)
+        root = (half.square() + BARRIER * rate).sqrt()
+        # The positive root of e^t z² − 2·half·z − μ, without a difference of numbers that are nearly the same.
+        root_over = torch.where(half > 0, (half + root) / rate, BARRIER / (root - half))
+        return root_over.log()
+
+
+def beside_cvxpylayers() -> None:
+    """Water-filling by the price layer and by a CvxpyLayer: time, and what amounts and gradients are off."""
+    try:
+        import cvxpy as cp
+        from cvxpylayers.torch import CvxpyLayer
+    except ImportError as why:
+        print(f"CvxpyLayer: left out, since it is not installed ({why})")
+        return
+    x, alpha = cp.Variable(USERS), cp.Parameter(USERS, nonneg=True)
+    objective = cp.Minimize(-cp.sum(cp.log(1 + cp.multiply(alpha, x))) - BARRIER * cp.sum(cp.log(x)))
+    convex = CvxpyLayer(cp.Problem(objective, [cp.sum(x) == FILLED_BUDGET]), parameters=[alpha], variables=[x])
+    price = PriceLayer(WaterFilling(), budget=FILLED_BUDGET)
+    # Some users are under water: α from 0.1 to 10.
+    drawn = torch.rand(FILLED_CELLS, USERS, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    gains = (10.0 ** (2.0 * drawn - 1.0)).requires_grad_()
+    weights = torch.linspace(1.0, 2.0, USERS, dtype=torch.float64)
+
+    def by_price() -> Tensor:
+        amounts: Tensor = price(-gains.log(), scale=1.0 / gains)
+        return amounts
+
+    def by_convex(**arguments: object) -> Callable[[], Tensor]:
+        def layer() -> Tensor:
+            # How gradients are solved for is no argument where there are none.
+            given = {name: value for name, value in arguments.items() if name != "mode" or torch.is_grad_enabled()}
+            amounts: Tensor = convex(gains, solver_args=given)[0]
+            return amounts
+
+        return layer
+
+    def worked(layer: Callable[[], Tensor]) -> tuple[Tensor, Tensor]:
+        amounts = layer()
+        (gradient,) = torch.autograd.grad((weights * amounts.square()).sum(), gains)
+        return amounts.detach(), gradient
+
+    # The derivative of the optimum by hand: α/(1 + αx) + μ/x is the same for all users, and Σ dx = 0.
+    with torch.no_grad():
+        best = by_price()
+        bend = (gains / (1.0 + gains * best)).square() + BARRIER / best.square()
+        pull = 2.0 * weights * best
+        mean = (pull / bend).sum(-1, keepdim=True) / (1.0 / bend).sum(-1, keepdim=True)
+        slopes = (pull - mean) / bend / (1.0 + gains * best).square()
+
+    print(f"cpu, float64, water-filling in {FILLED_CELLS} cells of {USERS} users; the price layer on one core")
+    print("                                      ms                 times the price layer    largest difference")
+    print("  layer                     forward  and backward     forward  and backward    amounts  gradients")
+    first: tuple[float, float] | None = None
+    for name, layer in (
+        ("price", by_price),
+        ("CvxpyLayer, as it comes", by_convex()),
+        ("CvxpyLayer, as precise", by_convex(eps=1e-10, mode="dense")),
+    ):
+        with torch.no_grad():
+            forward = milliseconds(layer, "cpu", 5)
+        both = milliseconds(lambda: worked(layer), "cpu", 5)  # noqa: B023
+        first = first or (forward, both)
+        amounts, gradient = worked(layer)
+        # Of the largest: amounts beside the price layer's, gradients beside those by hand.
+        off = [float((a - b).abs().max() / b.abs().max()) for a, b in ((amounts, best), (gradient, slopes))]
+        print(
+            f"  {name:24}  {forward:7.2f}  {both:12.2f}     {forward / first[0]:7.0f}  {both / first[1]:12.0f}"
+            f"    {off[0]:7.0e}  {off[1]:9.0e}"
+        )
+
+
 def main() -> None:
     torch.set_num_threads(1)
     agreement()
+    beside_cvxpylayers()
     for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
         for dtype in (torch.float32, torch.float64):
             least = torch.rand(CELLS, USERS, generator=torch.Generator().manual_seed(1)).to(device, dtype) * 0.1
