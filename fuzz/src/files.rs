@@ -1,13 +1,16 @@
-//! Users, gains, samples, fading and configs: read, checked, written, read again.
+//! Users, gains, samples, fading, costs and configs: read, checked, written, read again.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use anyk::channel::{FadingLaw, GainMatrix};
 use anyk::exchange::{
-    Input, LinkField, fading_samples_to_npy, gains_to_npy, read_fading_samples, read_networks,
-    read_samples, read_users,
+    Input, LinkField, fading_samples_to_npy, gains_to_npy, read_cost_samples, read_fading_samples,
+    read_networks, read_samples, read_users,
 };
+use anyk::framework::Problem;
+use anyk::problems::separable::{Cost, Separable, SeparableSolver, SeparableStatus};
 use anyk::qos::RequiredBandwidth;
 use anyk::{Config, ConfigError, System};
 
@@ -106,6 +109,31 @@ pub(crate) fn fading(bytes: &[u8]) {
     assert_eq!(again, samples);
     let mean = samples.compressed_rule().expectation(|g| g);
     assert!(mean > 0.0 && mean.is_finite(), "mean {mean}");
+}
+
+/// Samples of a cost: what is one is solved for three users.
+pub(crate) fn cost(bytes: &[u8]) {
+    let samples = match read_cost_samples(bytes, "cost") {
+        Ok(samples) => samples,
+        Err(error) => return readable(&error.to_string()),
+    };
+    let cost = match Cost::from_samples(&samples) {
+        Ok(cost) => Arc::new(cost),
+        Err(error) => return readable(&error.to_string()),
+    };
+    for &(u, value) in &samples {
+        let size = samples.iter().fold(0.0f64, |most, sample| most.max(sample.1.abs()));
+        assert!((cost.value(u) - value).abs() <= 1e-9 * size, "{u}: {value}");
+    }
+    let (low, high) = cost.range();
+    // A budget that gives them something between the least and the most.
+    let budget = (3.5 * (low + 0.3 * (high - low))).clamp(1e-50, 1e50);
+    let Ok(problem) = Separable::uniform(cost, [1.0, 0.5, 2.0], budget) else { return };
+    let solution = SeparableSolver::default().solve(&problem);
+    if !matches!(solution.status, SeparableStatus::Infeasible(_)) {
+        problem.check(&solution.amounts).unwrap();
+        assert!((0.0..=1.0).contains(&solution.duality_gap), "{}", solution.duality_gap);
+    }
 }
 
 pub(crate) fn config(bytes: &[u8]) {

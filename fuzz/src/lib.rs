@@ -33,6 +33,7 @@ pub static TARGETS: &[Target] = &[
     Target { name: "gains", run: files::gains },
     Target { name: "samples", run: files::samples },
     Target { name: "fading", run: files::fading },
+    Target { name: "cost", run: files::cost },
     Target { name: "config", run: files::config },
     Target { name: "lines", run: answers::lines },
     Target { name: "model", run: models::model },

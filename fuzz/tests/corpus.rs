@@ -53,6 +53,11 @@ fn the_corpus_reaches_what_is_behind_the_checks() {
     assert!(
         accepted("fading", &|bytes| anyk::exchange::read_fading_samples(bytes, "").is_ok()) >= 1
     );
+    let cost = |bytes: &[u8]| {
+        let samples = anyk::exchange::read_cost_samples(bytes, "");
+        samples.is_ok_and(|samples| anyk::problems::separable::Cost::from_samples(&samples).is_ok())
+    };
+    assert!(accepted("cost", &cost) >= 3);
     let model = |bytes: &[u8]| {
         sealed(bytes, "model").is_some_and(|file| anyk::problems::read_model(&file).is_ok())
     };

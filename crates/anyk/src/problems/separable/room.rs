@@ -11,9 +11,9 @@ use crate::framework::{
     Allocate as _, Amount, Answer, Arrays as _, Assessor, CellAnswer, CellOptions, CellReading,
     Choice as _, Counter, Drawn, Error, Instances, LoadedModel, Model, ModelError, ModelFile,
     Observer, OptionError, OptionSpec, OptionValue, Options, Outcome, Problem as _, ProblemError,
-    Quantity, Responder, Room, Show, Source, Text, Trained, Trials, Verb, Workshop, cell_assessor,
-    cell_counter, reference_options, refuse_own_class, responder, sample_options, sample_users,
-    training_cells,
+    Quantity, Refusal, Responder, Room, Show, Source, Text, Trained, Trials, Verb, Workshop,
+    cell_assessor, cell_counter, reference_options, refuse_own_class, responder, sample_options,
+    sample_users, training_cells,
 };
 use crate::problems::separable::answer::solve;
 use crate::problems::separable::assess::verdict;
@@ -419,11 +419,7 @@ impl LoadedModel for AnySeparablePolicy {
     }
 
     fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
-        let [cost] = self.costs() else {
-            let (name, what) =
-                ("input", "a model of several costs: users of a cell have no class here");
-            return Err(OptionError::stray(name, what).into());
-        };
+        let cost = &self.costs()[0];
         let cell = self.record().cell.as_ref();
         let config = cell.map_or_else(Config::default, |cell| cell.config.clone());
         let system = CELL.system(options, &config)?;
@@ -434,6 +430,10 @@ impl LoadedModel for AnySeparablePolicy {
             CellReading::new(system, options)?,
             |_| Ok((SeparableSolver::default(), self.allocator())),
             move |(solver, allocator), system, records| {
+                if self.costs().len() > 1 {
+                    let message = "the model has several costs, and users of a cell do not say which is theirs";
+                    return Err(Error::other(Refusal(message.to_owned())));
+                }
                 let problem = setting.problem(system, records)?;
                 let mut powers = Vec::new();
                 // Where the budget does not reach everyone, the answer is that of `solve`.

@@ -10,6 +10,8 @@ use crate::problems::separable::cost::{COST, MOST};
 use crate::problems::separable::tabulation::check_shape;
 
 const MOST_SAMPLES: usize = 1_000_000;
+/// Distance up to which two samples are at one place: by itself, and as a share of the place.
+const CLOSEST: (f64, f64) = (1e-100, 1e-15);
 
 /// A table to be.
 pub(crate) struct Found {
@@ -37,7 +39,8 @@ pub(crate) fn interpolate(samples: &[(f64, f64)]) -> Result<Found, CostError> {
     let mut points = samples.to_vec();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     for pair in points.windows(2) {
-        if pair[0].0 >= pair[1].0 {
+        // Also so close that the slope between them is more than a number.
+        if pair[1].0 - pair[0].0 <= CLOSEST.0 + CLOSEST.1 * pair[0].0 {
             return Err(CostError::Duplicate { u: pair[0].0, value: [pair[0].1, pair[1].1] });
         }
     }
