@@ -277,7 +277,7 @@ pub(crate) fn check_shape(points: &mut Vec<(f64, f64)>, low: f64) -> Result<(), 
             return Err(CostError::NotDecreasing { u: [a, b], value: [at_a, at_b] });
         }
     }
-    if first.1 - last.1 <= SHAPE * first.1.abs().max(last.1.abs()) {
+    if first.1 - last.1 <= SHAPE * first.1.abs().max(last.1.abs()) + SMALLEST {
         return Err(CostError::Constant { low: first.0, high: last.0, value: first.1 });
     }
     check_convex(points, low)
