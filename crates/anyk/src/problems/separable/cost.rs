@@ -2,8 +2,8 @@
 //! to a price.
 //!
 //! Whatever it was made from, a cost is polynomials on pieces: of degree 7 where it is a function
-//! ([`tabulation`](crate::problems::separable::tabulation)), of degree 2 where it is samples
-//! ([`samples`](crate::problems::separable::samples)). Solver, judge and files know the pieces alone. A second
+//! ([`tabulation`]), of degree 2 where it is samples
+//! ([`samples`]). Solver, judge and files know the pieces alone. A second
 //! table, made from the first, is the response to a price `q`: the `u` at which `−c'(u) = q`.
 
 use thiserror::Error;
