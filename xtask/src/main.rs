@@ -69,6 +69,10 @@ fn root() -> PathBuf {
 fn cargo() -> Command {
     let mut command = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
     command.current_dir(root());
+    // The bindings compile without an interpreter, if they are told not to look for one.
+    if !package::has_python() {
+        command.env("PYO3_NO_PYTHON", "1");
+    }
     command
 }
 

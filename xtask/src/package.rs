@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
@@ -65,9 +66,13 @@ pub(crate) fn publish() -> Result<()> {
     step("the library is fit to publish", cargo().args(publish))
 }
 
-fn has_python() -> bool {
-    let version = "import sys, venv; sys.exit(sys.version_info < (3, 10))";
-    Command::new("python3").args(["-c", version]).status().is_ok_and(|status| status.success())
+pub(crate) fn has_python() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let version = "import sys, venv; sys.exit(sys.version_info < (3, 10))";
+        let asked = Command::new("python3").args(["-c", version]).status();
+        asked.is_ok_and(|status| status.success())
+    })
 }
 
 /// A command of an environment, in the root.
