@@ -71,7 +71,7 @@ fn cargo() -> Command {
     command.current_dir(root());
     // The bindings compile without an interpreter, if they are told not to look for one.
     if !package::has_python() {
-        command.env("PYO3_NO_PYTHON", "1");
+        command.env("PYO3_NO_PYTHON", "1").env("PYO3_BUILD_EXTENSION_MODULE", "1");
     }
     command
 }
