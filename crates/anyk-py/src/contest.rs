@@ -8,7 +8,7 @@ use anyk::diagnosis::{DiagnosisError, Finding, Samples, Subject, built_in, built
 use anyk::exchange::{SampleRow, read_samples};
 use anyk::framework::{
     CellOptions, Contestant, Draw, Error, Instance, LoadedModel, Options, Pairs, Player,
-    PlayerPolicy, Quantity, Refusal, Room, Rounds, Source, Verb, compare,
+    PlayerPolicy, Quantity, Refusal, Room, Rounds, Source, Verb, compare, complete_by_home,
 };
 use anyk::{Config, System};
 use pyo3::prelude::*;
@@ -239,7 +239,7 @@ pub(crate) fn evaluate(
         for (size, kind) in rounds.sizes.iter().zip(&kinds) {
             let mut players: Vec<Player<'_>> = Vec::new();
             for (name, policy) in &given {
-                players.push(player(room, name, policy, kind, watch));
+                players.push(player((room, &options), name, policy, kind, watch)?);
             }
             let round = Rounds { sizes: vec![*size], ..rounds.clone() };
             let found = compare(room, &options, &round, &mut players, &**watch)
@@ -280,86 +280,49 @@ pub(crate) fn evaluate(
 
 /// The cell of the first model, where the caller says nothing else.
 fn at_home(options: &mut Options, given: &[(String, Given)]) {
-    let models = given.iter().filter_map(|(_, policy)| match policy {
-        Given::Model(model) => Some(model),
+    let first = given.iter().find_map(|(_, policy)| match policy {
+        Given::Model(model) => Some(model.home()),
         _ => None,
     });
-    let Some(first) = models.into_iter().next() else { return };
-    if options.has("config") {
-        return;
-    }
-    let home = first.home();
-    let other = options.has("path-loss");
-    for name in home.names().filter(|name| !(other && CellOptions::is_of_path_loss(name))) {
-        if let (false, Some(value)) = (options.has(name), home.text(name)) {
-            options.set(name, value);
-        }
+    if let Some(home) = first {
+        complete_by_home(options, &home);
     }
 }
 
 fn player<'a>(
-    room: &'static dyn Room,
+    (room, options): (&'static dyn Room, &Options),
     name: &str,
     policy: &'a Given,
     kind: &Arc<Kind>,
     watch: &Arc<Watch>,
-) -> Player<'a> {
-    let policy = match policy {
-        Given::Baseline(baseline) => {
-            let baseline = baseline.clone();
-            PlayerPolicy::Counter(Box::new(move |options: &Options| {
-                let mut known = room.options(Verb::Solve);
-                known.retain(|spec| spec.name != "no-check");
-                room.baseline(&baseline, &options.only(&known)).unwrap_or_else(|| {
-                    let names: Vec<&str> = room.baselines().iter().map(|known| known.0).collect();
-                    let text = format!(
-                        "{baseline:?} is no policy of {}, expected one of {}",
-                        room.name(),
-                        names.join(", ")
-                    );
-                    Err(Error::Array(text))
-                })
-            }))
+) -> Result<Player<'a>, Error> {
+    match policy {
+        Given::Baseline(baseline) => Player::baseline(name, room, baseline).ok_or_else(|| {
+            let names: Vec<&str> = room.baselines().iter().map(|known| known.0).collect();
+            Error::Array(format!(
+                "{baseline:?} is no policy of {}, expected one of {}",
+                room.name(),
+                names.join(", ")
+            ))
+        }),
+        Given::Model(model) => Ok(Player::model(name, &**model, options)?),
+        Given::Function { call, batch } => {
+            let asked =
+                Asked { call: Arc::clone(call), kind: Arc::clone(kind), watch: Arc::clone(watch) };
+            let function = Function { asked, batch: *batch, known: HashMap::new(), seconds: 0.0 };
+            let policy = PlayerPolicy::Contestant(Box::new(function));
+            Ok(Player { name: name.to_owned(), policy })
         }
-        Given::Model(model) => {
-            let known = model.options(Verb::Allocate);
-            PlayerPolicy::Counter(Box::new(move |options: &Options| {
-                let mut options = options.only(&known);
-                if known.iter().any(|spec| spec.name == "no-check") {
-                    options.set("no-check", "");
-                }
-                model.allocate(&options)
-            }))
-        }
-        Given::Function { call, batch } => PlayerPolicy::Contestant(Box::new(Function {
-            asked: Asked {
-                call: Arc::clone(call),
-                kind: Arc::clone(kind),
-                watch: Arc::clone(watch),
-            },
-            batch: *batch,
-            known: HashMap::new(),
-            seconds: 0.0,
-        })),
-    };
-    Player { name: name.to_owned(), policy }
+    }
 }
 
 /// What the diagnosis finds in the answers of a function.
 fn size_law(policy: &str, rows: &[SampleRow]) -> serde_json::Value {
-    match Samples::from_rows(rows) {
-        Err(why) => serde_json::json!({
-            "policy": policy, "size_law": format!("not known, since {why}"), "recommended": null,
-        }),
-        Ok(samples) => {
-            let finding = Finding::of_samples(policy, &samples, 20, 1);
-            serde_json::json!({
-                "policy": policy,
-                "size_law": finding.diagnosis.law_text(),
-                "recommended": finding.recommendation.pair_text(),
-            })
-        }
-    }
+    let (law, network) = match Finding::law_of_rows(policy, rows) {
+        Err(why) => (format!("not known, since {why}"), None),
+        Ok((law, network)) => (law, Some(network)),
+    };
+    serde_json::json!({ "policy": policy, "size_law": law, "recommended": network })
 }
 
 /// Cells in the order in which they are drawn, with their kind.

@@ -45,6 +45,12 @@ def test_one_that_answers_many_cells_at_once_is_the_same() -> None:
     assert one["gap_percent"] == two["gap_percent"] and calls[0] == 12
 
 
+def test_a_model_is_refused_in_a_cell_that_it_does_not_know() -> None:
+    model = anyk.train("urllc", method="p-gnn", samples=100, progress=False)
+    with pytest.raises(anyk.InputError, match="max_power_dbm is 30, expected 43, which m was trained for"):
+        anyk.evaluate({"m": model}, problem="urllc", sizes=[3], samples=3, max_power_dbm=30, progress=False)
+
+
 def test_what_a_policy_may_return() -> None:
     def as_dict(cell: anyk.Cell) -> Any:
         power, bandwidth = equal_power(cell)

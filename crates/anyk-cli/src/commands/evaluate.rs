@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyk::diagnosis::{Finding, Samples};
+use anyk::diagnosis::Finding;
 use anyk::exchange::{SampleRow, write_atomically};
 use anyk::framework::{
-    CellOptions, Chart, Comparison, Error, LoadedModel, OptionError, Options, Player, PlayerPolicy,
-    Room, Rounds, Series, Show, Text, Trials, Verb, compare,
+    Chart, Comparison, LoadedModel, OptionError, Options, Player, PlayerPolicy, Room, Rounds,
+    Series, Show, Text, Trials, Verb, compare, complete_by_home,
 };
 use anyk::problems::{self, ROOMS};
 use clap::ArgMatches;
@@ -173,18 +173,7 @@ fn instance_options(
     known.extend(room.options(Verb::Sample));
     options.refuse_others(&known, &format!("policies for {}", room.name()))?;
     if let Some((_, model)) = models.first() {
-        let home = model.home();
-        // A file describes the whole cell.
-        if !options.has("config") {
-            // Another path loss has parameters of its own.
-            let other = options.has("path-loss");
-            let kept = |name: &&str| !(other && CellOptions::is_of_path_loss(name));
-            for name in home.names().filter(kept) {
-                if let (false, Some(value)) = (options.has(name), home.text(name)) {
-                    options.set(name, value);
-                }
-            }
-        }
+        complete_by_home(&mut options, &model.home());
     }
     Ok(options)
 }
@@ -206,80 +195,26 @@ fn player<'a>(
         return Ok(Player { name: policy.to_owned(), ..player });
     }
     if let Some((path, model)) = models.iter().find(|(path, _)| path == policy) {
-        let known = model.options(Verb::Allocate);
-        at_home(path, &**model, options, &known)?;
-        let make = move |options: &Options| {
-            let mut options = options.only(&known);
-            // The judge is the comparison's own.
-            if known.iter().any(|spec| spec.name == "no-check") {
-                options.set("no-check", "");
-            }
-            model.allocate(&options)
-        };
-        let policy = PlayerPolicy::Counter(Box::new(make));
-        return Ok(Player { name: path.clone(), policy });
+        return Ok(Player::model(path, &**model, options)?);
     }
-    if !room.baselines().iter().any(|(name, _)| *name == policy) {
+    Player::baseline(policy, room, policy).ok_or_else(|| {
         let names: Vec<&str> = room.baselines().iter().map(|known| known.0).collect();
         let names = names.join(", ");
         let expected = format!("a model's file, {COMMAND}COMMAND, or for {} {names}", room.name());
-        return Err(OptionError::value("policy", policy, expected).into());
-    }
-    let name = policy.to_owned();
-    let make = move |options: &Options| {
-        let mut known = room.options(Verb::Solve);
-        known.retain(|spec| spec.name != "no-check");
-        match room.baseline(&name, &options.only(&known)) {
-            Some(counter) => counter,
-            None => Err(Error::NothingToTrain(room.name())),
-        }
-    };
-    let policy_name = policy.to_owned();
-    Ok(Player { name: policy_name, policy: PlayerPolicy::Counter(Box::new(make)) })
-}
-
-/// Refuses a model in a cell that it does not know: what it allocates would be for another.
-fn at_home(
-    path: &str,
-    model: &dyn LoadedModel,
-    options: &Options,
-    known: &[anyk::framework::OptionSpec],
-) -> Result<(), Failure> {
-    let home = model.home();
-    for name in home.names().filter(|name| !known.iter().any(|spec| spec.name == *name)) {
-        let (own, here) = (home.text(name), options.text(name));
-        let same = match (own, here) {
-            (Some(own), Some(here)) => own == here || own.parse::<f64>() == here.parse::<f64>(),
-            _ => true,
-        };
-        if let (false, Some(own), Some(here)) = (same, own, here) {
-            let expected = format!("{own}, which {path} was trained for; any-gnn takes any");
-            return Err(OptionError::value(name, here, expected).into());
-        }
-    }
-    Ok(())
+        OptionError::value("policy", policy, expected).into()
+    })
 }
 
 /// What the diagnosis finds in the answers of a policy.
 fn size_law(policy: &str, rows: &[SampleRow]) -> SizeLaw {
-    let policy = policy.to_owned();
-    match Samples::from_rows(rows) {
-        Err(why) => {
-            let size_law = format!("not known, since {why} (--k, --samples)");
-            SizeLaw { policy, size_law, recommended: "no network to recommend".to_owned() }
-        }
-        Ok(samples) => {
-            let finding = Finding::of_samples(&policy, &samples, 20, 1);
-            SizeLaw {
-                policy,
-                size_law: finding.diagnosis.law_text(),
-                recommended: format!(
-                    "a network that follows it: {}",
-                    finding.recommendation.pair_text()
-                ),
-            }
-        }
-    }
+    let (size_law, recommended) = match Finding::law_of_rows(policy, rows) {
+        Err(why) => (
+            format!("not known, since {why} (--k, --samples)"),
+            "no network to recommend".to_owned(),
+        ),
+        Ok((law, network)) => (law, format!("a network that follows it: {network}")),
+    };
+    SizeLaw { policy: policy.to_owned(), size_law, recommended }
 }
 
 fn csv(comparison: &Comparison) -> Vec<u8> {

@@ -2,8 +2,11 @@
 
 use serde::Serialize;
 
-use super::{Diagnosis, DiagnosisError, Prediction, Recommendation, Samples, Subject, predict};
+use super::{
+    Diagnosis, DiagnosisError, Prediction, Recommendation, SampleError, Samples, Subject, predict,
+};
 use crate::config::System;
+use crate::exchange::SampleRow;
 use crate::framework::BuiltIn;
 
 /// All that is found about one policy.
@@ -38,6 +41,12 @@ impl Finding {
     /// Of samples alone.
     pub fn of_samples(label: &str, samples: &Samples, train_k: usize, seed: u64) -> Self {
         Self::of(Diagnosis::of_samples(label.to_owned(), samples), samples, train_k, seed)
+    }
+
+    /// The size law of a policy that is known by its answers, and the network that follows it, in words.
+    pub fn law_of_rows(label: &str, rows: &[SampleRow]) -> Result<(String, String), SampleError> {
+        let finding = Self::of_samples(label, &Samples::from_rows(rows)?, 20, 1);
+        Ok((finding.diagnosis.law_text(), finding.recommendation.pair_text()))
     }
 
     /// Of a built-in policy, drawn as unless said otherwise and checked.

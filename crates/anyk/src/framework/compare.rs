@@ -11,7 +11,8 @@ use serde_json::value::RawValue;
 use crate::exchange::{Allotment, Documents, Input, SampleRow, to_json};
 use crate::framework::standing::{Standing, Tally, table};
 use crate::framework::{
-    Counter, Desk, Error, Observer, OptionError, Options, Room, Show, Text, Verdict,
+    CellOptions, Counter, Desk, Error, LoadedModel, Observer, OptionError, Options, Room, Show,
+    Text, Verb, Verdict,
 };
 use crate::math::realization_rng;
 
@@ -57,6 +58,63 @@ pub enum PlayerPolicy<'a> {
     Counter(MakeCounter<'a>),
     /// Anything else, asked for one instance after the other.
     Contestant(Box<dyn Contestant + 'a>),
+}
+
+impl<'a> Player<'a> {
+    /// One of the baselines of a room; none where it has no such.
+    pub fn baseline(name: &str, room: &'static dyn Room, baseline: &str) -> Option<Self> {
+        let (baseline, _) = room.baselines().iter().find(|known| known.0 == baseline)?;
+        let make = move |options: &Options| {
+            let mut known = room.options(Verb::Solve);
+            known.retain(|spec| spec.name != "no-check");
+            match room.baseline(baseline, &options.only(&known)) {
+                Some(counter) => counter,
+                None => Err(Error::NothingToTrain(room.name())),
+            }
+        };
+        Some(Self { name: name.to_owned(), policy: PlayerPolicy::Counter(Box::new(make)) })
+    }
+
+    /// A model, on instances that the options describe; refused in a cell that it does not know, since what it
+    /// allocates would be for another.
+    pub fn model(
+        name: &str,
+        model: &'a dyn LoadedModel,
+        options: &Options,
+    ) -> Result<Self, OptionError> {
+        let (known, home) = (model.options(Verb::Allocate), model.home());
+        for field in home.names().filter(|name| !known.iter().any(|spec| spec.name == *name)) {
+            let (Some(own), Some(here)) = (home.text(field), options.text(field)) else { continue };
+            if own != here && own.parse::<f64>() != here.parse::<f64>() {
+                let expected = format!("{own}, which {name} was trained for; any-gnn takes any");
+                return Err(OptionError::value(field, here, expected));
+            }
+        }
+        let make = move |options: &Options| {
+            let mut options = options.only(&known);
+            // The judge is the comparison's own.
+            if known.iter().any(|spec| spec.name == "no-check") {
+                options.set("no-check", "");
+            }
+            model.allocate(&options)
+        };
+        Ok(Self { name: name.to_owned(), policy: PlayerPolicy::Counter(Box::new(make)) })
+    }
+}
+
+/// Completes the options of instances by those of the cell that a model was trained for.
+pub fn complete_by_home(options: &mut Options, home: &Options) {
+    // A file describes the whole cell.
+    if options.has("config") {
+        return;
+    }
+    // Another path loss has parameters of its own.
+    let other = options.has("path-loss");
+    for name in home.names().filter(|name| !(other && CellOptions::is_of_path_loss(name))) {
+        if let (false, Some(value)) = (options.has(name), home.text(name)) {
+            options.set(name, value);
+        }
+    }
 }
 
 /// Random instances to compare on.
@@ -192,7 +250,7 @@ fn draw(
     rounds: &Rounds,
     size: usize,
 ) -> Result<Vec<Drawn>, Error> {
-    let known = room.options(crate::framework::Verb::Sample);
+    let known = room.options(Verb::Sample);
     let mut drawn = Vec::new();
     for &seed in &rounds.seeds {
         let mut options = options.only(&known);
@@ -254,7 +312,7 @@ fn stand(
             order
         })
         .collect();
-    let assessor = room.assess(&options.only(&room.options(crate::framework::Verb::Assess)))?;
+    let assessor = room.assess(&options.only(&room.options(Verb::Assess)))?;
     let (outcomes, reordered) = match &mut player.policy {
         PlayerPolicy::Counter(make) => {
             let counter = make(options)?;

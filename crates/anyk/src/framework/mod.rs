@@ -56,6 +56,7 @@ pub(crate) use cells::{
 pub use checkpoint::Checkpoint;
 pub use compare::{
     Comparison, Contestant, Failed, MakeCounter, Player, PlayerPolicy, Rounds, compare,
+    complete_by_home,
 };
 pub(crate) use desk::counter;
 pub use desk::{Answers, Counter, Desk, in_order};
