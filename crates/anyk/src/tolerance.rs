@@ -14,6 +14,13 @@ pub const TABLE: f64 = 1e-9;
 /// is further off is refused.
 pub const PACKET_LOSS: f64 = 1e-6;
 
+/// Height to which the table of a cost function is enclosed, relative to the cost.
+pub const COST_TABLE: f64 = 5e-9;
+
+/// Relative duality gap under which an allocation for cost functions of the user's is called optimal. It is larger
+/// than [`DUALITY_GAP`], since it holds for every convex function through the points of the tables.
+pub const COST_GAP: f64 = 1e-7;
+
 /// Relative duality gap under which a solution is called optimal.
 pub const DUALITY_GAP: f64 = 1e-8;
 

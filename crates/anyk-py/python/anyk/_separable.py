@@ -64,13 +64,8 @@ class Cost:
 
     @property
     def error_bound(self) -> float:
-        """Bound on the error of the value, relative to ``|c| − u·c'``."""
+        """Bound on the relative error of the value. It holds for every convex function through the same points."""
         return self._cost.error_bound
-
-    @property
-    def marginal_error_bound(self) -> float:
-        """Bound on the relative error of the marginal."""
-        return self._cost.marginal_error_bound
 
     @property
     def between_samples(self) -> float | None:

@@ -134,7 +134,8 @@ pub enum CostError {
 }
 
 impl Cost {
-    /// Of a function on a range. It is asked for some thousand values, once.
+    /// Tabulates a function on a range. It evaluates the function at 10,000 to a million points, once; for a function
+    /// that is too slow for that, use [`Cost::from_samples`].
     pub fn from_fn(range: (f64, f64), f: impl Fn(f64) -> f64) -> Result<Self, CostError> {
         Self::from_batched(range, |places, values| {
             for (u, value) in places.iter().zip(values) {
@@ -143,7 +144,7 @@ impl Cost {
         })
     }
 
-    /// Of a function that answers many places at once: it is asked some dozen times.
+    /// Tabulates a function that evaluates many points in one call. It is called a few dozen times.
     pub fn from_batched(
         range: (f64, f64),
         f: impl FnMut(&[f64], &mut [f64]),
@@ -220,30 +221,19 @@ impl Cost {
         self.low + self.respond(price).0
     }
 
-    /// Bound on the error of the value, relative to `|c(u)| − (u − low)·c'(u)`: measured between the places that the
-    /// function was asked at, and doubled. For samples, what rounding leaves at them.
+    /// Bound on the error of the value, relative to `|c| + |c(high)| − v·c'` at half the distance `v = u − low`, where a
+    /// cost that ends at 0 is not 0 yet.
+    ///
+    /// For a function it holds for every convex function that has the same values, up to rounding, at the points at
+    /// which this one was evaluated. For samples, it is the rounding error at them.
     pub fn error_bound(&self) -> f64 {
-        self.worst(|piece, scale, _| self.errors[piece] / scale)
-    }
-
-    /// Bound on the error of the marginal, relative to `|c(u)|/(u − low) − c'(u)`: by Markov's inequality from that
-    /// of the value, as an error that is a polynomial of degree 8 has.
-    pub fn marginal_error_bound(&self) -> f64 {
-        let markov = 2.0 * (COST * COST) as f64;
-        self.worst(|piece, scale, v| {
-            let width = self.pieces.ends()[piece + 1] - self.pieces.ends()[piece];
-            markov * self.errors[piece] / width * v / scale
-        })
-    }
-
-    /// The largest over the pieces of a figure, given the piece, `|c| − v·c'` in its middle, and `v` there.
-    fn worst(&self, figure: impl Fn(usize, f64, f64) -> f64) -> f64 {
-        let of_piece = |(piece, pair): (usize, &[f64])| {
-            let v = 0.5 * (pair[0] + pair[1]);
-            let (value, slope) = self.pieces.on_piece(piece, v);
-            figure(piece, value.abs() + (v * slope).abs() + NOTHING, v)
+        let last = self.at_over(self.pieces.range().1).0.abs();
+        let of_piece = |(pair, error): (&[f64], &f64)| {
+            let half = (0.5 * pair[1]).max(self.pieces.range().0);
+            let (value, marginal) = self.at_over(half);
+            error / (value.abs() + last + half * marginal + NOTHING)
         };
-        self.pieces.ends().windows(2).enumerate().map(of_piece).fold(0.0, f64::max)
+        self.pieces.ends().windows(2).zip(&self.errors).map(of_piece).fold(0.0, f64::max)
     }
 
     /// Bound on the error of the value at `u`.
@@ -268,9 +258,21 @@ impl Cost {
         self.errors[self.pieces.piece_of(v)]
     }
 
-    /// Where the first piece ends.
-    pub(crate) fn first_piece(&self) -> f64 {
-        self.pieces.ends()[1]
+    /// Value at `low + v`, between a lower and an upper bound.
+    #[inline]
+    pub(crate) fn enclosed(&self, v: f64) -> (f64, f64) {
+        let piece = self.pieces.piece_of(v);
+        let value = self.pieces.on_piece(piece, v.min(self.pieces.range().1)).0;
+        (value - self.errors[piece], value + self.errors[piece])
+    }
+
+    /// A distance from `low + v` at which the value clearly differs from the tangent: where `c''·d²` is a few times
+    /// the error, or the width of the piece if that is less.
+    pub(crate) fn clear_distance(&self, v: f64) -> f64 {
+        let piece = self.pieces.piece_of(v);
+        let width = self.pieces.ends()[piece + 1] - self.pieces.ends()[piece];
+        let curvature = self.pieces.curvature_on_piece(piece, v).max(f64::MIN_POSITIVE);
+        (2.1 * (self.errors[piece] / curvature).sqrt()).min(width)
     }
 
     /// Least and largest `v = u − low`.

@@ -14,6 +14,7 @@ mod arrays;
 mod assess;
 mod built_in;
 mod cost;
+mod enclosure;
 mod evaluation;
 mod learned_split;
 mod room;
@@ -31,7 +32,7 @@ pub use any_gnn::{
 pub use arrays::separable_instance;
 pub use built_in::BuiltInCost;
 pub use cost::{Cost, CostError};
-pub use evaluation::{SeparableResult, evaluate_separable};
+pub use evaluation::{SeparableResult, evaluate_separable, shortfall};
 pub use learned_split::ResponseUnits;
 pub use room::{SEPARABLE, SeparableRoom};
 pub use solver::{EqualShares, SeparableSolution, SeparableSolver, SeparableStatus};

@@ -45,7 +45,7 @@ pub(crate) fn interpolate(samples: &[(f64, f64)]) -> Result<Found, CostError> {
         }
     }
     let low = points[0].0;
-    check_shape(&mut points, low)?;
+    check_shape(&points, low)?;
     // Rounding may leave lines that are a little out of order, or that rise a little.
     let mut flattest = f64::NEG_INFINITY;
     let lines: Vec<f64> = points

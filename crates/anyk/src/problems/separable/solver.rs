@@ -8,16 +8,9 @@
 //!
 //! Whatever the price is, no amounts within the budget cost less than `Σ_k min_x h_k(x) − νX`, where
 //! `h_k(x) = c_k(α_k x) + νx`: weak duality. With the whole budget used, or a price of 0, the answer costs at most
-//! `Σ [h_k(x_k) − min h_k]` more than the optimum. With `q = ν/α_k`, `u = α_k x_k` and `g = −c_k'`, the best `u*` of
-//! the user is between two places where `g ≥ q` and `g ≤ q`; such places around `u` are looked up, and then, since
-//! `c_k` is convex,
-//!
-//! ```text
-//! h_k(x_k) − min h_k ≤ |q − g(u)|·|u − u*|.
-//! ```
-//!
-//! That is about the tables. The costs themselves are within the tables' error bounds `ε_k`: twice their sum is added,
-//! once for the answer and once for the optimum.
+//! `Σ [h_k(x_k) − min h_k]` more than the optimum. [`excess`] bounds each term from values alone: the tables give a
+//! lower and an upper bound on the cost at any place, and the cost is convex. So the certificate holds for the costs
+//! themselves, although the tables are not exactly convex and their slopes have errors of their own.
 
 use std::iter::StepBy;
 use std::ops::Range;
@@ -30,7 +23,7 @@ use crate::tolerance;
 /// How a solve ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SeparableStatus {
-    /// Solved, with a relative duality gap of at most [`tolerance::DUALITY_GAP`].
+    /// Solved, with a relative duality gap of at most [`tolerance::COST_GAP`].
     Optimal,
     /// Amounts within the budget whose gap is larger than that: a table is not as exact.
     Inaccurate,
@@ -67,9 +60,8 @@ pub struct SeparableSolver {
 
 /// Users of which a first guess is found before all are asked.
 const FEW: usize = 16;
-/// How far from an answer the best is looked for, in shares of it: first, and then this many times further.
-const NEAREST: f64 = 1e-7;
-const FURTHER: f64 = 32.0;
+/// Factor by which the search for the best amount widens.
+const FURTHER: f64 = 2.0;
 
 impl SeparableSolver {
     /// Solves the problem.
@@ -156,11 +148,12 @@ impl SeparableSolver {
             let own_price = price * inverse;
             // Rounding may have brought an amount over its most.
             let known = over.min(cost.over_range().1);
-            let (value, marginal) = cost.at_over(known);
+            let value = cost.at_over(known).0;
             let amount = (cost.low() + over) * inverse;
             total += amount;
             objective += value;
-            gap += lost(cost, known, own_price, marginal) + 2.0 * cost.error_over(known);
+            // The objective that is reported may itself be off by the error.
+            gap += excess(cost, known, own_price) + cost.error_over(known);
             at_end += usize::from(over >= cost.over_range().1 && own_price < cost.marginals().1);
             solution.amounts.push(amount);
         }
@@ -174,7 +167,7 @@ impl SeparableSolver {
         let relative = gap / (objective.abs() + price * problem.budget());
         let unproved = if relative <= 1.0 { relative } else { 1.0 };
         solution.duality_gap = if price > 0.0 { unproved } else { 0.0 };
-        solution.status = if solution.duality_gap <= tolerance::DUALITY_GAP {
+        solution.status = if solution.duality_gap <= tolerance::COST_GAP {
             SeparableStatus::Optimal
         } else {
             SeparableStatus::Inaccurate
@@ -225,25 +218,65 @@ fn total(
     (sum, slope)
 }
 
-/// Bound on what a user's answer costs over the best at a price, with the price paid for it.
-fn lost(cost: &Cost, over: f64, price: f64, marginal: f64) -> f64 {
-    let (first, last) = cost.over_range();
-    let off = (price - marginal).abs();
-    // Too much where more is not worth it, too little where it is: the best is on the other side.
-    let too_much = marginal < price;
-    if (too_much && over <= first) || (!too_much && over >= last) {
-        return 0.0;
+/// Bound on `h(v) − min h`, where `h(v) = c(low + v) + price·v`.
+fn excess(cost: &Cost, v: f64, price: f64) -> f64 {
+    let own = Bracket::around(cost, v, price);
+    let (value, error) = (0.5 * (own.at.0 + own.at.1), 0.5 * (own.at.1 - own.at.0));
+    // At an end of the range, and next to a kink, the slope is known better in the middle of the bracket.
+    if own.excess <= 4.0 * error {
+        return own.excess;
     }
-    let mut step = NEAREST * if over > 0.0 { over } else { cost.first_piece() };
-    loop {
-        let to = if too_much { over - step } else { over + step };
-        let to = to.max(first).min(last);
-        let there = cost.at_over(to).1;
-        let across = if too_much { there >= price } else { there <= price };
-        if across || to <= first || to >= last {
-            return off * (to - over).abs();
-        }
-        step *= FURTHER;
+    let middle = Bracket::around(cost, 0.5 * (own.from + own.to), price);
+    own.excess.min((value + error - middle.at.0 + middle.excess).max(0.0))
+}
+
+/// Where the least of `h` is, and how much less than at `v` it can be.
+struct Bracket {
+    /// Bounds on `h(v)`.
+    at: (f64, f64),
+    /// The least is between these places.
+    from: f64,
+    to: f64,
+    /// Bound on `h(v) − min h`; infinite if `v` is an end of the range.
+    excess: f64,
+}
+
+impl Bracket {
+    /// Widens a bracket around `v` until `h` is larger at its ends than inside, whatever the cost is within its
+    /// bounds. Since `h` is convex, its slope at `v` lies between those of its chords to both sides, and its least is
+    /// no lower than a line of that slope, up to the end of the bracket.
+    fn around(cost: &Cost, v: f64, price: f64) -> Self {
+        let bounds = |v: f64| {
+            let (least, most) = cost.enclosed(v);
+            (least + price * v, most + price * v)
+        };
+        let (first, last) = cost.over_range();
+        let at = bounds(v);
+        let reach = 0.25 * (last - first);
+        let start = cost.clear_distance(v).max(f64::EPSILON * (cost.low() + v)).min(reach);
+        // Of one side: the steepest that `h` may fall towards the other, and how far the least may be on this.
+        let side = |end: f64, sign: f64| -> (f64, f64) {
+            let (mut fall, mut lowest, mut step) = (f64::INFINITY, at.1, start);
+            loop {
+                let to = if sign < 0.0 { (v - step).max(end) } else { (v + step).min(end) };
+                let distance = (to - v).abs();
+                if distance <= 0.0 {
+                    return (fall, 0.0);
+                }
+                let (least, most) = bounds(to);
+                fall = fall.min((most - at.0) / distance);
+                if least >= lowest || step >= (end - v).abs() {
+                    return (fall, distance);
+                }
+                lowest = lowest.min(most);
+                step *= FURTHER;
+            }
+        };
+        let ((to_right, left), (to_left, right)) = (side(first, -1.0), side(last, 1.0));
+        let lost =
+            |fall: f64, distance: f64| if distance > 0.0 { fall.max(0.0) * distance } else { 0.0 };
+        let excess = lost(to_right, right).max(lost(to_left, left));
+        Self { at, from: v - left, to: v + right, excess }
     }
 }
 

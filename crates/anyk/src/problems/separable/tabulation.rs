@@ -1,16 +1,24 @@
 //! A function of one variable as polynomials of degree 7 on pieces, from its values alone.
 //!
-//! Places are measured from where the range begins, `v = u − low`. The range is cut into octaves of `v`, so that a
-//! cost may be singular at `low` (a square root, a pole), and each piece is halved until the function between its
-//! Chebyshev points is as the polynomial says; around a kink that ends where numbers do. The function is asked for
-//! all pieces of one depth at once.
+//! Places are measured from the start of the range, `v = u − low`. The range is cut into octaves of `v`, so that a cost
+//! may be singular at `low` (a square root, a pole). First the function is enclosed ([`enclosure`]). Then each piece is
+//! halved until the polynomial through its Chebyshev points agrees with all other values. Around a kink the pieces
+//! become as narrow as numbers allow. All pieces of one depth are evaluated in one call.
+//!
+//! The error of a piece is a bound, not an estimate. Between two neighbouring points of width `h`, with `p` the
+//! polynomial and `f` the function,
+//!
+//! ```text
+//! |p − f| ≤ max(|p − f| at both points) + max|p''|·h²/8 + height of the triangle that encloses f.
+//! ```
 //!
 //! Values are rounded, and a cost is not always as exact as its own size: in `1 − ln(1 + u)` it is the 1 that is
-//! rounded. So differences are held against `|c(u)| + |c(high)| − v·c'(u)`, see [`Asked::size`].
+//! rounded. So differences are compared with `|c(u)| + |c(high)| − v·c'(u)`, see [`Function::size`].
 
 use crate::math::Pieces;
 use crate::problems::separable::CostError;
 use crate::problems::separable::cost::{COST, MOST};
+use crate::problems::separable::enclosure::{self, Point, ROUNDING, SMALLEST, dent, height};
 
 /// Octaves under the range's width that are looked at, and halvings of it at most.
 const OCTAVES: i32 = 400;
@@ -22,9 +30,8 @@ const FINEST: f64 = 256.0 * f64::EPSILON;
 /// From `low` to the end of its first piece, the cost falls by this share of its size at least: its slope there is then
 /// more than rounding.
 const FIRST_FALL: f64 = 1e-3;
-/// Goal of the error, in units of `|c| − v·c'`; and what a function may be off by itself, in units of its size.
+/// Goal of the difference between polynomial and values, in units of `|c| − v·c'`.
 const GOAL: f64 = 1e-12;
-const ROUNDING: f64 = 2e-15;
 /// Below this, where halving a piece helps neither half, the function itself is no more exact: around a kink it
 /// helps one of them.
 const NOISE: f64 = 1e-9;
@@ -32,9 +39,8 @@ const NOISE: f64 = 1e-9;
 const SHAPE: f64 = 1e-11;
 /// Roundings of a place that a function may not see.
 const PLACE: f64 = 64.0 * f64::EPSILON;
-/// Values beyond this are as good as infinite, and such below it as good as 0.
+/// Values beyond this are as good as infinite.
 const LARGEST: f64 = 1e100;
-const SMALLEST: f64 = 1e-250;
 /// Most pieces.
 const MOST_PIECES: usize = 20_000;
 /// Where `|T_8|` is largest between its zeros, and so is the error: cos(π/8), cos(π/4), cos(3π/8), 0.
@@ -68,42 +74,56 @@ struct Piece {
     low: f64,
     high: f64,
     coefficients: [f64; COST],
-    error: f64,
 }
 
-/// The function, with every value that it gave.
-struct Asked<F> {
+/// The function that is tabulated.
+pub(crate) struct Function<F> {
     f: F,
-    low: f64,
+    /// The range.
+    pub(crate) low: f64,
     high: f64,
     /// `|c(high)|`.
-    last: f64,
-    points: Vec<(f64, f64)>,
+    pub(crate) last: f64,
 }
 
-impl<F: FnMut(&[f64], &mut [f64])> Asked<F> {
-    /// Values at places over the range's begin; all must be finite.
-    fn values(&mut self, over: &[f64]) -> Result<Vec<f64>, CostError> {
-        let values = self.any_values(over);
-        for (v, &value) in over.iter().zip(&values) {
-            if !(-LARGEST..=LARGEST).contains(&value) {
-                return Err(CostError::NotFinite { u: self.low + v, value });
-            }
-            self.points.push((self.low + v, value));
-        }
-        Ok(values)
-    }
-
-    /// What differences of values around `v` are held against, given a value and `−c'` there.
+impl<F> Function<F> {
+    /// What differences of values around `v` are compared with, given a value and `−c'` there.
     fn size(&self, v: f64, value: f64, marginal: f64) -> f64 {
         value.abs() + self.last + v * marginal
     }
 
-    fn any_values(&mut self, over: &[f64]) -> Vec<f64> {
-        let places: Vec<f64> = over.iter().map(|v| (self.low + v).min(self.high)).collect();
+    /// Bound on the rounding of a value, given `−c'` there.
+    fn rounding(&self, (u, value): Point, marginal: f64) -> f64 {
+        ROUNDING * self.size(u - self.low, value, marginal) + f64::EPSILON * u * marginal
+    }
+
+    /// Smallest width of an interval or a piece that ends at `u`.
+    pub(crate) fn finest(&self, u: f64) -> f64 {
+        (FINEST * u).max((self.high - self.low) * 0.5f64.powi(HALVINGS))
+    }
+}
+
+impl<F: FnMut(&[f64], &mut [f64])> Function<F> {
+    /// Points at places; all values must be finite.
+    pub(crate) fn points(&mut self, places: Vec<f64>) -> Result<Vec<Point>, CostError> {
+        let values = self.values(&places);
+        for (&u, &value) in places.iter().zip(&values) {
+            if !(-LARGEST..=LARGEST).contains(&value) {
+                return Err(CostError::NotFinite { u, value });
+            }
+        }
+        Ok(places.into_iter().zip(values).collect())
+    }
+
+    fn values(&mut self, places: &[f64]) -> Vec<f64> {
         let mut values = vec![f64::NAN; places.len()];
-        (self.f)(&places, &mut values);
+        (self.f)(places, &mut values);
         values
+    }
+
+    /// The place at `v` above the start of the range.
+    fn place(&self, v: f64) -> f64 {
+        (self.low + v).min(self.high)
     }
 }
 
@@ -115,65 +135,105 @@ pub(crate) fn tabulate(
     if !(low >= 0.0 && low < high && high <= MOST && high - low > 1e-12 * high) {
         return Err(CostError::Range { low, high });
     }
-    let mut asked = Asked { f, low, high, last: 0.0, points: Vec::new() };
-    let ends = octaves(&mut asked)?;
-    let mut good = Vec::new();
+    let mut function = Function { f, low, high, last: 0.0 };
+    let ends = octaves(&mut function)?;
+    let places = ends.iter().map(|v| function.place(*v)).collect();
+    let mut points = enclosure::refine(&mut function, places)?;
     let mut trials: Vec<Trial> = Vec::new();
     for pair in ends.windows(2) {
         let middle = 0.5 * (pair[0] + pair[1]);
         trials.push(Trial { low: pair[0], high: middle, before: f64::INFINITY });
         trials.push(Trial { low: middle, high: pair[1], before: f64::INFINITY });
     }
+    let (mut good, mut more) = (Vec::new(), Vec::new());
     while !trials.is_empty() {
-        trials = halve(&mut asked, &trials, &mut good)?;
+        trials = halve(&mut function, &points, &trials, &mut good, &mut more)?;
         if good.len() + trials.len() > MOST_PIECES {
-            check_shape(&mut asked.points, low)?;
+            points.append(&mut more);
+            enclosure::sort(&mut points);
+            check_shape(&points, low)?;
             return Err(CostError::Rough { most: MOST_PIECES });
         }
     }
-    check_shape(&mut asked.points, low)?;
     good.sort_by(|a, b| a.low.total_cmp(&b.low));
-    cut_flat_end(&asked.points, low, &mut good);
+    points.append(&mut more);
+    points.extend(function.points(good.iter().map(|piece| function.place(piece.high)).collect())?);
+    enclosure::sort(&mut points);
+    check_shape(&points, low)?;
+    let beyond = cut_flat_end(&points, low, &mut good);
+    let mut errors: Vec<f64> =
+        good.iter().map(|piece| error_of(&function, &points, piece)).collect();
+    if let Some(last) = errors.last_mut() {
+        *last += beyond;
+    }
     let mut ends = vec![good.first().map_or(0.0, |piece| piece.low)];
     ends.extend(good.iter().map(|piece| piece.high));
-    Ok(Found {
-        ends,
-        coefficients: good.iter().map(|piece| piece.coefficients).collect(),
-        errors: good.iter().map(|piece| piece.error).collect(),
-    })
+    Ok(Found { ends, coefficients: good.iter().map(|piece| piece.coefficients).collect(), errors })
+}
+
+/// Bound on the difference between a piece's polynomial and the function; see the module's text.
+fn error_of<F>(function: &Function<F>, points: &[Point], piece: &Piece) -> f64 {
+    let polynomial = Polynomial::new(piece);
+    let curvature = polynomial.most_curvature();
+    let range = within(points, function.low + piece.low, function.low + piece.high);
+    let marginal = |index: usize| {
+        let [from, to] = [points[index], points[index + 1]];
+        ((from.1 - to.1) / (to.0 - from.0)).max(0.0)
+    };
+    let mut noise = 0.0f64;
+    for index in range.clone() {
+        // Points that are not convex show how far off the function's values are.
+        let steepest = marginal(index.min(points.len() - 2)).max(marginal(index.max(1) - 1));
+        noise = noise.max(function.rounding(points[index], steepest) + dent(points, index));
+    }
+    let off = |(u, value): Point| (polynomial.at(u - function.low) - value).abs();
+    let mut error = 0.0f64;
+    for index in range.start..range.end.saturating_sub(1) {
+        let [from, to] = [points[index], points[index + 1]];
+        let bend = curvature * (to.0 - from.0).powi(2) / 8.0;
+        error = error.max(off(from).max(off(to)) + bend + height(points, index, noise));
+    }
+    error
+}
+
+/// Indices of the points of an interval.
+fn within(points: &[Point], from: f64, to: f64) -> std::ops::Range<usize> {
+    points.partition_point(|point| point.0 < from)..points.partition_point(|point| point.0 <= to)
 }
 
 /// Ends of octaves of `v`: from 0 where the function is finite there, else from the first of them from which on it
 /// is.
-fn octaves<F: FnMut(&[f64], &mut [f64])>(asked: &mut Asked<F>) -> Result<Vec<f64>, CostError> {
-    let width = asked.high - asked.low;
-    let least = (4.0 * FINEST * asked.low).max(MOST.recip());
+fn octaves<F: FnMut(&[f64], &mut [f64])>(
+    function: &mut Function<F>,
+) -> Result<Vec<f64>, CostError> {
+    let width = function.high - function.low;
+    let least = (4.0 * FINEST * function.low).max(MOST.recip());
     let mut over: Vec<f64> =
         (0..=OCTAVES).rev().map(|octave| width * 0.5f64.powi(octave)).collect();
     over.retain(|v| *v > least);
     over.insert(0, 0.0);
-    let mut values = asked.any_values(&over);
+    let places: Vec<f64> = over.iter().map(|v| function.place(*v)).collect();
+    let mut values = function.values(&places);
     // Many formulas are no number exactly where they should be infinite.
     if values[0].is_nan() {
         values[0] = f64::INFINITY;
     }
-    for (v, &value) in over.iter().zip(&values) {
+    for (&u, &value) in places.iter().zip(&values) {
         if value.is_nan() || value < -LARGEST {
-            return Err(CostError::NotFinite { u: asked.low + v, value });
+            return Err(CostError::NotFinite { u, value });
         }
     }
     let first = values.iter().rposition(|value| *value > LARGEST).map_or(0, |last| last + 1);
     if first + 1 >= over.len() {
         let value = values[values.len() - 1];
-        return Err(CostError::NotFinite { u: asked.high, value });
+        return Err(CostError::NotFinite { u: function.high, value });
     }
     // Next to a pole there is no end of octaves.
     let first = if first > 0 { first.max(over.len().saturating_sub(FROM_POLE)) } else { 0 };
     let (mut over, values) = (over.split_off(first), values.split_off(first));
-    asked.points.extend(over.iter().zip(&values).map(|(v, &value)| (asked.low + v, value)));
-    asked.last = values[values.len() - 1].abs();
+    function.last = values[values.len() - 1].abs();
     if over[0] <= 0.0 {
-        let size = asked.size(0.0, values[0], 0.0);
+        let size = function.size(0.0, values[0], 0.0);
         let falls = values.iter().skip(1).position(|value| values[0] - value > FIRST_FALL * size);
         // Nowhere: then its shape says why.
         over.drain(1..=falls.unwrap_or(0).min(over.len() - 2));
@@ -181,32 +241,36 @@ fn octaves<F: FnMut(&[f64], &mut [f64])>(asked: &mut Asked<F>) -> Result<Vec<f64
     Ok(over)
 }
 
-/// Tries pieces: the good ones are kept, of the others the halves come back.
+/// Tries pieces: the good ones are kept, of the others the halves come back. `points` are those of the enclosure;
+/// `more` collects those of the pieces.
 fn halve<F: FnMut(&[f64], &mut [f64])>(
-    asked: &mut Asked<F>,
+    function: &mut Function<F>,
+    points: &[Point],
     trials: &[Trial],
     good: &mut Vec<Piece>,
+    more: &mut Vec<Point>,
 ) -> Result<Vec<Trial>, CostError> {
     const EACH: usize = COST + CHECKS.len();
-    let mut over = Vec::with_capacity(EACH * trials.len());
+    let mut places = Vec::with_capacity(EACH * trials.len());
     for Trial { low, high, .. } in trials {
-        over.extend((0..COST).map(|i| Pieces::<COST>::node((*low, *high), i)));
-        over.extend(CHECKS.iter().map(|t| 0.5 * (low + high) + 0.5 * (high - low) * t));
+        let nodes = (0..COST).map(|i| Pieces::<COST>::node((*low, *high), i));
+        let checks = CHECKS.iter().map(|t| 0.5 * (low + high) + 0.5 * (high - low) * t);
+        places.extend(nodes.chain(checks).map(|v| function.place(v)));
     }
-    let values = asked.values(&over)?;
-    let mut tried = Vec::with_capacity(trials.len());
-    let rows = over.as_chunks::<EACH>().0.iter().zip(values.as_chunks::<EACH>().0);
-    for (trial, (over, values)) in trials.iter().zip(rows) {
-        tried.push(Tried::new(asked, trial, over, values)?);
-    }
+    let new = function.points(places)?;
+    let tried: Vec<Tried> = trials
+        .iter()
+        .zip(new.as_chunks::<EACH>().0)
+        .map(|(trial, own)| Tried::new(function, trial, own, points))
+        .collect();
+    more.extend(new);
     let mut rest = Vec::new();
     // Two halves of one piece follow each other.
     for (pair, trials) in tried.as_chunks::<2>().0.iter().zip(trials.as_chunks::<2>().0) {
         let noise = pair.iter().zip(trials).all(|(tried, trial)| tried.is_noise(trial.before));
         for (tried, &Trial { low, high, .. }) in pair.iter().zip(trials) {
             if tried.enough || noise {
-                let Tried { coefficients, error, floor, .. } = *tried;
-                good.push(Piece { low, high, coefficients, error: 2.0 * error + floor });
+                good.push(Piece { low, high, coefficients: tried.coefficients });
             } else {
                 let middle = 0.5 * (low + high);
                 rest.push(Trial { low, high: middle, before: tried.relative });
@@ -217,45 +281,69 @@ fn halve<F: FnMut(&[f64], &mut [f64])>(
     Ok(rest)
 }
 
+/// A polynomial on a piece.
+struct Polynomial<'a> {
+    centre: f64,
+    per_half_width: f64,
+    coefficients: &'a [f64; COST],
+}
+
+impl<'a> Polynomial<'a> {
+    fn new(piece: &'a Piece) -> Self {
+        Self {
+            centre: 0.5 * (piece.low + piece.high),
+            per_half_width: 2.0 / (piece.high - piece.low),
+            coefficients: &piece.coefficients,
+        }
+    }
+
+    fn at(&self, v: f64) -> f64 {
+        let t = (v - self.centre) * self.per_half_width;
+        self.coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * t + coefficient)
+    }
+
+    /// Bound on the second derivative on the piece: `|t| ≤ 1`.
+    fn most_curvature(&self) -> f64 {
+        let terms = self.coefficients.iter().enumerate();
+        let sum: f64 =
+            terms.map(|(power, c)| (power * power.max(1) - power) as f64 * c.abs()).sum();
+        sum * self.per_half_width * self.per_half_width
+    }
+}
+
 /// What was found about a piece.
 struct Tried {
     coefficients: [f64; COST],
-    error: f64,
-    /// What rounding alone may leave.
-    floor: f64,
-    /// The error relative to the cost.
+    /// Difference from the values, relative to the cost.
     relative: f64,
     enough: bool,
 }
 
 impl Tried {
-    fn new<F: FnMut(&[f64], &mut [f64])>(
-        asked: &Asked<F>,
+    fn new<F>(
+        function: &Function<F>,
         &Trial { low, high, .. }: &Trial,
-        over: &[f64],
-        values: &[f64],
-    ) -> Result<Self, CostError> {
+        own: &[Point; COST + CHECKS.len()],
+        points: &[Point],
+    ) -> Self {
         let mut nodes = [0.0; COST];
-        nodes.copy_from_slice(&values[..COST]);
-        let coefficients = Pieces::interpolate(&nodes);
-        let Some(alone) = Pieces::new(vec![low, high], &[coefficients]) else {
-            return Err(CostError::NotFinite { u: asked.low + low, value: nodes[0] });
-        };
-        let mut error = 0.0f64;
-        for (v, value) in over[COST..].iter().zip(&values[COST..]) {
-            // Where the place itself was rounded, the function was asked at another.
-            let asked_at = (asked.low + v).min(asked.high) - asked.low;
-            error = error.max((alone.value_and_slope(asked_at).0 - value).abs());
+        for (node, point) in nodes.iter_mut().zip(own) {
+            *node = point.1;
         }
+        let piece = Piece { low, high, coefficients: Pieces::interpolate(&nodes) };
+        let polynomial = Polynomial::new(&piece);
+        let off = |(u, value): &Point| (polynomial.at(u - function.low) - value).abs();
         let marginal = (nodes[0] - nodes[COST - 1]).max(0.0) / (high - low);
         let scale = nodes[0].abs().min(nodes[COST - 1].abs()) + high * marginal;
-        let floor = ROUNDING * asked.size(high, nodes[0], marginal)
-            + f64::EPSILON * (asked.low + high) * marginal;
-        let least = (asked.high - asked.low) * 0.5f64.powi(HALVINGS);
-        let finest = (FINEST * (asked.low + high)).max(least);
-        let enough = error <= GOAL * scale + floor || high - low <= 2.0 * finest;
+        let goal = GOAL * scale + function.rounding((function.low + high, nodes[0]), marginal);
+        let mut error = own[COST..].iter().map(off).fold(0.0, f64::max);
+        if error <= goal {
+            let inside = within(points, function.low + low, function.low + high);
+            error = points[inside].iter().map(off).fold(error, f64::max);
+        }
+        let enough = error <= goal || high - low <= 2.0 * function.finest(function.low + high);
         let relative = error / scale.max(f64::MIN_POSITIVE);
-        Ok(Self { coefficients, error, floor, relative, enough })
+        Self { coefficients: piece.coefficients, relative, enough }
     }
 
     /// No better than the piece that it is a half of was, by this error, and as good as it must be.
@@ -264,10 +352,8 @@ impl Tried {
     }
 }
 
-/// Refuses values that grow or bend down, beyond rounding.
-pub(crate) fn check_shape(points: &mut Vec<(f64, f64)>, low: f64) -> Result<(), CostError> {
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points.dedup_by(|a, b| a.0 <= b.0);
+/// Refuses points, in ascending order, whose values grow or bend down, beyond rounding.
+pub(crate) fn check_shape(points: &[Point], low: f64) -> Result<(), CostError> {
     let (Some(&first), Some(&last)) = (points.first(), points.last()) else {
         return Err(CostError::Count(0));
     };
@@ -302,16 +388,13 @@ fn check_convex(points: &[(f64, f64)], low: f64) -> Result<(), CostError> {
     Ok(())
 }
 
-/// Drops the pieces on which the cost no longer falls, as far as its numbers tell.
-fn cut_flat_end(points: &[(f64, f64)], low: f64, good: &mut Vec<Piece>) {
-    let Some(&(_, least)) = points.last() else { return };
+/// Drops the pieces on which the cost no longer falls, as far as its numbers tell. Returns by how much it may still
+/// fall after the last piece.
+fn cut_flat_end(points: &[Point], low: f64, good: &mut Vec<Piece>) -> f64 {
+    let Some(&(_, least)) = points.last() else { return 0.0 };
     let flat = |value: f64| value - least <= 2.0 * f64::EPSILON * least.abs() + SMALLEST;
     let first_flat = points.iter().rposition(|point| !flat(point.1)).map_or(0, |last| last + 1);
-    if let Some(&(u, value)) = points.get(first_flat) {
-        good.retain(|piece| low + piece.low < u);
-        // From there on the last value stands for all after it.
-        if let Some(last) = good.last_mut() {
-            last.error += value - least;
-        }
-    }
+    let Some(&(u, value)) = points.get(first_flat) else { return 0.0 };
+    good.retain(|piece| low + piece.low < u);
+    value - least
 }
