@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyk::exchange::write_atomically;
 use anyk::framework::{Checkpoint, Error, LoadedModel, Model as _, Workshop};
 use anyk::problems::separable::{
-    AnySeparableSettings, Cost as Tabulated, Separable, train_any_separable,
+    AnySeparableSettings, Cost as Tabulated, Separable, shortfall, train_any_separable,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -127,12 +127,6 @@ impl Cost {
         self.cost.error_bound()
     }
 
-    /// Bound on the relative error of the marginal.
-    #[getter]
-    fn marginal_error_bound(&self) -> f64 {
-        self.cost.marginal_error_bound()
-    }
-
     /// Of samples, how far another convex cost through them may be, relative to their range; None of a function.
     #[getter]
     fn between_samples(&self) -> Option<f64> {
@@ -171,7 +165,7 @@ pub(crate) fn train_separable(
     out: Option<PathBuf>,
     force: bool,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Model> {
+) -> PyResult<(Model, Option<String>)> {
     if let Some(out) = &out {
         claim(out, force)?;
     }
@@ -208,15 +202,19 @@ pub(crate) fn train_separable(
             write_atomically(out, &bytes).map_err(|error| Error::write(out, error))?;
             Checkpoint::remove_beside(out);
         }
-        let report = json(&serde_json::json!({
+        let warning = shortfall(&policy)?;
+        let mut report = serde_json::json!({
             "training": policy.record().training,
             "train_seconds": session.seconds("training"),
             "gap_percent": policy.record().metrics.gap_percent,
             "equal_gap_percent": policy.record().metrics.equal_gap_percent,
-        }))?;
+        });
+        if let Some(warning) = &warning {
+            report["warning"] = warning.as_str().into();
+        }
         let model: Arc<dyn LoadedModel> = Arc::new(policy);
-        Ok((model, report))
+        Ok((model, json(&report)?, warning))
     })?;
-    let (model, report) = trained.or_raise(py)?;
-    Ok(Model::new(model, Some(report)))
+    let (model, report, warning) = trained.or_raise(py)?;
+    Ok((Model::new(model, Some(report)), warning))
 }

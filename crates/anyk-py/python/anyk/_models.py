@@ -155,8 +155,8 @@ def train(
     Options are those of ``anyk train`` (``anyk.options(problem, "train")``), such as ``seed=2``. With ``out``, the model
     is written there, and a checkpoint lies beside it meanwhile: after Ctrl-C the same call goes on where it stopped.
     ``progress`` may be a function, which is called as ``progress(what, done, of)`` about ten times a second and ends the
-    training by returning ``True``; ``False`` turns the bar of tqdm off. A training that starts over, or ends without
-    serving everyone on validation, warns.
+    training by returning ``True``; ``False`` turns the bar of tqdm off. ``train`` warns if
+    a run starts over, does not serve every user on validation, or ends no better than a trivial policy.
 
     >>> model = train("urllc", method="any-gnn", train_k=10, seed=1)
     >>> model.problem
@@ -183,7 +183,9 @@ def _train_own(
         raise InputError("method: expected any-gnn, or nothing")
     target = None if out is None else os.fspath(out)
     with watching(progress) as tick:
-        model = _anyk.train_separable(
+        model, warning = _anyk.train_separable(
             problem._costs, problem.gains.tolist(), problem._classes, problem.budget, given, target, force, tick
         )
+    if warning is not None:
+        warnings.warn(warning, stacklevel=3)
     return Model(model)

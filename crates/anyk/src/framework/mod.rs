@@ -81,6 +81,7 @@ pub(crate) use report::strings;
 pub use report::{Chart, Claim, Claimant, Picture, Series, Table};
 pub use room::{
     BuiltIn, Calibrated, CalibrationSettings, LoadedModel, Quantity, Room, Trained, Trials, Verb,
+    no_better_than,
 };
 pub use schedule::{RatePer, Schedule, Update};
 pub(crate) use settings::{allow_cells, check, check_price_response, check_training};

@@ -3,10 +3,12 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::config::System;
 use crate::framework::{
     Amount, Answer, Assessor, Counter, Error, Guarantee, Instances, ModelError, ModelFile,
-    Observer, OptionSpec, Options, Responder, Source, Workshop,
+    Observer, OptionSpec, Options, Responder, Show, Source, Text, Workshop,
 };
 
 /// What can be done with a problem or its models.
@@ -144,8 +146,50 @@ pub struct Trained {
     pub model: Box<dyn LoadedModel>,
     /// What there is to say about it.
     pub report: Box<dyn Answer>,
-    /// What is wrong with it, and what to try, where it did not reach what it was trained for.
+    /// What is wrong with the model and what to try, if it did not reach what it was trained for.
     pub warning: Option<String>,
+}
+
+impl Trained {
+    /// A model with its report. The warning is part of the report.
+    pub fn new(
+        model: impl LoadedModel + 'static,
+        report: impl Serialize + Show + Send + 'static,
+        warning: Option<String>,
+    ) -> Self {
+        let report = Box::new(Warned { report, warning: warning.clone() });
+        Self { model: Box::new(model), report, warning }
+    }
+}
+
+/// A report with a warning.
+#[derive(Serialize)]
+struct Warned<R> {
+    #[serde(flatten)]
+    report: R,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
+}
+
+impl<R: Show> Show for Warned<R> {
+    fn show(&self) -> Text {
+        let mut text = self.report.show();
+        if let Some(warning) = &self.warning {
+            text.push(format!("warning: {warning}"));
+        }
+        text
+    }
+}
+
+/// A warning if a model is no better than a trivial policy, given the distance of both to the optimum and the name of
+/// the trivial policy.
+pub fn no_better_than(trivial: &str, gap_percent: f64, trivial_gap_percent: f64) -> Option<String> {
+    (gap_percent >= trivial_gap_percent).then(|| {
+        format!(
+            "on validation the model is {gap_percent:.2} % from the optimum, no better than {trivial} \
+             ({trivial_gap_percent:.2} %): training failed; try another seed or more samples, or use the exact solver"
+        )
+    })
 }
 
 /// Which output of a policy.

@@ -40,6 +40,9 @@ pub struct ClosedFormResult {
     /// (P6): mean of `|B̂/B − 1|`, percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth_error_percent: Option<f64>,
+    /// The error of the powers if every user gets the mean power.
+    #[serde(skip)]
+    pub equal_power_percent: f64,
 }
 
 impl ClosedFormResult {
@@ -72,7 +75,10 @@ pub fn evaluate_closed_form(
                     let exact = solve_qos_power(&problem);
                     let users = learned.power_w.iter().zip(&exact);
                     let off = users.map(|(a, b)| (a / b - 1.0).abs()).sum::<f64>();
-                    Ok(Some((off / k as f64, None)))
+                    let mean_w = exact.iter().sum::<f64>() / k as f64;
+                    let equal = exact.iter().map(|power_w| (mean_w / power_w - 1.0).abs());
+                    let equal = equal.sum::<f64>() / k as f64;
+                    Ok(Some((off / k as f64, equal, None)))
                 }
                 ClosedForm::EqualBandwidth { rate_bps } => {
                     let shares = equal_bandwidth_shares(&gains);
@@ -81,16 +87,17 @@ pub fn evaluate_closed_form(
                     let problem = EqualBandwidth::new(system, rate_bps, gains)?;
                     let exact = solve_equal_bandwidth(&problem).allocation.bandwidth_hz;
                     let gap = learned.bandwidth_hz / exact - 1.0;
-                    Ok(Some((0.5 * off, (exact > 0.0).then_some(gap))))
+                    let equal = shares.iter().map(|b| (1.0 / k as f64 - b).abs()).sum::<f64>();
+                    Ok(Some((0.5 * off, 0.5 * equal, (exact > 0.0).then_some(gap))))
                 }
             }
         },
         &Silent,
     )?;
-    let result = |found: &Rows<(f64, Option<f64>)>| {
+    let result = |found: &Rows<(f64, f64, Option<f64>)>| {
         let sum: f64 = found.rows.iter().map(|cell| cell.0).sum();
         let power = 100.0 * sum / found.rows.len() as f64;
-        let gaps: Vec<f64> = found.rows.iter().filter_map(|cell| cell.1).collect();
+        let gaps: Vec<f64> = found.rows.iter().filter_map(|cell| cell.2).collect();
         let mean = |f: fn(f64) -> f64| {
             let sum: f64 = gaps.iter().map(|&gap| f(gap)).sum();
             (!gaps.is_empty()).then(|| 100.0 * sum / gaps.len() as f64)
@@ -104,6 +111,7 @@ pub fn evaluate_closed_form(
             infeasible: shared.then_some(found.rows.len() - gaps.len()),
             bandwidth_gap_percent: mean(|gap| gap),
             bandwidth_error_percent: mean(f64::abs),
+            equal_power_percent: 100.0 * found.mean(|cell| cell.1),
         }
     };
     Ok(measured.iter().map(result).collect())
@@ -112,6 +120,13 @@ pub fn evaluate_closed_form(
 /// Seed of the validation set, its own stream for each training; test sets use other seeds.
 const VALIDATION_SEED: u64 = 0x7a11_da7e;
 const VALIDATION_SAMPLES: u64 = 200;
+
+/// Measures a policy on the cells that it is measured on after its training.
+pub(crate) fn validation(policy: &ClosedFormPolicy) -> Result<Vec<ClosedFormResult>, ProblemError> {
+    let settings = &policy.record().training;
+    let seed = VALIDATION_SEED ^ settings.seed;
+    evaluate_closed_form(policy, &settings.train_k, VALIDATION_SAMPLES, seed)
+}
 
 /// Trains a policy of (P5) or (P6), its outer function included, and measures it on a validation set.
 pub fn train_closed_form(
@@ -137,8 +152,7 @@ pub fn train_closed_form(
     };
     let unmeasured =
         make(ClosedFormMetrics { power_error_percent: 0.0, bandwidth_error_percent: None })?;
-    let seed = VALIDATION_SEED ^ settings.seed;
-    let results = evaluate_closed_form(&unmeasured, &settings.train_k, VALIDATION_SAMPLES, seed)?;
+    let results = validation(&unmeasured)?;
     let mean = |values: Vec<f64>| {
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };

@@ -9,11 +9,12 @@ use crate::framework::{
     Amount, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Error,
     Instances, LoadedModel, Method, Model, ModelError, ModelFile, OptionError, OptionSpec,
     OptionValue, Options, Responder, Room, Show, Text, Trained, Verb, Workshop, cell_assessor,
-    cell_counter, reference_options, refuse_own_class, responder, sample_options, sample_users,
-    training_cells,
+    cell_counter, no_better_than, reference_options, refuse_own_class, responder, sample_options,
+    sample_users, training_cells,
 };
 use crate::network::{Aggregator, Output};
 use crate::problems::closed_forms::assess;
+use crate::problems::closed_forms::evaluation::validation;
 use crate::problems::closed_forms::models::{
     EQUAL_BANDWIDTH_POLICIES, Optimum, QOS_POWER_POLICIES,
 };
@@ -295,6 +296,10 @@ impl Room for ClosedFormRoom {
         let mut session = workshop.session(&(self.name(), system.config(), &settings));
         let policy = train_closed_form(&system, &settings, &mut session)?;
         let metrics = policy.record().metrics;
+        let results = validation(&policy)?;
+        let equal_power_percent =
+            results.iter().map(|result| result.equal_power_percent).sum::<f64>()
+                / results.len() as f64;
         let seconds = |stage: &str| session.seconds(stage);
         let report = Report {
             model: workshop.model_name(),
@@ -302,8 +307,11 @@ impl Room for ClosedFormRoom {
             train_seconds: seconds("pre-training") + seconds("powers") + seconds("bandwidth"),
             power_error_percent: metrics.power_error_percent,
             bandwidth_error_percent: metrics.bandwidth_error_percent,
+            equal_power_percent,
         };
-        Ok(Trained { model: Box::new(policy), report: Box::new(report), warning: None })
+        let error_percent = metrics.power_error_percent;
+        let warning = no_better_than("equal power", error_percent, equal_power_percent);
+        Ok(Trained::new(policy, report, warning))
     }
 
     fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
@@ -323,6 +331,8 @@ struct Report {
     /// On a validation set of the training sizes.
     power_error_percent: f64,
     bandwidth_error_percent: Option<f64>,
+    /// Error of the powers if every user gets the mean power.
+    equal_power_percent: f64,
 }
 
 impl Show for Report {
@@ -333,8 +343,9 @@ impl Show for Report {
         ));
         let bandwidth = self.bandwidth_error_percent;
         text.push(format!(
-            "validation: powers off by {:.3} %{}",
+            "validation: powers off by {:.3} % (equal power: {:.1} %){}",
             self.power_error_percent,
+            self.equal_power_percent,
             bandwidth.map_or(String::new(), |percent| format!(", bandwidth by {percent:.3} %"))
         ));
         text

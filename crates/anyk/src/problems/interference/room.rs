@@ -544,7 +544,7 @@ impl Room for LinkRoom {
                 report.sum_rate_percent
             )
         });
-        Ok(Trained { model: Box::new(policy), report: Box::new(report), warning })
+        Ok(Trained::new(policy, report, warning))
     }
 
     fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {

@@ -113,6 +113,41 @@ fn row(
 const VALIDATION: u64 = 200;
 const SEED: u64 = 0x5EA4_AB1E;
 
+/// How much larger than in training the instances are on which a model is measured, too.
+const LARGER: usize = 10;
+/// Distance to the optimum, percent, from which on a training counts as failed, although equal shares may be worse.
+const FAR_PERCENT: f64 = 1.0;
+
+/// A warning if a model is no better than equal shares, or far from the optimum, at its training sizes or at ten times
+/// the largest of them. It names the size at which the model is furthest from the optimum.
+pub fn shortfall(policy: &AnySeparablePolicy) -> Result<Option<String>, Error> {
+    let mut sizes = policy.record().training.train_k.clone();
+    sizes.extend(sizes.iter().max().map(|size| size.saturating_mul(LARGER).min(1000)));
+    sizes.sort_unstable();
+    sizes.dedup();
+    let trials = Trials { sizes, samples: VALIDATION, seed: SEED };
+    let found = evaluate_separable(policy, &trials, &Silent)?;
+    let equal = |row: &SeparableResult| row.equal_gap_percent.unwrap_or(f64::INFINITY);
+    let poor = found.iter().filter(|row| {
+        row.gap_percent > FAR_PERCENT || (row.gap_percent > 0.0 && row.gap_percent >= equal(row))
+    });
+    let worst = poor.max_by(|a, b| a.gap_percent.total_cmp(&b.gap_percent));
+    Ok(worst.map(|row| {
+        let compared = match row.equal_gap_percent {
+            Some(percent) if row.gap_percent >= percent => {
+                format!("no better than equal shares ({percent:.2} %)")
+            }
+            Some(percent) => format!("equal shares {percent:.2} %"),
+            None => "equal shares do not serve every user".to_owned(),
+        };
+        format!(
+            "training failed: at K = {} the model costs {:.2} % more than the optimum, {compared}; try another seed or \
+             more samples, or use the exact solver",
+            row.k, row.gap_percent
+        )
+    }))
+}
+
 /// What a model reaches on a validation set of its training sizes.
 pub(crate) fn validated(policy: &AnySeparablePolicy) -> Result<SeparableMetrics, TrainError> {
     let sizes = policy.record().training.train_k.clone();

@@ -20,7 +20,7 @@ use crate::problems::separable::assess::verdict;
 use crate::problems::separable::{
     AnySeparablePolicy, AnySeparableSettings, BuiltInCost, Cost, EqualShares, Separable,
     SeparableCell, SeparableResult, SeparableServed, SeparableSolver, evaluate_separable,
-    train_any_separable,
+    shortfall, train_any_separable,
 };
 
 /// Bring your own problem.
@@ -308,7 +308,8 @@ impl Room for SeparableRoom {
             gap_percent: metrics.gap_percent,
             equal_gap_percent: metrics.equal_gap_percent,
         };
-        Ok(Trained { model: Box::new(policy), report: Box::new(report), warning: None })
+        let warning = shortfall(&policy)?;
+        Ok(Trained::new(policy, report, warning))
     }
 
     fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {

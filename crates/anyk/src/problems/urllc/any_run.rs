@@ -7,8 +7,8 @@ use crate::config::System;
 use crate::framework::{Model, Session, TrainError};
 use crate::problems::urllc::run::{VALIDATION_SAMPLES, VALIDATION_SEED, mean_metrics};
 use crate::problems::urllc::{
-    AnyPolicy, AnySettings, CellPolicy, SampledRecord, SampledSettings, TestSet, learn_bandwidth,
-    train_any, train_any_on,
+    AnyPolicy, AnySettings, CellPolicy, EqualPower, SampledRecord, SampledSettings, TestSet,
+    learn_bandwidth, train_any, train_any_on,
 };
 
 /// Trains any-gnn for the system's own law of fading and measures it on a validation set of the training
@@ -49,17 +49,34 @@ pub fn train_sampled_policy(
     measured(policy, Some(&samples.compressed_rule()))
 }
 
-/// The policy with what is measured of it, under the fading of its cell or another.
-fn measured(
-    policy: AnyPolicy,
+/// The cells that a policy is measured on after its training.
+fn validation_set_of(
+    policy: &AnyPolicy,
     fading: Option<&Arc<FadingQuadrature>>,
-) -> Result<AnyPolicy, TrainError> {
+) -> Result<TestSet, TrainError> {
     let AnySettings { train_k, seed, .. } = &policy.record().training;
     let seed = VALIDATION_SEED ^ seed;
     let set = TestSet::draw_under(policy.system(), fading, train_k, VALIDATION_SAMPLES, seed)?;
     // Training cells have budgets of their own; those that it is measured on have the cell's.
     set.check_served().map_err(|why| TrainError::Infeasible(why.to_string()))?;
-    let results = set.evaluate(&policy)?;
+    Ok(set)
+}
+
+/// Bandwidth over the optimum of equal power with exact bandwidths, on the cells that the policy was measured on.
+pub(crate) fn equal_power_gap_percent(
+    policy: &AnyPolicy,
+    fading: Option<&Arc<FadingQuadrature>>,
+) -> Result<f64, TrainError> {
+    let results = validation_set_of(policy, fading)?.evaluate(&EqualPower::default())?;
+    Ok(mean_metrics(&results).gap_percent)
+}
+
+/// The policy with what is measured of it, under the fading of its cell or another.
+fn measured(
+    policy: AnyPolicy,
+    fading: Option<&Arc<FadingQuadrature>>,
+) -> Result<AnyPolicy, TrainError> {
+    let results = validation_set_of(&policy, fading)?.evaluate(&policy)?;
     let metrics = mean_metrics(&results);
     Ok(policy.with_metrics(metrics))
 }

@@ -20,6 +20,8 @@ pub(crate) struct LearnedReport {
     law_error: Option<RelativeError>,
     availability: f64,
     gap_percent: f64,
+    /// The same of equal power with exact bandwidths, which learns nothing.
+    equal_power_gap_percent: f64,
     #[serde(skip)]
     epsilon: f64,
 }
@@ -30,6 +32,7 @@ impl LearnedReport {
         session: &Session<'_>,
         policy: &LearnedPolicy,
         law_error: Option<RelativeError>,
+        equal_power_gap_percent: f64,
     ) -> Self {
         let record = policy.record();
         Self {
@@ -41,6 +44,7 @@ impl LearnedReport {
             law_error,
             availability: record.metrics.availability,
             gap_percent: record.metrics.gap_percent,
+            equal_power_gap_percent,
             epsilon: record.config.service.epsilon,
         }
     }
@@ -70,10 +74,12 @@ impl Show for LearnedReport {
             ));
         }
         text.push(format!(
-            "validation: {:.2} % of users meet ε = {}; bandwidth {:.2} % over the optimum",
+            "validation: {:.2} % of users meet ε = {}; bandwidth {:.2} % over the optimum (equal power with exact \
+             bandwidths: {:.2} %)",
             100.0 * self.availability,
             self.epsilon,
-            self.gap_percent
+            self.gap_percent,
+            self.equal_power_gap_percent
         ));
         text
     }
@@ -90,6 +96,8 @@ pub(crate) struct AnyReport {
     /// there is no other.
     availability: f64,
     gap_percent: f64,
+    /// The same of equal power with exact bandwidths, which learns nothing.
+    equal_power_gap_percent: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     sampled: Option<Sampled>,
     #[serde(skip)]
@@ -105,7 +113,12 @@ struct Sampled {
 }
 
 impl AnyReport {
-    pub(crate) fn new(workshop: &Workshop<'_>, session: &Session<'_>, policy: &AnyPolicy) -> Self {
+    pub(crate) fn new(
+        workshop: &Workshop<'_>,
+        session: &Session<'_>,
+        policy: &AnyPolicy,
+        equal_power_gap_percent: f64,
+    ) -> Self {
         let record = policy.record();
         let errors = policy.bandwidth().map_or(&[][..], |bandwidth| &bandwidth.errors);
         let largest = errors.iter().fold(0.0, |most: f64, point| most.max(point.standard_error));
@@ -116,6 +129,7 @@ impl AnyReport {
             ranges: record.ranges.clone(),
             availability: record.metrics.availability,
             gap_percent: record.metrics.gap_percent,
+            equal_power_gap_percent,
             sampled: record
                 .sampled
                 .clone()
@@ -141,11 +155,13 @@ impl Show for AnyReport {
             ));
         }
         text.push(format!(
-            "validation{}: {:.2} % of users meet ε = {}; bandwidth {:.4} % over the optimum",
+            "validation{}: {:.2} % of users meet ε = {}; bandwidth {:.4} % over the optimum (equal power with exact \
+             bandwidths: {:.2} %)",
             if self.sampled.is_some() { ", under the law of the samples" } else { "" },
             100.0 * self.availability,
             self.epsilon,
-            self.gap_percent
+            self.gap_percent,
+            self.equal_power_gap_percent
         ));
         text
     }

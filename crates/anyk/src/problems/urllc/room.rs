@@ -10,12 +10,14 @@ use crate::framework::{
     Amount, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Drawn,
     Error, Initialization, Instances, LoadedModel, Method, Model, ModelError, ModelFile,
     OptionError, OptionSpec, OptionValue, Options, Policy, PretrainLoss, PretrainSettings, RatePer,
-    Responder, Room, Source, Trained, Verb, Workshop, cell_assessor, cell_counter,
+    Responder, Room, Source, Trained, Verb, Workshop, cell_assessor, cell_counter, no_better_than,
     reference_options, responder, sample_options, sample_users, training_cells,
 };
 use crate::network::{Aggregator, SplitRule};
+use crate::problems::urllc::any_run::equal_power_gap_percent;
 use crate::problems::urllc::desk::{NO_CHECK, no_check, problem_of, solve_cell, unchecked};
 use crate::problems::urllc::reports::{AnyReport, LearnedReport};
+use crate::problems::urllc::run::{mean_metrics, validation_set};
 use crate::problems::urllc::{
     Allocation, AnyPolicy, AnySettings, DEVIATIONS, EqualPower, LearnedPolicy, LossScale, Recipe,
     SampledSettings, Served, TrainRanges, TrainSettings, Urllc, UrllcSolver, UserInputs,
@@ -286,16 +288,17 @@ fn train_learned(
         .as_ref()
         .map(|law| measure_law(&system, settings.epsilon_d, law, &pretraining, held_out))
         .transpose()?;
-    let report = LearnedReport::new(workshop, &session, &policy, law_error);
+    let equal = validation_set(&system, &settings)?.evaluate(&EqualPower::default())?;
+    let equal_percent = mean_metrics(&equal).gap_percent;
+    let report = LearnedReport::new(workshop, &session, &policy, law_error, equal_percent);
     let availability = Model::record(&policy).metrics.availability;
-    let warning = (availability < AVAILABLE).then(|| {
-        format!(
-            "on validation {:.2} % of users are served, not all: try a stricter --epsilon-d, more --samples, another \
-             --seed, or --method any-gnn",
-            100.0 * availability
-        )
-    });
-    Ok(Trained { model: Box::new(policy), report: Box::new(report), warning })
+    let hint = "a stricter --epsilon-d, more --samples, another --seed, or --method any-gnn";
+    let warning = (availability < AVAILABLE).then(|| not_all_served(availability, hint));
+    Ok(Trained::new(policy, report, warning))
+}
+
+fn not_all_served(availability: f64, hint: &str) -> String {
+    format!("on validation {:.2} % of users are served, not all: try {hint}", 100.0 * availability)
 }
 
 fn any_settings(options: &Options) -> Result<AnySettings, Error> {
@@ -319,10 +322,10 @@ fn any_settings(options: &Options) -> Result<AnySettings, Error> {
 fn train_any_gnn(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
     let settings = any_settings(options)?;
     let system = CellOptions::ALL.system(options, &Config::default())?;
-    let (policy, session) = match options.text("fading") {
+    let (policy, session, fading) = match options.text("fading") {
         None => {
             let mut session = workshop.session(&("urllc", system.config(), &settings));
-            (train_any_policy(&system, &settings, &mut session)?, session)
+            (train_any_policy(&system, &settings, &mut session)?, session, None)
         }
         Some(file) => {
             let deviations = options.number("deviations")?.unwrap_or(DEVIATIONS);
@@ -346,11 +349,18 @@ fn train_any_gnn(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, 
                 deviations,
                 &mut session,
             )?;
-            (policy, session)
+            (policy, session, Some(samples.compressed_rule()))
         }
     };
-    let report = AnyReport::new(workshop, &session, &policy);
-    Ok(Trained { model: Box::new(policy), report: Box::new(report), warning: None })
+    let equal_percent = equal_power_gap_percent(&policy, fading.as_ref())?;
+    let report = AnyReport::new(workshop, &session, &policy, equal_percent);
+    let metrics = policy.record().metrics;
+    let warning = if metrics.availability < AVAILABLE {
+        Some(not_all_served(metrics.availability, "more --samples, or another --seed"))
+    } else {
+        no_better_than("equal power with exact bandwidths", metrics.gap_percent, equal_percent)
+    };
+    Ok(Trained::new(policy, report, warning))
 }
 
 impl Room for UrllcRoom {

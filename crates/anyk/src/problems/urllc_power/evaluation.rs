@@ -131,8 +131,8 @@ fn result(found: &Rows<Row>, max_bandwidth_hz: f64) -> BandResult {
     }
 }
 
-/// What is measured of a policy after its training, in its own cell.
-pub(crate) fn validated(policy: &AnyBandPolicy) -> Result<BandMetrics, TrainError> {
+/// Measures a policy after its training, in its own cell. Also returns the distance to the optimum of equal bandwidths.
+pub(crate) fn validated(policy: &AnyBandPolicy) -> Result<(BandMetrics, f64), TrainError> {
     let training = &policy.record().training;
     let trials = BandTrials {
         system: policy.system(),
@@ -152,10 +152,11 @@ pub(crate) fn validated(policy: &AnyBandPolicy) -> Result<BandMetrics, TrainErro
     }
     let count = results.len().max(1) as f64;
     let mean = |value: fn(&BandResult) -> f64| results.iter().map(value).sum::<f64>() / count;
-    Ok(BandMetrics {
+    let metrics = BandMetrics {
         availability: mean(|result| result.availability),
         gap_percent: mean(|result| result.gap_percent),
-    })
+    };
+    Ok((metrics, mean(|result| result.equal_gap_percent)))
 }
 
 /// A problem of random users, as [`evaluate_band`] draws them.

@@ -12,12 +12,14 @@ use crate::framework::{
     Counter, Drawn, Error, Instances, LoadedModel, Model, ModelError, ModelFile, Observer,
     OptionError, OptionSpec, OptionValue, Options, Outcome, Policy, Problem as _, ProblemError,
     Quantity, Responder, Room, Show, Source, Text, Trained, Trials, UserOfCell, Verb, Workshop,
-    cell_assessor, cell_counter, reference_options, responder, sample_options, sample_users,
-    training_cells, user_instances,
+    cell_assessor, cell_counter, no_better_than, reference_options, responder, sample_options,
+    sample_users, training_cells, user_instances,
 };
 use crate::problems::urllc::{Allocation, NO_CHECK, no_check, unchecked};
 use crate::problems::urllc_power::assess::verdict;
-use crate::problems::urllc_power::evaluation::{BandTrials, USER_BAND_HZ, random_problem};
+use crate::problems::urllc_power::evaluation::{
+    BandTrials, USER_BAND_HZ, random_problem, validated,
+};
 use crate::problems::urllc_power::{
     AnyBandPolicy, AnyBandSettings, BandAnswer, BandResult, BandServed, BandSolver, BandStatus,
     EqualBand, UrllcPower, evaluate_band, train_any_band,
@@ -325,7 +327,8 @@ impl Room for UrllcPowerRoom {
         settings.validate()?;
         let mut session = workshop.session(&(self.name(), system.config(), &settings));
         let policy = train_any_band(&system, &settings, &mut session)?;
-        let metrics = policy.record().metrics;
+        let (metrics, equal_gap_percent) = validated(&policy)?;
+        let warning = no_better_than("equal bandwidths", metrics.gap_percent, equal_gap_percent);
         let report = Report {
             model: workshop.model_name(),
             training: settings,
@@ -333,8 +336,9 @@ impl Room for UrllcPowerRoom {
             resumed_at_step: session.resumed_at_step(),
             availability: metrics.availability,
             gap_percent: metrics.gap_percent,
+            equal_gap_percent,
         };
-        Ok(Trained { model: Box::new(policy), report: Box::new(report), warning: None })
+        Ok(Trained::new(policy, report, warning))
     }
 
     fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
@@ -388,6 +392,8 @@ struct Report {
     /// On a validation set of the training sizes, with 200 kHz for each user.
     availability: f64,
     gap_percent: f64,
+    /// The same of equal bandwidths, which learn nothing.
+    equal_gap_percent: f64,
 }
 
 impl Show for Report {
@@ -399,9 +405,10 @@ impl Show for Report {
         ));
         text.push(format!(
             "validation, {} kHz for each user: the QoS of {:.2} % of users is met; power {gap_percent:.4} % over \
-             the optimum",
+             the optimum (equal bandwidths: {:.2} %)",
             1e-3 * USER_BAND_HZ,
-            100.0 * availability
+            100.0 * availability,
+            self.equal_gap_percent
         ));
         text
     }

@@ -256,7 +256,7 @@ pub fn train_any_band(
         metrics: BandMetrics { availability: 0.0, gap_percent: 0.0 },
     };
     let policy = AnyBandPolicy::new(record, parameters)?;
-    let metrics = validated(&policy)?;
+    let (metrics, _) = validated(&policy)?;
     Ok(policy.with_metrics(metrics))
 }
 
