@@ -19,13 +19,16 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 
 /// Arguments that name input files, and how messages show them.
-pub(crate) const INPUTS: [(&str, &str); 8] = [
+pub(crate) const INPUTS: [(&str, &str); 11] = [
     ("input", "--input"),
     ("allocations", "--allocations"),
     ("rows", "--samples"),
     ("config", "--config"),
     ("fading", "--fading"),
     ("cost", "--cost"),
+    ("p-max", "--p-max"),
+    ("noise", "--noise"),
+    ("weights", "--weights"),
     ("model", "MODEL"),
     ("policies", "POLICY"),
 ];

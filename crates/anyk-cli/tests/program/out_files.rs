@@ -192,7 +192,7 @@ fn an_input_is_never_overwritten() {
     let line = "set -e; $ANYK sample urllc --k 5 --out u.json; $ANYK config > cell.toml; \
                 $ANYK train urllc --method any-gnn --samples 20 --out m > train.txt; \
                 $ANYK sample fading --law rayleigh --count 600 --format npy --out f.npy; \
-                $ANYK solve urllc -i u.json --json --out a.json; echo k,x,y > s.csv; \
+                $ANYK solve urllc -i u.json --json --out a.json; echo k,x,y > s.csv; echo 1 > w.csv; \
                 mkdir r q; for k in 2 4 8; do for x in 1 2 3 4; do echo $k,$x,$x; done; done >> s.csv; \
                 cp s.csv r/policy.csv; cp s.csv q/anyk-manifest.json; cp f.npy n.checkpoint; \
                 ln -s u.json soft; ln u.json hard; ln -s . here";
@@ -200,6 +200,7 @@ fn an_input_is_never_overwritten() {
     assert_eq!(made.code, 0, "{}", made.stderr);
     let before = contents(folder.path());
     let solve = "solve urllc -i u.json --json --out";
+    let links = "solve interference -i u.json --weights w.csv --out w.csv";
     for (command, path, input) in [
         (format!("{solve} u.json"), "u.json", "--input"),
         (format!("{solve} ./u.json"), "./u.json", "--input"),
@@ -225,6 +226,7 @@ fn an_input_is_never_overwritten() {
             "--fading",
         ),
         ("sample urllc --config cell.toml --out cell.toml".into(), "cell.toml", "--config"),
+        (links.into(), "w.csv", "--weights"),
         ("diagnose --samples r/policy.csv --out r".into(), "r/policy.csv", "--samples"),
         (
             "diagnose --samples q/anyk-manifest.json --out q".into(),
