@@ -11,9 +11,9 @@ samp(){ p=$1; shift; if [ "$p" = fading ]; then "$A" sample fading --law "$@"; e
 samp urllc --k 50 --count 3 --seed 5 > u50.json
 samp urllc --k 7 --seed 3 --format csv > u7.csv
 samp urllc --k 1000 --seed 2 > u1000.json
-samp interference --scenario dense --k 10 --count 20 --seed 1 --format npy --out g10.npy
+samp interference --scenario dense --k 10 --count 20 --seed 1 --format npy --out g10.npy --force
 samp interference --scenario d2d --k 50 --count 5 --seed 1 > g50.json
-samp fading rician:k=3 --count 2000 --seed 1 --format npy --out fad.npy
+samp fading rician:k=3 --count 2000 --seed 1 --format npy --out fad.npy --force
 for f in u50.json u7.csv u1000.json "$E"/five-users.json "$E"/mixed.csv; do b=$(basename $f); solve urllc --input $f --json > solve_$b.json; done
 solve urllc --input "$E"/mixed.csv --max-power-dbm 8 --json > solve_inf.json
 solve urllc --input u50.json > solve_u50.txt

@@ -115,7 +115,7 @@ pub(crate) struct SolveArgs {
     /// File to write to, instead of standard output
     #[arg(long, value_name = "FILE", display_order = 899)]
     pub(crate) out: Option<PathBuf>,
-    /// Overwrite a file that this program did not write
+    /// Overwrite the output file if it exists
     #[arg(long, requires = "out", display_order = 900)]
     pub(crate) force: bool,
 }
@@ -140,7 +140,7 @@ pub(crate) struct TrainArgs {
     /// shares one outer function, pre-trained from the first seed
     #[arg(long, value_name = "SEED,…", conflicts_with = "seed", value_parser = seeds)]
     pub(crate) seeds: Option<Listed<u64>>,
-    /// Overwrite a file that this program did not write
+    /// Overwrite an existing file even if it is not a model
     #[arg(long, display_order = 900)]
     pub(crate) force: bool,
     /// Print one JSON object instead of sentences
@@ -154,7 +154,7 @@ pub(crate) struct SampleArgs {
     /// File to write to, instead of standard output
     #[arg(long, value_name = "FILE", display_order = 899)]
     pub(crate) out: Option<PathBuf>,
-    /// Overwrite a file that this program did not write
+    /// Overwrite the output file if it exists
     #[arg(long, requires = "out", display_order = 900)]
     pub(crate) force: bool,
 }
@@ -289,7 +289,7 @@ pub(crate) struct EvaluateArgs {
     /// File for a picture (SVG): how far each policy is from the best, over K
     #[arg(long, value_name = "FILE", display_order = 898)]
     pub(crate) plot: Option<PathBuf>,
-    /// Overwrite files that this program did not write
+    /// Overwrite output files that exist
     #[arg(long, display_order = 900)]
     pub(crate) force: bool,
     /// Print one JSON object instead of a table
@@ -467,6 +467,9 @@ pub(crate) struct DiagnoseArgs {
     /// Folder for plots, CSV and one HTML page
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Overwrite existing files even if AnyK did not write them, or they have changed since
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
 }
 
 fn policies() -> PossibleValuesParser {
@@ -518,6 +521,9 @@ pub(crate) struct ReproduceArgs {
     /// Folder for the results
     #[arg(long, value_name = "DIR", default_value = OUT)]
     pub(crate) out: PathBuf,
+    /// Overwrite existing files even if AnyK did not write them, or they have changed since
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 fn studies() -> PossibleValuesParser {
@@ -575,6 +581,9 @@ pub(crate) struct BenchArgs {
     /// Instead, write a training step and an allocation, inputs and outputs, to a JSON file
     #[arg(long, value_name = "FILE")]
     pub(crate) export: Option<PathBuf>,
+    /// Overwrite the file if it exists
+    #[arg(long, requires = "export")]
+    pub(crate) force: bool,
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub(crate) json: bool,
@@ -598,9 +607,29 @@ pub(crate) struct CompletionsArgs {
 mod tests {
     use clap::Command;
 
+    use crate::outputs::{INPUTS, OUTPUTS};
+
     #[test]
     fn the_command_line_is_sound() {
         super::command().debug_assert();
+    }
+
+    /// Each argument that names a file is an input or an output, so that no command overwrites its own input.
+    #[test]
+    fn every_file_is_an_input_or_an_output() {
+        fn check(command: &Command) {
+            for argument in command.get_arguments() {
+                let names = argument.get_value_names().unwrap_or_default();
+                let is_file = |name: &str| {
+                    ["FILE", "MODEL", "POLICY", "DIR"].iter().any(|part| name.contains(part))
+                };
+                let id = argument.get_id().as_str();
+                let known = OUTPUTS.contains(&id) || INPUTS.iter().any(|input| input.0 == id);
+                assert_eq!(names.iter().any(|name| is_file(name)), known, "{id}");
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&super::command());
     }
 
     /// The examples of a command's help and of those below it.

@@ -7,6 +7,7 @@ mod failure;
 mod files;
 mod help;
 mod output;
+mod outputs;
 mod printable;
 mod program;
 mod progress;

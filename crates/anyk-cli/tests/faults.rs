@@ -52,9 +52,11 @@ fn is_leftover(name: &str) -> bool {
     name.ends_with(".anyk-part")
 }
 
-/// Files that only help: a training's checkpoint and what a study keeps.
+/// Files that only help: a training's checkpoint, and the cache and the manifest of a study.
 fn is_helper(name: &str) -> bool {
-    name.contains(".checkpoint") || name.starts_with("out/cache/")
+    name.contains(".checkpoint")
+        || name.starts_with("out/cache/")
+        || name == "out/anyk-manifest.json"
 }
 
 /// Breaks a command at every call to the disk in turn, and returns how many faults there were.
@@ -141,7 +143,8 @@ fn a_calibration_leaves_the_old_model_or_the_new_one() {
     let folder = tempfile::tempdir().unwrap();
     let train = ["train", "urllc", "--method", "any-gnn", "--samples", "20", "--out", "model"];
     assert!(run(folder.path(), &train, "").status.success());
-    let args = ["calibrate", "model", "--cells", "300", "--beta", "0.01", "--out", "model"];
+    let args = ["calibrate", "model", "--cells", "300", "--beta", "0.01", "--out", "calibrated"];
+    fs::copy(folder.path().join("model"), folder.path().join("calibrated")).unwrap();
     let faults = break_everywhere(&args, &files(folder.path()), 1);
     println!("{faults} faults in a calibration");
     assert!(faults > 20);

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use anyk::exchange::{read_start, write_atomically};
+use anyk::exchange::{is_same_file, write_atomically};
 use anyk::framework::{
-    Answer, CalibrationSettings, Checkpoint, Error, ErrorKind, LoadedModel, Options, Trials, Verb,
-    Workshop,
+    Answer, CalibrationSettings, Checkpoint, Error, ErrorKind, LoadedModel, ModelFile, Options,
+    Trials, Verb, Workshop,
 };
 use anyk::problems::read_model;
 use pyo3::prelude::*;
@@ -56,20 +56,13 @@ impl Model {
     }
 }
 
-/// Refuses to write over a file that is no model, unless it is said.
+/// Refuses to overwrite an existing file that is not a model, unless `force` is set.
 pub(crate) fn claim(path: &Path, force: bool) -> PyResult<()> {
-    if force || !path.is_file() {
+    if force || !path.is_file() || ModelFile::is_at(path) {
         return Ok(());
     }
-    // The header's one metadata key stands near the start.
-    let start = read_start(path, 512).unwrap_or_default();
-    if start.is_empty() || start.windows(6).any(|window| window == b"\"anyk\"") {
-        return Ok(());
-    }
-    Err(InputError::new_err(format!(
-        "{} is there and is no model of anyk, expected another name, or force=True",
-        path.display()
-    )))
+    let message = "the file exists; pass force=True to overwrite it";
+    Err(InputError::new_err(format!("cannot write {}: {message}", path.display())))
 }
 
 /// An answer as JSON.
@@ -239,11 +232,17 @@ pub(crate) fn train(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Model, Option<String>)> {
     let room = room(problem)?;
-    if let Some(out) = &out {
-        claim(out, force)?;
-    }
     let options =
         known(py, options, &room.options(Verb::Train), &format!("a training of {problem}"))?;
+    if let Some(out) = &out {
+        for name in ["config", "fading", "cost"] {
+            if options.text(name).is_some_and(|input| is_same_file(out, input.as_ref())) {
+                let why = format!("it is also the input ({name}); choose another path");
+                return Err(InputError::new_err(format!("cannot write {}: {why}", out.display())));
+            }
+        }
+        claim(out, force)?;
+    }
     let trained = long(py, progress, move |watch| -> Result<_, Error> {
         let workshop = Workshop { observer: &**watch, out: out.clone(), shared: None };
         let trained = room.train(&options, &workshop).map_err(|error| {

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::cli::SolveArgs;
 use crate::failure::{Failure, INFEASIBLE};
-use crate::files::{self, Kind};
+use crate::files;
 use crate::output;
 use crate::printable::printable;
 use crate::rows::{Rows, csv_line, plain};
@@ -217,19 +217,13 @@ struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     fn new(args: &'a SolveArgs, format: Format, is_stream: bool) -> Result<Self, Failure> {
-        let mut out = match &args.out {
+        let out = match &args.out {
             None => Out::Standard(output::stdout()),
             Some(path) => {
-                files::claim(path, Kind::Text, args.force)?;
                 let file = NewFile::begin(path).map_err(|error| Failure::write(path, error))?;
                 Out::File(io::BufWriter::with_capacity(1 << 16, file))
             }
         };
-        // So that the next run knows it for ours.
-        if let (Out::File(out), Format::Table, Some(path)) = (&mut out, format, &args.out) {
-            let marked = out.write_all(files::OUR_TABLES.as_bytes());
-            marked.map_err(|error| Failure::write(path, error))?;
-        }
         Ok(Self {
             args,
             format,

@@ -12,13 +12,17 @@ use super::{parsed, small};
 use crate::arguments::given;
 use crate::cli::DiagnoseArgs;
 use crate::failure::Failure;
+use crate::outputs::{Outputs, ReportFolder};
 use crate::{files, output, report};
 
-pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+pub(super) fn run(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, Failure> {
     let args: DiagnoseArgs = parsed(matches);
-    if let Some(dir) = &args.out {
-        files::claim_folder(dir)?;
-    }
+    let tables = ["policy", "networks", "prediction"];
+    let tables = tables[..if args.no_check { 2 } else { 3 }].iter();
+    let mut names = vec![report::PAGE.to_owned()];
+    names.extend(tables.flat_map(|table| ["csv", "svg", "md"].map(|end| format!("{table}.{end}"))));
+    let folder =
+        args.out.as_ref().map(|dir| ReportFolder::open(dir, outputs, &names)).transpose()?;
     let sizes = if args.k.is_empty() { Finding::SIZES.to_vec() } else { args.k.clone() };
     let users = args.users.and_then(|users| usize::try_from(users).ok()).unwrap_or(Finding::USERS);
     let drawn = |subject: &Subject| -> Result<(Finding, Samples), DiagnosisError> {
@@ -63,15 +67,14 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         check_text("of the diagnosis", &text.replace(&finding.diagnosis.label, ""))?;
         output::line(&mut out, &text)?;
     }
-    if let Some(dir) = &args.out {
-        let cannot = |error: std::io::Error| Failure::write(dir, error);
+    if let (Some(dir), Some(folder)) = (&args.out, &folder) {
         for table in &made {
-            report::write_table(dir, table).map_err(cannot)?;
+            report::write_table(folder, table)?;
         }
         let subtitle = format!("anyk {} diagnose", env!("CARGO_PKG_VERSION"));
-        report::write_report(dir, &finding.diagnosis.label, &subtitle, &made).map_err(cannot)?;
+        report::write_report(folder, &finding.diagnosis.label, &subtitle, &made)?;
         if !args.json {
-            let written = format!("\nwritten to {}", dir.join("report.html").display());
+            let written = format!("\nwritten to {}", dir.join(report::PAGE).display());
             output::line(&mut out, &written)?;
         }
     }

@@ -19,7 +19,7 @@ use super::parsed;
 use crate::arguments::{given, model_options};
 use crate::cli::EvaluateArgs;
 use crate::failure::Failure;
-use crate::files::{self, Kind};
+use crate::files;
 use crate::program::{Program, end_with_us};
 use crate::progress::Watcher;
 use crate::rows::csv_line;
@@ -85,19 +85,9 @@ impl Show for Report {
 }
 
 fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    if args.csv.is_some() && args.csv == args.plot {
-        let expected = "another file than that of --csv";
-        let shown = args.plot.as_deref().unwrap_or(Path::new("")).display();
-        return Err(OptionError::value("plot", shown, expected).into());
-    }
     let commands = args.policies.iter().filter_map(|policy| policy.strip_prefix(COMMAND));
     if commands.chain(args.command.iter().map(String::as_str)).any(|one| one.trim().is_empty()) {
         return Err(OptionError::value("command", "empty", "a command line").into());
-    }
-    for (flag, path) in [("csv", &args.csv), ("plot", &args.plot)] {
-        if let Some(path) = path {
-            files::claim_for(flag, path, Kind::Table, args.force)?;
-        }
     }
     let mut models: Vec<(String, Box<dyn LoadedModel>)> = Vec::new();
     let mut room: Option<(&'static dyn Room, String)> = None;

@@ -18,20 +18,26 @@ use std::process::ExitCode;
 use clap::{ArgMatches, FromArgMatches};
 
 use crate::failure::Failure;
+use crate::outputs::Outputs;
 
 /// Runs a command.
 pub(crate) fn run(name: &str, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let outputs = Outputs::of(matches);
+    // The others write models and report folders, which have their own rules.
+    if !["train", "calibrate", "diagnose", "reproduce"].contains(&name) {
+        outputs.claim_all()?;
+    }
     match name {
         "solve" => problems::solve(matches),
-        "train" => train::train(matches),
+        "train" => train::train(matches, &outputs),
         "sample" => problems::sample(matches),
         "assess" => assess::run(matches),
         "evaluate" => evaluate::run(matches),
         "allocate" => models::allocate(matches),
-        "calibrate" => models::calibrate(matches),
+        "calibrate" => models::calibrate(matches, &outputs),
         "info" => info::run(&parsed(matches)),
-        "diagnose" => diagnose::run(matches),
-        "reproduce" => reproduce::run(&parsed(matches)),
+        "diagnose" => diagnose::run(matches, &outputs),
+        "reproduce" => reproduce::run(&parsed(matches), &outputs),
         "sweep" => small::sweep(matches),
         "bench" => bench::run(&parsed(matches)),
         "config" => small::config(matches),

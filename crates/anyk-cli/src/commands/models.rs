@@ -14,8 +14,8 @@ use super::{answers, parsed};
 use crate::arguments::{given, model_options};
 use crate::cli::{AllocateArgs, CalibrateArgs};
 use crate::failure::Failure;
-use crate::files::{self, Kind};
-use crate::output;
+use crate::outputs::Outputs;
+use crate::{files, output};
 
 /// A model, and what was given of the options that have a meaning for it; others are refused.
 pub(super) fn opened(
@@ -77,9 +77,9 @@ impl Show for Report {
     }
 }
 
-pub(super) fn calibrate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+pub(super) fn calibrate(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, Failure> {
     let args: CalibrateArgs = parsed(matches);
-    files::claim(&args.train.out, Kind::Model, args.train.force)?;
+    outputs.claim_model(&args.train.out)?;
     let (model, options) = opened(&args.model, matches, Verb::Calibrate)?;
     let settings = CalibrationSettings {
         k: args.k,

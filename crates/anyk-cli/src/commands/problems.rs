@@ -16,7 +16,6 @@ use super::{answers, parsed};
 use crate::arguments::given;
 use crate::cli::{FadingArgs, SampleArgs, SolveArgs};
 use crate::failure::Failure;
-use crate::files::{self, Kind};
 use crate::output;
 
 /// The room that a subcommand names, with its flags and what was given of its options.
@@ -67,7 +66,6 @@ fn write_samples(
 ) -> Result<ExitCode, Failure> {
     match &args.out {
         Some(path) => {
-            files::claim(path, if array { Kind::Array } else { Kind::Text }, args.force)?;
             let mut bytes = Vec::new();
             make(&mut bytes)?;
             write_atomically(path, &bytes).map_err(|error| Failure::write(path, error))?;

@@ -8,15 +8,22 @@ use anyk::study::{Effort, Lab, STUDIES, Section, Sections, Study, StudySettings}
 
 use crate::cli::{OUT, ReproduceArgs};
 use crate::failure::Failure;
+use crate::outputs::{Outputs, ReportFolder};
 use crate::progress::Watcher;
-use crate::{files, output, report};
+use crate::{output, report};
 
 const TITLE: &str =
     "Size Generalization for Resource Allocation with Graph Neural Networks, reproduced";
 
-pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
-    let cannot = |error: std::io::Error| Failure::write(&args.out, error);
-    files::claim_folder(&args.out)?;
+pub(super) fn run(args: &ReproduceArgs, outputs: &Outputs) -> Result<ExitCode, Failure> {
+    let studies: Vec<&Study> = if args.names.is_empty() {
+        STUDIES.iter().filter(|study| study.by_default).collect()
+    } else {
+        args.names.iter().filter_map(|name| Study::named(name)).collect()
+    };
+    let mut names = vec![report::PAGE.to_owned()];
+    names.extend(studies.iter().map(|study| Section::file_of(study.name)));
+    let folder = ReportFolder::open(&args.out, outputs, &names)?;
     let settings = StudySettings {
         trainings: args.trainings,
         effort: match (args.trial, args.full) {
@@ -28,11 +35,6 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     };
     let watcher = Watcher::interruptible();
     let mut lab = Lab::new(&settings, &watcher)?;
-    let studies: Vec<&Study> = if args.names.is_empty() {
-        STUDIES.iter().filter(|study| study.by_default).collect()
-    } else {
-        args.names.iter().filter_map(|name| Study::named(name)).collect()
-    };
     let path = args.out.to_string_lossy();
     let named = (path != OUT).then_some(&*path);
     let mut sections = Sections::default();
@@ -49,16 +51,17 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
         })?;
         made.iter().try_for_each(Table::check)?;
         for table in &made {
-            report::write_table(&args.out, table).map_err(cannot)?;
+            report::write_table(&folder, table)?;
             writeln!(out, "{}\n", table.title)?;
             writeln!(out, "{}", output::report_table(table))?;
             writeln!(out, "{}\n", table.note)?;
             out.flush()?;
         }
-        Section::new(study, &lab, made).keep(&args.out).map_err(cannot)?;
+        let section = Section::new(study, &lab, made).to_bytes().map_err(|e| folder.cannot(e))?;
+        folder.write(&[(Section::file_of(study.name), section)])?;
         // Of all studies that were ever run into this folder; and now, in case the next is interrupted.
         sections = Sections::read(&args.out);
-        report::write_studies(&args.out, TITLE, &sections.found, named).map_err(cannot)?;
+        report::write_studies(&folder, TITLE, &sections.found, named)?;
     }
     for error in sections.refused {
         output::note(&format!("note: {error}; it is left out of the report"));

@@ -13,19 +13,20 @@ use super::parsed;
 use super::problems::{chosen, save};
 use crate::cli::TrainArgs;
 use crate::failure::Failure;
-use crate::files::{self, Kind};
 use crate::output;
+use crate::outputs::Outputs;
 use crate::progress::Watcher;
 
-pub(super) fn train(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+pub(super) fn train(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, Failure> {
     let Some((room, matches, options)) = chosen(matches, Verb::Train) else {
         return Ok(ExitCode::SUCCESS);
     };
     let args: TrainArgs = parsed(matches);
     if let Some(seeds) = &args.seeds {
-        return train_several(room, &options, &args, &seeds.0);
+        return train_several(room, &options, &args, &seeds.0, outputs);
     }
-    claim(&args.out, args.force)?;
+    outputs.claim_model(&args.out)?;
+    outputs.claim_checkpoint(&args.out)?;
     let watcher = Watcher::interruptible();
     let workshop = Workshop { observer: &watcher, out: Some(args.out.clone()), shared: None };
     let trained = room.train(&options, &workshop).map_err(|error| {
@@ -38,12 +39,6 @@ pub(super) fn train(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     keep(&args.out, &trained)?;
     Checkpoint::remove_beside(&args.out);
     output::answer(&*trained.report, args.json)
-}
-
-/// Checks, before any work, that a model and its checkpoint can be written.
-fn claim(out: &Path, force: bool) -> Result<(), Failure> {
-    files::claim(out, Kind::Model, force)?;
-    files::claim_checkpoint(out)
 }
 
 /// Writes the model, with a warning if it is not what it should be.
@@ -89,12 +84,14 @@ fn train_several(
     options: &Options,
     args: &TrainArgs,
     seeds: &[u64],
+    outputs: &Outputs,
 ) -> Result<ExitCode, Failure> {
     let outs: Vec<PathBuf> = seeds.iter().map(|&seed| out_of(&args.out, seed)).collect();
     for out in &outs {
-        claim(out, args.force)?;
+        outputs.claim_model(out)?;
+        outputs.claim_checkpoint(out)?;
     }
-    files::claim_checkpoint(&args.out)?;
+    outputs.claim_checkpoint(&args.out)?;
     let watcher = Watcher::interruptible();
     let shared = Shared::new(seeds.first().copied().unwrap_or(1), &args.out);
     watcher.begin("trainings", seeds.len() as u64);

@@ -1,11 +1,8 @@
-//! CSV and Markdown, and files that appear whole.
+//! CSV and Markdown.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io;
-use std::path::Path;
 
-use anyk::exchange::write_atomically;
 use anyk::framework::Table;
 
 use crate::printable::is_obeyed;
@@ -17,14 +14,6 @@ pub(super) fn check_name(table: &Table) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     Ok(())
-}
-
-/// Writes a file whole, and its folder if it is missing.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Some(dir) = path.parent() {
-        fs::create_dir_all(dir)?;
-    }
-    write_atomically(path, bytes)
 }
 
 /// The table as CSV: the heads, then the rows.

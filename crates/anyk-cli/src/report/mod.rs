@@ -12,47 +12,48 @@ mod summary;
 mod tests;
 mod typeset;
 
-use std::io;
-use std::path::Path;
-
 use anyk::framework::{Chart, Table};
 use anyk::study::{Section, Summary};
 
 use self::html::Entry;
+use crate::failure::Failure;
+use crate::outputs::{ReportFile, ReportFolder};
 
-/// Writes `NAME.csv`, `NAME.md` and, with a chart, `NAME.svg` into `dir`, which is made if it is
-/// not there. A reader sees each file whole or not at all.
-pub(crate) fn write_table(dir: &Path, table: &Table) -> io::Result<()> {
-    files::check_name(table)?;
-    let path = |extension: &str| dir.join(format!("{}.{extension}", table.name));
-    files::write(&path("csv"), &files::csv(table)?)?;
-    if let Some(chart) = &table.chart {
-        files::write(&path("svg"), svg(chart).as_bytes())?;
-    }
+/// File name of the page of a report.
+pub(crate) const PAGE: &str = "report.html";
+
+/// Writes `NAME.csv`, `NAME.md` and, with a chart, `NAME.svg` into a folder. A reader sees each file whole or not at
+/// all.
+pub(crate) fn write_table(folder: &ReportFolder<'_>, table: &Table) -> Result<(), Failure> {
+    files::check_name(table).map_err(|error| folder.cannot(error))?;
+    let file = |extension: &str, bytes: Vec<u8>| (format!("{}.{extension}", table.name), bytes);
+    let mut made = vec![file("csv", files::csv(table).map_err(|error| folder.cannot(error))?)];
+    made.extend(table.chart.as_ref().map(|chart| file("svg", svg(chart).into_bytes())));
     // Last, because it shows the picture.
-    files::write(&path("md"), files::markdown(table).as_bytes())
+    made.push(file("md", files::markdown(table).into_bytes()));
+    folder.write(&made)
 }
 
-/// Writes `report.html` into `dir`: a heading, a table of contents, and every table with its note
+/// Writes `report.html` into a folder: a heading, a table of contents, and every table with its note
 /// and its chart. The page holds its style and its pictures, and asks for nothing from outside.
 pub(crate) fn write_report(
-    dir: &Path,
+    folder: &ReportFolder<'_>,
     title: &str,
     subtitle: &str,
     tables: &[Table],
-) -> io::Result<()> {
+) -> Result<(), Failure> {
     let entries: Vec<Entry<'_>> = tables.iter().map(|table| Entry { table, about: None }).collect();
-    write_page(dir, title, subtitle, "", &entries)
+    write_page(folder, Vec::new(), title, subtitle, "", &entries)
 }
 
 /// The same for the studies of a folder, with a summary at the start; `out` is how the folder is named on the command
 /// line, if it has to be. The pictures of the summary are files as well.
 pub(crate) fn write_studies(
-    dir: &Path,
+    folder: &ReportFolder<'_>,
     title: &str,
     sections: &[Section],
     out: Option<&str>,
-) -> io::Result<()> {
+) -> Result<(), Failure> {
     let version = format!("anyk {}", env!("CARGO_PKG_VERSION"));
     // How it was made is said once where it is the same for all.
     let first = sections.first().map_or("", Section::about);
@@ -71,28 +72,27 @@ pub(crate) fn write_studies(
             .map(move |(place, table)| Entry { table, about: (place == 0 && !alike).then(about) })
     });
     let entries: Vec<Entry<'_>> = entries.collect();
-    for shown in Summary::of(sections).pictures {
-        if let Some((_, picture)) = shown.picture {
-            let path = dir.join(format!("summary-{}.svg", shown.subject));
-            files::write(&path, svg(&picture.chart).as_bytes())?;
-        }
-    }
+    let pictures = Summary::of(sections).pictures.into_iter().filter_map(|shown| {
+        let (_, picture) = shown.picture?;
+        Some((format!("summary-{}.svg", shown.subject), svg(&picture.chart).into_bytes()))
+    });
     let before = summary::html(sections, &summary::Command { out });
-    write_page(dir, title, &subtitle, &before, &entries)
+    write_page(folder, pictures.collect(), title, &subtitle, &before, &entries)
 }
 
 fn write_page(
-    dir: &Path,
+    folder: &ReportFolder<'_>,
+    mut files: Vec<ReportFile>,
     title: &str,
     subtitle: &str,
     before: &str,
     entries: &[Entry<'_>],
-) -> io::Result<()> {
+) -> Result<(), Failure> {
     for entry in entries {
-        files::check_name(entry.table)?;
+        files::check_name(entry.table).map_err(|error| folder.cannot(error))?;
     }
-    let page = html::page(title, subtitle, before, entries);
-    files::write(&dir.join("report.html"), page.as_bytes())
+    files.push((PAGE.to_owned(), html::page(title, subtitle, before, entries).into_bytes()));
+    folder.write(&files)
 }
 
 /// The SVG text of a chart, complete in itself.

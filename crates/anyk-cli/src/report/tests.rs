@@ -9,6 +9,7 @@ use anyk::study::{Effort, Lab, Section, Study, StudySettings};
 use super::chart::{self, Form};
 use super::html::Entry;
 use super::{svg, write_report, write_studies, write_table};
+use crate::outputs::{Outputs, ReportFolder};
 
 /// The user counts of the sample.
 const USERS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 200.0];
@@ -160,16 +161,25 @@ fn hostile_numbers_are_drawn_or_dropped() {
 fn files_are_written_whole() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().join("new/folder");
+    let outputs = Outputs::default();
+    let folder = ReportFolder::open(&dir, &outputs, &[]).unwrap();
     let mut plain = sample();
     (plain.name, plain.chart) = ("table4".into(), None);
     for table in [&sample(), &plain, &sample()] {
-        write_table(&dir, table).unwrap();
+        write_table(&folder, table).unwrap();
     }
-    write_report(&dir, "Title", "Subtitle", &[sample(), plain]).unwrap();
+    write_report(&folder, "Title", "Subtitle", &[sample(), plain]).unwrap();
     let mut names: Vec<_> = fs::read_dir(&dir).unwrap().map(|f| f.unwrap().file_name()).collect();
     names.sort();
-    let expected =
-        ["report.html", "table3.csv", "table3.md", "table3.svg", "table4.csv", "table4.md"];
+    let expected = [
+        "anyk-manifest.json",
+        "report.html",
+        "table3.csv",
+        "table3.md",
+        "table3.svg",
+        "table4.csv",
+        "table4.md",
+    ];
     assert_eq!(names, expected, "and no temporary file is left");
 
     let page = fs::read_to_string(dir.join("report.html")).unwrap();
@@ -183,10 +193,12 @@ fn files_are_written_whole() {
 #[test]
 fn names_stay_in_the_folder() {
     let dir = tempfile::tempdir().unwrap();
+    let outputs = Outputs::default();
+    let folder = ReportFolder::open(dir.path(), &outputs, &[]).unwrap();
     for name in ["", "..", ".hidden", "a/b", "a\\b", "a b", "a\"b"] {
         let table = Table { name: name.into(), ..sample() };
-        assert!(write_table(dir.path(), &table).is_err(), "{name:?}");
-        assert!(write_report(dir.path(), "", "", &[table]).is_err(), "{name:?}");
+        assert!(write_table(&folder, &table).is_err(), "{name:?}");
+        assert!(write_report(&folder, "", "", &[table]).is_err(), "{name:?}");
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
@@ -298,11 +310,13 @@ fn a_report_begins_with_what_the_numbers_say() {
         chart: sample().chart.unwrap(),
     }];
     let dir = tempfile::tempdir().unwrap();
+    let outputs = Outputs::default();
+    let folder = ReportFolder::open(dir.path(), &outputs, &[]).unwrap();
     let sections = [
         section("table3", Effort::Trial, vec![sample()]),
         section("table6", Effort::Usual, vec![six]),
     ];
-    write_studies(dir.path(), "T", &sections, Some("my folder")).unwrap();
+    write_studies(&folder, "T", &sections, Some("my folder")).unwrap();
     let page = fs::read_to_string(dir.path().join("report.html")).unwrap();
     assert_balanced(page[page.find("<body>").unwrap()..].trim_end_matches("</html>\n").trim_end());
     let place = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part}: {page}"));
@@ -337,7 +351,7 @@ fn a_report_begins_with_what_the_numbers_say() {
     // The same numbers with another outcome are told otherwise.
     let mut other = Table { name: "table6".into(), ..sample() };
     other.claims = vec![Claim::paper("P-GNN serves everyone", "it does not", false)];
-    write_studies(dir.path(), "T", &[section("table6", Effort::Usual, vec![other])], None).unwrap();
+    write_studies(&folder, "T", &[section("table6", Effort::Usual, vec![other])], None).unwrap();
     let page = fs::read_to_string(dir.path().join("report.html")).unwrap();
     let place = |part: &str| page.find(part).unwrap();
     assert!(page.contains(

@@ -106,7 +106,7 @@ fn a_full_disk_is_1_and_leaves_the_old_file() {
     let before = (fs::read(&users).unwrap(), names());
     // Files of at most one block; the signal is ignored, so that the write fails.
     for command in [
-        "sample urllc --k 1000 --out users.json",
+        "sample urllc --k 1000 --out users.json --force",
         "train urllc --method m-gnn --samples 20 --out model.safetensors",
     ] {
         let line = format!("trap '' XFSZ; ulimit -f 1; exec $ANYK {command}");

@@ -82,7 +82,10 @@ fn samples_in_both_formats_are_the_same_networks() {
     for scenario in ["dense", "d2d"] {
         let draw = ["--scenario", scenario, "--k", "6", "--count", "3", "--seed", "2"];
         let sample = [&["sample", "interference"][..], &draw].concat();
-        assert_eq!(run(&[&sample[..], &["--format", "npy", "--out", file]].concat(), "").code, 0);
+        assert_eq!(
+            run(&[&sample[..], &["--format", "npy", "--out", file, "--force"]].concat(), "").code,
+            0
+        );
         let json = run(&sample, "");
         assert_eq!((json.code, json.stdout.lines().count()), (0, 3));
         let answer = solve_json(&SOLVE, &[], json.stdout);

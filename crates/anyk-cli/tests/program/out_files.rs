@@ -1,14 +1,19 @@
-//! What `--out` may be: checked before any work, and nobody's file is overwritten unasked.
+//! Output files: checked before any work, never an input, and overwritten only with `--force` or if AnyK keeps them.
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::common::run;
 
 /// A training that takes minutes.
 const LONG: [&str; 6] = ["train", "urllc", "--method", "fnn", "--preset", "paper"];
+
+/// End of the message about a file that exists.
+const EXISTS: &str = ": the file exists; pass --force to overwrite it\n";
 
 /// The shortest of some runs: machines of tests are busy with other things.
 fn quickest(mut once: impl FnMut()) -> Duration {
@@ -29,9 +34,8 @@ fn a_target_that_cannot_be_is_told_before_any_work() {
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     fs::write(&foreign, "a letter\n").unwrap();
     let below = format!("{foreign}/model.safetensors");
-    let neither = "expected a new file, or one that this program wrote: it is neither; --force";
     for (out, code, words) in [
-        (foreign.as_str(), 2, neither),
+        (foreign.as_str(), 2, EXISTS),
         (&below, 1, "cannot write"),
         ("/no/such/folder/model", 1, "cannot write"),
         (&fifo, 2, "expected a plain file, not a device or a pipe"),
@@ -79,154 +83,239 @@ fn train(out: &str, flags: &[&str]) -> i32 {
 }
 
 #[test]
-fn a_model_replaces_ours_and_others_by_force_alone() {
+fn only_a_model_whose_checksum_holds_is_overwritten_by_a_model() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let read = |name: &str| fs::read(name).unwrap();
-    let (model, other, empty) = (path("model"), path("other.safetensors"), path("empty"));
+    let (model, other) = (path("model"), path("other.safetensors"));
     assert_eq!(train(&model, &[]), 0);
     let first = read(&model);
     assert_eq!(train(&model, &["--seed", "2"]), 0);
     assert_ne!(read(&model), first);
+    // Models of other problems count, and so do those of several seeds.
+    assert_eq!(run(&["train", "qos-power", "--samples", "20", "--out", &model], "").code, 0);
     assert_eq!(train(&model, &[]), 0);
     assert_eq!(read(&model), first);
-    // A model of another problem is ours too, and so is an empty file.
-    assert_eq!(run(&["train", "qos-power", "--samples", "20", "--out", &model], "").code, 0);
-    fs::write(&empty, "").unwrap();
-    assert_eq!(train(&empty, &[]), 0);
-    assert_eq!(read(&empty), first);
-    // Somebody else's weights, in the same format; a letter; bytes.
+    // Somebody else's weights in the same format, a model with one changed byte, text, an empty file.
     let foreign = b"\x20\0\0\0\0\0\0\0{\"__metadata__\":{\"format\":\"pt\"}}";
-    for content in [&foreign[..], b"a letter to anyk\n", b"{\"a\":1}", &[0xff; 1000]] {
+    let mut damaged = first.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    let calibrate = ["calibrate", &model, "--cells", "300", "--beta", "0.01", "--out", &other];
+    for content in [&foreign[..], &damaged, b"a letter to \"anyk\"\n", b""] {
         fs::write(&other, content).unwrap();
         assert_eq!(train(&other, &[]), 2);
-        assert_eq!(read(&other), content);
-        let calibrate = ["calibrate", &empty, "--cells", "300", "--beta", "0.01", "--out", &other];
-        assert_eq!(run(&calibrate, "").code, 2);
+        let refused = run(&calibrate, "");
+        assert_eq!(refused.code, 2);
+        assert_eq!(refused.stderr, format!("error: cannot write {other}{EXISTS}"));
         assert_eq!(read(&other), content);
         assert_eq!(train(&other, &["--force"]), 0);
         assert_eq!(read(&other), first);
-        fs::write(&other, content).unwrap();
-        let forced = run(&[&calibrate[..], &["--force"]].concat(), "");
-        assert_eq!(forced.code, 0, "{}", forced.stderr);
-        assert_ne!(read(&other), content);
     }
-    // A model may be calibrated in its place.
-    let calibrate = ["calibrate", &empty, "--cells", "300", "--beta", "0.01", "--out", &empty];
-    assert_eq!(run(&calibrate, "").code, 0);
-    assert_ne!(read(&empty), first);
+    let calibrated = run(&calibrate, "");
+    assert_eq!(calibrated.code, 0, "{}", calibrated.stderr);
+    assert_ne!(read(&other), first);
+    // Each file of several seeds.
+    fs::write(path("p-2"), "mine").unwrap();
+    let several = ["train", "qos-power", "--samples", "20", "--seeds", "1,2", "--out", &path("p")];
+    let refused = run(&several, "");
+    assert_eq!((refused.code, fs::exists(path("p-1")).unwrap()), (2, false));
+    assert_eq!(refused.stderr, format!("error: cannot write {}{EXISTS}", path("p-2")));
+    // Nothing but a model is overwritten by one: answers do not replace it.
+    let refused = run(&["sample", "urllc", "--out", &model], "");
+    assert_eq!((refused.code, read(&model) == first), (2, true));
 }
 
-/// The bytes that NumPy itself writes for an array of three numbers.
-fn numpy_array() -> Vec<u8> {
-    let mut bytes = b"\x93NUMPY\x01\0\x76\0".to_vec();
-    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }";
-    bytes.extend(format!("{header:<117}\n").bytes());
-    bytes.extend([0; 24]);
-    bytes
-}
-
+/// Whatever is in a file, also if AnyK wrote it.
 #[test]
-fn samples_replace_ours_and_others_by_force_alone() {
+fn other_files_are_overwritten_only_by_force() {
     let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("out").to_str().unwrap().to_owned();
-    let array = numpy_array();
-    let users = ["sample", "urllc", "--k", "3"];
-    let table: [(&[&str], &[u8]); 6] = [
-        (&users, br#"{"name":"somebody's"}"#),
-        (&[&users[..], &["--format", "csv"]].concat(), b"id,name\n1,somebody\n"),
-        (&["sample", "interference", "--k", "3"], b"[[1]]"),
-        (&["sample", "link-scheduling", "--k", "3", "--format", "npy"], &array),
-        (&["sample", "fading", "--law", "rayleigh", "--count", "3"], b"{}"),
-        (&["sample", "fading", "--law", "rayleigh", "--count", "3", "--format", "npy"], &array),
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (users, gains, given) = (path("users"), path("gains"), path("given"));
+    fs::write(&users, "{\"users\":[{\"distance_m\":60}]}\n").unwrap();
+    fs::write(&gains, "[[1,0.1],[0.2,1]]").unwrap();
+    fs::write(&given, "{\"users\":[{\"power_w\":1,\"bandwidth_hz\":2e5}]}\n").unwrap();
+    let model = path("model");
+    assert_eq!(train(&model, &[]), 0);
+    let evaluate = ["evaluate", "optimum", "--problem", "urllc", "--k", "2", "--samples", "2"];
+    let law = ["sample", "fading", "--law", "rayleigh", "--count", "3"];
+    let out = path("out");
+    let commands: [&[&str]; 13] = [
+        &["sample", "urllc", "--k", "3", "--out", &out],
+        &["sample", "urllc", "--k", "3", "--format", "csv", "--out", &out],
+        &["sample", "interference", "--k", "3", "--out", &out],
+        &["sample", "link-scheduling", "--k", "3", "--format", "npy", "--out", &out],
+        &[&law[..], &["--out", &out]].concat(),
+        &["solve", "urllc", "--json", "--input", &users, "--out", &out],
+        &["solve", "urllc", "--format", "csv", "--input", &users, "--out", &out],
+        &["solve", "interference", "--input", &gains, "--out", &out],
+        &["assess", "urllc", "--allocations", &given, "--input", &users, "--out", &out],
+        &["allocate", &model, "--input", &users, "--out", &out],
+        &[&evaluate[..], &["--csv", &out]].concat(),
+        &[&evaluate[..], &["--plot", &out]].concat(),
+        &["bench", "--export", &out],
     ];
-    for (command, foreign) in table {
+    for command in commands {
         let _ = fs::remove_file(&out);
-        let written = [command, &["--out", &out]].concat();
-        let other = [&written[..], &["--seed", "5"]].concat();
-        assert_eq!(run(&written, "").code, 0, "{command:?}");
-        let first = fs::read(&out).unwrap();
-        assert_eq!(run(&other, "").code, 0, "{command:?}");
-        assert_ne!(fs::read(&out).unwrap(), first, "{command:?}");
-        fs::write(&out, foreign).unwrap();
-        let refused = run(&written, "");
-        assert_eq!(refused.code, 2, "{command:?}");
-        assert!(refused.stderr.contains("--force overwrites it"), "{}", refused.stderr);
-        assert_eq!(fs::read(&out).unwrap(), foreign, "{command:?}");
-        assert_eq!(run(&[&written[..], &["--force"]].concat(), "").code, 0, "{command:?}");
-        assert_eq!(fs::read(&out).unwrap(), first, "{command:?}");
+        let first = run(command, "");
+        assert!([0, 3].contains(&first.code), "{command:?}: {}", first.stderr);
+        let written = fs::read(&out).unwrap();
+        assert!(!written.starts_with(b"#"), "{command:?}");
+        // Its own file of before, and files that start as its own do.
+        for content in [
+            &written[..],
+            b"id,distance_m\nmine,1\n",
+            b"{\"gains\":[",
+            b"policy,k,instances",
+            b"<svg",
+            b"",
+        ] {
+            fs::write(&out, content).unwrap();
+            let refused = run(command, "");
+            assert_eq!(refused.code, 2, "{command:?}");
+            assert_eq!(refused.stderr, format!("error: cannot write {out}{EXISTS}"));
+            assert_eq!(refused.stdout, "");
+            assert_eq!(fs::read(&out).unwrap(), content, "{command:?}");
+        }
+        let forced = run(&[command, &["--force"]].concat(), "");
+        assert_eq!(forced.code, first.code, "{command:?}: {}", forced.stderr);
+        assert_ne!(fs::read(&out).unwrap(), b"", "{command:?}");
     }
     // Without a file there is nothing to force.
-    let stray = run(&[&users[..], &["--force"]].concat(), "");
+    let stray = run(&["sample", "urllc", "--force"], "");
     assert!(stray.code == 2 && stray.stderr.contains("--out"), "{}", stray.stderr);
 }
 
-/// The same command again writes the same file again, in every form; somebody else's stays.
 #[test]
-fn answers_replace_ours_and_others_by_force_alone() {
+#[cfg(unix)]
+fn an_input_is_never_overwritten() {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let write = |name: &str, text: &str| {
-        fs::write(path(name), text).unwrap();
-        path(name)
-    };
-    let users = "\"users\":[{\"id\":\"a\",\"distance_m\":60}]}\n";
-    let one = write("one", &format!("{{{users}"));
-    let extra = write("extra", &format!("{{\"site\":[1,2],{users}{{\"cell\":\"b\",{users}"));
-    let table = write("table.csv", "cell,id,distance_m\na,1,60\nb,2,-1\n");
-    let bad = write("bad", "{\"users\":[]}\n");
-    let gains = write("gains", "[[1,0.1],[0.2,1]]");
-    let named = write("named", "{\"cell\":\"lab\",\"gains\":[[1,0.1],[0.2,1]]}");
-    let given =
-        write("given", "{\"users\":[{\"power_w\":1,\"bandwidth_hz\":2e5}]}\n{\"error\":\"no\"}\n");
-    let (solve, links) = (["solve", "urllc", "--input"], ["solve", "interference", "--input"]);
-    let assess = ["assess", "urllc", "--allocations", &given, "--input"];
-    let power = ["solve", "urllc-power", "--max-bandwidth-hz", "3e5", "--input"];
-    let commands: [(&[&str], &str, i32); 9] = [
-        (&solve, &one, 0),
-        (&solve, &extra, 0),
-        (&solve, &table, 2),
-        (&solve, &bad, 2),
-        (&[&solve[..2], &["--max-power-dbm", "-40", "--input"]].concat(), &one, 3),
-        (&power, &one, 0),
-        (&links, &gains, 0),
-        (&links, &named, 0),
-        (&assess, &extra, 3),
-    ];
-    for (command, input, code) in commands {
-        for format in ["json", "csv", "table"] {
-            let out = path(&format!("out.{format}"));
-            let _ = fs::remove_file(&out);
-            let whole = [command, &[input, "--format", format, "--out", &out]].concat();
-            let first = run(&whole, "");
-            assert_eq!(first.code, code, "{whole:?}: {}", first.stderr);
-            let written = fs::read(&out).unwrap();
-            let second = run(&whole, "");
-            assert_eq!(second.code, code, "{whole:?}: {}", second.stderr);
-            assert_eq!(fs::read(&out).unwrap(), written, "{whole:?}");
+    let line = "set -e; $ANYK sample urllc --k 5 --out u.json; $ANYK config > cell.toml; \
+                $ANYK train urllc --method any-gnn --samples 20 --out m > train.txt; \
+                $ANYK sample fading --law rayleigh --count 600 --format npy --out f.npy; \
+                $ANYK solve urllc -i u.json --json --out a.json; echo k,x,y > s.csv; echo 1 > w.csv; \
+                mkdir r q; for k in 2 4 8; do for x in 1 2 3 4; do echo $k,$x,$x; done; done >> s.csv; \
+                cp s.csv r/policy.csv; cp s.csv q/anyk-manifest.json; cp f.npy n.checkpoint; \
+                ln -s u.json soft; ln u.json hard; ln -s . here";
+    let made = crate::common::shell(line, folder.path());
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let before = contents(folder.path());
+    let solve = "solve urllc -i u.json --json --out";
+    let links = "solve interference -i u.json --weights w.csv --out w.csv";
+    for (command, path, input) in [
+        (format!("{solve} u.json"), "u.json", "--input"),
+        (format!("{solve} ./u.json"), "./u.json", "--input"),
+        (format!("{solve} here/u.json"), "here/u.json", "--input"),
+        (format!("{solve} soft"), "soft", "--input"),
+        (format!("{solve} hard"), "hard", "--input"),
+        ("solve urllc -i soft --json --out u.json".into(), "u.json", "--input"),
+        ("solve urllc -i - --json --out u.json < u.json".into(), "u.json", "--input"),
+        (
+            "solve urllc -i u.json --config cell.toml --out cell.toml".into(),
+            "cell.toml",
+            "--config",
+        ),
+        ("assess urllc -i u.json -a a.json --out a.json".into(), "a.json", "--allocations"),
+        ("allocate m -i u.json --out m".into(), "m", "MODEL"),
+        ("allocate m -i u.json --out u.json".into(), "u.json", "--input"),
+        ("calibrate m --cells 300 --beta 0.01 --out m".into(), "m", "MODEL"),
+        ("evaluate m optimum --k 2 --samples 2 --csv m".into(), "m", "POLICY"),
+        ("train urllc --method any-gnn --fading f.npy --out f.npy".into(), "f.npy", "--fading"),
+        (
+            "train urllc --method any-gnn --fading n.checkpoint --out n".into(),
+            "n.checkpoint",
+            "--fading",
+        ),
+        ("sample urllc --config cell.toml --out cell.toml".into(), "cell.toml", "--config"),
+        (links.into(), "w.csv", "--weights"),
+        ("diagnose --samples r/policy.csv --out r".into(), "r/policy.csv", "--samples"),
+        (
+            "diagnose --samples q/anyk-manifest.json --out q".into(),
+            "q/anyk-manifest.json",
+            "--samples",
+        ),
+    ] {
+        for force in ["--force", ""] {
+            // The flag goes before a redirection.
+            let line = format!(
+                "$ANYK {} {force} {}",
+                command.split(" <").next().unwrap(),
+                command.split_once(" <").map_or(String::new(), |(_, file)| format!("<{file}"))
+            );
+            let refused = crate::common::shell(&line, folder.path());
+            let words = format!(
+                "error: cannot write {path}: it is also the input ({input}); choose another path\n"
+            );
+            assert_eq!((refused.code, refused.stderr), (2, words), "{line}");
+            assert_eq!(refused.stdout, "", "{line}");
         }
     }
-    // People's own files, also such as look like ours: their cells, tables and notes.
-    for foreign in [
-        "cell,id,distance_m\na,1,60\n",
-        "cell,status\na,on\n",
-        "{\"cell\":\"a\",\"users\":[{\"distance_m\":60}]}\n",
-        "{\"status\":\"ok\",\"jobs\":3}\n",
-        "cell north\nuser   power (W)\n",
-        "# answers of mine\n",
-    ] {
-        let out = write("foreign", foreign);
-        let refused = run(&[&solve[..], &[&one, "--json", "--out", &out]].concat(), "");
-        assert_eq!(refused.code, 2, "{foreign}");
-        assert!(refused.stderr.contains("error: --out is "), "{}", refused.stderr);
-        assert_eq!(fs::read_to_string(&out).unwrap(), foreign);
+    let line = "$ANYK evaluate optimum --problem urllc --csv new --plot here/new --force";
+    let refused = crate::common::shell(line, folder.path());
+    let words = "error: cannot write here/new: --csv writes to it; choose another path\n";
+    assert_eq!((refused.code, refused.stderr.as_str()), (2, words));
+    assert!(contents(folder.path()) == before);
+}
+
+/// All files of a folder and of those below it.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_symlink() {
+        } else if path.is_dir() {
+            found.extend(contents(&path));
+        } else {
+            found.insert(path.clone(), fs::read(path).unwrap());
+        }
     }
-    // Whatever flag named it.
-    for flag in ["--csv", "--plot"] {
-        let out = path("foreign");
-        let refused = run(&["evaluate", "optimum", "--problem", "urllc", flag, &out], "");
-        let words = format!("error: {flag} is {out}, expected a new file");
-        assert!(refused.code == 2 && refused.stderr.contains(&words), "{}", refused.stderr);
+    found
+}
+
+/// Report folders: files that the manifest lists are overwritten, unless somebody has changed them.
+#[test]
+fn a_report_overwrites_only_files_of_its_manifest() {
+    let commands: [(&[&str], &[&str]); 2] = [
+        (
+            &["diagnose", "--policy", "qos-power", "--users", "1000", "--no-check"],
+            &["report.html", "policy.csv", "networks.svg", "anyk-manifest.json"],
+        ),
+        (
+            &["reproduce", "fig1"],
+            &["report.html", "fig1.csv", "fig1.svg", "sections/fig1.json", "anyk-manifest.json"],
+        ),
+    ];
+    for (command, names) in commands {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        let command = [command, &["--out", out.to_str().unwrap()]].concat();
+        let force = [&command[..], &["--force"]].concat();
+        // In a folder that is not AnyK's alone.
+        fs::create_dir(&out).unwrap();
+        fs::write(out.join("notes.txt"), "mine").unwrap();
+        assert_eq!(run(&command, "").code, 0);
+        let first = contents(&out);
+        let again = run(&command, "");
+        assert_eq!((again.code, again.stderr.as_str()), (0, ""));
+        assert!(contents(&out) == first);
+        for name in names {
+            fs::write(out.join(name), "<html>mine</html>").unwrap();
+            let refused = run(&command, "");
+            let words = format!("error: cannot write {}{EXISTS}", out.join(name).display());
+            assert_eq!((refused.code, refused.stderr), (2, words));
+            assert_eq!(fs::read_to_string(out.join(name)).unwrap(), "<html>mine</html>");
+            assert_eq!(run(&force, "").code, 0);
+            assert!(contents(&out) == first, "{name}");
+        }
+        // A folder without a manifest.
+        fs::remove_file(out.join("anyk-manifest.json")).unwrap();
+        assert_eq!(run(&command, "").code, 2);
+        fs::remove_dir_all(&out).unwrap();
+        fs::create_dir(&out).unwrap();
+        fs::write(out.join("report.html"), "<html>mine</html>").unwrap();
+        let refused = run(&command, "");
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
+        assert_eq!(fs::read_to_string(out.join("report.html")).unwrap(), "<html>mine</html>");
     }
 }
 

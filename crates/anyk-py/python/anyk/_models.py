@@ -115,7 +115,7 @@ class Model:
         return Model(self._model._calibrate(list(k), cells, beta, delta, seed, shrink, options))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Writes its file: whole, or not at all; over a file that is no model only with ``force``."""
+        """Writes the model to a file. Overwrites an existing file only if it is a model, or with ``force``."""
         self._model.save(os.fspath(path), force)
 
     def to_bytes(self) -> bytes:

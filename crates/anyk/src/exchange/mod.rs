@@ -44,4 +44,6 @@ pub use read::{read_bounded, read_file, read_plain_file, read_start};
 pub use samples::{SampleRow, read_samples};
 pub use stream::{Batch, Documents};
 pub use users::{CellRecord, Extra, Reference, UserReader, UserRecord, name_of, read_users};
-pub use write::{NewFile, check_folder, check_writable, destination, write_atomically};
+pub use write::{
+    NewFile, check_folder, check_writable, destination, fingerprint, is_same_file, write_atomically,
+};

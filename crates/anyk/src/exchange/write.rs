@@ -37,6 +37,20 @@ pub fn destination(path: &Path) -> io::Result<PathBuf> {
     refuse("expected a file, not a circle of symbolic links")
 }
 
+/// Returns whether two paths name the same file, also through symbolic and hard links, or would if it existed.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    if let (Ok(one), Ok(other)) = (fs::metadata(one), fs::metadata(other)) {
+        use std::os::unix::fs::MetadataExt as _;
+        return (one.dev(), one.ino()) == (other.dev(), other.ino());
+    }
+    let resolved = |path: &Path| {
+        let path = destination(path).ok()?;
+        Some(fs::canonicalize(folder_of(&path)).ok()?.join(path.file_name()?))
+    };
+    resolved(one).is_some_and(|one| resolved(other) == Some(one))
+}
+
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -90,6 +104,13 @@ impl Write for NewFile {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Returns the FNV-1a hash of a text or of bytes, which names a file or reveals that one has changed; 64 bit.
+pub fn fingerprint(bytes: impl AsRef<[u8]>) -> u64 {
+    bytes.as_ref().iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// Makes sure that a file can be written, and writes nothing: what is there is a plain file or nothing, and

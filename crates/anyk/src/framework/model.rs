@@ -1,11 +1,13 @@
 //! What a learned policy is on disk: a record of how it came about, and named tensors. One format for all.
 
+use std::path::Path;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::exchange::Tensor;
 use crate::exchange::container::{Container, ContainerError};
+use crate::exchange::{Tensor, read_plain_file};
 use crate::framework::ModelError;
 
 const KIND: &str = "model";
@@ -82,6 +84,11 @@ impl ModelFile {
         let file = Container::from_bytes(bytes, KIND, VERSION)?;
         let FoundContent { problem, method, record } = file.content()?;
         Ok(Self { problem, method, record, tensors: Tensors(file.into_tensors()) })
+    }
+
+    /// Returns whether the file at `path` is a model whose checksum holds.
+    pub fn is_at(path: &Path) -> bool {
+        read_plain_file(path).is_ok_and(|bytes| Self::read(&bytes).is_ok())
     }
 
     /// The problem that it is a model of.

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::SOURCES;
-use crate::exchange::{check_folder, read_plain_file, to_json, write_atomically};
+use crate::exchange::{check_folder, fingerprint, read_plain_file, to_json, write_atomically};
 use crate::framework::Error;
 
 /// Keeps results under the text of all that they depend on.
@@ -103,13 +103,6 @@ impl Cache {
 /// All that a result depends on: the sources, the kind of work, and its settings.
 fn key(sources: &str, work: &str, settings: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(&(sources, work, settings)).map_err(Error::other)
-}
-
-/// FNV-1a, 64 bit: names a file, and finds damage in one.
-pub(crate) fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

@@ -11,10 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::cache::fingerprint;
 use super::{Effort, Lab, STUDIES, Study};
 use crate::SOURCES;
-use crate::exchange::{check_folder, read_plain_file, to_json, write_atomically};
+use crate::exchange::{fingerprint, read_plain_file, to_json};
 use crate::framework::{Chart, Picture, Table};
 
 /// The folder of the files, below that of the results.
@@ -114,11 +113,9 @@ impl Section {
         &self.tables
     }
 
-    /// Keeps it in a folder of results, in place of what an earlier run of the study kept there.
-    pub fn keep(&self, folder: &Path) -> io::Result<()> {
-        let folder = folder.join(FOLDER);
-        check_folder(&folder)?;
-        write_atomically(&folder.join(format!("{}.json", self.study)), &self.to_bytes()?)
+    /// Path of the file that keeps the results of a study, within a folder of results.
+    pub fn file_of(study: &str) -> String {
+        format!("{FOLDER}/{study}.json")
     }
 
     /// What is kept: the section as JSON, and a fingerprint of its text.
@@ -181,7 +178,7 @@ impl Sections {
         let mut sections = Self::default();
         let mut names = HashSet::new();
         for study in &STUDIES {
-            let path = folder.join(FOLDER).join(format!("{}.json", study.name));
+            let path = folder.join(Section::file_of(study.name));
             // A link to nowhere is there, and cannot be read.
             if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
                 continue;
@@ -236,12 +233,18 @@ mod tests {
         }
     }
 
+    fn keep(section: &Section, folder: &Path) {
+        fs::create_dir_all(folder.join(FOLDER)).unwrap();
+        let path = folder.join(Section::file_of(section.study()));
+        fs::write(path, section.to_bytes().unwrap()).unwrap();
+    }
+
     #[test]
     fn sections_come_back_in_the_order_of_the_registry() {
         let folder = tempfile::tempdir().unwrap();
         assert!(Sections::read(folder.path()).found.is_empty());
         for study in ["any-gnn", "table6", "table3"] {
-            section_of(study, vec![table(study)]).keep(folder.path()).unwrap();
+            keep(&section_of(study, vec![table(study)]), folder.path());
         }
         let Sections { found, refused } = Sections::read(folder.path());
         assert!(refused.is_empty(), "{refused:?}");
@@ -255,7 +258,7 @@ mod tests {
         assert_eq!(series.lower, Some(vec![f64::MIN, 4.0]));
         assert_eq!(found[0].tables()[0].claims, table("table3").claims);
         // A later run replaces its own alone.
-        section_of("table3", vec![table("table3"), table("more")]).keep(folder.path()).unwrap();
+        keep(&section_of("table3", vec![table("table3"), table("more")]), folder.path());
         let counts: Vec<usize> =
             Sections::read(folder.path()).found.iter().map(|s| s.tables().len()).collect();
         assert_eq!(counts, [2, 1, 1]);
@@ -267,8 +270,8 @@ mod tests {
         let write = |name: &str, bytes: &[u8]| {
             fs::write(folder.path().join(FOLDER).join(name), bytes).unwrap();
         };
-        section_of("table3", vec![table("table3")]).keep(folder.path()).unwrap();
-        section_of("table4", vec![table("table4")]).keep(folder.path()).unwrap();
+        keep(&section_of("table3", vec![table("table3")]), folder.path());
+        keep(&section_of("table4", vec![table("table4")]), folder.path());
         let path = folder.path().join(FOLDER).join("table3.json");
         let good = fs::read(&path).unwrap();
         let refused = || {
@@ -317,7 +320,7 @@ mod tests {
         assert!(forged(&"[".repeat(100_000)).contains("damaged"));
         // A table that another study has, too: the one that comes first in the registry is shown.
         write("table3.json", &good);
-        section_of("table4", vec![table("table3")]).keep(folder.path()).unwrap();
+        keep(&section_of("table4", vec![table("table3")]), folder.path());
         let Sections { found, refused } = Sections::read(folder.path());
         assert_eq!((found.len(), found[0].study(), refused.len()), (1, "table3", 1));
         // Other files are nobody's, and folders in the place of files are no files.
