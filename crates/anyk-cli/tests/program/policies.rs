@@ -422,6 +422,25 @@ fn a_program_ends_with_us() {
     }
 }
 
+/// A process that starts its own session leaves the group that is stopped, which is all that the documents promise.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_that_starts_its_own_session_survives() {
+    let folder = tempfile::tempdir().unwrap();
+    let waits = format!("sleep {}", 200_000 + std::process::id());
+    let stays = format!("sleep {}", 300_000 + std::process::id());
+    let line = format!(
+        "$ANYK evaluate --problem urllc --k 2 --samples 1 --timeout 0.5 \
+         --command '{waits} & setsid {stays} > /dev/null 2>&1 & echo $! >> id; {waits}; true'"
+    );
+    let outcome = shell(&line, folder.path());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(is_over(&waits));
+    let ended = shell("kill $(cat id)", folder.path());
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(is_over(&stays));
+}
+
 /// Two allocations of one cell are an error, which names both places; those of cells that are not judged are not.
 #[test]
 fn a_cell_has_one_allocation() {
