@@ -102,14 +102,12 @@ fn test(long: bool, torch: bool) -> Result<()> {
             .env("RUSTDOCFLAGS", "-D warnings"),
     )?;
     licences()?;
-    // The same random cases in every run, so that a failure can be had again; set the variable to
-    // look elsewhere.
-    let seed = env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| "20220201".into());
-    step(
-        "tests",
-        cargo().args(["test", "--workspace", "--locked"]).env("PROPTEST_RNG_SEED", &seed),
-    )?;
-    fuzz::usual(&seed)?;
+    let seed = seed();
+    println!("== random cases: PROPTEST_RNG_SEED={seed}");
+    let mut tests = cargo();
+    tests.args(["test", "--workspace", "--locked"]).env("PROPTEST_RNG_SEED", &seed);
+    step("tests", &mut tests).with_context(|| repeat(&seed, "test"))?;
+    fuzz::usual(&seed).with_context(|| repeat(&seed, "test"))?;
     checker::check(checker::USUAL, checker::SEED)?;
     package::publish()?;
     package::check(torch)?;
@@ -118,6 +116,19 @@ fn test(long: bool, torch: bool) -> Result<()> {
     }
     println!("== all checks passed in {:.0} s", started.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// The seed of random cases: a new one in every run, unless the variable asks for that of an earlier run.
+fn seed() -> String {
+    env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| checker::fresh_seed())
+}
+
+/// How to repeat a failure of random cases.
+fn repeat(seed: &str, command: &str) -> String {
+    format!(
+        "PROPTEST_RNG_SEED={seed} cargo xtask {command} repeats the random cases. Failing property tests save theirs in \
+         proptest-regressions/ and *.proptest-regressions; commit these files, and every later run tries them first"
+    )
 }
 
 /// The programs that the tests use: built together with the tests, since alone they would be built once more, with
@@ -162,4 +173,16 @@ fn compare() -> Result<()> {
     let program = root().join("target/release/anyk");
     let mut command = Command::new(&python);
     step("comparison", command.arg(root().join(script)).arg(program).args(arguments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_of_random_cases_says_how_to_repeat_it() {
+        assert!(repeat("7", "test").starts_with("PROPTEST_RNG_SEED=7 cargo xtask test repeats"));
+        // Proptest and the fuzzer read it as a whole number.
+        assert!(checker::fresh_seed().parse::<u64>().is_ok_and(|seed| seed != 20_220_201));
+    }
 }
