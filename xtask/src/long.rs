@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::checker::{self, fresh_seed};
-use crate::{cargo, root, step};
+use crate::{cargo, repeat, root, seed, step};
 
 /// Runs of the property tests, each from a seed of its own.
 const ROUNDS: u32 = 5;
@@ -19,17 +19,12 @@ pub(crate) fn long() -> Result<()> {
     step("lints of the library without features", cargo().args(clippy))?;
     let tests = property_tests()?;
     for round in 1..=ROUNDS {
-        let seed = fresh_seed();
+        let seed = seed();
         println!("== property tests, round {round} of {ROUNDS}: PROPTEST_RNG_SEED={seed}");
         let mut command = cargo();
         command.args(["test", "-p", "anyk", "--locked"]).args(&tests);
         command.env("PROPTEST_RNG_SEED", &seed).env("PROPTEST_CASES", CASES);
-        step("property tests", &mut command).with_context(|| {
-            format!(
-                "PROPTEST_RNG_SEED={seed} has it again; the failing cases are in *.proptest-regressions and \
-                 proptest-regressions/, which are to be committed: they are tried first from then on"
-            )
-        })?;
+        step("property tests", &mut command).with_context(|| repeat(&seed, "test --long"))?;
     }
     // Every call to the disk, where the usual tests leave some out.
     let faults = ["test", "-p", "anyk-cli", "--locked", "--test", "faults", "--", "--nocapture"];

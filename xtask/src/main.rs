@@ -102,14 +102,12 @@ fn test(long: bool, torch: bool) -> Result<()> {
             .env("RUSTDOCFLAGS", "-D warnings"),
     )?;
     licences()?;
-    // The same random cases in every run, so that a failure can be had again; set the variable to
-    // look elsewhere.
-    let seed = env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| "20220201".into());
-    step(
-        "tests",
-        cargo().args(["test", "--workspace", "--locked"]).env("PROPTEST_RNG_SEED", &seed),
-    )?;
-    fuzz::usual(&seed)?;
+    let seed = seed();
+    println!("== random cases: PROPTEST_RNG_SEED={seed}");
+    let mut tests = cargo();
+    tests.args(["test", "--workspace", "--locked"]).env("PROPTEST_RNG_SEED", &seed);
+    step("tests", &mut tests).with_context(|| repeat(&seed, "test"))?;
+    fuzz::usual(&seed).with_context(|| repeat(&seed, "test"))?;
     checker::check(checker::USUAL, checker::SEED)?;
     package::publish()?;
     package::check(torch)?;
@@ -118,6 +116,19 @@ fn test(long: bool, torch: bool) -> Result<()> {
     }
     println!("== all checks passed in {:.0} s", started.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// The seed of random cases: a new one in every run, unless the variable asks for that of an earlier run.
+fn seed() -> String {
+    env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| checker::fresh_seed())
+}
+
+/// How to repeat a failure of random cases.
+fn repeat(seed: &str, command: &str) -> String {
+    format!(
+        "PROPTEST_RNG_SEED={seed} cargo xtask {command} repeats the random cases. Failing property tests save theirs in \
+         proptest-regressions/ and *.proptest-regressions; commit these files, and every later run tries them first"
+    )
 }
 
 /// The programs that the tests use: built together with the tests, since alone they would be built once more, with

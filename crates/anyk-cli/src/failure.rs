@@ -25,6 +25,13 @@ Exit codes:
 /// Ends the program with what clap says about its arguments. Its colours are escape sequences, too: arguments that
 /// hold some themselves are told without.
 pub(crate) fn usage(error: &clap::Error) -> ! {
+    // Help and versions are answers, too.
+    if !error.use_stderr()
+        && let Err(error) = output::check_stdout()
+    {
+        let _ = Failure::from(error).report();
+        std::process::exit(1);
+    }
     let is_plain = |argument: OsString| !argument.to_string_lossy().contains(is_obeyed);
     if std::env::args_os().all(is_plain) {
         error.exit();

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod cli;
+mod closed;
 mod commands;
 mod failure;
 mod files;

@@ -9,15 +9,35 @@ use anyk::memory::{MemoryBudget, product};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
+use crate::closed::stdout_was_closed;
 use crate::failure::{Failure, INFEASIBLE};
 use crate::printable::{printable, printable_cell};
 
 /// Memory of a cell of a table, which is held whole: its width decides that of all others in its column.
 const CELL_BYTES: usize = 256;
 
+/// Standard output; writing to it is an error if it was closed when the program started.
+pub(crate) struct Stdout(StdoutLock<'static>);
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        check_stdout()?;
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// An error if standard output was closed when the program started.
+pub(crate) fn check_stdout() -> io::Result<()> {
+    if stdout_was_closed() { Err(io::Error::other("it is closed")) } else { Ok(()) }
+}
+
 /// Standard output, buffered; a reader that has gone is an error, not a panic.
-pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
-    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+pub(crate) fn stdout() -> BufWriter<Stdout> {
+    BufWriter::with_capacity(1 << 16, Stdout(io::stdout().lock()))
 }
 
 /// A line on standard error. It may be closed or full: a remark that nobody reads is no reason to stop.

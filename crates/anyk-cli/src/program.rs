@@ -139,7 +139,8 @@ fn read(stdout: ChildStdout, longest: usize, answered: &SyncSender<Vec<Vec<u8>>>
     }
 }
 
-/// Puts a program into a group of its own, so that all that it starts can be ended with it.
+/// Puts a program into its own process group, so that what it starts can be ended with it, unless that starts its own
+/// session.
 fn in_own_group(command: &mut Command) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
@@ -288,7 +289,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Ends it, with all that it has started.
+    /// Ends it, with all processes of its group.
     fn drop(&mut self) {
         kill_group(self.child.id());
         let _ = self.child.kill();

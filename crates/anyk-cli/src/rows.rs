@@ -1,6 +1,6 @@
 //! The users or links of answers as rows of one CSV table, made of their JSON form, whatever problem they are of.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use anyk::exchange::UserRecord;
@@ -163,12 +163,13 @@ impl Rows {
 
     /// The columns of a table that starts with these.
     pub(crate) fn columns(&self) -> Vec<String> {
-        let mut columns = vec!["cell".to_owned()];
+        let (mut columns, mut known) = (Vec::new(), HashSet::new());
         let mut add = |name: &str| {
-            if !columns.iter().any(|known| known == name) {
+            if known.insert(name.to_owned()) {
                 columns.push(name.to_owned());
             }
         };
+        add("cell");
         self.rows.iter().flat_map(|row| &row.0).for_each(|(name, _)| add(name));
         // Nobody may be served here, and many in the next cell.
         if self.rows.is_empty() && !self.others.is_empty() {
@@ -176,9 +177,7 @@ impl Rows {
             self.fields.iter().for_each(|name| add(name));
         }
         self.others.iter().flat_map(|row| &row.0).for_each(|(name, _)| add(name));
-        if !columns.iter().any(|name| name == "status") {
-            columns.push("status".to_owned());
-        }
+        add("status");
         columns
     }
 
@@ -190,18 +189,20 @@ impl Rows {
         put: &mut dyn FnMut(Vec<u8>) -> Result<(), Failure>,
     ) -> Result<Option<&str>, Failure> {
         let cell = self.cell.as_deref().unwrap_or(number);
+        let known: HashSet<&str> = columns.iter().map(String::as_str).collect();
         let mut left_out = None;
         let all = |&at: &usize| self.rows.get(at).or_else(|| self.others.get(at - self.rows.len()));
         for row in self.order.iter().filter_map(all) {
-            let field = |name: &String| match (name.as_str(), row.get(name)) {
-                (_, Some(value)) => value.to_owned(),
-                ("cell", None) => cell.to_owned(),
-                ("status", None) => self.status.clone(),
-                _ => String::new(),
+            let values: HashMap<&str, &str> =
+                row.0.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            let field = |name: &String| match (name.as_str(), values.get(name.as_str())) {
+                (_, Some(value)) => *value,
+                ("cell", None) => cell,
+                ("status", None) => &self.status,
+                _ => "",
             };
-            let fields: Vec<String> = columns.iter().map(field).collect();
-            put(csv_line(fields.iter().map(String::as_str)))?;
-            let unknown = || row.0.iter().find(|(name, _)| !columns.contains(name));
+            put(csv_line(columns.iter().map(field)))?;
+            let unknown = || row.0.iter().find(|(name, _)| !known.contains(name.as_str()));
             left_out = left_out.or_else(|| unknown().map(|(name, _)| name.as_str()));
         }
         Ok(left_out)

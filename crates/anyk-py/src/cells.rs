@@ -328,15 +328,16 @@ impl Cell {
     }
 
     /// The same users in another order.
-    fn reordered(&self, order: Vec<usize>) -> PyResult<Self> {
+    fn reordered(&self, order: &Bound<'_, PyAny>) -> PyResult<Self> {
         let size = self.instance.size();
+        let wrong =
+            || InputError::new_err(format!("order: expected each of 0 to {} once", size - 1));
+        // A negative number does not fit, either.
+        let order: Vec<usize> = order.extract().map_err(|_| wrong())?;
         let mut seen = vec![false; size];
         for &user in &order {
             if user >= size || std::mem::replace(&mut seen[user], true) {
-                return Err(InputError::new_err(format!(
-                    "order: expected each of 0 to {} once",
-                    size - 1
-                )));
+                return Err(wrong());
             }
         }
         if order.len() != size {

@@ -38,7 +38,11 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
         return Ok(Some(value.extract::<f64>()?.to_string()));
     }
     if value.is_instance_of::<PyInt>() {
-        return Ok(Some(value.str()?.to_string()));
+        // Of thousands of digits Python writes none.
+        let digits = value.str().map_err(|_| {
+            InputError::new_err(format!("{name} has too many digits, expected a number"))
+        })?;
+        return Ok(Some(digits.to_string()));
     }
     // Whole numbers of NumPy, in which every digit counts.
     if value.hasattr("__index__")? {

@@ -169,6 +169,67 @@ def test_other_calls_refuse_what_has_no_meaning() -> None:
             call()
 
 
+@pytest.mark.parametrize(
+    "value",
+    [-1, 2**64, 10**5000, 1.5, True, "3", None, [1]],
+    ids=["negative", "large", "enormous", "fraction", "bool", "text", "none", "list"],
+)
+def test_what_is_no_whole_number_is_refused_by_the_name_of_its_argument(any_gnn: anyk.Model, value: object) -> None:
+    def optimum(**given: object) -> None:
+        anyk.evaluate({"optimum": None}, problem="urllc", **{"sizes": [2], "samples": 2, **given})
+
+    calls = [
+        ("sizes", lambda: optimum(sizes=[value])),
+        ("samples", lambda: optimum(samples=value)),
+        ("seed", lambda: optimum(seed=value)),
+        ("seeds", lambda: optimum(seeds=[1, value])),
+        ("sizes", lambda: any_gnn.evaluate([value])),
+        ("samples", lambda: any_gnn.evaluate([2], samples=value)),
+        ("seed", lambda: any_gnn.evaluate([2], samples=2, seed=value)),
+        ("k", lambda: any_gnn.calibrate([value])),
+        ("cells", lambda: any_gnn.calibrate([2], cells=value)),
+        ("seed", lambda: any_gnn.calibrate([2], seed=value)),
+        ("sizes", lambda: anyk.diagnose("urllc-power", sizes=[value])),
+        ("train_k", lambda: anyk.diagnose("urllc-power", train_k=value)),
+        ("seed", lambda: anyk.diagnose("urllc-power", seed=value)),
+        ("train_k", lambda: anyk.train("urllc", train_k=[10, value])),
+        ("size", lambda: anyk.max_memory(value)),
+        ("order", lambda: anyk.Urllc([60.0]).reordered([value])),
+    ]
+    if value is not None:
+        calls += [
+            ("users", lambda: anyk.diagnose("urllc-power", users=value)),
+            ("trainings", lambda: anyk.study("table1", trainings=value)),
+        ]
+    for name, call in calls:
+        with pytest.raises(anyk.InputError, match=rf"^{name}.*, expected|^order: expected"):
+            call()
+    # What options take is checked by the program.
+    if value in (-1, 2**64, 10**5000, 1.5):
+        for call in (
+            lambda: anyk.sample("urllc", value),
+            lambda: anyk.sample("urllc", 2, count=value),
+            lambda: anyk.sample("urllc", 2, seed=value),
+            lambda: anyk.train("urllc", train_k=value),
+        ):
+            with pytest.raises(anyk.InputError, match="(is|has) .*, expected"):
+                call()
+
+
+def test_sizes_and_places_of_numbers_are_named() -> None:
+    with pytest.raises(anyk.InputError, match=r"^sizes\[1\] is -1, expected a whole number from 1 to 2\*\*64 - 1$"):
+        anyk.evaluate({"optimum": None}, problem="urllc", sizes=[1, -1])
+    with pytest.raises(anyk.InputError, match=r"^sizes is 3, expected a list of whole numbers$"):
+        anyk.evaluate({"optimum": None}, problem="urllc", sizes=3)
+    with pytest.raises(anyk.InputError, match=r"^sizes\[0\] is 0, expected"):
+        anyk.evaluate({"optimum": None}, problem="urllc", sizes=[0])
+
+
+def test_whole_numbers_of_numpy_are_taken() -> None:
+    found = anyk.evaluate({"optimum": None}, problem="urllc", sizes=np.array([2]), samples=np.int64(2), seed=np.uint64(3))
+    assert list(found["k"]) == [2, 2]
+
+
 def test_a_damaged_model_is_refused(any_gnn: anyk.Model, tmp_path: object) -> None:
     from pathlib import Path
 

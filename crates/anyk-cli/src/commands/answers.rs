@@ -182,7 +182,7 @@ fn is_zero(count: &usize) -> bool {
 }
 
 enum Out {
-    Standard(io::BufWriter<io::StdoutLock<'static>>),
+    Standard(io::BufWriter<output::Stdout>),
     File(io::BufWriter<NewFile>),
 }
 

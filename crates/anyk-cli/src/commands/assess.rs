@@ -48,8 +48,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         },
     )?;
     let mut given = given.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    // Those of cells that could not be read are not too many.
-    let left = given.left().map_err(unreadable)?.saturating_sub(unread.into_inner());
+    let left = given.left(unread.into_inner()).map_err(unreadable)??;
     if left > 0 {
         output::note(&format!(
             "{name}: {left} more allocations than there are cells to judge them by"

@@ -240,15 +240,45 @@ fn interrupted_is_130_and_the_same_command_continues() {
     }
 }
 
-/// Nobody has to listen.
+/// An answer that cannot be written is an error: the standard library opens `/dev/null` in the place of a standard
+/// output that is closed, and writing to that succeeds.
+#[test]
+#[cfg(unix)]
+fn an_answer_on_a_closed_standard_output_is_1() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("five"), FIVE).unwrap();
+    let shell = |line: &str| crate::common::shell(line, folder.path());
+    let solve = "$ANYK solve urllc --input five";
+    for command in
+        [solve, &format!("{solve} --json"), "$ANYK --help", "$ANYK --version", "$ANYK config"]
+    {
+        for ending in [">&-", "0<&- >&-"] {
+            let outcome = shell(&format!("{command} {ending}"));
+            assert_eq!(outcome.code, 1, "{command} {ending}: {}", outcome.stderr);
+            let told = "error: standard output: cannot write: it is closed\n";
+            assert_eq!(outcome.stderr, told, "{command} {ending}");
+        }
+    }
+    // Nothing is lost here, whoever opened the file and however: some callers open it to read and write.
+    for ending in [">/dev/null", "1<>/dev/null", "--out answer --force >&-", "| true"] {
+        let outcome = shell(&format!("{solve} {ending}"));
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{ending}");
+    }
+    assert!(fs::read_to_string(folder.path().join("answer")).unwrap().contains("optimal: "));
+    // Other errors come first.
+    assert_eq!(shell("$ANYK solve urllc --input none >&-").code, 2);
+}
+
+/// Nobody has to listen: the model is written in any case. Only the report is lost with a closed standard output.
 #[test]
 #[cfg(unix)]
 fn closed_standard_streams_do_not_break_a_training() {
     let folder = tempfile::tempdir().unwrap();
     let train = "$ANYK train urllc --method m-gnn --samples 50 --out";
-    for (name, ending) in [("open", ""), ("error", "2>&-"), ("all", "0<&- >&- 2>&-")] {
+    for (name, ending, code) in [("open", "", 0), ("error", "2>&-", 0), ("all", "0<&- >&- 2>&-", 1)]
+    {
         let outcome = crate::common::shell(&format!("{train} {name} {ending}"), folder.path());
-        assert_eq!(outcome.code, 0, "{name}: {}", outcome.stderr);
+        assert_eq!(outcome.code, code, "{name}: {}", outcome.stderr);
     }
     let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
     assert!(read("open") == read("error") && read("open") == read("all"));

@@ -422,6 +422,76 @@ fn a_program_ends_with_us() {
     }
 }
 
+/// A process that starts its own session leaves the group that is stopped, which is all that the documents promise.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_that_starts_its_own_session_survives() {
+    let folder = tempfile::tempdir().unwrap();
+    let waits = format!("sleep {}", 200_000 + std::process::id());
+    let stays = format!("sleep {}", 300_000 + std::process::id());
+    let line = format!(
+        "$ANYK evaluate --problem urllc --k 2 --samples 1 --timeout 0.5 \
+         --command '{waits} & setsid {stays} > /dev/null 2>&1 & echo $! >> id; {waits}; true'"
+    );
+    let outcome = shell(&line, folder.path());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(is_over(&waits));
+    let ended = shell("kill $(cat id)", folder.path());
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(is_over(&stays));
+}
+
+/// Two allocations of one cell are an error, which names both places; those of cells that are not judged are not.
+#[test]
+fn a_cell_has_one_allocation() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, lines: &[&str]| {
+        fs::write(folder.path().join(name), lines.join("\n") + "\n").unwrap();
+    };
+    let users = "\"users\":[{\"id\":\"x\",\"distance_m\":60}]";
+    let cell = |name: &str| format!("{{\"cell\":{name},{users}}}");
+    let given = "\"users\":[{\"id\":\"x\",\"power_w\":1,\"bandwidth_hz\":1e6}]";
+    let allocation = |name: &str| format!("{{\"cell\":{name},{given}}}");
+    let (a, b, nameless) = (allocation("\"a\""), allocation("\"b\""), format!("{{{given}}}"));
+    write("one", &[&cell("\"a\"")]);
+    write("two", &[&cell("\"a\""), &cell("\"b\"")]);
+    write("twins", &[&cell("\"a\""), &cell("\"a\"")]);
+    write("nameless", &[&format!("{{{users}}}")]);
+    write("a-a", &[&a, &a]);
+    write("a-b-a", &[&a, &b, &a]);
+    write("a-b", &[&a, &b]);
+    write("nameless-2", &[&nameless, &nameless]);
+    write("csv", &["cell,id,power_w,bandwidth_hz", "a,x,1,1e6", "b,x,1,1e6", "a,x,1,1e6"]);
+    let a_twice = "has another allocation on line 1, expected one for each cell";
+    for (cells, allocations, code, told) in [
+        ("one", "a-a", 2, format!("error: a-a: line 2: cell \"a\" {a_twice}\n")),
+        ("two", "a-b-a", 2, format!("error: a-b-a: line 3: cell \"a\" {a_twice}\n")),
+        ("nameless", "a-b", 2, "line 2: allocation 2 has no cell, expected one for each".into()),
+        ("nameless", "nameless-2", 2, "line 2: allocation 2 has no cell".into()),
+        ("one", "nameless-2", 2, "line 2: allocation 2 has no cell".into()),
+        ("two", "csv", 2, "it is for 2 users, expected 1".into()),
+        // As many as there are cells of that name; and some of another cell.
+        ("twins", "a-a", 0, String::new()),
+        ("one", "a-b", 0, "a-b: 1 more allocations than there are cells to judge them by\n".into()),
+    ] {
+        for stream in ["--input", "--input - <"] {
+            let line =
+                format!("$ANYK assess urllc --allocations {allocations} --json {stream} {cells}");
+            let outcome = shell(&line, folder.path());
+            assert_eq!(outcome.code, code, "{line}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains(&told), "{line}: {}", outcome.stderr);
+            assert_eq!(outcome.stderr.is_empty(), told.is_empty(), "{line}: {}", outcome.stderr);
+        }
+    }
+    // Powers of more networks than a document has.
+    write("network", &["{\"gains\":[[1]]}"]);
+    write("powers", &["{\"instances\":[{\"power\":[1]},{\"power\":[1]}]}"]);
+    let outcome =
+        shell("$ANYK assess interference --input network --allocations powers", folder.path());
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("it is for 2 networks, expected 1"), "{}", outcome.stderr);
+}
+
 /// What `solve` writes is judged whatever it says: a cell that is infeasible, or that it could not read, has no
 /// allocation, and counts.
 #[test]

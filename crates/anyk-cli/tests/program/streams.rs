@@ -334,6 +334,43 @@ fn slips_of_the_pen_are_refused() {
     }
 }
 
+/// Unknown keys are bounded as columns are, wherever they are, and each is compared with the others once.
+#[test]
+fn an_object_has_at_most_a_thousand_unknown_keys() {
+    let keys = |count: usize| (0..count).map(|i| format!(",\"k{i}\":1")).collect::<String>();
+    // Of a user, of a cell and of a network: what is before the keys, and after them.
+    for (problem, before, after) in [
+        ("urllc", "{\"users\":[{\"distance_m\":60", "}]}"),
+        ("urllc", "{\"users\":[{\"distance_m\":60}]", "}"),
+        ("interference", "{\"gains\":[[1]]", "}"),
+    ] {
+        let form = |keys: &str| format!("{before}{keys}{after}");
+        let args = ["solve", problem, "--json", "--input", "-"];
+        let outcome = crate::common::run(&args, form(&keys(1000)));
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert_eq!(
+            outcome.stdout.matches("\"k").count() - outcome.stdout.matches("\"kkt").count(),
+            1000
+        );
+        for count in [1001, 40_000, 1_000_000] {
+            let outcome = crate::common::run(&args, form(&keys(count)));
+            assert_eq!(outcome.code, 2, "{count}");
+            let told = "an object has more than 1000 unknown keys";
+            assert!(outcome.stderr.contains(told), "{count}: {}", outcome.stderr);
+        }
+        let twice = keys(1000).replace("\"k999\"", "\"k0\"");
+        let outcome = crate::common::run(&args, form(&twice));
+        assert!(outcome.stderr.contains("duplicate field `k0`"), "{}", outcome.stderr);
+    }
+    // Many users with keys of their own are many columns.
+    let users = (0..40).map(|i| keys(1000).replace("\"k", &format!("\"u{i}_")));
+    let users: Vec<String> = users.map(|keys| format!("{{\"distance_m\":60{keys}}}")).collect();
+    let outcome = solve(&["--format", "csv"], &format!("{{\"users\":[{}]}}", users.join(",")));
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let header = outcome.stdout.lines().next().unwrap();
+    assert_eq!(header.split(',').filter(|name| name.starts_with('u')).count(), 40_000);
+}
+
 #[test]
 fn answers_go_to_a_file_whole_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();

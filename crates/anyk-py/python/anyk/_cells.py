@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from . import _anyk
 from ._anyk import Batch, Cell, InputError
-from ._arrays import Floats, numbers
+from ._arrays import Floats, numbers, whole
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -329,5 +329,5 @@ def max_memory(size: int) -> None:
 
     To be called before anything else: work that was begun has asked for the budget already.
     """
-    if not _anyk.max_memory(size):
+    if not _anyk.max_memory(whole("size", size, 1)):
         raise InputError("the budget is in use already, expected this to be the first call of anyk")

@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
-import numpy as np
-
 from . import _anyk
 from ._anyk import Cell, Infeasible, InputError
 from ._answers import Answer, columns
+from ._arrays import whole, wholes
 from ._cells import Option
 from ._models import Model, load
 from ._progress import Progress, watching
@@ -216,13 +215,8 @@ def evaluate(
         if not any(isinstance(policy, str) and policy == baseline for _, policy in given):
             taken = any(name == baseline for name, _ in given)
             given.append((f"{baseline} (anyk)" if taken else baseline, baseline))
-    for name, value in (("samples", samples), ("seed", seed)):
-        if not isinstance(value, (int, np.integer)) or not 0 <= int(value) < 2**64:
-            raise InputError(f"{name} is {value!r}, expected a whole number")
-    if np.ndim(sizes) != 1:
-        raise InputError(f"sizes is {sizes!r}, expected a list of numbers of users")
+    of, count = wholes("sizes", sizes, 1), whole("samples", samples, 1)
+    drawn = [whole("seed", seed)] if seeds is None else wholes("seeds", seeds)
     with watching(progress) as tick:
-        found = _anyk.evaluate(
-            problem, given, list(sizes), samples, [seed] if seeds is None else list(seeds), options, tick
-        )
+        found = _anyk.evaluate(problem, given, of, count, drawn, options, tick)
     return Comparison(json.loads(found))

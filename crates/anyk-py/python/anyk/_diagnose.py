@@ -12,7 +12,7 @@ import numpy as np
 from . import _anyk
 from ._anyk import Cell, InputError
 from ._answers import Answer
-from ._arrays import numbers
+from ._arrays import numbers, whole, wholes
 from ._cells import Option
 from ._compare import asked
 from ._models import Model, load
@@ -109,10 +109,10 @@ def diagnose(
             patient,
             problem,
             quantity,
-            None if sizes is None else list(sizes),
-            users,
-            train_k,
-            seed,
+            None if sizes is None else wholes("sizes", sizes, 1),
+            None if users is None else whole("users", users, 1),
+            whole("train_k", train_k, 1),
+            whole("seed", seed),
             check,
             options,
             tick,

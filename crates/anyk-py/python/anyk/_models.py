@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _anyk
 from ._anyk import Allocation, Allocations, Batch, Cell, InputError
+from ._arrays import whole, wholes
 from ._cells import Option
 from ._progress import Progress, watching
 from ._separable import Separable
@@ -87,8 +88,9 @@ class Model:
 
         :func:`anyk.evaluate` puts several policies side by side, in columns that all problems share.
         """
+        of, count, first = wholes("sizes", sizes, 1), whole("samples", samples, 1), whole("seed", seed)
         with watching(progress) as tick:
-            report = json.loads(self._model._evaluate(list(sizes), samples, seed, options, tick))
+            report = json.loads(self._model._evaluate(of, count, first, options, tick))
         rows = report["sizes"]
         columns = list(dict.fromkeys(name for row in rows for name in row))
         title = f"{self!r} on {samples} cells of each size, seed {seed}"
@@ -112,7 +114,8 @@ class Model:
         ``cells`` independent cells of each size are judged, one user of each; at least ln δ / ln(1 − β) are needed, 2,995
         for ``beta=1e-3`` and ``delta=0.05`` at one size. ``shrink`` lets the margin be below 1. Options are those of the
         cell, and ``fading`` for a model that was learned from samples."""
-        return Model(self._model._calibrate(list(k), cells, beta, delta, seed, shrink, options))
+        of, count, first = wholes("k", k, 1), whole("cells", cells, 1), whole("seed", seed)
+        return Model(self._model._calibrate(of, count, beta, delta, first, shrink, options))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes the model to a file. Overwrites an existing file only if it is a model, or with ``force``."""
@@ -163,8 +166,8 @@ def train(
     'urllc'
     """
     sizes: Any = train_k
-    if not isinstance(sizes, str) and np.ndim(sizes) == 1:
-        sizes = [int(size) for size in sizes]
+    if not isinstance(sizes, str) and np.iterable(sizes):
+        sizes = wholes("train_k", sizes, 1)
     given = {"method": method, "train_k": sizes, **options}
     if isinstance(problem, Separable):
         return _train_own(problem, given, out, force, progress)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import _anyk
+from ._arrays import whole
 from ._progress import Progress, watching
 from ._tables import Table, of_study
 
@@ -66,5 +67,6 @@ def study(
     ``cache``, a folder, what is done is kept, and after an interruption the same call does the rest.
     """
     kept = None if cache is None else os.fspath(cache)
+    runs = None if trainings is None else whole("trainings", trainings, 1)
     with watching(progress) as tick:
-        return Study(name, json.loads(_anyk.study(name, trainings, effort, kept, tick)))
+        return Study(name, json.loads(_anyk.study(name, runs, effort, kept, tick)))

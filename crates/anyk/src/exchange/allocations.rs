@@ -1,6 +1,6 @@
 //! Allocations that somebody made, to be judged: as JSON in the form of answers, or as CSV.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, Read};
 
 use serde::Deserialize;
@@ -114,8 +114,9 @@ impl Allotment {
         Ok(Self { cell, users, bandwidth_hz, powers, absent })
     }
 
-    /// Reads a table: a line for each user or link, with the cell or network that it is of.
-    fn all_of_csv(bytes: &[u8], file: &str) -> Result<Vec<Self>, InputError> {
+    /// Reads a table: a line for each user or link, with the cell or network that it is of. Each allocation comes with
+    /// the number of its first line.
+    fn all_of_csv(bytes: &[u8], file: &str) -> Result<Vec<(u64, Self)>, InputError> {
         let text = decode(bytes, file, FORMAT)?;
         MemoryBudget::current()
             .allow("the allocations in it", text.len() as u128 * PER_BYTE)
@@ -146,7 +147,7 @@ impl Allotment {
             let message = format!("the columns are {found}, expected {FORMAT}{near}");
             return Err(InputError::new(file, "the header", message));
         }
-        let mut all: Vec<Self> = Vec::new();
+        let mut all: Vec<(u64, Self)> = Vec::new();
         let mut place_of: HashMap<(String, String), usize> = HashMap::new();
         for row in rows.records() {
             let row = row.map_err(unread)?;
@@ -166,17 +167,18 @@ impl Allotment {
             let text = |column| field(column).unwrap_or_default().to_owned();
             let key = (text(cell), text(instance));
             let at = *place_of.entry(key).or_insert_with(|| {
-                all.push(Self { cell: field(cell).map(str::to_owned), ..Self::default() });
+                all.push((line, Self { cell: field(cell).map(str::to_owned), ..Self::default() }));
                 all.len() - 1
             });
+            let one = &mut all[at].1;
             let said = field(status).unwrap_or_default();
             // Of a cell that is infeasible, some users have something, and those that are dropped nothing.
             if said == INFEASIBLE && field(power).is_none() || said.starts_with(ERROR) {
-                all[at].absent.get_or_insert_with(|| told(said));
+                one.absent.get_or_insert_with(|| told(said));
             }
             let of_link = number(link_power, "power")?;
             if let Some(power) = of_link {
-                let powers = &mut all[at].powers;
+                let powers = &mut one.powers;
                 if powers.is_empty() {
                     powers.push(Vec::new());
                 }
@@ -190,7 +192,7 @@ impl Allotment {
                 }
                 powers[0].push(power);
             } else {
-                all[at].users.push(Allotted {
+                one.users.push(Allotted {
                     id: field(id).map(str::to_owned),
                     power_w: number(power, "power_w")?,
                     bandwidth_hz: number(bandwidth, "bandwidth_hz")?,
@@ -229,10 +231,19 @@ pub struct Allotments {
     /// JSON that has not been read yet.
     rest: Option<Documents<Box<dyn Read + Send>>>,
     /// What was read and not asked for, by place, and the place by name.
-    waiting: HashMap<usize, Result<Allotment, InputError>>,
+    waiting: BTreeMap<usize, Waiting>,
     by_name: HashMap<String, VecDeque<usize>>,
     read: usize,
-    taken: usize,
+    /// The line of the last allocation that was asked for, by name.
+    taken: HashMap<String, u64>,
+    /// Whether one was asked for by its place.
+    by_place: bool,
+}
+
+struct Waiting {
+    line: u64,
+    name: Option<String>,
+    found: Result<Allotment, InputError>,
 }
 
 impl Allotments {
@@ -241,10 +252,11 @@ impl Allotments {
         Self {
             file: file.to_owned(),
             rest: Some(Documents::new(reader)),
-            waiting: HashMap::new(),
+            waiting: BTreeMap::new(),
             by_name: HashMap::new(),
             read: 0,
-            taken: 0,
+            taken: HashMap::new(),
+            by_place: false,
         }
     }
 
@@ -260,8 +272,12 @@ impl Allotments {
             let named = cell.and_then(|cell| self.by_name.get_mut(cell)?.pop_front());
             // A file without names is gone through in its order.
             let at = named.or((cell.is_none() || self.by_name.is_empty()).then_some(place));
-            if let Some(found) = at.and_then(|at| self.waiting.remove(&at)) {
-                self.taken += 1;
+            if let Some(Waiting { line, name, found }) = at.and_then(|at| self.waiting.remove(&at))
+            {
+                self.by_place |= named.is_none();
+                if let Some(name) = name {
+                    self.taken.insert(name, line);
+                }
                 return Ok(Some(found));
             }
             if !self.read_on()? {
@@ -270,10 +286,31 @@ impl Allotments {
         }
     }
 
-    /// How many there are that nobody has asked for, once all are read.
-    pub fn left(&mut self) -> io::Result<usize> {
+    /// The number of allocations that no cell has taken, once all cells have. `unread` of them may be those of cells
+    /// that cannot be read, whose names are unknown, and do not count. An allocation of another cell than those that
+    /// were judged counts; a second allocation of one of them is an error.
+    pub fn left(&mut self, unread: usize) -> io::Result<Result<usize, InputError>> {
         while self.read_on()? {}
-        Ok(self.read - self.taken)
+        let left = self.waiting.len().saturating_sub(unread);
+        if left == 0 {
+            return Ok(Ok(0));
+        }
+        let surplus = self.waiting.iter().find_map(|(at, Waiting { line, name, .. })| {
+            let first = name.as_ref().and_then(|name| Some((name, self.taken.get(name)?)));
+            let message = match first {
+                Some((name, first)) => format!(
+                    "cell {} has another allocation on line {first}, expected one for each cell",
+                    shorten(&format!("{name:?}"))
+                ),
+                None if name.is_none() || self.by_place => {
+                    let number = at + 1;
+                    format!("allocation {number} has no cell, expected one for each cell")
+                }
+                None => return None,
+            };
+            Some(InputError::new(&self.file, &format!("line {line}"), message))
+        });
+        Ok(surplus.map_or(Ok(left), Err))
     }
 
     /// Reads some more; whether there was more.
@@ -286,25 +323,26 @@ impl Allotments {
         for index in 0..batch.len() {
             let Some(input) = batch.input(index, &self.file) else { continue };
             let first = input.bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+            let line = input.lines as u64 + 1;
             // What cannot be read keeps its place: those after it are still those of their cells.
             let found = if input.part > 0 || matches!(first, Some(b'{' | b'[')) {
-                vec![Allotment::of_json(input)]
+                vec![(line, Allotment::of_json(input))]
             } else {
                 match Allotment::all_of_csv(input.bytes, input.name) {
-                    Ok(all) => all.into_iter().map(Ok).collect(),
-                    Err(error) => vec![Err(error)],
+                    Ok(all) => all.into_iter().map(|(line, one)| (line, Ok(one))).collect(),
+                    Err(error) => vec![(line, Err(error))],
                 }
             };
-            for one in found {
-                let named = match &one {
+            for (line, found) in found {
+                let name = match &found {
                     Ok(one) => one.cell.clone(),
                     // So that the one that it is for is told what is wrong with it.
                     Err(_) => name_of(input.bytes).map(name),
                 };
-                if let Some(name) = named {
+                if let Some(name) = name.clone() {
                     self.by_name.entry(name).or_default().push_back(self.read);
                 }
-                self.waiting.insert(self.read, one);
+                self.waiting.insert(self.read, Waiting { line, name, found });
                 self.read += 1;
             }
         }

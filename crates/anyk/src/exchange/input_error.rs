@@ -92,8 +92,9 @@ pub(super) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// Most fields in a line of CSV: a line is held as a whole, and its fields take more memory than its text.
-const MOST_FIELDS: usize = 1000;
+/// Largest number of fields in a line of CSV, and of unknown keys in a JSON object. Both are held as a whole, and take
+/// more memory than their text.
+pub(super) const MOST_FIELDS: usize = 1000;
 
 /// Refuses CSV with more fields in a line than any table of ours has.
 pub(super) fn check_fields(text: &str, separator: u8, file: &str) -> Result<(), InputError> {

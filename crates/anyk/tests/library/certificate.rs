@@ -12,6 +12,7 @@ use anyk::framework::Status;
 use anyk::problems::urllc::{Urllc, UrllcSolver};
 use anyk::problems::urllc_power::{BandSolver, BandStatus, UrllcPower};
 use anyk::qos::{Qos, RequiredBandwidth, ServiceClass};
+use anyk::tolerance;
 use proptest::prelude::*;
 
 /// A value between two ends, evenly in its logarithm.
@@ -194,12 +195,19 @@ proptest! {
         let total_hz = solution.allocation.total_bandwidth_hz();
         let distance = 1.0 - least_hz(&problem) / total_hz;
         prop_assert!(distance <= solution.duality_gap, "{distance} {solution:?}");
+        let (small, optimal) = (solution.duality_gap <= tolerance::DUALITY_GAP, Status::Optimal);
+        prop_assert_eq!(solution.status == optimal, small, "{:?}", solution);
         let convex = case.classes.iter().all(|class| class.packet_bits >= CONVEX_BITS);
         if convex && case.log_slack > -5.0 {
-            prop_assert_eq!(&solution.status, &Status::Optimal, "{:?}", solution);
+            // Bandwidths are those of a power lower by `ROUNDING`, so this much of the gap is no fault of the search:
+            // ROUNDING·νP/W, where νP/W = −d ln W/d ln P is the condition of the problem. It has no bound towards the
+            // least power and reaches 34,000 at a slack of 1e-5, which is a gap of 1.9e-8 and no longer `Optimal`.
+            let share = 1.1 * tolerance::ROUNDING * problem.max_power_w() / total_hz;
+            let rest = solution.duality_gap - share * solution.price_hz_per_w;
             // Laws of a few states have a sharper bend, which costs the tables digits.
-            let smooth = matches!(case.fading, Fading::Law(_));
-            prop_assert!(!smooth || solution.duality_gap < 1e-9, "{solution:?}");
+            let few = matches!(case.fading, Fading::Samples(_) | Fading::Law(FadingLaw::Mixture { .. }));
+            let most = if few { tolerance::DUALITY_GAP } else { 1e-9 };
+            prop_assert!(rest < most, "{rest:e} {solution:?}");
         }
     }
 }

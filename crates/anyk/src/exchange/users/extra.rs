@@ -1,5 +1,6 @@
 //! What a file says beside what is known: kept as it stands, to come back with the answer.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -8,7 +9,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use super::{CELL, OF_ANSWERS};
-use crate::exchange::input_error::shorten;
+use crate::exchange::input_error::{MOST_FIELDS, shorten};
 
 /// Names and values, in the order of the file.
 #[derive(Debug, Clone, Default)]
@@ -80,7 +81,10 @@ impl Serialize for Extra {
 
 /// What is kept of a map beside what is known, while it is read.
 #[derive(Default)]
-pub(in crate::exchange) struct Others(Vec<Entry>);
+pub(in crate::exchange) struct Others {
+    entries: Vec<Entry>,
+    names: HashSet<Box<str>>,
+}
 
 impl Others {
     pub(in crate::exchange) fn push<E: Error>(
@@ -88,7 +92,11 @@ impl Others {
         name: Box<str>,
         value: &RawValue,
     ) -> Result<(), E> {
-        if self.0.iter().any(|(known, _)| *known == name) {
+        if self.entries.len() == MOST_FIELDS {
+            let message = format!("an object has more than {MOST_FIELDS} unknown keys");
+            return Err(E::custom(message));
+        }
+        if !self.names.insert(name.clone()) {
             return Err(E::custom(format!("duplicate field {}", shorten(&format!("`{name}`")))));
         }
         if !is_finite(value) {
@@ -102,7 +110,7 @@ impl Others {
             }
             false => value.to_owned(),
         };
-        self.0.push((name, value));
+        self.entries.push((name, value));
         Ok(())
     }
 
@@ -119,9 +127,9 @@ impl Others {
 
     /// All of it, under names that answers do not have; the cell's goes first, wherever it stands.
     pub(in crate::exchange) fn finish(mut self) -> Extra {
-        set_apart(&mut self.0, &OF_ANSWERS);
-        self.0.sort_by_key(|(name, _)| **name != *CELL);
-        Extra::new(self.0)
+        set_apart(&mut self.entries, &OF_ANSWERS);
+        self.entries.sort_by_key(|(name, _)| **name != *CELL);
+        Extra::new(self.entries)
     }
 }
 

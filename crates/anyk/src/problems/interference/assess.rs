@@ -105,6 +105,7 @@ impl AssessDesk for NetworkDesk<'_> {
         // One allocation for all networks of a document, in the form of `solve`, or one for each.
         let mut powers = Vec::new().into_iter();
         let mut judged = Vec::new();
+        let count = networks.len();
         for (index, network) in networks.into_iter().enumerate() {
             let one = || -> Result<Verdict, Error> {
                 let extra = network.extra.clone().apart_from(&Verdict::FIELDS);
@@ -115,6 +116,11 @@ impl AssessDesk for NetworkDesk<'_> {
                     let found = allocation(index, extra.cell().as_deref())?;
                     if let Some(reason) = found.absent {
                         return Ok(Given::Nothing(reason));
+                    }
+                    let (powers_of, left) = (found.powers.len(), count - index);
+                    if powers_of > left {
+                        let message = format!("it is for {powers_of} networks, expected {left}");
+                        return Err(Error::Allocation(message));
                     }
                     powers = found.powers.into_iter();
                     let missing = || Error::Allocation("there are no powers of links".into());
