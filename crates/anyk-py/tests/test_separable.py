@@ -124,11 +124,26 @@ def test_samples_are_a_cost_too() -> None:
     table = anyk.Cost(pairs)
     assert table.between_samples is not None and table.between_samples < 1e-2
     function = anyk.Cost(rate, high=40.0)
-    assert function.between_samples is None and function.error_bound < 1e-9
+    assert function.between_samples is None and function.error_bound < 1e-7
     places = np.array([0.0, 0.5, 7.0])
     assert np.allclose(function(places), rate(places), atol=1e-9)
     assert np.allclose(function.marginal(places), 1 / (1 + places), rtol=1e-7)
     assert np.allclose(function.response([0.5, 1.0, 2.0]), [1.0, 0.0, 0.0], atol=1e-7)
+
+
+def test_a_kink_between_the_points_of_the_table_is_found() -> None:
+    cost = anyk.Cost(lambda u: np.maximum(0, 0.39112170409597075 - u), high=99.79870850573602)
+    assert np.allclose(cost([0.3898388]), 0.39112170409597075 - 0.3898388, rtol=1e-9)
+
+
+def test_a_failed_training_warns() -> None:
+    weights = np.logspace(-2, 2, 100)
+    costs = [lambda u, w=w: -w * np.log1p(u / w) for w in weights]
+    gains = np.geomspace(0.1, 10.0, 100)
+    problem = anyk.Separable(costs, gains=gains, budget=20.0, classes=list(range(100)))
+    with pytest.warns(UserWarning, match="training failed: at K = "):
+        model = anyk.train(problem, steps=200, seed=1)
+    assert "training failed" in model.report["warning"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ use anyk::math::realization_rng;
 use anyk::problems::closed_forms::{QosPower, solve_qos_power};
 use anyk::problems::separable::{
     AnySeparablePolicy, AnySeparableSettings, Cost, CostError, EqualShares, Separable,
-    SeparableSolution, SeparableSolver, SeparableStatus, evaluate_separable, train_any_separable,
+    SeparableSolution, SeparableSolver, SeparableStatus, evaluate_separable, shortfall,
+    train_any_separable,
 };
 use anyk::problems::urllc::{Urllc, UrllcSolver};
 use anyk::qos::RequiredBandwidth;
@@ -478,20 +479,24 @@ fn kinks_anywhere_are_found() {
     let cost = Cost::from_fn((0.0, high), |u| (b - u).max(0.0)).unwrap();
     assert!((cost.value(0.389_838_8) - (b - 0.389_838_8)).abs() < 1e-12);
     assert!((cost.range().1 - b).abs() < 1e-11);
-    // Each user of this problem can save at most 1, and the budget serves all but the weakest.
-    let gains = gains(10, 2.0, 1);
-    let cost = Arc::new(Cost::from_fn((0.0, 25.575 * 10.0), |u| (1.0 - u).max(0.0)).unwrap());
-    let problem = Separable::uniform(cost, gains.clone(), 25.575).unwrap();
-    let solution = solved(&problem);
-    let mut sorted = gains;
-    sorted.sort_by(|a, b| b.total_cmp(a));
-    let (mut left, mut missing) = (25.575, 0.0);
-    for gain in sorted {
-        let own = f64::min(left, 1.0 / gain);
-        left -= own;
-        missing += 1.0 - gain * own;
+    // The best gains are filled first.
+    let mut gains = gains(10, 2.0, 1);
+    gains.sort_by(|a, b| b.total_cmp(a));
+    let all: f64 = gains.iter().map(|gain| 1.0 / gain).sum();
+    for share in [0.1, 0.255_75, 0.6, 0.9] {
+        let budget = share * all;
+        let range = (0.0, Separable::reach(&gains, budget));
+        let cost = Arc::new(Cost::from_fn(range, |u| (1.0 - u).max(0.0)).unwrap());
+        let solution = solved(&Separable::uniform(cost, gains.clone(), budget).unwrap());
+        let (mut left, mut missing) = (budget, 0.0);
+        for gain in &gains {
+            let own = f64::min(left, 1.0 / gain);
+            left -= own;
+            missing += 1.0 - gain * own;
+        }
+        let off = (solution.objective - missing).abs();
+        assert!(off <= 1e-10 * missing, "{share}: {off:e}");
     }
-    assert!((solution.objective - missing).abs() <= 1e-9, "{} {missing}", solution.objective);
 }
 
 proptest! {
@@ -549,6 +554,7 @@ fn any_gnn_at_any_size() {
         let mut settings = AnySeparableSettings::preset((0.1, 10.0), 20.0, 1);
         settings.steps = 3000;
         let policy = train_any_separable(&costs, &settings, &mut Session::new(&Silent)).unwrap();
+        assert_eq!(shortfall(&policy).unwrap(), None);
         let trials = Trials { sizes: vec![1, 2, 10, 100, 1000], samples: 50, seed: 5 };
         let found = evaluate_separable(&policy, &trials, &Silent).unwrap();
         for row in &found {
@@ -582,6 +588,20 @@ fn any_gnn_at_any_size() {
         other.units[0].amount = f64::NAN;
         assert!(AnySeparablePolicy::new(other, costs.clone(), Vec::new()).is_err());
     }
+}
+
+/// With 100 classes, which are too many for a short training, the model is about as bad as equal shares.
+#[test]
+fn a_failed_training_says_so() {
+    let of = |weight: f64| Cost::from_fn((0.0, 1e3), move |u| -weight * (u / weight).ln_1p());
+    let costs: Vec<Arc<Cost>> =
+        (0..100).map(|i| Arc::new(of(10f64.powf(0.04 * f64::from(i) - 2.0)).unwrap())).collect();
+    let mut settings = AnySeparableSettings::preset((0.1, 10.0), 20.0, 1);
+    settings.steps = 200;
+    let policy = train_any_separable(&costs, &settings, &mut Session::new(&Silent)).unwrap();
+    let warning = shortfall(&policy).unwrap().unwrap();
+    assert!(warning.starts_with("training failed: at K = "), "{warning}");
+    assert!(warning.contains("equal shares"), "{warning}");
 }
 
 /// Twenty trainings for each of twelve costs, without a word on any of them: minutes, and so not run by default.

@@ -657,6 +657,8 @@ fn models_say_what_they_are() {
     let warning = "warning: bad.safetensors: on validation";
     assert!(outcome.stderr.contains(warning), "{}", outcome.stderr);
     assert!(!outcome.stderr.contains("any.safetensors"), "{}", outcome.stderr);
+    let report = fs::read_to_string(folder.path().join("bad.txt")).unwrap();
+    assert!(report.contains("\nwarning: on validation"), "{report}");
     for word in
         ["a model for urllc (any-gnn)", "training.samples", "config.cell.antennas", "tensor"]
     {

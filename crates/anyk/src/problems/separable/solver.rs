@@ -62,6 +62,8 @@ pub struct SeparableSolver {
 const FEW: usize = 16;
 /// Factor by which the search for the best amount widens.
 const FURTHER: f64 = 2.0;
+/// A bound on the excess up to this many times the uncertainty of the cost is as good as it gets.
+const SMALL: f64 = 4.0;
 
 impl SeparableSolver {
     /// Solves the problem.
@@ -221,13 +223,12 @@ fn total(
 /// Bound on `h(v) − min h`, where `h(v) = c(low + v) + price·v`.
 fn excess(cost: &Cost, v: f64, price: f64) -> f64 {
     let own = Bracket::around(cost, v, price);
-    let (value, error) = (0.5 * (own.at.0 + own.at.1), 0.5 * (own.at.1 - own.at.0));
     // At an end of the range, and next to a kink, the slope is known better in the middle of the bracket.
-    if own.excess <= 4.0 * error {
+    if own.excess <= SMALL * (own.at.1 - own.at.0) {
         return own.excess;
     }
     let middle = Bracket::around(cost, 0.5 * (own.from + own.to), price);
-    own.excess.min((value + error - middle.at.0 + middle.excess).max(0.0))
+    own.excess.min((own.at.1 - middle.at.0 + middle.excess).max(0.0))
 }
 
 /// Where the least of `h` is, and how much less than at `v` it can be.
@@ -252,27 +253,37 @@ impl Bracket {
         };
         let (first, last) = cost.over_range();
         let at = bounds(v);
-        let reach = 0.25 * (last - first);
-        let start = cost.clear_distance(v).max(f64::EPSILON * (cost.low() + v)).min(reach);
+        let start = cost.clear_distance(v).max(f64::EPSILON * (cost.low() + v));
         // Of one side: the steepest that `h` may fall towards the other, and how far the least may be on this.
-        let side = |end: f64, sign: f64| -> (f64, f64) {
-            let (mut fall, mut lowest, mut step) = (f64::INFINITY, at.1, start);
-            loop {
-                let to = if sign < 0.0 { (v - step).max(end) } else { (v + step).min(end) };
-                let distance = (to - v).abs();
-                if distance <= 0.0 {
-                    return (fall, 0.0);
-                }
-                let (least, most) = bounds(to);
-                fall = fall.min((most - at.0) / distance);
-                if least >= lowest || step >= (end - v).abs() {
-                    return (fall, distance);
+        let side = |end: f64| -> (f64, f64) {
+            let room = (end - v).abs();
+            let (mut fall, mut reach, mut lowest) = (f64::INFINITY, 0.0, at.1);
+            while reach < room {
+                reach = if reach > 0.0 { FURTHER * reach } else { start }.min(room);
+                let (least, most) = bounds(v + reach.copysign(end - v));
+                fall = fall.min((most - at.0) / reach);
+                if least >= lowest {
+                    break;
                 }
                 lowest = lowest.min(most);
-                step *= FURTHER;
             }
+            // The first step may have passed a kink, before which `h` is flatter.
+            let mut step = start.min(room);
+            while fall * reach > SMALL * (at.1 - at.0) && step > f64::EPSILON * v {
+                step /= FURTHER;
+                let (least, most) = bounds(v + step.copysign(end - v));
+                let flatter = (most - at.0) / step;
+                if flatter >= fall {
+                    break;
+                }
+                fall = flatter;
+                if least >= at.1 {
+                    reach = step;
+                }
+            }
+            (fall, reach)
         };
-        let ((to_right, left), (to_left, right)) = (side(first, -1.0), side(last, 1.0));
+        let ((to_right, left), (to_left, right)) = (side(first), side(last));
         let lost =
             |fall: f64, distance: f64| if distance > 0.0 { fall.max(0.0) * distance } else { 0.0 };
         let excess = lost(to_right, right).max(lost(to_left, left));
