@@ -28,7 +28,7 @@ def test_water_filling_with_its_zeros(size: int) -> None:
     gains = np.random.default_rng(size).exponential(size=size)
     best = anyk.Separable(rate, gains=gains, budget=3.0).solve()
     exact = waterfilled(gains, 3.0)
-    assert best.status == "optimal" and 0 <= best.duality_gap < 1e-8
+    assert best.status == "optimal" and 0 <= best.duality_gap < 1e-7
     assert best.x.sum() == pytest.approx(3.0, rel=1e-9)
     assert np.allclose(best.x, exact, atol=1e-6 * exact.max())
     if size >= 10:
@@ -46,7 +46,7 @@ def test_proportional_fairness() -> None:
     best = anyk.Separable(fair, gains=gains, budget=5.0).solve()
     u = gains * best.x
     worth = gains / ((1 + u) * np.log1p(u))
-    assert best.duality_gap < 1e-8 and best.x.sum() == pytest.approx(5.0, rel=1e-9)
+    assert best.duality_gap < 1e-7 and best.x.sum() == pytest.approx(5.0, rel=1e-9)
     assert np.allclose(worth, best.price, rtol=1e-5)
 
 
@@ -65,7 +65,7 @@ def test_energy_at_a_deadline() -> None:
     best = anyk.Separable(energy, gains=gains, budget=3.0).solve()
     u = gains * best.x
     worth = gains * (np.exp(1 / u) / u - np.expm1(1 / u))
-    assert np.allclose(worth, best.price, rtol=1e-5) and best.duality_gap < 1e-8
+    assert np.allclose(worth, best.price, rtol=1e-5) and best.duality_gap < 1e-7
 
 
 def test_p1_is_a_special_case() -> None:

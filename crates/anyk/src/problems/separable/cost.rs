@@ -46,6 +46,8 @@ pub struct Cost {
     pieces: Pieces<COST>,
     /// Bound on the error of each piece.
     errors: Vec<f64>,
+    /// See [`Cost::clear_distance`].
+    clear: Vec<f64>,
     /// `v` at a price; none where the cost is a straight line.
     response: Option<Pieces<RESPONSE>>,
     /// `−c'` at the first place and at the last.
@@ -186,7 +188,8 @@ impl Cost {
         if !(marginals.0 > 0.0 && marginals.0.is_finite()) {
             return Err(CostError::Pieces("expected a cost that decreases"));
         }
-        Ok(Self { low, pieces, errors, response, marginals, between_samples: None })
+        let clear = clear_distances(&pieces, &errors);
+        Ok(Self { low, pieces, errors, clear, response, marginals, between_samples: None })
     }
 
     /// The parts that [`Cost::from_pieces`] takes.
@@ -258,21 +261,27 @@ impl Cost {
         self.errors[self.pieces.piece_of(v)]
     }
 
-    /// Value at `low + v`, between a lower and an upper bound.
+    /// The piece that holds `low + v`.
     #[inline]
-    pub(crate) fn enclosed(&self, v: f64) -> (f64, f64) {
-        let piece = self.pieces.piece_of(v);
-        let value = self.pieces.on_piece(piece, v.min(self.pieces.range().1)).0;
+    pub(crate) fn piece_of(&self, v: f64) -> usize {
+        self.pieces.piece_of(v)
+    }
+
+    /// Lower and upper bound on the value at `low + v`, given a piece that may hold it.
+    #[inline]
+    pub(crate) fn enclosed(&self, near: usize, v: f64) -> (f64, f64) {
+        let ends = self.pieces.ends();
+        let inside = ends[near] <= v && v <= ends[near + 1];
+        let piece = if inside { near } else { self.pieces.piece_of(v) };
+        let value = self.pieces.on_piece(piece, v).0;
         (value - self.errors[piece], value + self.errors[piece])
     }
 
-    /// A distance from `low + v` at which the value clearly differs from the tangent: where `c''·d²` is a few times
-    /// the error, or the width of the piece if that is less.
-    pub(crate) fn clear_distance(&self, v: f64) -> f64 {
-        let piece = self.pieces.piece_of(v);
-        let width = self.pieces.ends()[piece + 1] - self.pieces.ends()[piece];
-        let curvature = self.pieces.curvature_on_piece(piece, v).max(f64::MIN_POSITIVE);
-        (2.1 * (self.errors[piece] / curvature).sqrt()).min(width)
+    /// A distance on a piece at which the value clearly differs from a tangent: `c''·d²` is a few times the error. No
+    /// more than the width of the piece.
+    #[inline]
+    pub(crate) fn clear_distance(&self, piece: usize) -> f64 {
+        self.clear[piece]
     }
 
     /// Least and largest `v = u − low`.
@@ -350,6 +359,14 @@ fn marginals_at_ends(pieces: &Pieces<COST>, errors: &[f64]) -> Vec<f64> {
     }
     let each = |(mean, _, count): (f64, f64, usize)| std::iter::repeat_n(mean.max(0.0), count);
     blocks.into_iter().flat_map(each).collect()
+}
+
+fn clear_distances(pieces: &Pieces<COST>, errors: &[f64]) -> Vec<f64> {
+    let of_piece = |(piece, (pair, error)): (usize, (&[f64], &f64))| {
+        let curvature = pieces.curvature_on_piece(piece, 0.5 * (pair[0] + pair[1]));
+        (2.1 * (error / curvature.max(f64::MIN_POSITIVE)).sqrt()).min(pair[1] - pair[0])
+    };
+    pieces.ends().windows(2).zip(errors).enumerate().map(of_piece).collect()
 }
 
 /// The inverse of `−c'`, from the last piece to the first; a piece that is straight is a jump between two others.

@@ -247,13 +247,14 @@ impl Bracket {
     /// bounds. Since `h` is convex, its slope at `v` lies between those of its chords to both sides, and its least is
     /// no lower than a line of that slope, up to the end of the bracket.
     fn around(cost: &Cost, v: f64, price: f64) -> Self {
+        let piece = cost.piece_of(v);
         let bounds = |v: f64| {
-            let (least, most) = cost.enclosed(v);
+            let (least, most) = cost.enclosed(piece, v);
             (least + price * v, most + price * v)
         };
         let (first, last) = cost.over_range();
         let at = bounds(v);
-        let start = cost.clear_distance(v).max(f64::EPSILON * (cost.low() + v));
+        let start = cost.clear_distance(piece).max(f64::EPSILON * (cost.low() + v));
         // Of one side: the steepest that `h` may fall towards the other, and how far the least may be on this.
         let side = |end: f64| -> (f64, f64) {
             let room = (end - v).abs();
