@@ -15,6 +15,7 @@ mod gains_files;
 mod help_pages;
 mod interference;
 mod numbers;
+mod old_models;
 mod out_files;
 mod path_loss;
 mod policies;
