@@ -1,9 +1,12 @@
 //! Model files of version 0.2 still load and give the allocations that version 0.2 gave.
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 
-use crate::common::run;
 use serde_json::Value;
+
+use crate::common::run;
 
 /// `answers.json` was written by version 0.2, from the models next to it.
 #[test]
