@@ -355,8 +355,21 @@ fn fold(qos: &Qos) -> Point {
         }
         here = next;
     }
-    here += 0.5 * stride;
-    let mut point = Point { ln_v: slope_at(here).0, ln_z: here };
+    let (mut low, mut high) = (here.min(here + stride), here.max(here + stride));
+    loop {
+        let middle = 0.5 * (low + high);
+        let (energy, slope) = slope_at(middle);
+        let found = newton(qos, Point { ln_v: energy, ln_z: middle });
+        // A sharp fold throws Newton out of the bracket, unless it starts close.
+        if (low..=high).contains(&found.ln_z) || high - low < 1e-9 {
+            return found;
+        }
+        if slope > 0.0 { low = middle } else { high = middle }
+    }
+}
+
+/// Solves `M = 0` and `∂M/∂ln z = 0` from a first guess.
+fn newton(qos: &Qos, mut point: Point) -> Point {
     for _ in 0..60 {
         let (margin, curvature) = qos.curvature_normalised(point.ln_v, point.ln_z);
         let determinant = margin.by_bandwidth * curvature.bandwidth_received
