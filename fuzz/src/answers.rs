@@ -49,7 +49,8 @@ pub(crate) fn check(answer: &dyn Answer, learned: bool) {
 }
 
 /// Fields that may be without a value.
-const OPTIONAL: [&str; 4] = ["admissible", "max_power_w", "required_power_w", "shortfall_w"];
+const OPTIONAL: [&str; 5] =
+    ["admissible", "duality_gap", "max_power_w", "required_power_w", "shortfall_w"];
 
 fn walk(name: &str, value: &Value, whole: &str) {
     match value {

@@ -107,7 +107,7 @@ fn test(long: bool, torch: bool) -> Result<()> {
     let mut tests = cargo();
     tests.args(["test", "--workspace", "--locked"]).env("PROPTEST_RNG_SEED", &seed);
     step("tests", &mut tests).with_context(|| repeat(&seed, "test"))?;
-    fuzz::usual(&seed).with_context(|| repeat(&seed, "test"))?;
+    fuzz::usual()?;
     checker::check(checker::USUAL, checker::SEED)?;
     package::publish()?;
     package::check(torch)?;
