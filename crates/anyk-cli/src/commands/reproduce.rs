@@ -16,6 +16,8 @@ const TITLE: &str =
     "Size Generalization for Resource Allocation with Graph Neural Networks, reproduced";
 
 pub(super) fn run(args: &ReproduceArgs, outputs: &Outputs) -> Result<ExitCode, Failure> {
+    // Before hours of work, of which each table is printed.
+    output::check_stdout()?;
     let studies: Vec<&Study> = if args.names.is_empty() {
         STUDIES.iter().filter(|study| study.by_default).collect()
     } else {

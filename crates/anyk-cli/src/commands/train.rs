@@ -117,10 +117,17 @@ fn train_several(
     let interrupted =
         results.iter().any(|result| result.as_ref().is_err_and(Failure::is_interruption));
     let written = results.iter().filter(|result| result.is_ok()).count();
+    if written == seeds.len() {
+        shared.remove_checkpoint();
+    }
     let mut code = None;
-    for (result, seed) in results.into_iter().zip(seeds) {
+    for ((result, seed), out) in results.into_iter().zip(seeds).zip(&outs) {
         match result {
             Ok(trained) => {
+                // Until all are done, the same command continues from it.
+                if !interrupted {
+                    Checkpoint::remove_beside(out);
+                }
                 output::answer(&*trained.report, args.json)?;
             }
             Err(failure) if failure.is_interruption() => {}
@@ -135,9 +142,6 @@ fn train_several(
             "{written} of {all} models are written; the same command does the rest"
         ));
         return Err(Error::Interrupted.into());
-    }
-    for out in outs.iter().chain([&args.out]) {
-        Checkpoint::remove_beside(out);
     }
     Ok(code.unwrap_or(ExitCode::SUCCESS))
 }

@@ -88,3 +88,22 @@ fn seeds_that_cannot_be_trained_are_told_apart() {
         outcome.stderr.contains("error: seed 3: ") && outcome.stderr.contains("error: seed 4: ")
     );
 }
+
+/// A run that does not start, and one that does not use a checkpoint, leaves the checkpoints of others.
+#[test]
+fn checkpoints_of_other_runs_are_kept() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let train = "$ANYK train urllc --samples 20 --out m --seeds 1,2 --method";
+    for name in ["m-1.checkpoint", "m.checkpoint"] {
+        fs::write(path(name), "mine").unwrap();
+    }
+    let outcome = shell(&format!("{train} p-gnn --epsilon-d 5"), folder.path());
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    assert_eq!(fs::read(path("m-1.checkpoint")).unwrap(), b"mine");
+    fs::remove_file(path("m-1.checkpoint")).unwrap();
+    let outcome = shell(&format!("{train} any-gnn"), folder.path());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!(fs::read(path("m.checkpoint")).unwrap(), b"mine");
+    assert!(!path("m-1.checkpoint").exists() && path("m-1").exists());
+}

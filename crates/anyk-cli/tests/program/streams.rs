@@ -342,6 +342,7 @@ fn an_object_has_at_most_a_thousand_unknown_keys() {
     for (problem, before, after) in [
         ("urllc", "{\"users\":[{\"distance_m\":60", "}]}"),
         ("urllc", "{\"users\":[{\"distance_m\":60}]", "}"),
+        ("urllc", "{\"cell\":\"A\",\"users\":[{\"distance_m\":60}]", "}"),
         ("interference", "{\"gains\":[[1]]", "}"),
     ] {
         let form = |keys: &str| format!("{before}{keys}{after}");

@@ -181,10 +181,14 @@ impl<R: Show> Show for Warned<R> {
     }
 }
 
+/// Distance to the optimum, percent, below which a model is good even if a trivial policy is as good, as it is for a
+/// single user.
+const GOOD_PERCENT: f64 = 0.1;
+
 /// A warning if a model is no better than a trivial policy, given the distance of both to the optimum and the name of
 /// the trivial policy.
 pub fn no_better_than(trivial: &str, gap_percent: f64, trivial_gap_percent: f64) -> Option<String> {
-    (gap_percent >= trivial_gap_percent).then(|| {
+    (gap_percent > GOOD_PERCENT && gap_percent >= trivial_gap_percent).then(|| {
         format!(
             "on validation the model is {gap_percent:.2} % from the optimum, no better than {trivial} \
              ({trivial_gap_percent:.2} %): training failed; try another seed or more samples, or use the exact solver"

@@ -31,6 +31,13 @@ impl Shared {
     pub fn new(seed: u64, out: &Path) -> Self {
         Self { seed, out: out.to_owned(), law: Mutex::default() }
     }
+
+    /// Removes the checkpoint of the pre-training, if there was one.
+    pub fn remove_checkpoint(&self) {
+        if self.law.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            Checkpoint::remove_beside(&self.out);
+        }
+    }
 }
 
 impl<'a> Workshop<'a> {

@@ -92,7 +92,7 @@ impl Others {
         name: Box<str>,
         value: &RawValue,
     ) -> Result<(), E> {
-        if self.entries.len() == MOST_FIELDS {
+        if self.entries.len() == MOST_FIELDS + usize::from(self.names.contains(CELL)) {
             let message = format!("an object has more than {MOST_FIELDS} unknown keys");
             return Err(E::custom(message));
         }

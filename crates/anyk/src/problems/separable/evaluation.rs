@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::framework::{
-    Allocate, Error, Model, Observer, Policy, Problem, Silent, TrainError, Trials, over_instances,
+    Allocate, Error, Model, Observer, Policy, Problem, Silent, TrainError, Trials, no_better_than,
+    over_instances,
 };
 use crate::problems::separable::{
     AnySeparablePolicy, EqualShares, Separable, SeparableMetrics, SeparableSolver, SeparableStatus,
@@ -129,7 +130,8 @@ pub fn shortfall(policy: &AnySeparablePolicy) -> Result<Option<String>, Error> {
     let found = evaluate_separable(policy, &trials, &Silent)?;
     let equal = |row: &SeparableResult| row.equal_gap_percent.unwrap_or(f64::INFINITY);
     let poor = found.iter().filter(|row| {
-        row.gap_percent > FAR_PERCENT || (row.gap_percent > 0.0 && row.gap_percent >= equal(row))
+        row.gap_percent > FAR_PERCENT
+            || no_better_than("equal shares", row.gap_percent, equal(row)).is_some()
     });
     let worst = poor.max_by(|a, b| a.gap_percent.total_cmp(&b.gap_percent));
     Ok(worst.map(|row| {
