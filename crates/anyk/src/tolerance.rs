@@ -19,7 +19,7 @@ pub const COST_TABLE: f64 = 5e-9;
 
 /// Relative duality gap under which an allocation for cost functions of the user's is called optimal. It is larger
 /// than [`DUALITY_GAP`], since it holds for every convex function through the points of the tables.
-pub const COST_GAP: f64 = 1e-7;
+pub const COST_GAP: f64 = 1e-6;
 
 /// Relative duality gap under which a solution is called optimal.
 pub const DUALITY_GAP: f64 = 1e-8;
