@@ -5,7 +5,8 @@ import json
 import os
 import sys
 
-TIMES = {"train_seconds", "pretrain_seconds"}
+# Versions with checkpoints also report the step at which a run was continued.
+TIMES = {"train_seconds", "pretrain_seconds", "resumed_at_step"}
 
 
 def without_times(value):

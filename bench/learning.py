@@ -10,31 +10,34 @@ jax scan         forward, backward and Adam jitted, 1,000 steps to a call
 ... table        allocation with our idea: the outer function B^v as a table made beforehand (not timed)
 
 All in float32 on one thread. Inputs lie in the libraries' own arrays before the clock starts, while
-ours gathers its batch from the training set within the step. Losses, gradients and allocations must
-agree with ours on the same parameters, or the comparison is void.
+ours gathers its batch from the training set within the step.
+
+The weights come from a model file that `anyk train` writes. Allocations must agree with those of `anyk
+allocate`, losses and gradients with NumPy in float64, and its constraint must hold with equality at the
+optimum of `anyk solve`; otherwise the comparison is void.
 """
 
 import json
+import math
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+from statistics import NormalDist
 
 # One thread. JAX 0.10 heeds NPROC; xla_cpu_multi_thread_eigen=false leaves large products on all cores,
 # and makes the allocation slower.
 os.environ["OMP_NUM_THREADS"] = os.environ["NPROC"] = "1"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import torch
-import torch.nn.functional
 
 ANYK = sys.argv[1]
 STEPS = 1000  # to a call of JAX
+SIZE, SAMPLES, USERS = 10, 10, 200  # of a training batch, and of the cell to allocate
 BATCH = ("x", "energy", "uses", "fading")
 # Range and pieces of the table of B^v over ln α + 30.
 LOW, HIGH, PIECES = -10.0, 20.0, 2**14
@@ -78,20 +81,154 @@ def make_step(lib, value_and_grad, ascent, step):
     return advance
 
 
-def layers(cell):
-    """Weights and biases of the law."""
-    widths, parameters, result = [2, *cell["law_hidden"], 1], np.array(cell["law_parameters"]), []
-    for inputs, rows in zip(widths, widths[1:]):
-        weights, biases, parameters = np.split(parameters, [rows * inputs, rows * (inputs + 1)])
-        result.append((weights.reshape(rows, inputs), biases))
-    return result
+class NumpyFunctions:
+    """Functions of torch.nn.functional and jax.nn that the networks use."""
+
+    @staticmethod
+    def leaky_relu(x, slope):
+        return np.maximum(x, slope * x)
+
+    @staticmethod
+    def softplus(x):
+        return np.logaddexp(x, 0)
+
+    @staticmethod
+    def softmax(x, axis):
+        shares = np.exp(x - x.max(axis, keepdims=True))
+        return shares / shares.sum(axis, keepdims=True)
 
 
-def make_law(lib, nn, linear):
+def run(*arguments, text=""):
+    """Run anyk and return its lines of JSON."""
+    lines = subprocess.run([ANYK, *arguments], input=text, capture_output=True, check=True, text=True).stdout
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+def read_model(path):
+    """Return the record and the tensors of a model file (docs/model-format.md)."""
+    with open(path, "rb") as file:
+        raw = file.read()
+    start = 8 + struct.unpack("<Q", raw[:8])[0]
+    header = json.loads(raw[8:start])
+    about = json.loads(header.pop("__metadata__")["anyk"])
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        tensors[name] = np.frombuffer(raw[start + begin : start + end], "<f8").reshape(entry["shape"])
+    return about["content"]["record"], tensors
+
+
+class Model:
+    """A P-GNN for URLLC and its cell, by its file."""
+
+    def __init__(self, path):
+        self.record, tensors = read_model(path)
+        parts = [f"{layer}.{part}" for layer in (0, 1) for part in ("own", "others", "bias")]
+        # The file does not have the multiplier's network: the bandwidth's weights are used for it as well.
+        self.parameters = np.array(
+            [
+                np.concatenate([tensors[f"{network}.{part}"].ravel() for part in parts])
+                for network in ("power", "bandwidth", "bandwidth")
+            ]
+        )
+        law = self.record["law"]
+        self.unit_hz = 1e3 * law.get("unit_khz", 100)
+        self.layers = [
+            (tensors[f"law.{layer}.weight"], tensors[f"law.{layer}.bias"]) for layer in range(len(law["hidden"]) + 1)
+        ]
+        cell = self.record["config"]["cell"]
+        self.max_power_w = 10 ** (cell["max_power_dbm"] / 10 - 3)
+        self.noise_w_hz = 10 ** (cell["noise_density_dbm_hz"] / 10 - 3)
+        self.antennas = cell["antennas"]
+        self.transmission_s = 1e-3 * self.record["config"]["frame"]["transmission_ms"]
+
+    def size_input(self, size):
+        """Second input of the outer function."""
+        return math.log(size) if self.record["law"].get("scale") == "logarithmic" else size / 200
+
+    def outer(self, x, size):
+        """B^v before its softplus, in float64."""
+        values = np.stack([x, np.full_like(x, self.size_input(size))], -1)
+        for index, (weights, biases) in enumerate(self.layers):
+            values = (np.maximum(values, 0.01 * values) if index else values) @ weights.T + biases
+        return values[..., 0]
+
+    def gains(self, cells):
+        """Large-scale gains of cells, all of one size."""
+        loss = self.record["config"]["path_loss"]
+        distances_m = np.array([[user["distance_m"] for user in cell["users"]] for cell in cells])
+        return 10 ** (-(loss["intercept_db"] + loss["slope_db"] * np.log10(distances_m)) / 10)
+
+    def constants(self):
+        """κ, Q_G⁻¹(ε_D/2) and θS^E, and Adam's numbers."""
+        config, training = self.record["config"], self.record["training"]
+        frame, service, epsilon = config["frame"], config["service"], training["epsilon_d"]
+        arrivals = service["arrival_rate"]
+        theta = math.log1p(-math.log(epsilon / 2) / (arrivals * frame["queueing_delay_ms"] / frame["frame_ms"]))
+        adam = training["recipe"]["update"]["adam"]
+        return {
+            "kappa": theta / (service["packet_bits"] * math.log(2)),
+            "quantile": -NormalDist().inv_cdf(epsilon / 2),
+            "demand": arrivals * math.expm1(theta),
+            "beta1": adam["beta1"],
+            "beta2": adam["beta2"],
+            "rate": training["recipe"]["rate"]["cosine"]["rate"],
+        }
+
+
+def training_step(model):
+    """One step with its batch, and its loss and gradient by NumPy in float64."""
+    sample = run("sample", "urllc", "--k", str(SIZE), "--count", str(SAMPLES), "--seed", "2")
+    gains = model.gains(sample)
+    x = np.log(gains) + 30
+    uses = model.transmission_s * model.unit_hz * NumpyFunctions.softplus(model.outer(x, SIZE))
+    energy = gains * model.max_power_w * model.transmission_s / model.noise_w_hz
+    fading = np.random.default_rng(1).gamma(model.antennas, size=x.shape)
+    step = {**model.constants(), "x": x, "energy": energy, "uses": uses, "fading": fading, "unit_uses": uses.mean()}
+    check_constraint(model, step, sample)
+
+    loss, parameters = make_loss(np, NumpyFunctions, step), model.parameters
+    batch = [step[key] for key in BATCH]
+    gradient = np.empty_like(parameters)
+    for place in np.ndindex(parameters.shape):
+        shift = np.zeros_like(parameters)
+        shift[place] = 1e-6
+        gradient[place] = (loss(parameters + shift, *batch) - loss(parameters - shift, *batch)) / 2e-6
+    # The multiplier's network ascends.
+    gradient[2] *= -1
+    return {**step, "parameters": parameters, "loss": loss(parameters, *batch), "gradient": gradient}
+
+
+def check_constraint(model, step, sample):
+    """The mean of the loss's constraint over fading is 0 at the optimum of `anyk solve`."""
+    text = "\n".join(map(json.dumps, sample))
+    epsilon = str(model.record["training"]["epsilon_d"])
+    answers = run("solve", "urllc", "--epsilon", epsilon, "--input", "-", "--json", text=text)
+    of_users = lambda key: np.array([[user[key] for user in answer["users"]] for answer in answers])[..., None]
+    # Trapezoidal rule in ln g for g ~ Gamma(N_t, 1).
+    ln_g = np.linspace(-10, 6, 2000)
+    weights = np.exp(model.antennas * ln_g - np.exp(ln_g))
+    z = model.transmission_s * of_users("bandwidth_hz")
+    shares = of_users("power_w") / model.max_power_w
+    snr = np.exp(ln_g) * step["energy"][..., None] * shares / z
+    exponent = step["demand"] + step["kappa"] * (step["quantile"] * np.sqrt(z) - z * np.log1p(snr))
+    agree("the constraint", (np.exp(exponent) * weights).sum(-1) / weights.sum(), 1, within=1e-6)
+
+
+def allocation(model, path):
+    """One cell and what `anyk allocate` gives its users."""
+    sample = run("sample", "urllc", "--k", str(USERS), "--seed", "1")
+    (answer,) = run("allocate", path, "--no-check", "--input", "-", "--json", text=json.dumps(sample[0]))
+    (gains,) = model.gains(sample)
+    of_users = lambda key: [user[key] for user in answer["users"]]
+    return {"gains": gains, "power_w": of_users("power_w"), "bandwidth_hz": of_users("bandwidth_hz")}
+
+
+def make_law(lib, nn, linear, second):
     """B^v before its softplus, by its network."""
 
     def law(layers, x):
-        values = lib.stack([x, lib.full_like(x, x.shape[-1] / 200)], -1)
+        values = lib.stack([x, lib.full_like(x, second)], -1)
         for weights, biases in layers[:-1]:
             values = nn.leaky_relu(linear(values, weights, biases), 0.01)
         return linear(values, *layers[-1])[..., 0]
@@ -111,11 +248,13 @@ def make_table(lib):
     return law
 
 
-def make_allocate(lib, nn, law, max_power_w):
+def make_allocate(lib, nn, law, model):
+    max_power_w, unit_hz = model.max_power_w, model.unit_hz
+
     def allocate(gains, parameters, law_parameters):
         x = lib.log(gains) + 30
         power, bandwidth = outputs(nn, parameters, x[None])[:, 0]
-        outer = 1e5 * nn.softplus(law(law_parameters, x))
+        outer = unit_hz * nn.softplus(law(law_parameters, x))
         return max_power_w * nn.softmax(power, -1), nn.softplus(bandwidth) * outer
 
     return allocate
@@ -154,8 +293,11 @@ def check_allocation(name, cell, allocation):
         agree(f"{name}: {key}", theirs, cell[key])
 
 
-def torch_rows(step, cell, table):
+def torch_rows(step, cell, model, table):
     """Names and calls, each checked."""
+    import torch
+    import torch.nn.functional
+
     torch.set_num_threads(1)
     nn = torch.nn.functional
     array = lambda values: torch.tensor(np.array(values), dtype=torch.float32)
@@ -177,11 +319,12 @@ def torch_rows(step, cell, table):
     check_step("torch eager", step, eager_step(), parameters.grad, parameters.detach())
     steps = {"torch_eager": eager_step}
 
-    weights = array([cell["power_parameters"], cell["bandwidth_parameters"]])
-    law = [tuple(map(array, layer)) for layer in layers(cell)]
+    weights = array(model.parameters[:2])
+    law = [tuple(map(array, layer)) for layer in model.layers]
+    network = make_law(torch, nn, nn.linear, model.size_input(USERS))
     kinds = {
-        "": (make_allocate(torch, nn, make_law(torch, nn, nn.linear), cell["max_power_w"]), law),
-        "_table": (make_allocate(torch, nn, make_table(torch), cell["max_power_w"]), array(table)),
+        "": (make_allocate(torch, nn, network, model), law),
+        "_table": (make_allocate(torch, nn, make_table(torch), model), array(table)),
     }
     gains, allocations = array(cell["gains"]), {}
 
@@ -230,7 +373,10 @@ def torch_rows(step, cell, table):
     return steps, allocations
 
 
-def jax_rows(step, cell, table):
+def jax_rows(step, cell, model, table):
+    import jax
+    import jax.numpy as jnp
+
     array = lambda values: jnp.array(values, jnp.float32)
     batch = [array(step[key]) for key in BATCH]
     value_and_grad = jax.value_and_grad(make_loss(jnp, jax.nn, step))
@@ -245,15 +391,15 @@ def jax_rows(step, cell, table):
     scan = jax.jit(lambda state, batches: jax.lax.scan(advance, state, batches))
     steps = {"jax_scan": lambda: jax.block_until_ready(scan(state, batches))}
 
-    weights = array([cell["power_parameters"], cell["bandwidth_parameters"]])
-    law = [tuple(map(array, layer)) for layer in layers(cell)]
+    weights = array(model.parameters[:2])
+    law = [tuple(map(array, layer)) for layer in model.layers]
     linear = lambda values, weights, biases: values @ weights.T + biases
     gains, allocations = array(cell["gains"]), {}
     for name, function, law in [
-        ("jax", make_law(jnp, jax.nn, linear), law),
+        ("jax", make_law(jnp, jax.nn, linear, model.size_input(USERS)), law),
         ("jax_table", make_table(jnp), array(table)),
     ]:
-        allocate = jax.jit(make_allocate(jnp, jax.nn, function, cell["max_power_w"]))
+        allocate = jax.jit(make_allocate(jnp, jax.nn, function, model))
         check_allocation(name, cell, allocate(gains, weights, law))
         allocations[name] = lambda allocate=allocate, law=law: jax.block_until_ready(allocate(gains, weights, law))
     return steps, allocations
@@ -261,27 +407,20 @@ def jax_rows(step, cell, table):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "step.json")
-        subprocess.run([ANYK, "bench", "--export", path], check=True)
-        with open(path, encoding="utf-8") as file:
-            record = json.load(file)
-    step, cell = record["step"], record["allocation"]
-    figures = json.loads(subprocess.run([ANYK, "bench", "--json"], capture_output=True, check=True).stdout)
-
-    # B^v(·, K) on a grid, by NumPy in float64.
-    grid = np.linspace(LOW, HIGH, PIECES + 1)
-    values = np.stack([grid, np.full_like(grid, len(cell["gains"]) / 200)], 1)
-    for index, (weights, biases) in enumerate(layers(cell)):
-        values = (np.maximum(values, 0.01 * values) if index else values) @ weights.T + biases
-    table = values[:, 0]
+        path = os.path.join(folder, "p-gnn.safetensors")
+        run("train", "urllc", "--method", "p-gnn", "--seed", "1", "--out", path, "--json")
+        model = Model(path)
+        step, cell = training_step(model), allocation(model, path)
+    (figures,) = run("bench", "--json")
+    table = model.outer(np.linspace(LOW, HIGH, PIECES + 1), USERS)
 
     steps, allocations = {}, {}
     for rows in (torch_rows, jax_rows):
-        for to, new in zip((steps, allocations), rows(step, cell, table)):
+        for to, new in zip((steps, allocations), rows(step, cell, model, table)):
             to.update(new)
     tasks = {
         "step": ("training step, batch 10, K = 10", steps, figures["train_step_us"]),
-        "allocate": (f"allocation by P-GNN, K = {len(cell['gains'])}", allocations, figures["allocate_us_k200"]),
+        "allocate": (f"allocation by P-GNN, K = {USERS}", allocations, figures["allocate_us_k200"]),
     }
     result = {}
     for task, (_, rows, ours) in tasks.items():
@@ -303,4 +442,5 @@ def main():
         print()
 
 
-main()
+if __name__ == "__main__":
+    main()

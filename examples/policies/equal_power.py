@@ -3,7 +3,7 @@
 
 Reads a cell on each line of standard input and writes an allocation on each line of standard output:
 
-    anyk evaluate --problem urllc --command 'python3 examples/policies/equal_power.py' --k 1,10,100
+    anyk evaluate --problem urllc 'cmd:python3 examples/policies/equal_power.py' --k 1,10,100
 
 The cell is the paper's (section V-A). The bandwidth is looked up in a table that is made once, by bisection of the QoS
 constraint, with a margin of 0.1 % for what lies between its points.

@@ -105,7 +105,7 @@ pub(crate) fn fading(bytes: &[u8]) {
     };
     let values = samples.as_slice();
     assert!(values.is_sorted() && values.iter().all(|g| *g > 0.0 && g.is_finite()));
-    let again = read_fading_samples(&fading_samples_to_npy(values).unwrap(), "again").unwrap();
+    let again = read_fading_samples(&fading_samples_to_npy(values), "again").unwrap();
     assert_eq!(again, samples);
     let mean = samples.compressed_rule().expectation(|g| g);
     assert!(mean > 0.0 && mean.is_finite(), "mean {mean}");

@@ -13,8 +13,6 @@ mod mutate;
 mod sealed;
 pub mod sections;
 
-use anyk::memory::MemoryBudget;
-
 pub use mutate::mutate;
 pub use sealed::{opened, sealed};
 
@@ -37,18 +35,12 @@ pub static TARGETS: &[Target] = &[
     Target { name: "config", run: files::config },
     Target { name: "lines", run: answers::lines },
     Target { name: "model", run: models::model },
-    Target { name: "checkpoint", run: models::checkpoint },
     Target { name: "section", run: sections::section },
 ];
 
 /// The target of a name.
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
-}
-
-/// Sets the budget of memory: what a few kilobytes may take at most.
-pub fn limit_memory() {
-    MemoryBudget::bytes(256 << 20).set_for_process();
 }
 
 /// The longest input: more only makes each run slower.

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyk_fuzz::{MOST_BYTES, Target, limit_memory, mutate, opened, target};
+use anyk_fuzz::{MOST_BYTES, Target, mutate, opened, target};
 
 /// One input that takes more of the processor is a finding, and so is one that waits for so long: a machine may
 /// have other things to do.
@@ -26,15 +26,11 @@ const LONGEST: Duration = Duration::from_secs(20);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 fn main() -> ExitCode {
-    limit_memory();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments[..] {
         ["run", name, ref files @ ..] => run(name, files),
         ["open", file] => open(file),
-        ["checkpoint"] => std::io::stdout()
-            .write_all(&anyk_fuzz::models::example_checkpoint())
-            .map_err(Into::into),
         [name, seconds, seed, current] => fuzz(name, seconds, seed, Path::new(current)),
         _ => Err("expected TARGET SECONDS SEED CURRENT, or: run TARGET FILE…".into()),
     };

@@ -26,9 +26,9 @@ struct Entry {
     data_offsets: [usize; 2],
 }
 
-/// A file of a kind from its opened form, with a checksum that holds; `None` if it is not of that form. Numbers
+/// A model file from its opened form, with a checksum that holds; `None` if it is not of that form. Numbers
 /// that are missing are 0, those that are left over are left out.
-pub fn sealed(opened: &[u8], kind: &str) -> Option<Vec<u8>> {
+pub fn sealed(opened: &[u8]) -> Option<Vec<u8>> {
     let mut lines = opened.splitn(3, |byte| *byte == b'\n');
     let content: &RawValue = serde_json::from_slice(lines.next()?).ok()?;
     let shapes: Shapes = serde_json::from_slice(lines.next()?).ok()?;
@@ -53,7 +53,7 @@ pub fn sealed(opened: &[u8], kind: &str) -> Option<Vec<u8>> {
     }
     numbers.truncate(end);
     let checksum = format!("{:08x}", crc.finalize());
-    let header = Header { kind: kind.into(), version: 2, checksum, content };
+    let header = Header { kind: "model".into(), version: 2, checksum, content };
     let header = serde_json::to_string(&header).ok()?;
     entries.insert("__metadata__".into(), serde_json::json!({ "anyk": header }));
     let mut head = serde_json::to_string(&entries).ok()?.into_bytes();

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 
-use crate::{build_programs, python, root, step};
+use crate::{build_programs, package, python, root, step};
 
 const FOLDER: &str = "crates/anyk-cli/tests/checker";
 /// Configurations of the usual tests, and of the long ones.
@@ -23,14 +23,14 @@ pub(crate) fn fresh_seed() -> String {
 pub(crate) fn command(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let count = arguments.next().unwrap_or_else(|| USUAL.into());
     let seed = arguments.next().unwrap_or_else(|| SEED.into());
+    build_programs()?;
     check(&count, &seed)
 }
 
 /// Checks the program that the tests use on so many random configurations. Without NumPy there is no check, and a
 /// line says so.
 pub(crate) fn check(count: &str, seed: &str) -> Result<()> {
-    let requirements = format!("{FOLDER}/requirements.txt");
-    let python = match python::environment("target/checker-python", &requirements) {
+    let python = match python::environment(package::TESTS, package::REQUIREMENTS) {
         Ok(python) => python,
         Err(error) => {
             println!(
@@ -39,7 +39,6 @@ pub(crate) fn check(count: &str, seed: &str) -> Result<()> {
             return Ok(());
         }
     };
-    build_programs()?;
     let script = root().join(FOLDER).join("check.py");
     let program = root().join("target/debug/anyk");
     let mut command = Command::new(python);

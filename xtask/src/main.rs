@@ -2,16 +2,15 @@
 //! this program beside what one would write in Python.
 
 mod checker;
-mod coverage;
 mod fuzz;
 mod long;
-mod mutants;
 mod package;
 mod python;
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -19,33 +18,28 @@ use anyhow::{Context, Result, bail};
 const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
-  test      every check: format, lints, documentation, licences, tests, a minute of fuzzing, the checker, the
-            Python package and the site
-  test --long        more of them, from fresh seeds
-  test --torch       and the layers for PyTorch, which it loads (3 GB)
-  python [--torch]   of these, those of the Python package alone
+  test               format, lints, documentation, tests, the checker and the Python package
+  test --long        only the long part: licences, packaging, the site, fuzzing, and more random cases
+  python [--torch]   the tests of the Python package, or of its PyTorch layers (a download of 3 GB)
   checker [COUNT] [SEED]   the program's answers on random cells against an independent computation
-  coverage           lines of the library that the tests run
-  fuzz [TARGET] [--time SECONDS] [--plain]   hostile files, led by coverage unless --plain (fuzz/README.md)
-  compare   speed of the exact solver beside SciPy, in one run (bench/README.md)
-  compare learning   speed of training and allocation beside PyTorch and JAX
-  compare wmmse      speed of WMMSE beside NumPy
-  compare python     the Python package beside Rust alone, SciPy and CVXPY
-  mutants   a sample of small faults in solver, judge and files, which tests have to notice
-            [--count 60] [--seed 20220201] [--area NAME] [--list] [--green], or [--only TEXT]...";
+  fuzz [TARGET] [--time SECONDS] [--plain]   hostile files, guided by coverage unless --plain (fuzz/README.md)
+  compare            speed of the exact solver and of SciPy, in one run (bench/README.md)
+  compare learning   speed of training and allocation, and of PyTorch and JAX
+  compare wmmse      speed of WMMSE, and of NumPy
+  compare python     speed of the Python package, of Rust alone, SciPy and CVXPY";
 
 fn main() -> ExitCode {
+    let has = |flag: &str| env::args().any(|argument| argument == flag);
     let outcome = match env::args().nth(1).as_deref() {
-        Some("test") => {
-            let has = |flag: &str| env::args().any(|argument| argument == flag);
-            test(has("--long"), has("--torch"))
-        }
-        Some("python") => package::check(env::args().any(|argument| argument == "--torch")),
+        Some("test") if has("--long") => timed(long::long),
+        Some("test") => timed(test),
+        Some("python") => timed(|| {
+            build_programs()?;
+            if has("--torch") { package::check_torch() } else { package::check() }
+        }),
         Some("checker") => checker::command(env::args().skip(2)),
-        Some("coverage") => coverage::command(env::args().skip(2)),
         Some("fuzz") => fuzz::command(env::args().skip(2)),
         Some("compare") => compare(),
-        Some("mutants") => mutants::run(env::args().skip(2)),
         Some("help" | "--help" | "-h") => {
             println!("{HELP}");
             Ok(())
@@ -71,10 +65,13 @@ fn cargo() -> Command {
     command.current_dir(root());
     // The bindings compile without an interpreter, if they are told not to look for one.
     if !package::has_python() {
-        command.env("PYO3_NO_PYTHON", "1").env("PYO3_BUILD_EXTENSION_MODULE", "1");
+        command.env("PYO3_NO_PYTHON", "1");
     }
     command
 }
+
+/// The steps so far, with their seconds.
+static STEPS: Mutex<Vec<(String, f64)>> = Mutex::new(Vec::new());
 
 /// Runs one step, says how long it took, and fails with its name.
 fn step(name: &str, command: &mut Command) -> Result<()> {
@@ -84,38 +81,48 @@ fn step(name: &str, command: &mut Command) -> Result<()> {
     if !status.success() {
         bail!("{name} failed: {command:?}");
     }
-    println!("== {name}: {:.0} s", started.elapsed().as_secs_f64());
+    note(name, started);
     Ok(())
 }
 
-fn test(long: bool, torch: bool) -> Result<()> {
+/// Says how long a step took, and keeps it for the list at the end.
+fn note(name: &str, started: Instant) {
+    let seconds = started.elapsed().as_secs_f64();
+    println!("== {name}: {seconds:.0} s");
+    let mut steps = STEPS.lock().unwrap_or_else(PoisonError::into_inner);
+    steps.push((name.to_owned(), seconds));
+}
+
+/// Runs checks and lists the seconds of each step.
+fn timed(checks: impl FnOnce() -> Result<()>) -> Result<()> {
     let started = Instant::now();
+    checks()?;
+    println!("== seconds of each step");
+    for (name, seconds) in STEPS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        println!("{seconds:8.0}  {name}");
+    }
+    println!("== all checks passed in {:.0} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn test() -> Result<()> {
     step("format", cargo().args(["fmt", "--all", "--check"]))?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
     step("lints", cargo().args(clippy))?;
-    // The program turns the library's features on; here they are off. Its lints and few tests are for --long.
-    step("the library without features", cargo().args(["check", "-p", "anyk", "--locked"]))?;
     step(
         "documentation",
         cargo()
             .args(["doc", "--workspace", "--no-deps", "--document-private-items", "--locked"])
             .env("RUSTDOCFLAGS", "-D warnings"),
     )?;
-    licences()?;
+    build_programs()?;
     let seed = seed();
     println!("== random cases: PROPTEST_RNG_SEED={seed}");
     let mut tests = cargo();
     tests.args(["test", "--workspace", "--locked"]).env("PROPTEST_RNG_SEED", &seed);
     step("tests", &mut tests).with_context(|| repeat(&seed, "test"))?;
-    fuzz::usual()?;
     checker::check(checker::USUAL, checker::SEED)?;
-    package::publish()?;
-    package::check(torch)?;
-    if long {
-        long::long()?;
-    }
-    println!("== all checks passed in {:.0} s", started.elapsed().as_secs_f64());
-    Ok(())
+    package::check()
 }
 
 /// The seed of random cases: a new one in every run, unless the variable asks for that of an earlier run.
@@ -131,25 +138,11 @@ fn repeat(seed: &str, command: &str) -> String {
     )
 }
 
-/// The programs that the tests use: built together with the tests, since alone they would be built once more, with
-/// other features of the library.
+/// Builds the tests, the programs and the Python module that they use, for the whole workspace at once: a build of
+/// less selects other features of the dependencies, and compiles them again.
 fn build_programs() -> Result<()> {
-    step("build", cargo().args(["test", "--workspace", "--no-run", "--quiet", "--locked"]))
-}
-
-/// `cargo deny` with deny.toml; installed first where it is missing. Its database of advisories is
-/// not consulted: that needs a network that not every machine has.
-fn licences() -> Result<()> {
-    let installed = cargo().args(["deny", "--version"]).output().is_ok_and(|o| o.status.success());
-    if !installed {
-        let install = ["install", "cargo-deny", "--locked", "--quiet"];
-        if let Err(error) = step("install cargo-deny", cargo().args(install)) {
-            println!("== licences: skipped, since the tool cannot be installed here ({error:#})");
-            return Ok(());
-        }
-    }
-    let check = ["deny", "--all-features", "check", "licenses", "bans", "sources"];
-    step("licences", cargo().args(check))
+    let build = ["build", "--workspace", "--lib", "--bins", "--tests", "--quiet", "--locked"];
+    step("build", cargo().args(build))
 }
 
 /// Builds the program, makes a Python environment, and runs a comparison of bench/ in it: the exact

@@ -1,6 +1,6 @@
-//! The Python package: built as people install it, and all that is tested in Python.
+//! The Python package: its tests on the module that the workspace builds, and the archives that people install.
 
-use std::env;
+use std::env::{self, consts};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,52 +11,104 @@ use anyhow::{Context, Result, bail};
 use crate::python::environment;
 use crate::{cargo, root, step};
 
-/// Where the archives come to lie.
-const DIST: &str = "target/python-dist";
-/// The environment that builds and checks archives, and runs the tests.
-const TESTS: &str = "target/python-tests";
-const REQUIREMENTS: &str = "crates/anyk-py/requirements-test.txt";
+/// The environment of all Python checks.
+pub(crate) const TESTS: &str = "target/python-tests";
+pub(crate) const REQUIREMENTS: &str = "crates/anyk-py/requirements-test.txt";
+/// What packaging and the site need as well.
+const LONG_REQUIREMENTS: &str = "crates/anyk-py/requirements-long.txt";
 /// The same with PyTorch.
 const TORCH: &str = "target/python-torch";
 const TORCH_REQUIREMENTS: &str = "crates/anyk-py/requirements-torch.txt";
+/// The sources of the package, and where the tests find them together with the compiled module.
+const SOURCES: &str = "crates/anyk-py/python/anyk";
+const PACKAGE: &str = "target/python-package";
+/// Where the archives come to lie.
+const DIST: &str = "target/python-dist";
 /// What a user has: the wheel and what it asks for.
 const CLEAN: &str = "target/python-clean";
 
-/// Builds the source archive, a wheel from it, and runs everything that is in Python. Without an interpreter it says so;
-/// in CI that is an error.
-pub(crate) fn check(torch: bool) -> Result<()> {
-    if !has_python() {
-        if env::var("CI").is_ok_and(|value| value == "true") {
-            bail!("the Python package cannot be tested: there is no python3 from version 3.10");
-        }
-        println!("== python package: skipped, since there is no python3 from version 3.10 here");
+/// Checks types and runs the Python tests.
+pub(crate) fn check() -> Result<()> {
+    if !needs_python("the Python package")? {
         return Ok(());
     }
-    let tests = environment(TESTS, REQUIREMENTS)?;
-    let (source, wheel) = archives(&tests)?;
+    let package = assemble()?;
+    let python = environment(TESTS, REQUIREMENTS)?;
+    // What builds on PyTorch is checked with it.
+    let mut typed = sources(SOURCES)?;
+    typed.extend(sources("examples/python")?);
+    typed.retain(|path| fs::read_to_string(path).is_ok_and(|text| !text.contains("import torch")));
+    step("types", command(&python, &["-m", "mypy"]).args(typed))?;
+    let pytest = ["-m", "pytest", "crates/anyk-py/tests"];
+    step("python tests", command(&python, &pytest).env("PYTHONPATH", &package))
+}
+
+/// The same for what builds on PyTorch.
+pub(crate) fn check_torch() -> Result<()> {
+    println!("== PyTorch brings its GPU libraries along: 3 GB to load");
+    let package = assemble()?;
+    let python = environment(TORCH, TORCH_REQUIREMENTS)?;
+    let mypy = ["-m", "mypy", SOURCES, "examples/python"];
+    step("types with torch", &mut command(&python, &mypy))?;
+    let pytest = ["-m", "pytest", "crates/anyk-py/tests", "-k", "torch"];
+    step("python tests with torch", command(&python, &pytest).env("PYTHONPATH", &package))
+}
+
+/// Puts the sources and the module that cargo built into one folder, which it returns.
+fn assemble() -> Result<PathBuf> {
+    let folder = root().join(PACKAGE);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).context("cannot remove the package of the last run")?;
+    }
+    copy(&root().join(SOURCES), &folder.join("anyk"))?;
+    let module = format!("{}_anyk{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
+    let module = root().join("target/debug").join(module);
+    fs::copy(&module, folder.join("anyk/_anyk.abi3.so"))
+        .with_context(|| format!("cannot copy {}", module.display()))?;
+    Ok(folder)
+}
+
+/// Copies a folder.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("cannot create {}", to.display()))?;
+    for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Builds the source archive and a wheel from it, tries the wheel as a user would, and builds the site with it.
+pub(crate) fn archives() -> Result<()> {
+    if !needs_python("packaging and the site")? {
+        return Ok(());
+    }
+    let tests = environment(TESTS, LONG_REQUIREMENTS)?;
+    let (source, wheel) = build_archives(&tests)?;
     step(
         "archives are fit to publish",
         command(&tests, &["-m", "twine", "check", "--strict"]).args([&source, &wheel]),
     )?;
     clean(&wheel)?;
     install(&tests, &wheel)?;
-    // What builds on PyTorch is checked with it.
-    let mut typed = sources("crates/anyk-py/python/anyk")?;
-    typed.extend(sources("examples/python")?);
-    typed.retain(|path| fs::read_to_string(path).is_ok_and(|text| !text.contains("import torch")));
-    step("types", command(&tests, &["-m", "mypy"]).args(typed))?;
-    step("python tests", &mut command(&tests, &["-m", "pytest", "crates/anyk-py/tests"]))?;
-    site(&tests)?;
-    if torch {
-        println!("== PyTorch brings its GPU libraries along: 3 GB to load");
-        let python = environment(TORCH, TORCH_REQUIREMENTS)?;
-        install(&python, &wheel)?;
-        let mypy = ["-m", "mypy", "crates/anyk-py/python/anyk", "examples/python"];
-        step("types with torch", &mut command(&python, &mypy))?;
-        let tests = ["-m", "pytest", "crates/anyk-py/tests", "-k", "torch"];
-        step("python tests with torch", &mut command(&python, &tests))?;
+    site(&tests)
+}
+
+/// Whether there is an interpreter. Without one a line says what is left out; in CI that is an error.
+fn needs_python(what: &str) -> Result<bool> {
+    if has_python() {
+        return Ok(true);
     }
-    Ok(())
+    if env::var("CI").is_ok_and(|value| value == "true") {
+        bail!("{what}: there is no python3 from version 3.10");
+    }
+    println!("== SKIPPED: {what}, since there is no python3 from version 3.10 here");
+    Ok(false)
 }
 
 /// What `cargo publish` would do, up to the upload.
@@ -84,7 +136,7 @@ fn command(python: &Path, arguments: &[&str]) -> Command {
 
 /// The source archive, and a wheel built from it alone, in an environment that pip makes for it. The profile is that of
 /// the tests: the code is the same, and built in a fraction of the time.
-fn archives(python: &Path) -> Result<(PathBuf, PathBuf)> {
+fn build_archives(python: &Path) -> Result<(PathBuf, PathBuf)> {
     let dist = root().join(DIST);
     if dist.exists() {
         fs::remove_dir_all(&dist).context("cannot remove the archives of the last run")?;

@@ -13,6 +13,7 @@ fn argument(spec: &OptionSpec) -> Arg {
     }
     let heading = (!spec.group.is_empty()).then_some(spec.group);
     let argument = Arg::new(spec.name).long(spec.name).help(help).help_heading(heading);
+    let argument = argument.hide_short_help(spec.rare);
     match &spec.value {
         OptionValue::Switch => argument.action(ArgAction::SetTrue),
         OptionValue::Number(unit) => argument.value_name(*unit).allow_negative_numbers(true),
@@ -32,13 +33,13 @@ fn argument(spec: &OptionSpec) -> Arg {
 
 /// Adds the flags of options, each in its group.
 pub(crate) fn with_options(command: Command, specs: &[OptionSpec]) -> Command {
-    command.args(specs.iter().map(argument))
+    command.args(specs.iter().filter(|spec| spec.file.is_none()).map(argument))
 }
 
 /// What was given of some options.
 pub(crate) fn given(matches: &ArgMatches, specs: &[OptionSpec]) -> Options {
     let mut options = Options::default();
-    for spec in specs {
+    for spec in specs.iter().filter(|spec| spec.file.is_none()) {
         if spec.value == OptionValue::Switch {
             if matches.get_flag(spec.name) {
                 options.set(spec.name, "");

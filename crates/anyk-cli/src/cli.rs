@@ -5,16 +5,15 @@ use std::path::PathBuf;
 
 use anyk::channel::FadingLaw;
 use anyk::diagnosis;
-use anyk::framework::{CellOptions, Verb};
-use anyk::memory::MemoryBudget;
+use anyk::framework::{CellOptions, Room, Verb};
 use anyk::problems::ROOMS;
 use anyk::study::STUDIES;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Arg, ArgGroup, Args, Command};
+use clap::{ArgGroup, Args, Command};
 use clap_complete::Shell;
 
 use crate::arguments::{model_options, with_options};
-use crate::help::{self, Page};
+use crate::failure::EXIT_CODES;
 use crate::values::{Listed, seconds, seeds, size, sizes, whole};
 
 /// The whole command line.
@@ -23,10 +22,8 @@ pub(crate) fn command() -> Command {
         by_room(Verb::Sample, "sample", "Draw random instances of a problem, as input for `solve`");
     let command = Command::new("anyk")
         .version(env!("CARGO_PKG_VERSION"))
-        .term_width(help::width())
         .arg_required_else_help(true)
         .subcommand_required(true)
-        .arg(max_memory())
         .subcommands([
             by_room(Verb::Solve, "solve", "Find the best allocation of a problem's instances"),
             by_room(
@@ -51,24 +48,37 @@ pub(crate) fn command() -> Command {
             bench(),
             completions(),
         ]);
-    Page::of_program().on(command)
+    let examples = [
+        "sample urllc --k 10 --seed 1 | anyk solve urllc --input -",
+        "train urllc --method any-gnn --out any.safetensors",
+        "evaluate any.safetensors --k 1,10,100,1000",
+    ];
+    let command = page(
+        command,
+        "Power and bandwidth for the users of a wireless cell, at any number of users",
+        &examples,
+        "AnyK finds the powers and bandwidths that meet every user's latency and reliability target with the \
+         least total bandwidth, and proves the optimum. It also learns policies at one number of users \
+         that serve any other number. More problems: one rate for all users, and links that share a band.",
+    );
+    let examples = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+    command.after_help(EXIT_CODES).after_long_help(format!("{examples}\n\n{EXIT_CODES}"))
 }
 
-/// The flag of the memory budget.
-pub(crate) const MAX_MEMORY: &str = "max-memory";
+/// Adds a help page to a command: a line, for the long help also details and examples without the program's name.
+fn page(command: Command, about: &str, examples: &[&str], details: &str) -> Command {
+    let long = if details.is_empty() { about.to_owned() } else { format!("{about}\n\n{details}") };
+    let lines: String = examples.iter().map(|line| format!("\n  anyk {line}")).collect();
+    command.about(about.to_owned()).long_about(long).after_long_help(format!("Examples:{lines}"))
+}
 
-fn max_memory() -> Arg {
-    Arg::new(MAX_MEMORY)
-        .long(MAX_MEMORY)
-        .value_name("SIZE")
-        .help(
-            "Most memory that a file or a size may ask for, such as 512MB or 4GiB [default: half of the machine's]",
-        )
-        .value_parser(str::parse::<MemoryBudget>)
-        .env("ANYK_MAX_MEMORY")
-        .hide_env_values(true)
-        .global(true)
-        .display_order(990)
+/// Adds the help page of a problem's subcommand.
+fn room_page(command: Command, room: &dyn Room, verb: Verb) -> Command {
+    let details = match verb {
+        Verb::Solve => format!("{}\n\n{}", room.statement(), room.input()),
+        _ => room.statement().to_owned(),
+    };
+    page(command, room.about(), room.examples(verb), &details)
 }
 
 /// A command with a subcommand for each room, which has the room's own options and no others.
@@ -81,7 +91,7 @@ fn by_room(verb: Verb, name: &'static str, about: &str) -> Command {
             Verb::Assess => AssessArgs::augment_args(subcommand),
             _ => SampleArgs::augment_args(subcommand),
         };
-        Page::of_room(room, verb).on(with_options(subcommand, &room.options(verb)))
+        room_page(with_options(subcommand, &room.options(verb)), room, verb)
     });
     let command = Command::new(name)
         .subcommands(rooms)
@@ -90,7 +100,10 @@ fn by_room(verb: Verb, name: &'static str, about: &str) -> Command {
         .disable_help_subcommand(true)
         .subcommand_required(true)
         .arg_required_else_help(true);
-    Page::of_verb(verb, about).on(command)
+    let examples: Vec<&str> =
+        ROOMS.iter().filter_map(|room| room.examples(verb).first().copied()).collect();
+    let hint = format!("For the options of a problem, add its name: anyk {name} urllc --help");
+    page(command.after_help(hint), about, &examples, "")
 }
 
 /// Flags of `solve`, and of whatever else answers the instances of an input.
@@ -110,7 +123,7 @@ pub(crate) struct SolveArgs {
     #[arg(long, conflicts_with = "format", display_order = 891)]
     pub(crate) json: bool,
     /// End at the first instance that cannot be answered; else it gets a line with the reason, and the rest goes on
-    #[arg(long, display_order = 892)]
+    #[arg(long, display_order = 892, hide_short_help = true)]
     pub(crate) fail_fast: bool,
     /// File to write to, instead of standard output
     #[arg(long, value_name = "FILE", display_order = 899)]
@@ -137,7 +150,8 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// Train from several seeds at once (1..10 or 1,2,3): FILE becomes FILE-1, FILE-2, … before its ending, and p-gnn
-    /// shares one outer function, pre-trained from the first seed
+    /// shares one outer function (FILE.outer), pre-trained from the first seed. Finished models are kept: after an
+    /// interruption, the same command trains only the rest
     #[arg(long, value_name = "SEED,…", conflicts_with = "seed", value_parser = seeds)]
     pub(crate) seeds: Option<Listed<u64>>,
     /// Overwrite an existing file even if it is not a model
@@ -161,12 +175,12 @@ pub(crate) struct SampleArgs {
 
 fn fading() -> Command {
     let command = FadingArgs::augment_args(Command::new("fading"));
-    Page::new(
+    page(
+        command,
         "Small-scale gains g of a law of fading, as samples for `train urllc --fading`",
         &["sample fading --law rician:k=3 --count 2000 --format npy --out samples.npy"],
         "",
     )
-    .on(command)
 }
 
 /// Flags of `sample fading`.
@@ -219,12 +233,13 @@ pub(crate) struct CellsArgs {
 
 fn evaluate() -> Command {
     let command = EvaluateArgs::augment_args(Command::new("evaluate"));
-    Page::new(
+    page(
+        with_options(command, &model_options(Verb::Evaluate)),
         "Measure models, or programs of your own, at many numbers of users, beside the optimum",
         &[
             "evaluate any.safetensors",
             "evaluate p.safetensors any.safetensors --k 1,2,5,10-50:10,100 --csv out.csv --plot out.svg",
-            "evaluate --command 'python3 my_policy.py' --problem urllc --k 1,10,100",
+            "evaluate 'cmd:python3 my_policy.py' --problem urllc --k 1,10,100",
             "evaluate any.safetensors --k 1000 --max-power-dbm 46",
         ],
         "Means over random instances that no model was trained on. One model by its file alone gets the table of its \
@@ -235,24 +250,20 @@ fn evaluate() -> Command {
          interference     the sum rate, beside WMMSE, FPLinQ, greedy and the best schedule\n\n\
          Several policies, or any that is not a model, are put side by side on the same instances, all judged alike: \
          files of models, baselines by name (optimum, equal-power; wmmse, full-power, fplinq, greedy, exact), and \
-         programs (cmd:COMMAND, or --command). The best that is known and the trivial baseline are always there. The \
+         programs (cmd:COMMAND). The best that is known and the trivial baseline are always there. The \
          cell is that of the first model unless options say otherwise.\n\n\
          A program is started once. It reads an instance on each line, in the form that `solve` reads, and answers on a \
          line in the form that `solve --json` writes: {\"users\":[{\"id\":\"u1\",\"power_w\":1.5,\"bandwidth_hz\":2e5}]}, or \
          {\"power\":[1,0]} for links. It is also asked with the users in another order, and its size law is diagnosed.",
     )
-    .on(with_options(command, &model_options(Verb::Evaluate)))
 }
 
 /// Flags of `evaluate`.
 #[derive(Debug, Args)]
 pub(crate) struct EvaluateArgs {
     /// Files of models, names of baselines, cmd:COMMAND
-    #[arg(value_name = "POLICY", required_unless_present = "command")]
+    #[arg(value_name = "POLICY", required = true)]
     pub(crate) policies: Vec<String>,
-    /// A program to measure; may be given several times
-    #[arg(long, value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
     /// The problem, where no model says it
     #[arg(long, value_name = "NAME", value_parser = problems())]
     pub(crate) problem: Option<String>,
@@ -281,12 +292,12 @@ pub(crate) struct EvaluateArgs {
     )]
     pub(crate) seeds: Option<Listed<u64>>,
     /// Longest time for an answer of a program
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds, hide_short_help = true)]
     pub(crate) timeout: f64,
     /// File for the table, as CSV
     #[arg(long, value_name = "FILE", display_order = 897)]
     pub(crate) csv: Option<PathBuf>,
-    /// File for a picture (SVG): how far each policy is from the best, over K
+    /// File for a picture (SVG): the distance to the best policy over K
     #[arg(long, value_name = "FILE", display_order = 898)]
     pub(crate) plot: Option<PathBuf>,
     /// Overwrite output files that exist
@@ -305,7 +316,8 @@ fn problems() -> PossibleValuesParser {
 
 fn allocate() -> Command {
     let command = AllocateArgs::augment_args(Command::new("allocate"));
-    Page::new(
+    page(
+        with_options(command, &model_options(Verb::Allocate)),
         "Allocate with a model, in the form of `solve`",
         &[
             "sample urllc --k 50 | anyk allocate model.safetensors --input -",
@@ -318,7 +330,6 @@ fn allocate() -> Command {
          is then checked by quadrature over fading, and a budget that cannot serve everyone is refused as \
          `solve` does.",
     )
-    .on(with_options(command, &model_options(Verb::Allocate)))
 }
 
 /// Flags of `allocate`.
@@ -333,7 +344,8 @@ pub(crate) struct AllocateArgs {
 
 fn calibrate() -> Command {
     let command = CalibrateArgs::augment_args(Command::new("calibrate"));
-    Page::new(
+    page(
+        with_options(command, &model_options(Verb::Calibrate)),
         "Give a model the smallest margin that carries a guarantee",
         &[
             "calibrate model.safetensors --k 10 --out calibrated.safetensors",
@@ -346,7 +358,6 @@ fn calibrate() -> Command {
          sizes named here. `allocate` and `evaluate` apply and report it.\n\n\
          A model that was learned from samples of fading is judged under the fading named with --fading.",
     )
-    .on(with_options(command, &model_options(Verb::Calibrate)))
 }
 
 /// Flags of `calibrate`.
@@ -379,12 +390,12 @@ pub(crate) struct CalibrateArgs {
 
 fn info() -> Command {
     let command = InfoArgs::augment_args(Command::new("info"));
-    Page::new(
+    page(
+        command,
         "Show what a model is, how it was trained, what it reached, and its tensors",
         &["info model.safetensors", "info model.safetensors --json"],
         "",
     )
-    .on(command)
 }
 
 /// Flags of `info`.
@@ -400,7 +411,8 @@ pub(crate) struct InfoArgs {
 
 fn diagnose() -> Command {
     let command = DiagnoseArgs::augment_args(Command::new("diagnose"));
-    Page::new(
+    page(
+        with_options(command, &CellOptions::ALL.specs()),
         "Find the size law of a policy, and the network that follows it",
         &[
             "diagnose --policy urllc-bandwidth --out out/diagnose",
@@ -416,11 +428,10 @@ fn diagnose() -> Command {
          1.\n\n\
          The policy is one of the paper's (--policy), a model, or a file of samples: CSV with the columns\n\n  \
          k,x,y,instance\n\n\
-         or a NumPy archive (.npz) of such arrays, or Parquet of such columns, one row for each user: the number \
-         of users, input, output, and (if known) which rows belong together.\n\n\
+         and one row for each user: the number of users, input, output, and (if known) which rows belong \
+         together.\n\n\
          The exit code is 0 whatever is found, and 2 for bad input.",
     )
-    .on(with_options(command, &CellOptions::ALL.specs()))
 }
 
 /// Flags of `diagnose`.
@@ -433,7 +444,7 @@ pub(crate) struct DiagnoseArgs {
     /// A policy of the paper, with random users or links
     #[arg(long, value_name = "NAME", value_parser = policies())]
     pub(crate) policy: Option<String>,
-    /// File of samples (CSV, .npz or Parquet), or - for standard input
+    /// File of samples (CSV), or - for standard input
     #[arg(
         long = "samples",
         value_name = "FILE",
@@ -481,7 +492,8 @@ fn policies() -> PossibleValuesParser {
 
 fn reproduce() -> Command {
     let command = ReproduceArgs::augment_args(Command::new("reproduce"));
-    Page::new(
+    page(
+        command,
         "Reproduce the paper's tables, figures and propositions, beside what it says itself",
         &[
             "reproduce",
@@ -496,7 +508,6 @@ fn reproduce() -> Command {
          others. Interrupted, it continues where it stopped; what another version of the program has measured is \
          measured again.",
     )
-    .on(command)
 }
 
 /// Where `reproduce` writes to, if nobody says.
@@ -536,13 +547,13 @@ fn studies() -> PossibleValuesParser {
 
 fn sweep() -> Command {
     let command = SweepArgs::augment_args(Command::new("sweep"));
-    Page::new(
+    page(
+        with_options(command, &CellOptions::ALL.specs()),
         "Mean exact optimum of urllc over random cells of many sizes",
         &["sweep --k 1,2,5,10,50,100,200 --samples 1000 --seed 7"],
         "Solves random cells of each size exactly, beside equal power with exact bandwidths on the same cells: \
          what any other policy is to be measured against.",
     )
-    .on(with_options(command, &CellOptions::ALL.specs()))
 }
 
 /// Flags of `sweep`.
@@ -553,7 +564,8 @@ pub(crate) struct SweepArgs {
 }
 
 fn config() -> Command {
-    Page::new(
+    page(
+        with_options(Command::new("config"), &CellOptions::specs_of_files()),
         "Print the cell's parameters as TOML, to edit and use with --config",
         &[
             "config --max-power-dbm 40 > cell.toml",
@@ -561,29 +573,22 @@ fn config() -> Command {
         ],
         "",
     )
-    .on(with_options(Command::new("config"), &CellOptions::specs_of_files()))
 }
 
 fn bench() -> Command {
     let command = BenchArgs::augment_args(Command::new("bench"));
-    Page::new(
+    page(
+        command,
         "Measure the speed of this program on this machine",
         &["bench --json"],
         "On one thread unless said; each figure is the median over repeated runs. `cargo xtask compare` runs what \
          one would write in Python beside it.",
     )
-    .on(command)
 }
 
 /// Flags of `bench`.
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// Instead, write a training step and an allocation, inputs and outputs, to a JSON file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) export: Option<PathBuf>,
-    /// Overwrite the file if it exists
-    #[arg(long, requires = "export")]
-    pub(crate) force: bool,
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub(crate) json: bool,
@@ -592,7 +597,7 @@ pub(crate) struct BenchArgs {
 fn completions() -> Command {
     let command = CompletionsArgs::augment_args(Command::new("completions"));
     let example = "completions bash > ~/.local/share/bash-completion/completions/anyk";
-    Page::new("Print a completion script for a shell", &[example], "").on(command)
+    page(command, "Print a completion script for a shell", &[example], "")
 }
 
 /// Flags of `completions`.
@@ -633,12 +638,11 @@ mod tests {
     }
 
     /// The examples of a command's help and of those below it.
-    fn examples(command: &mut Command, all: &mut Vec<String>) {
-        // Those that are longer than a line go on below it.
-        let page = command.render_long_help().to_string().replace(" \\\n      ", " ");
+    fn examples(command: &Command, all: &mut Vec<String>) {
+        let page = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
         let lines = page.lines().filter_map(|line| line.strip_prefix("  anyk "));
         all.extend(lines.map(str::to_owned));
-        for subcommand in command.get_subcommands_mut() {
+        for subcommand in command.get_subcommands() {
             examples(subcommand, all);
         }
     }
@@ -646,7 +650,7 @@ mod tests {
     #[test]
     fn every_example_is_understood() {
         let mut all = Vec::new();
-        examples(&mut super::command(), &mut all);
+        examples(&super::command(), &mut all);
         assert!(all.len() > 40, "{all:?}");
         for part in all.iter().flat_map(|line| line.split(" | ")) {
             let words = part.split(" > ").next().unwrap_or_default().split(' ');

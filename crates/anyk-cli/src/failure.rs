@@ -7,8 +7,11 @@ use std::process::ExitCode;
 
 use anyk::diagnosis::DiagnosisError;
 use anyk::exchange::{InputError, NotFinite};
-use anyk::framework::{Error, ErrorKind, ModelError, OptionError, ProblemError, TrainError};
+use anyk::framework::{
+    CellOptions, Error, ErrorKind, ModelError, OptionError, ProblemError, TrainError,
+};
 use anyk::qos::ServiceError;
+use clap::error::{ContextKind, ContextValue, ErrorKind as ClapErrorKind};
 
 use crate::output;
 use crate::printable::is_obeyed;
@@ -32,12 +35,28 @@ pub(crate) fn usage(error: &clap::Error) -> ! {
         let _ = Failure::from(error).report();
         std::process::exit(1);
     }
+    if let Some(message) = moved_to_file(error) {
+        output::note(&message);
+        std::process::exit(error.exit_code());
+    }
     let is_plain = |argument: OsString| !argument.to_string_lossy().contains(is_obeyed);
     if std::env::args_os().all(is_plain) {
         error.exit();
     }
     output::note(error.render().to_string().trim_end());
     std::process::exit(error.exit_code())
+}
+
+/// The message about a flag of earlier versions that is now a field of the file for `--config`.
+fn moved_to_file(error: &clap::Error) -> Option<String> {
+    if error.kind() != ClapErrorKind::UnknownArgument {
+        return None;
+    }
+    let ContextValue::String(flag) = error.get(ContextKind::InvalidArg)? else { return None };
+    let (section, field) = CellOptions::file_field(flag.strip_prefix("--")?)?;
+    Some(format!(
+        "error: {flag} was removed; set {section}.{field} in a file for --config (`anyk config` prints one)"
+    ))
 }
 
 /// Exit code of an answer in which not everyone is served.

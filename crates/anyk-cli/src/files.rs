@@ -1,4 +1,4 @@
-//! Input files, read within the memory budget.
+//! Input files, read up to the limits.
 
 use std::fs::File;
 use std::io::{self, Read as _};

@@ -6,7 +6,6 @@ mod closed;
 mod commands;
 mod failure;
 mod files;
-mod help;
 mod output;
 mod outputs;
 mod printable;
@@ -17,8 +16,6 @@ mod rows;
 mod values;
 
 use std::process::ExitCode;
-
-use anyk::memory::MemoryBudget;
 
 use crate::failure::Failure;
 
@@ -35,10 +32,6 @@ fn start_threads() {
 fn main() -> ExitCode {
     start_threads();
     let matches = cli::command().try_get_matches().unwrap_or_else(|error| failure::usage(&error));
-    if let Some(budget) = matches.get_one::<MemoryBudget>(cli::MAX_MEMORY) {
-        // Nobody has asked for it yet, and nobody has set it.
-        let _ = budget.set_for_process();
-    }
     let outcome = match matches.subcommand() {
         Some((name, matches)) => commands::run(name, matches),
         None => Ok(ExitCode::SUCCESS),

@@ -4,8 +4,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
 
 use anyk::exchange::check_finite;
-use anyk::framework::{Answer, Error, Text, TextPart};
-use anyk::memory::{MemoryBudget, product};
+use anyk::framework::{Answer, OptionError, Text, TextPart};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
@@ -13,8 +12,8 @@ use crate::closed::stdout_was_closed;
 use crate::failure::{Failure, INFEASIBLE};
 use crate::printable::{printable, printable_cell};
 
-/// Memory of a cell of a table, which is held whole: its width decides that of all others in its column.
-const CELL_BYTES: usize = 256;
+/// Rows of a table, which is held whole: the width of each cell decides that of its column.
+const MOST_ROWS: usize = 1_000_000;
 
 /// Standard output; writing to it is an error if it was closed when the program started.
 pub(crate) struct Stdout(StdoutLock<'static>);
@@ -79,9 +78,11 @@ pub(crate) fn text(out: &mut impl Write, text: &Text) -> Result<(), Failure> {
         match part {
             TextPart::Line(line) => self::line(out, line)?,
             TextPart::Table(header, rows) => {
-                let needed = product(&[rows.len(), header.len(), CELL_BYTES]);
-                let what = format_args!("a table of {} rows (--json takes less)", rows.len());
-                MemoryBudget::current().allow(what, needed).map_err(Error::from)?;
+                if rows.len() > MOST_ROWS {
+                    let value = format!("a table of {} rows", rows.len());
+                    let expected = format!("json or csv for more than {MOST_ROWS} rows");
+                    return Err(OptionError::value("format", value, expected).into());
+                }
                 let header: Vec<&str> = header.iter().map(String::as_str).collect();
                 writeln!(out, "{}", table(&header, rows.iter().cloned()))?;
             }

@@ -12,7 +12,7 @@ use anyk::exchange::{
     check_folder, check_writable, destination, fingerprint, is_same_file, read_plain_file, to_json,
     write_atomically,
 };
-use anyk::framework::{Checkpoint, Error, ModelFile, OptionError};
+use anyk::framework::{Error, ModelFile, OptionError};
 use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub(crate) const INPUTS: [(&str, &str); 11] = [
 ];
 
 /// Options that name output files or folders.
-pub(crate) const OUTPUTS: [&str; 4] = ["out", "csv", "plot", "export"];
+pub(crate) const OUTPUTS: [&str; 3] = ["out", "csv", "plot"];
 
 /// The outputs and inputs of a command, and whether it may overwrite files.
 #[derive(Debug, Default)]
@@ -87,20 +87,6 @@ impl Outputs {
     pub(crate) fn claim_model(&self, path: &Path) -> Result<(), Failure> {
         self.allow("out", path, ModelFile::is_at)?;
         check_writable(path).map_err(|error| Failure::write(path, error))
-    }
-
-    /// Checks that the checkpoint of a model can be written.
-    pub(crate) fn claim_checkpoint(&self, model: &Path) -> Result<(), Failure> {
-        let path = Checkpoint::path_beside(model);
-        self.refuse_input(&path)?;
-        check_writable(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidInput => {
-                let path = path.display();
-                let expected = format!("a name beside which {path} can be written: {error} there");
-                OptionError::value("out", model.display(), expected).into()
-            }
-            _ => Failure::write(&path, error),
-        })
     }
 
     /// Checks that a file may be written: it is not an input, and it is new or may be overwritten.

@@ -1,19 +1,17 @@
 //! A policy that is a program: started once, it reads an instance on each line and writes an allocation on each.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyk::framework::Contestant;
-use anyk::memory::MemoryBudget;
 
 /// Longest line that is read of a program: an allocation of a million users takes a third of it.
-const LONGEST: u64 = 1 << 28;
+const LONGEST: usize = 1 << 28;
 /// Bytes of its messages that are kept, to be shown where it fails.
 const KEPT: usize = 2000;
 /// Characters of an answer that are shown.
@@ -30,14 +28,10 @@ pub(crate) struct Program {
 
 struct Running {
     child: Child,
-    /// Dropped after the program is ended.
-    _guard: Guard,
     questions: Sender<Vec<u8>>,
     answers: Receiver<Vec<Vec<u8>>>,
     /// Lines that arrived with others.
     unread: VecDeque<Vec<u8>>,
-    /// The pipe that they come through, as the system names it.
-    output: Option<PathBuf>,
     messages: Arc<Mutex<VecDeque<u8>>>,
 }
 
@@ -56,21 +50,16 @@ impl Program {
             command.args(["-c", &self.command]);
             command
         };
-        in_own_group(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut guard = Guard::start();
-        let mut child =
-            command.spawn().map_err(|error| format!("the program cannot be started: {error}"))?;
-        guard.watch(child.id());
+        let mut child = spawn(&mut command)
+            .map_err(|error| format!("the program cannot be started: {error}"))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (questions, asked) = channel::<Vec<u8>>();
         // No more than a batch is read ahead: a program that floods us waits.
         let (answered, answers) = sync_channel(1);
         let messages = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&messages);
-        let (unread, output) = (VecDeque::new(), pipes.1.as_ref().and_then(pipe_of));
-        let running =
-            Running { child, _guard: guard, questions, answers, unread, output, messages };
+        let running = Running { child, questions, answers, unread: VecDeque::new(), messages };
         let (Some(mut stdin), Some(stdout), Some(mut stderr)) = pipes else {
             return Err("the program cannot be spoken to".to_owned());
         };
@@ -85,9 +74,7 @@ impl Program {
                 }
             })
             .map_err(cannot)?;
-        let longest = LONGEST.min(MemoryBudget::current().get() / 4);
-        let longest = usize::try_from(longest).unwrap_or(usize::MAX);
-        thread::Builder::new().spawn(move || read(stdout, longest, &answered)).map_err(cannot)?;
+        thread::Builder::new().spawn(move || read(stdout, &answered)).map_err(cannot)?;
         thread::Builder::new()
             .spawn(move || {
                 let mut part = [0; 512];
@@ -108,7 +95,7 @@ impl Program {
 
 /// Hands on the lines of a program: those that arrived together are handed on together, so that one too many is seen
 /// with the one that it follows. One that is too long is handed on as far as it was read, and is the last.
-fn read(stdout: ChildStdout, longest: usize, answered: &SyncSender<Vec<Vec<u8>>>) {
+fn read(stdout: ChildStdout, answered: &SyncSender<Vec<Vec<u8>>>) {
     let mut reader = BufReader::with_capacity(1 << 16, stdout);
     let mut line = Vec::new();
     loop {
@@ -126,7 +113,7 @@ fn read(stdout: ChildStdout, longest: usize, answered: &SyncSender<Vec<Vec<u8>>>
         }
         let count = arrived.len();
         reader.consume(count);
-        let over = line.len() > longest;
+        let over = line.len() > LONGEST;
         if over {
             lines.push(std::mem::take(&mut line));
         }
@@ -139,98 +126,32 @@ fn read(stdout: ChildStdout, longest: usize, answered: &SyncSender<Vec<Vec<u8>>>
     }
 }
 
-/// Puts a program into its own process group, so that what it starts can be ended with it, unless that starts its own
-/// session.
-fn in_own_group(command: &mut Command) {
+/// The process groups of all programs that run, which a signal ends. None is started or ended while it is locked.
+static GROUPS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+fn groups() -> MutexGuard<'static, BTreeSet<u32>> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a program in its own process group, so that the processes that it starts can be ended with it.
+fn spawn(command: &mut Command) -> std::io::Result<Child> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
-    #[cfg(not(unix))]
-    let _ = command;
+    let mut groups = groups();
+    let child = command.spawn()?;
+    groups.insert(child.id());
+    Ok(child)
 }
 
-/// A shell that runs a script. Its own `kill` is there on every system.
-fn shell(script: &str, argument: &str) -> Command {
-    let mut command = Command::new("sh");
-    command.args(["-c", script, argument]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command
-}
-
-/// Ends a group of processes.
+/// Ends all processes of a group.
 fn kill_group(group: u32) {
-    if cfg!(unix) {
-        let _ = shell("kill -s KILL -- \"-$0\"", &group.to_string()).status();
-    }
-}
-
-/// A process that ends a group when we are gone, whatever ended us: it waits for the end of a pipe that only we hold.
-/// It is there before the program, and is told its group as soon as there is one.
-struct Guard(Option<Child>);
-
-impl Guard {
-    fn start() -> Self {
-        if cfg!(windows) {
-            return Self(None);
-        }
-        let script = "read -r group || exit; read -r _; kill -s KILL -- \"-$group\"";
-        let mut command = shell(script, "guard");
-        in_own_group(&mut command);
-        // Without one, a program is ended by all but a signal.
-        Self(command.stdin(Stdio::piped()).spawn().ok())
-    }
-
-    fn watch(&mut self, group: u32) {
-        if let Some(pipe) = self.0.as_mut().and_then(|guard| guard.stdin.as_mut()) {
-            let _ = writeln!(pipe, "{group}");
-        }
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        if let Some(guard) = &mut self.0 {
-            let _ = guard.kill();
-            let _ = guard.wait();
-        }
-    }
-}
-
-/// What the system calls the pipe of a program's output, where it says so: Linux.
-fn pipe_of(output: &ChildStdout) -> Option<PathBuf> {
     #[cfg(unix)]
-    let found = {
-        use std::os::fd::AsRawFd as _;
-        std::fs::read_link(format!("/proc/self/fd/{}", output.as_raw_fd())).ok()
-    };
-    #[cfg(not(unix))]
-    let (_, found) = (output, None);
-    found
-}
-
-/// Whether a shell is the only one in its group that has a pipe open, and is not alone: what it started has closed it.
-fn is_closed(shell: u32, pipe: &Path) -> bool {
-    let mut others = 0;
-    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(process): Option<u32> =
-            entry.file_name().to_str().and_then(|name| name.parse().ok())
-        else {
-            continue;
-        };
-        // After the name, which is in brackets: state, parent, group.
-        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-        let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
-        let group = after.split_whitespace().nth(2).and_then(|group| group.parse().ok());
-        if group != Some(shell) || process == shell {
-            continue;
-        }
-        others += 1;
-        let files = std::fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten();
-        let mut targets = files.filter_map(|file| std::fs::read_link(file.path()).ok());
-        if targets.any(|target| target == pipe) {
-            return false;
-        }
+    if let Ok(group) = i32::try_from(group) {
+        use nix::sys::signal::{Signal, killpg};
+        let _ = killpg(nix::unistd::Pid::from_raw(group), Signal::SIGKILL);
     }
-    others > 0
+    #[cfg(not(unix))]
+    let _ = group;
 }
 
 /// The start of a line, quoted.
@@ -274,11 +195,7 @@ impl Running {
                 // What it has started may hold its output open.
                 Err(RecvTimeoutError::Timeout) if ended => return Err(self.epitaph()),
                 Err(RecvTimeoutError::Timeout) if left <= LOOK => {
-                    let output = self.output.as_deref();
-                    let closed = output.is_some_and(|output| is_closed(self.child.id(), output));
-                    let why =
-                        if closed { ": the program closed its output and runs on" } else { "" };
-                    return Err(format!("no answer within {} s{why}", timeout.as_secs_f64()));
+                    return Err(format!("no answer within {} s", timeout.as_secs_f64()));
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     ended = matches!(self.child.try_wait(), Ok(Some(_)));
@@ -291,9 +208,11 @@ impl Running {
 impl Drop for Running {
     /// Ends it, with all processes of its group.
     fn drop(&mut self) {
+        let mut groups = groups();
         kill_group(self.child.id());
         let _ = self.child.kill();
         let _ = self.child.wait();
+        groups.remove(&self.child.id());
     }
 }
 
@@ -345,8 +264,22 @@ impl Contestant for Program {
     }
 }
 
-/// Ends when we are interrupted, with the code of that; the guards end the programs, which a terminal does not reach.
+/// Ends all programs when we are interrupted or asked to end, since a signal of the terminal does not reach their
+/// groups; then ends as the signal would have ended us.
 pub(crate) fn end_with_us() {
-    // A handler that is there already is that of a training, which has no programs.
-    let _ = ctrlc::set_handler(|| std::process::exit(i32::from(crate::failure::INTERRUPTED)));
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else {
+            return;
+        };
+        let _ = thread::Builder::new().spawn(move || {
+            if let Some(signal) = signals.forever().next() {
+                // Locked until we have ended, so that no program is started meanwhile.
+                let groups = groups();
+                groups.iter().for_each(|&group| kill_group(group));
+                std::process::exit(128 + signal);
+            }
+        });
+    }
 }

@@ -27,7 +27,7 @@ pub(crate) fn whole(least: u64, most: u64) -> impl Fn(&str) -> Result<u64, NotWh
 
 /// A number of users.
 pub(crate) fn size(text: &str) -> Result<usize, NotWhole> {
-    let most = anyk::framework::MOST_USERS;
+    let most = anyk::limits::MOST_USERS;
     let size = text.trim().parse().ok().filter(|size| (1..=most).contains(size));
     size.ok_or(NotWhole { what: " of users", least: 1, most: most as u64 })
 }
@@ -38,7 +38,7 @@ pub(crate) struct Listed<T>(pub(crate) Vec<T>);
 
 /// Sizes with ranges: `1,2,10-50:10`.
 pub(crate) fn sizes(text: &str) -> Result<Listed<usize>, String> {
-    let most = anyk::framework::MOST_USERS as u64;
+    let most = anyk::limits::MOST_USERS as u64;
     let sizes = numbers(text, '-', (1, most))?;
     let sizes = sizes.into_iter().filter_map(|size| usize::try_from(size).ok()).collect();
     Ok(Listed(sizes))

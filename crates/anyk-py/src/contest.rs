@@ -565,7 +565,7 @@ pub(crate) fn diagnose(
 /// A row of samples: K, input, output, instance.
 type Row = (usize, f64, f64, Option<u64>);
 
-/// Samples of a policy from the bytes of a file: CSV, `.npz` or Parquet.
+/// Samples of a policy from the bytes of a CSV file.
 #[pyfunction]
 pub(crate) fn samples_of_file(py: Python<'_>, bytes: &[u8], name: PathBuf) -> PyResult<Vec<Row>> {
     let rows = read_samples(bytes, &name.display().to_string()).or_raise(py)?;

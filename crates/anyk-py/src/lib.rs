@@ -40,7 +40,6 @@ fn _anyk(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(studies::options_of, module)?)?;
     module.add_function(wrap_pyfunction!(studies::required_bandwidth, module)?)?;
     module.add_function(wrap_pyfunction!(studies::least_received_w, module)?)?;
-    module.add_function(wrap_pyfunction!(studies::max_memory, module)?)?;
     module.add_class::<separable::Cost>()?;
     module.add_function(wrap_pyfunction!(separable::train_separable, module)?)?;
     module.add_function(wrap_pyfunction!(bench::rust_seconds, module)?)?;

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use anyk::exchange::{is_same_file, write_atomically};
 use anyk::framework::{
-    Answer, CalibrationSettings, Checkpoint, Error, ErrorKind, LoadedModel, ModelFile, Options,
-    Trials, Verb, Workshop,
+    Answer, CalibrationSettings, Error, LoadedModel, ModelFile, Options, Trials, Verb, Workshop,
 };
 use anyk::problems::read_model;
 use pyo3::prelude::*;
@@ -245,17 +244,10 @@ pub(crate) fn train(
     }
     let trained = long(py, progress, move |watch| -> Result<_, Error> {
         let workshop = Workshop { observer: &**watch, out: out.clone(), shared: None };
-        let trained = room.train(&options, &workshop).map_err(|error| {
-            // There is nothing to continue.
-            if let (ErrorKind::Infeasible, Some(out)) = (error.kind(), &out) {
-                Checkpoint::remove_beside(out);
-            }
-            options.blame(error)
-        })?;
+        let trained = room.train(&options, &workshop).map_err(|error| options.blame(error))?;
         if let Some(out) = &out {
             let bytes = trained.model.file_bytes()?;
             write_atomically(out, &bytes).map_err(|error| Error::write(out, error))?;
-            Checkpoint::remove_beside(out);
         }
         Ok((trained.model, json_of(&*trained.report)?, trained.warning))
     })?;

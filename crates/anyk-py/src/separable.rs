@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyk::exchange::write_atomically;
-use anyk::framework::{Checkpoint, Error, LoadedModel, Model as _, Workshop};
+use anyk::framework::{Error, LoadedModel, Model as _, Session};
 use anyk::problems::separable::{
     AnySeparableSettings, Cost as Tabulated, Separable, shortfall, train_any_separable,
 };
@@ -194,13 +194,11 @@ pub(crate) fn train_separable(
     let settings = read().or_raise(py)?;
     let costs = problem.costs().to_vec();
     let trained = long(py, progress, move |watch| -> Result<_, Error> {
-        let workshop = Workshop { observer: &**watch, out: out.clone(), shared: None };
-        let mut session = workshop.session(&("separable", &settings));
+        let mut session = Session::new(&**watch);
         let policy = train_any_separable(&costs, &settings, &mut session)?;
         if let Some(out) = &out {
             let bytes = policy.to_bytes()?;
             write_atomically(out, &bytes).map_err(|error| Error::write(out, error))?;
-            Checkpoint::remove_beside(out);
         }
         let warning = shortfall(&policy)?;
         let mut report = serde_json::json!({

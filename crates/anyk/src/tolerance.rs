@@ -10,10 +10,6 @@ pub const EXACT_BANDWIDTH: f64 = 1e-12;
 /// bound is larger is refused.
 pub const TABLE: f64 = 1e-9;
 
-/// Relative error of a user's packet loss that a rule for expectations over fading may cause at most; one that
-/// is further off is refused.
-pub const PACKET_LOSS: f64 = 1e-6;
-
 /// Height to which the table of a cost function is enclosed, relative to the cost.
 pub const COST_TABLE: f64 = 5e-9;
 

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "library/trainings.rs"]
 mod trainings;
 
 use std::process::Command;
@@ -391,7 +392,7 @@ fn says_what_is_in_use() {
 fn the_environment_chooses() {
     let best = Cpu::best().name();
     assert_eq!(in_use_with(None), best);
-    for unknown in ["", "fastest", "AVX2"] {
+    for unknown in ["", "fastest", "AVX2", "avx512"] {
         assert_eq!(in_use_with(Some(unknown)), best, "{unknown:?}");
     }
     for cpu in Cpu::ALL {

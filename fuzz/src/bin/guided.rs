@@ -4,11 +4,10 @@
 
 use std::sync::LazyLock;
 
-use anyk_fuzz::{TARGETS, Target, limit_memory, mutate, target};
+use anyk_fuzz::{TARGETS, Target, mutate, target};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 
 static TARGET: LazyLock<&Target> = LazyLock::new(|| {
-    limit_memory();
     let name = std::env::var("ANYK_FUZZ_TARGET").unwrap_or_default();
     target(&name).unwrap_or(&TARGETS[0])
 });

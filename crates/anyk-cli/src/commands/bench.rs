@@ -2,13 +2,11 @@
 
 use std::hint::black_box;
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyk::channel::{D2dField, sample_distances_m};
-use anyk::exchange::{to_json, write_atomically};
-use anyk::framework::{Error, Model, Observer, Policy, Session, Silent, State};
-use anyk::network::{BandwidthLaw, SplitRule};
+use anyk::framework::{Error, Observer, Policy, Session, Silent, State};
+use anyk::network::SplitRule;
 use anyk::problems::interference::{
     PowerOutput, PowerPolicy, PowerTrainSettings, Scenario, SparseInterference, SparseWmmse, Wmmse,
     train_power,
@@ -79,10 +77,6 @@ const STEPS: u64 = 24 + StreamFigures::STEPS;
 
 pub(super) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
     let system = Config::default().validate().map_err(Error::from)?;
-    if let Some(path) = &args.export {
-        export(&system, path)?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let watcher = Watcher::default();
     watcher.begin("measurements", STEPS);
     let figures = measure(&system, &watcher)?;
@@ -284,38 +278,4 @@ fn learned_powers(scenario: Scenario) -> Result<PowerPolicy, Failure> {
         PowerTrainSettings { samples: 100, steps: 500, ..PowerTrainSettings::preset(scenario, 1) };
     let mut session = Session::new(&Silent);
     Ok(train_power(&settings, PowerOutput::Priced { steps: 1 }, &mut session)?)
-}
-
-/// Writes one training step and one allocation, inputs and outputs, as JSON: for bench/.
-fn export(system: &System, path: &Path) -> Result<(), Failure> {
-    let (mut objective, policy) = untrained_p_gnn(system)?;
-    let plan = objective.plan();
-    let mut state = State::start(&mut objective, &plan, 0);
-    let mut gradient = vec![0.0; state.parameters.len()];
-    // Away from the start, where many gradients are 0.
-    for _ in 0..2000 {
-        state.advance(&mut objective, &plan, &mut gradient);
-    }
-    let step = objective.record_step(&state.parameters);
-    let gains: Vec<f64> = sample_distances_m(&system.road(), 1, 200, 0)
-        .into_iter()
-        .map(|distance_m| system.path_loss().gain(distance_m))
-        .collect();
-    let mut allocation = Allocation::default();
-    policy.at_size(200).map_err(Error::other)?.allocate(&gains, &mut allocation);
-    let export = serde_json::json!({
-        "step": step,
-        "allocation": {
-            "max_power_w": system.max_power_w(),
-            "gains": gains,
-            "power_parameters": policy.power_parameters(),
-            "bandwidth_parameters": policy.bandwidth_parameters(),
-            "law_hidden": policy.record().law.as_ref().map(|law| &law.hidden),
-            "law_parameters": policy.law().map(BandwidthLaw::parameters),
-            "power_w": allocation.power_w,
-            "bandwidth_hz": allocation.bandwidth_hz,
-        },
-    });
-    let json = to_json(&export)?;
-    write_atomically(path, json.as_bytes()).map_err(|error| Failure::write(path, error))
 }

@@ -31,7 +31,6 @@ const COMMAND: &str = "cmd:";
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: EvaluateArgs = parsed(matches);
     let alone = args.policies.len() == 1
-        && args.command.is_empty()
         && args.problem.is_none()
         && args.csv.is_none()
         && args.plot.is_none()
@@ -85,9 +84,9 @@ impl Show for Report {
 }
 
 fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let commands = args.policies.iter().filter_map(|policy| policy.strip_prefix(COMMAND));
-    if commands.chain(args.command.iter().map(String::as_str)).any(|one| one.trim().is_empty()) {
-        return Err(OptionError::value("command", "empty", "a command line").into());
+    let mut commands = args.policies.iter().filter_map(|policy| policy.strip_prefix(COMMAND));
+    if commands.any(|command| command.trim().is_empty()) {
+        return Err(OptionError::value("policy", COMMAND, "a command line after it").into());
     }
     let mut models: Vec<(String, Box<dyn LoadedModel>)> = Vec::new();
     let mut room: Option<(&'static dyn Room, String)> = None;
@@ -118,9 +117,6 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     for policy in &args.policies {
         players.push(player(policy, room, &models, &options, args)?);
     }
-    for command in &args.command {
-        players.push(program(command, args));
-    }
     // What everyone is to be compared with, whoever was named.
     for (name, _) in room.baselines().iter().take(2) {
         if !players.iter().any(|player| player.name == *name) {
@@ -136,10 +132,7 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     let watcher = Watcher::default();
     let comparison = compare(room, &options, &rounds, &mut players, &watcher)
         .map_err(|error| options.blame(error))?;
-    let is_program = |name: &str| {
-        args.command.iter().any(|command| command == name) || name.starts_with(COMMAND)
-    };
-    let laws = comparison.samples_of.iter().filter(|(name, _)| is_program(name));
+    let laws = comparison.samples_of.iter().filter(|(name, _)| name.starts_with(COMMAND));
     let size_laws = laws.map(|(name, rows)| size_law(name, rows)).collect();
     if let Some(path) = &args.csv {
         let bytes = csv(&comparison);
@@ -168,11 +161,6 @@ fn instance_options(
     Ok(options)
 }
 
-fn program<'a>(command: &str, args: &EvaluateArgs) -> Player<'a> {
-    let program = Program::new(command, Duration::from_secs_f64(args.timeout));
-    Player { name: command.to_owned(), policy: PlayerPolicy::Contestant(Box::new(program)) }
-}
-
 fn player<'a>(
     policy: &str,
     room: &'static dyn Room,
@@ -181,8 +169,9 @@ fn player<'a>(
     args: &EvaluateArgs,
 ) -> Result<Player<'a>, Failure> {
     if let Some(command) = policy.strip_prefix(COMMAND) {
-        let player = program(command, args);
-        return Ok(Player { name: policy.to_owned(), ..player });
+        let program = Program::new(command, Duration::from_secs_f64(args.timeout));
+        let policy_program = PlayerPolicy::Contestant(Box::new(program));
+        return Ok(Player { name: policy.to_owned(), policy: policy_program });
     }
     if let Some((path, model)) = models.iter().find(|(path, _)| path == policy) {
         return Ok(Player::model(path, &**model, options)?);
@@ -266,8 +255,8 @@ fn plot(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
         if let Some(last) = series.last_mut() {
             let error = row.gap_standard_error.unwrap_or(0.0);
             last.points.push((row.k as f64, gap));
-            last.lower.get_or_insert_default().push(gap - 1.96 * error);
-            last.upper.get_or_insert_default().push(gap + 1.96 * error);
+            let interval = (gap - 1.96 * error, gap + 1.96 * error);
+            last.spread.get_or_insert_default().push(interval);
         }
     }
     for one in &mut series {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyk::Config;
 use anyk::framework::{CellOptions, Show, Text, Trials};
 use anyk::math::Mean;
-use anyk::problems::urllc::{OptimumRow, Urllc, optimum_over_sizes};
+use anyk::problems::urllc::{OptimumRow, optimum_over_sizes};
 use anyk::{System, framework::Observer};
 use clap::ArgMatches;
 use serde::Serialize;
@@ -76,7 +76,7 @@ pub(super) fn sweep(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let system = system(matches)?;
     let CellsArgs { k, samples, seed, json } = args.cells;
     let trials = Trials { sizes: k, samples, seed };
-    trials.allow::<Urllc>(|_| 128).map_err(anyk::framework::Error::from)?;
+    trials.check()?;
     let Trials { sizes: k, .. } = trials;
     let watcher = Watcher::default();
     watcher.begin("cells solved", samples * k.len() as u64);
@@ -89,7 +89,9 @@ pub(super) fn config(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let options = given(matches, &CellOptions::specs_of_files());
     let system = CellOptions::ALL.system_of_file(&options, &Config::default());
     let system = system.map_err(|error| options.blame(error))?;
-    let toml = system.config().to_toml().map_err(anyk::framework::Error::from)?;
+    let config = system.config();
+    let config = Config { path_loss: config.path_loss.filled(), ..config.clone() };
+    let toml = config.to_toml().map_err(anyk::framework::Error::from)?;
     let mut out = output::stdout();
     write!(out, "{toml}")?;
     out.flush()?;

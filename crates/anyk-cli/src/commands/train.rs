@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyk::framework::{
-    Checkpoint, Error, ErrorKind, Observer, Options, Room, Shared, Trained, Verb, Workshop,
-};
+use anyk::framework::{Error, Observer, Options, Room, Shared, Trained, Verb, Workshop};
 use clap::ArgMatches;
 use rayon::prelude::*;
 
@@ -26,24 +24,18 @@ pub(super) fn train(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode,
         return train_several(room, &options, &args, &seeds.0, outputs);
     }
     outputs.claim_model(&args.out)?;
-    outputs.claim_checkpoint(&args.out)?;
     let watcher = Watcher::interruptible();
     let workshop = Workshop { observer: &watcher, out: Some(args.out.clone()), shared: None };
-    let trained = room.train(&options, &workshop).map_err(|error| {
-        // There is nothing to continue.
-        if error.kind() == ErrorKind::Infeasible {
-            Checkpoint::remove_beside(&args.out);
-        }
-        options.blame(error)
-    })?;
+    let trained = room.train(&options, &workshop).map_err(|error| options.blame(error))?;
     keep(&args.out, &trained)?;
-    Checkpoint::remove_beside(&args.out);
     output::answer(&*trained.report, args.json)
 }
 
-/// Writes the model, with a warning if it is not what it should be.
+/// Writes the model, unless its file is there already, with a warning if it is not what it should be.
 fn keep(out: &Path, trained: &Trained) -> Result<(), Failure> {
-    save(out, &trained.model.file_bytes()?)?;
+    if let Some(bytes) = trained.new_file()? {
+        save(out, &bytes)?;
+    }
     if let Some(warning) = &trained.warning {
         output::note(&format!("warning: {}: {warning}", out.display()));
     }
@@ -76,9 +68,9 @@ impl Observer for OneOf<'_> {
     }
 }
 
-/// Trains from every seed, as many at a time as there are cores. One that fails does not end the others. A stage
-/// that is finished stays in its checkpoint until all trainings have ended, so that the same command, after an
-/// interruption, does none of it again.
+/// Trains from every seed, one run per core at a time. A run that fails does not end the others. A model that is there
+/// already, with equal settings, seed and sources, is kept, and so is the outer function that the runs share: after an
+/// interruption, the same command trains only the rest.
 fn train_several(
     room: &dyn Room,
     options: &Options,
@@ -89,9 +81,8 @@ fn train_several(
     let outs: Vec<PathBuf> = seeds.iter().map(|&seed| out_of(&args.out, seed)).collect();
     for out in &outs {
         outputs.claim_model(out)?;
-        outputs.claim_checkpoint(out)?;
     }
-    outputs.claim_checkpoint(&args.out)?;
+    outputs.claim_model(&Shared::file_of(&args.out))?;
     let watcher = Watcher::interruptible();
     let shared = Shared::new(seeds.first().copied().unwrap_or(1), &args.out);
     watcher.begin("trainings", seeds.len() as u64);
@@ -117,17 +108,10 @@ fn train_several(
     let interrupted =
         results.iter().any(|result| result.as_ref().is_err_and(Failure::is_interruption));
     let written = results.iter().filter(|result| result.is_ok()).count();
-    if written == seeds.len() {
-        shared.remove_checkpoint();
-    }
     let mut code = None;
-    for ((result, seed), out) in results.into_iter().zip(seeds).zip(&outs) {
+    for (result, seed) in results.into_iter().zip(seeds) {
         match result {
             Ok(trained) => {
-                // Until all are done, the same command continues from it.
-                if !interrupted {
-                    Checkpoint::remove_beside(out);
-                }
                 output::answer(&*trained.report, args.json)?;
             }
             Err(failure) if failure.is_interruption() => {}

@@ -1,21 +1,17 @@
-//! How a report looks: the library's tables and charts as CSV, Markdown, SVG and one HTML page that needs
-//! nothing but itself.
+//! Writes the tables and charts of the library as CSV, Markdown, SVG and one self-contained HTML page.
 
-mod axis;
-mod chart;
 mod files;
 mod html;
-mod marker;
-mod style;
+mod plot;
 mod summary;
 #[cfg(test)]
 mod tests;
-mod typeset;
 
-use anyk::framework::{Chart, Table};
+use anyk::framework::Table;
 use anyk::study::{Section, Summary};
 
 use self::html::Entry;
+pub(crate) use self::plot::svg;
 use crate::failure::Failure;
 use crate::outputs::{ReportFile, ReportFolder};
 
@@ -93,9 +89,4 @@ fn write_page(
     }
     files.push((PAGE.to_owned(), html::page(title, subtitle, before, entries).into_bytes()));
     folder.write(&files)
-}
-
-/// The SVG text of a chart, complete in itself.
-pub(crate) fn svg(chart: &Chart) -> String {
-    chart::svg(chart, chart::Form::Alone)
 }

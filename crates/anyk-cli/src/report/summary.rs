@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyk::study::{Said, Section, Shown, Study, Summary};
 
-use super::html::{escape, figure, shown};
+use super::html::{escape, figure};
 
 /// How `reproduce` is called to add to this report.
 pub(super) struct Command<'a> {
@@ -139,8 +139,8 @@ fn push_said(html: &mut String, Said { table, claim, .. }: Said<'_>) {
         html,
         "<li class=\"{class}\"><span class=\"mark\" role=\"img\" aria-label=\"{word}\">{mark}</span> {}: <span class=\"measured\">{}.</span> \
          <a href=\"#{table}\">{table}</a></li>",
-        shown(&claim.statement),
-        shown(claim.measured.trim_end_matches('.')),
+        escape(&claim.statement),
+        escape(claim.measured.trim_end_matches('.')),
     );
 }
 
@@ -151,7 +151,7 @@ fn push_picture(
     command: &Command<'_>,
 ) {
     let Some((study, picture)) = picture else { return };
-    let mut caption = format!("{} From {}.", shown(&picture.caption), escape(study));
+    let mut caption = format!("{} From {}.", escape(&picture.caption), escape(study));
     if let Some(better) = better {
         let line = command.line(&[better]);
         let _ = write!(caption, " {} shows more and was not run: {line}", escape(better));
@@ -184,7 +184,7 @@ fn push_missing(html: &mut String, what: &str, missing: &[&'static Study], comma
     }
     let words: Vec<String> = missing
         .iter()
-        .map(|study| format!("{} ({})", escape(study.name), shown(study.about)))
+        .map(|study| format!("{} ({})", escape(study.name), escape(study.about)))
         .collect();
     let names: Vec<&str> = missing.iter().map(|study| study.name).collect();
     let _ = writeln!(

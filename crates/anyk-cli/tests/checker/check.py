@@ -9,6 +9,7 @@ panels), its own roots, and no number that the program prints other than powers,
 import json
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from math import lgamma, log
 from statistics import NormalDist
@@ -221,6 +222,11 @@ def check_losses(cell, power, band, answer):
 
 SERVICE = ("antennas", "epsilon", "packet-bits", "arrival-rate", "frame-ms", "transmission-ms", "queueing-delay-ms")
 RADIO = ("noise-density-dbm-hz", "path-loss-intercept-db", "path-loss-slope-db")
+# Parameters without a flag: section and field of the file for --config.
+FILE = {
+    "frame-ms": ("frame", "frame_ms"), "transmission-ms": ("frame", "transmission_ms"),
+    "path-loss-intercept-db": ("path_loss", "intercept_db"), "path-loss-slope-db": ("path_loss", "slope_db"),
+}
 PROBLEMS = {
     "urllc": (check_urllc, SERVICE + RADIO + ("max-power-dbm",)),
     "urllc-power": (check_urllc_power, SERVICE + RADIO + ("max-bandwidth-hz",)),
@@ -256,10 +262,16 @@ def draw(rng):
 
 def ask(program, problem, config, cells):
     command = [program, "solve", problem, "--json", "--input", "-"]
-    for name in PROBLEMS[problem][1]:
-        command += [f"--{name}", repr(config[name])]
     text = "\n".join(json.dumps({"users": users}) for users in cells)
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        for name in PROBLEMS[problem][1]:
+            if name in FILE:
+                file.write("{}.{} = {!r}\n".format(*FILE[name], config[name]))
+            else:
+                command += [f"--{name}", repr(config[name])]
+        file.flush()
+        command += ["--config", file.name]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
     if done.returncode not in (0, 3):
         raise AssertionError(f"exit {done.returncode}: {done.stderr}")
     answers = [json.loads(line) for line in done.stdout.splitlines()]

@@ -249,8 +249,8 @@ fn bad_usage_names_the_file_or_the_flag() {
             vec!["--epsilon is 0.5, expected a probability from 1e-15 to 0.1"],
         ),
         (
-            on_stdin(&["--path-loss-slope-db", "-1"]),
-            vec!["--path-loss-slope-db is -1, expected a loss in dB per decade from 10 to 60"],
+            on_stdin(&["--noise-density-dbm-hz", "-1"]),
+            vec!["--noise-density-dbm-hz is -1, expected a density in dBm/Hz from -250 to -50"],
         ),
         (
             on_stdin(&["--antennas", "0"]),
@@ -336,6 +336,7 @@ fn help_has_an_example_everywhere() {
 }
 
 #[test]
+#[ignore = "half a minute; part of `cargo xtask test --long`"]
 fn bench_prints_the_promised_keys() {
     let outcome = run(&["bench", "--json"], "");
     let figures: Value = serde_json::from_str(&outcome.stdout).unwrap();
@@ -381,7 +382,6 @@ fn train_evaluate_allocate() {
     assert_eq!(trained.code, 0, "{}", trained.stderr);
     let report: Value = serde_json::from_str(&trained.stdout).unwrap();
     assert!(report["availability"].as_f64().unwrap() > 0.99, "{report}");
-    assert!(!folder.path().join("model.safetensors.checkpoint").exists());
     let evaluated = run(&["evaluate", model, "--k", "2,10,100", "--samples", "20", "--json"], "");
     let evaluation: Value = serde_json::from_str(&evaluated.stdout).unwrap();
     for size in evaluation["sizes"].as_array().unwrap() {
@@ -430,39 +430,6 @@ fn models_that_are_none() {
         assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
         assert!(!out.exists());
     }
-}
-
-/// Killed at any moment, the same command ends with the same model.
-#[test]
-#[cfg(unix)]
-fn training_survives_sigkill() {
-    use std::process::{Command, Stdio};
-    use std::time::{Duration, Instant};
-    let folder = tempfile::tempdir().unwrap();
-    let train = |out: &str| {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin("anyk"));
-        command.args(["train", "urllc", "--method", "m-gnn", "--seed", "5", "--out", out]);
-        // A checkpoint after each block of steps, instead of one every two seconds.
-        command.env("ANYK_CHECKPOINT_SECONDS", "0");
-        command.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::piped());
-        command
-    };
-    assert!(train("whole.safetensors").status().unwrap().success());
-    let checkpoint = folder.path().join("killed.safetensors.checkpoint");
-    let mut child = train("killed.safetensors").spawn().unwrap();
-    let started = Instant::now();
-    while !checkpoint.exists() && started.elapsed() < Duration::from_secs(60) {
-        assert!(child.try_wait().unwrap().is_none(), "ended before its first checkpoint");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(!folder.path().join("killed.safetensors").exists());
-    let resumed = train("killed.safetensors").output().unwrap();
-    let messages = String::from_utf8_lossy(&resumed.stderr).into_owned();
-    assert!(messages.contains("continuing at step"), "{messages}");
-    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
-    assert_eq!(read("killed.safetensors"), read("whole.safetensors"));
 }
 
 #[test]

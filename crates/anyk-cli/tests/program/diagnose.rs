@@ -4,13 +4,8 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::sync::Arc;
 
 use crate::common::run;
-use anyk::exchange::read_samples;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
 use serde_json::Value;
 
 /// Samples of a policy that falls as 1/K: `y = (1 + x)/K`, x spread evenly.
@@ -68,75 +63,6 @@ fn samples_are_diagnosed_as_json() {
     assert!(answer.stdout.contains("samples without instances"), "{}", answer.stdout);
 }
 
-/// The samples as a Parquet file; pandas packs by snappy.
-fn parquet_samples(compression: Compression) -> Vec<u8> {
-    use parquet::data_type::{DoubleType, Int64Type};
-    let schema = "message samples {
-        required int64 k; required double x; required double y; required int64 instance; }";
-    let schema = Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
-    let properties = WriterProperties::builder().set_compression(compression).build();
-    let text = samples(true);
-    let column = |position: usize| {
-        text.lines().skip(1).map(move |line| line.split(',').nth(position).unwrap())
-    };
-    let mut bytes = Vec::new();
-    let mut file = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties)).unwrap();
-    let mut group = file.next_row_group().unwrap();
-    for position in 0..4 {
-        let mut writer = group.next_column().unwrap().unwrap();
-        if position == 1 || position == 2 {
-            let values: Vec<f64> = column(position).map(|field| field.parse().unwrap()).collect();
-            writer.typed::<DoubleType>().write_batch(&values, None, None).unwrap();
-        } else {
-            let values: Vec<i64> = column(position).map(|field| field.parse().unwrap()).collect();
-            writer.typed::<Int64Type>().write_batch(&values, None, None).unwrap();
-        }
-        writer.close().unwrap();
-    }
-    group.close().unwrap();
-    file.close().unwrap();
-    bytes
-}
-
-#[test]
-fn parquet_is_diagnosed_as_csv_is() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("samples.parquet");
-    let bytes = parquet_samples(Compression::SNAPPY);
-    fs::write(&path, &bytes).unwrap();
-    let file = ["diagnose", "--samples", path.to_str().unwrap(), "--no-check"];
-    let answer = run(&file, "");
-    assert_eq!(answer.code, 0, "{}", answer.stderr);
-    let by_csv = run(&["diagnose", "--samples", "-", "--no-check"], samples(true));
-    // All but the first line, which names the file.
-    let verdict = |text: &str| text.lines().skip(1).collect::<Vec<_>>().join("\n");
-    assert_eq!(verdict(&answer.stdout), verdict(&by_csv.stdout));
-    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-    let answer = run(&file, "");
-    assert_eq!(answer.code, 2);
-    let message = "samples.parquet: the Parquet file is damaged";
-    assert!(answer.stderr.contains(message), "{}", answer.stderr);
-}
-
-/// The Parquet crate panics at a run length that does not end; the user sees our message and nothing else.
-#[test]
-fn a_panic_in_the_decoder_of_parquet_is_one_clean_error() {
-    let bytes = parquet_samples(Compression::UNCOMPRESSED);
-    let damaged = (0..bytes.len() - 12).find_map(|at| {
-        let mut damaged = bytes.clone();
-        damaged[at..at + 12].fill(0xff);
-        let error = read_samples(&damaged, "f").err()?;
-        error.message.contains("the decoder gave up").then_some(damaged)
-    });
-    let answer = run(&["diagnose", "--samples", "-"], damaged.unwrap());
-    assert_eq!(answer.code, 2);
-    let (start, end) =
-        ("error: standard input: the column ", "the decoder gave up; write the file again\n");
-    let stderr = answer.stderr;
-    assert!(stderr.starts_with(start) && stderr.ends_with(end), "{stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-}
-
 #[test]
 fn a_model_is_diagnosed() {
     let folder = tempfile::tempdir().unwrap();
@@ -165,8 +91,12 @@ fn bad_input_is_exit_code_2() {
     refused(&["--samples", "-"], b"k,x,y\n2,1,nan\n", "line 2: y is \"nan\", expected a finite");
     refused(&["--samples", "-"], b"k,x,y\n2,1,1\n", "1 size(s) k, expected at least 2");
     refused(&["--samples", "-"], b"k,x,y\n2,1,1\n3,1,1\n", "k = 2 has 1 samples");
-    refused(&["--samples", "-"], b"PAR1....", "standard input: the Parquet file is damaged");
-    refused(&["--samples", "-"], b"PK\x03\x04 damaged", "not a readable archive");
+    refused(&["--samples", "-"], b"PAR1....", "this is a Parquet file, expected CSV with");
+    refused(
+        &["--samples", "-"],
+        b"PK\x03\x04....",
+        "this is an archive (.npz, .zip), expected CSV with",
+    );
     refused(&["--samples", "-", "--epsilon", "1e-6"], b"k,x,y\n", "--epsilon");
     refused(&["nowhere.safetensors"], b"", "cannot read");
     refused(&["--policy", "urllc-power", "--users", "7"], b"", "from 100 to 10000000");

@@ -1,19 +1,21 @@
-//! Tests through the real program, in one binary: a binary for each file would be linked two dozen times.
+//! Tests through the real program, in one binary.
 
 mod any_gnn;
 mod calibration;
 mod cli;
 mod closed_forms;
-#[path = "../common/mod.rs"]
 mod common;
 mod diagnose;
 mod documentation;
 mod exit_codes;
 mod fading;
+mod faults;
 mod figures;
 mod gains_files;
 mod help_pages;
 mod interference;
+mod limits;
+mod memory;
 mod numbers;
 mod old_models;
 mod out_files;
@@ -25,4 +27,5 @@ mod seeds;
 mod separable;
 mod streams;
 mod studies;
+mod terminal;
 mod urllc_power;

@@ -78,7 +78,7 @@ fn a_target_that_cannot_be_is_told_before_any_work() {
 
 /// Trains a small model, and returns the exit code.
 fn train(out: &str, flags: &[&str]) -> i32 {
-    let args = ["train", "urllc", "--method", "m-gnn", "--samples", "20", "--out", out];
+    let args = ["train", "urllc", "--method", "any-gnn", "--samples", "20", "--out", out];
     run(&[&args[..], flags].concat(), "").code
 }
 
@@ -139,7 +139,7 @@ fn other_files_are_overwritten_only_by_force() {
     let evaluate = ["evaluate", "optimum", "--problem", "urllc", "--k", "2", "--samples", "2"];
     let law = ["sample", "fading", "--law", "rayleigh", "--count", "3"];
     let out = path("out");
-    let commands: [&[&str]; 13] = [
+    let commands: [&[&str]; 12] = [
         &["sample", "urllc", "--k", "3", "--out", &out],
         &["sample", "urllc", "--k", "3", "--format", "csv", "--out", &out],
         &["sample", "interference", "--k", "3", "--out", &out],
@@ -152,7 +152,6 @@ fn other_files_are_overwritten_only_by_force() {
         &["allocate", &model, "--input", &users, "--out", &out],
         &[&evaluate[..], &["--csv", &out]].concat(),
         &[&evaluate[..], &["--plot", &out]].concat(),
-        &["bench", "--export", &out],
     ];
     for command in commands {
         let _ = fs::remove_file(&out);
@@ -194,7 +193,7 @@ fn an_input_is_never_overwritten() {
                 $ANYK sample fading --law rayleigh --count 600 --format npy --out f.npy; \
                 $ANYK solve urllc -i u.json --json --out a.json; echo k,x,y > s.csv; echo 1 > w.csv; \
                 mkdir r q; for k in 2 4 8; do for x in 1 2 3 4; do echo $k,$x,$x; done; done >> s.csv; \
-                cp s.csv r/policy.csv; cp s.csv q/anyk-manifest.json; cp f.npy n.checkpoint; \
+                cp s.csv r/policy.csv; cp s.csv q/anyk-manifest.json; cp f.npy n.outer; \
                 ln -s u.json soft; ln u.json hard; ln -s . here";
     let made = crate::common::shell(line, folder.path());
     assert_eq!(made.code, 0, "{}", made.stderr);
@@ -221,8 +220,8 @@ fn an_input_is_never_overwritten() {
         ("evaluate m optimum --k 2 --samples 2 --csv m".into(), "m", "POLICY"),
         ("train urllc --method any-gnn --fading f.npy --out f.npy".into(), "f.npy", "--fading"),
         (
-            "train urllc --method any-gnn --fading n.checkpoint --out n".into(),
-            "n.checkpoint",
+            "train urllc --method any-gnn --fading n.outer --seeds 1,2 --out n".into(),
+            "n.outer",
             "--fading",
         ),
         ("sample urllc --config cell.toml --out cell.toml".into(), "cell.toml", "--config"),
@@ -317,29 +316,4 @@ fn a_report_overwrites_only_files_of_its_manifest() {
         assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
         assert_eq!(fs::read_to_string(out.join("report.html")).unwrap(), "<html>mine</html>");
     }
-}
-
-/// The checkpoint's place is looked at as well, and what was set aside before is not lost.
-#[test]
-#[cfg(unix)]
-fn a_checkpoint_has_a_place_and_takes_nobody_elses() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    fs::create_dir(path("model.checkpoint")).unwrap();
-    let refused = run(&[&LONG[..], &["--out", &path("model")]].concat(), "");
-    assert_eq!(refused.code, 2, "{}", refused.stderr);
-    assert!(refused.stderr.contains("model.checkpoint can be written"), "{}", refused.stderr);
-    let long = path(&"n".repeat(250));
-    let refused = run(&[&LONG[..], &["--out", &long]].concat(), "");
-    assert_eq!(refused.code, 1, "{}", refused.stderr);
-    fs::write(path("other.checkpoint"), "second").unwrap();
-    fs::write(path("other.checkpoint.unused"), "first").unwrap();
-    assert_eq!(train(&path("other"), &[]), 0);
-    assert_eq!(fs::read_to_string(path("other.checkpoint.unused")).unwrap(), "first");
-    assert_eq!(fs::read_to_string(path("other.checkpoint.unused.2")).unwrap(), "second");
-    // Nothing is left to continue where nobody can be served.
-    let none = path("none");
-    let hopeless = ["--method", "any-gnn", "--max-power-dbm", "-20", "--out", &none];
-    assert_eq!(run(&[&["train", "urllc", "--samples", "50"], &hopeless[..]].concat(), "").code, 3);
-    assert!(!folder.path().join("none.checkpoint").exists());
 }

@@ -52,41 +52,25 @@ fn a_config_holds_a_path_loss_and_options_override_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("cell.toml");
     let file = file.to_str().unwrap();
-    let written = text(
-        &[
-            "config",
-            "--path-loss",
-            "rma",
-            "--carrier-ghz",
-            "0.7",
-            "--street-width-m",
-            "30",
-            "--shadowing",
-            "standard",
-        ],
-        "",
-    );
-    let section = "[path_loss]\nmodel = \"rma\"\ncarrier_ghz = 0.7\nstreet_width_m = 30.0\nshadowing = \"standard\"\n\n";
+    let flags = ["--path-loss", "rma", "--carrier-ghz", "0.7", "--shadowing", "standard"];
+    let written = text(&[&["config"], &flags[..]].concat(), "");
+    // A template has every parameter of the path loss.
+    let section = "[path_loss]\nmodel = \"rma\"\ncarrier_ghz = 0.7\nbase_height_m = 35.0\nuser_height_m = 1.5\n\
+                   street_width_m = 20.0\nbuilding_height_m = 5.0\nshadowing = \"standard\"\n\n";
     assert!(written.contains(section), "{written}");
     fs::write(file, &written).unwrap();
     assert_eq!(text(&["config", "--config", file], ""), written);
     // The same by the file and by flags.
     let sample = ["sample", "urllc", "--k", "20", "--seed", "3"];
-    let flags = [
-        "--path-loss",
-        "rma",
-        "--carrier-ghz",
-        "0.7",
-        "--street-width-m",
-        "30",
-        "--shadowing",
-        "standard",
-    ];
     let drawn = text(&[&sample[..], &["--config", file]].concat(), "");
     assert_eq!(drawn, text(&[&sample[..], &flags].concat(), ""));
-    // Another name keeps what has a meaning for it, and drops the rest.
+    let wide = written.replace("street_width_m = 20.0", "street_width_m = 30.0");
+    fs::write(file, &wide).unwrap();
+    assert_ne!(drawn, text(&[&sample[..], &["--config", file]].concat(), ""));
+    // Another name keeps what has a meaning for it and is not a default of the former one.
     let other = text(&["config", "--config", file, "--path-loss", "umi-los"], "");
-    assert!(other.contains("[path_loss]\nmodel = \"umi-los\"\ncarrier_ghz = 0.7\n\n"), "{other}");
+    let section = "[path_loss]\nmodel = \"umi-los\"\ncarrier_ghz = 0.7\nbase_height_m = 10.0\nuser_height_m = 1.5\n\n";
+    assert!(other.contains(section), "{other}");
     let paper = text(&["config", "--config", file, "--path-loss", "log-distance"], "");
     assert_eq!(paper, text(&["config"], ""));
     // Who takes a gain for a distance cannot take this file as it is.
@@ -145,7 +129,7 @@ fn users_are_drawn_by_gain_where_distance_does_not_tell() {
 #[test]
 fn bad_values_are_told_by_their_options() {
     let uma = ["--path-loss", "uma", "--carrier-ghz", "3.5"];
-    let table: [(&[&str], &str); 20] = [
+    let table: [(&[&str], &str); 9] = [
         (
             &["--path-loss", "uma"],
             "--carrier-ghz is missing, expected a frequency in GHz from 0.5 to 100 for uma",
@@ -160,36 +144,8 @@ fn bad_values_are_told_by_their_options() {
         ),
         (&["--path-loss", "rma", "--carrier-ghz", "x"], "--carrier-ghz is x, expected a number"),
         (
-            &[&uma[..], &["--base-height-m", "30"]].concat(),
-            "--base-height-m is 30, expected 25, the one height for which TR 38.901 gives uma",
-        ),
-        (
-            &[&uma[..], &["--user-height-m", "1"]].concat(),
-            "--user-height-m is 1, expected a height in m from 1.5 to 22.5 for uma",
-        ),
-        (
-            &[&uma[..], &["--street-width-m", "20"]].concat(),
-            "--street-width-m has no meaning for the path loss uma; leave it out",
-        ),
-        (
-            &[&uma[..], &["--path-loss-slope-db", "30"]].concat(),
-            "--path-loss-slope-db has no meaning for the path loss uma; leave it out",
-        ),
-        (
             &["--carrier-ghz", "2"],
             "--carrier-ghz has no meaning for the path loss log-distance; leave it out",
-        ),
-        (
-            &["--path-loss-slope-db", "30"],
-            "--path-loss-slope-db has no meaning for users written by distance_m, without shadowing; leave it out",
-        ),
-        (
-            &["--shadowing", "8", "--path-loss-slope-db", "300"],
-            "--path-loss-slope-db is 300, expected a loss in dB per decade from 10 to 60",
-        ),
-        (
-            &["--path-loss", "paper", "--shadowing", "8", "--path-loss-slope-db", "30"],
-            "--path-loss-slope-db has no meaning for the path loss paper; leave it out",
         ),
         (
             &["--shadowing", "standard"],
@@ -202,22 +158,6 @@ fn bad_values_are_told_by_their_options() {
         (
             &[&uma[..], &["--min-distance-m", "9"]].concat(),
             "--min-distance-m is 9, expected a distance in m from 10 to 5000 along the ground, the range of uma",
-        ),
-        (
-            &["--path-loss", "inf-sl", "--carrier-ghz", "3.5", "--clutter-density", "0.6"],
-            "--clutter-density is 0.6, expected a share of the floor from 0.01 to 0.4 for inf-sl",
-        ),
-        (
-            &["--path-loss", "inf-dl", "--carrier-ghz", "3.5", "--base-height-m", "7"],
-            "--base-height-m is 7, expected at most the height of the clutter, 6: the base station of inf-dl stands within it",
-        ),
-        (
-            &["--path-loss", "inf-sh", "--carrier-ghz", "3.5", "--user-height-m", "2"],
-            "--user-height-m is 2, expected under the height of the clutter, 2, for inf-sh",
-        ),
-        (
-            &["--path-loss", "inf-dh-nlos", "--carrier-ghz", "3.5", "--clutter-height-m", "5"],
-            "--clutter-height-m has no meaning for the path loss inf-dh-nlos; leave it out",
         ),
         (
             &["--path-loss", "inf-sl", "--carrier-ghz", "3.5", "--cell-radius-m", "601"],
@@ -233,16 +173,89 @@ fn bad_values_are_told_by_their_options() {
     }
     // What is drawn is for those who draw.
     let input = "id,distance_m\na,120\n";
-    for flags in [&["--shadowing", "8"][..], &uma, &["--clutter-size-m", "3"]] {
+    for flags in [&["--shadowing", "8"][..], &uma] {
         let refused = run(&[&["solve", "urllc", "--input", "-"], flags].concat(), input);
         assert_eq!(refused.code, 2, "{flags:?}");
         assert!(refused.stderr.contains(flags[0]), "{flags:?}: {}", refused.stderr);
     }
-    let tall =
-        [&["solve", "urllc", "--input", "-", "--user-height-m", "15"], &UMA_LOS[..]].concat();
-    let refused = run(&tall, input);
-    let start = "error: --user-height-m is 15, expected a height in m from 1.5 to 13 for uma-los: ";
-    assert!(refused.code == 2 && refused.stderr.starts_with(start), "{}", refused.stderr);
+}
+
+/// Errors in a file name the file and the field.
+#[test]
+fn bad_values_in_the_file_are_told_by_their_fields() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cell.toml");
+    let table = [
+        (
+            "uma",
+            "base_height_m = 30",
+            "base_height_m is 30, expected 25, the one height for which TR 38.901 gives uma",
+        ),
+        (
+            "uma",
+            "user_height_m = 1",
+            "user_height_m is 1, expected a height in m from 1.5 to 22.5 for uma",
+        ),
+        (
+            "uma",
+            "street_width_m = 20",
+            "street_width_m has no meaning for the path loss uma; leave it out",
+        ),
+        ("uma", "slope_db = 30", "slope_db has no meaning for the path loss uma; leave it out"),
+        (
+            "inf-sl",
+            "clutter_density = 0.6",
+            "clutter_density is 0.6, expected a share of the floor from 0.01 to 0.4 for inf-sl",
+        ),
+        (
+            "inf-dl",
+            "base_height_m = 7",
+            "base_height_m is 7, expected at most the height of the clutter, 6: the base station of inf-dl stands within it",
+        ),
+        (
+            "inf-sh",
+            "user_height_m = 2",
+            "user_height_m is 2, expected under the height of the clutter, 2, for inf-sh",
+        ),
+        (
+            "inf-dh-nlos",
+            "clutter_height_m = 5",
+            "clutter_height_m has no meaning for the path loss inf-dh-nlos; leave it out",
+        ),
+    ];
+    for (model, line, message) in table {
+        let text = format!("[path_loss]\nmodel = \"{model}\"\ncarrier_ghz = 3.5\n{line}\n");
+        fs::write(&file, text).unwrap();
+        let sample = ["sample", "urllc", "--k", "3", "--config", file.to_str().unwrap()];
+        let refused = run(&sample, "");
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{line}");
+        let end = format!("cell.toml: path_loss.{message}\n");
+        assert!(refused.stderr.ends_with(&end), "{}", refused.stderr);
+    }
+    fs::write(&file, "[path_loss]\nmodel = \"uma-los\"\ncarrier_ghz = 3.5\nuser_height_m = 15\n")
+        .unwrap();
+    let solve = ["solve", "urllc", "--input", "-", "--config", file.to_str().unwrap()];
+    let refused = run(&solve, "id,distance_m\na,120\n");
+    let says = "path_loss.user_height_m is 15, expected a height in m from 1.5 to 13 for uma-los: ";
+    assert!(refused.code == 2 && refused.stderr.contains(says), "{}", refused.stderr);
+}
+
+/// An error about a flag of earlier versions names the field that replaces it.
+#[test]
+fn flags_that_moved_to_the_file_say_so() {
+    for (flag, field) in [
+        ("--clutter-size-m", "path_loss.clutter_size_m"),
+        ("--user-height-m", "path_loss.user_height_m"),
+        ("--path-loss-slope-db", "path_loss.slope_db"),
+        ("--transmission-ms", "frame.transmission_ms"),
+    ] {
+        let refused = run(&["solve", "urllc", "--input", "-", flag, "3"], "");
+        let message = format!(
+            "error: {flag} was removed; set {field} in a file for --config (`anyk config` prints one)\n"
+        );
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
+        assert_eq!(refused.stderr, message);
+    }
 }
 
 /// A network is trained and measured under a path loss by name, and its file says which.

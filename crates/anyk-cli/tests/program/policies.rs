@@ -202,8 +202,8 @@ fn allocations_that_cannot_be_judged_are_told() {
 #[test]
 fn programs_are_policies() {
     let line = "$ANYK evaluate --problem urllc --k 1,5,40 --samples 20 --json \
-                --command 'python3 examples/policies/equal_power.py' \
-                --command 'sh examples/policies/same_for_all.sh'";
+                'cmd:python3 examples/policies/equal_power.py' \
+                'cmd:sh examples/policies/same_for_all.sh'";
     let outcome = shell(line, root());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let report = json(&outcome.stdout);
@@ -283,7 +283,7 @@ for line in sys.stdin:
         let timeout = if mode == "slow" { 1 } else { 30 };
         let line = format!(
             "$ANYK evaluate --problem urllc --k 3 --samples 6 --timeout {timeout} --json \
-             --command 'python3 policy.py {mode}'"
+             'cmd:python3 policy.py {mode}'"
         );
         let outcome = shell(&line, folder.path());
         assert_eq!(outcome.code, 0, "{mode}: {}", outcome.stderr);
@@ -305,7 +305,7 @@ for line in sys.stdin:
         [("python3 policy.py never", "no answer within 0.3 s"), ("./no-such-program", "ended")]
     {
         let line = format!(
-            "$ANYK evaluate --problem urllc --k 2 --samples 3 --timeout 0.3 --command '{command}'"
+            "$ANYK evaluate --problem urllc --k 2 --samples 3 --timeout 0.3 'cmd:{command}'"
         );
         let outcome = shell(&line, folder.path());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -313,8 +313,7 @@ for line in sys.stdin:
         assert!(!outcome.stdout.contains("NaN"));
     }
     // What goes by the place of a user is no function of the users.
-    let line =
-        "$ANYK evaluate --problem urllc --k 4 --samples 3 --command 'python3 policy.py order'";
+    let line = "$ANYK evaluate --problem urllc --k 4 --samples 3 'cmd:python3 policy.py order'";
     let outcome = shell(line, folder.path());
     assert!(outcome.stdout.contains("NOT equivariant"), "{}", outcome.stdout);
 }
@@ -337,7 +336,7 @@ for count, line in enumerate(sys.stdin):
     fs::write(folder.path().join("policy.py"), policy).unwrap();
     for (at, least) in [("2", 3), ("5", 6)] {
         let line = format!(
-            "$ANYK evaluate --problem urllc --k 3 --samples 6 --json --command 'python3 policy.py {at}'"
+            "$ANYK evaluate --problem urllc --k 3 --samples 6 --json 'cmd:python3 policy.py {at}'"
         );
         let outcome = shell(&line, folder.path());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -352,7 +351,6 @@ for count, line in enumerate(sys.stdin):
 #[test]
 fn hostile_programs_are_told_and_ended() {
     let folder = tempfile::tempdir().unwrap();
-    let closed = "no answer within 0.5 s: the program closed its output and runs on";
     let line = "bytes without the end of a line";
     for (command, timeout, told) in [
         ("yes", 9.0, "received \"y\""),
@@ -360,7 +358,7 @@ fn hostile_programs_are_told_and_ended() {
         ("head -c 1000000000 /dev/zero | tr \"\\0\" x", 9.0, line),
         ("yes 1>&2", 0.1, "no answer within 0.1 s"),
         ("exec >&-; sleep 6543", 9.0, "the program closed its output and runs on"),
-        ("(exec >&-; sleep 6543); true", 0.5, closed),
+        ("(exec >&-; sleep 6543); true", 0.5, "no answer within 0.5 s"),
         ("sleep 6543 & exit 3", 9.0, "the program ended (exit status: 3)"),
         ("sleep 6543 & sleep 6543 & wait", 0.1, "no answer within 0.1 s"),
         ("kill -9 $$", 9.0, "SIGKILL"),
@@ -371,8 +369,8 @@ fn hostile_programs_are_told_and_ended() {
         ),
     ] {
         let line = format!(
-            "$ANYK evaluate --problem urllc --k 2 --samples 1 --timeout {timeout} --max-memory 64MB \
-             --command '{command}'"
+            "$ANYK evaluate --problem urllc --k 2 --samples 1 --timeout {timeout} \
+             'cmd:{command}'"
         );
         let outcome = shell(&line, folder.path());
         assert_eq!(outcome.code, 0, "{command}: {}", outcome.stderr);
@@ -395,31 +393,42 @@ fn is_over(command: &str) -> bool {
     !cfg!(target_os = "linux") || looks.any(|()| !runs())
 }
 
-/// Whatever ends us ends the program that we wait for, with what it has started.
+/// Ctrl-C and SIGTERM also end the program that we wait for, with the processes that it has started.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_program_ends_with_us() {
     let folder = tempfile::tempdir().unwrap();
-    for (index, signal) in ["TERM", "KILL", "INT", "HUP"].into_iter().enumerate() {
+    for (index, (signal, code)) in [("TERM", 128 + 15), ("INT", 130)].into_iter().enumerate() {
         // A time that nobody else sleeps.
         let waits = format!("sleep {}{index}", 100_000 + std::process::id());
-        let line = format!(
-            "$ANYK evaluate --problem urllc --k 2 --samples 1 --timeout 60 \
-             --command '{waits} & touch {signal}; {waits}; true' > /dev/null 2>&1 & \
-             for i in $(seq 500); do test -e {signal} && break; sleep 0.02; done; \
-             test -e {signal} && kill -{signal} $! && wait $!; echo $?"
+        let outcome = shell(
+            &signalled(signal, &format!("{waits} & touch started; {waits}; true")),
+            folder.path(),
         );
-        let outcome = shell(&line, folder.path());
-        // A shell without a terminal has its children ignore Ctrl-C, unless they listen to it.
-        let code = match signal {
-            "INT" => 130,
-            "TERM" => 128 + 15,
-            "KILL" => 128 + 9,
-            _ => 128 + 1,
-        };
         assert_eq!(outcome.stdout, format!("{code}\n"), "{signal}");
         assert!(is_over(&waits), "{signal}");
     }
+}
+
+/// SIGKILL leaves us no time: the standard input of the program ends, so that it can.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_input_of_a_program_ends_with_us() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = signalled("KILL", "touch started; cat > /dev/null; touch ended");
+    let waits = "for i in $(seq 500); do test -e ended && break; sleep 0.02; done; test -e ended";
+    let outcome = shell(&format!("{line}; {waits}"), folder.path());
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (0, "137\n"), "{}", outcome.stderr);
+}
+
+/// A line that sends a signal to `anyk` once its program has made the file `started`, and prints the exit code.
+#[cfg(target_os = "linux")]
+fn signalled(signal: &str, command: &str) -> String {
+    format!(
+        "rm -f started; $ANYK evaluate --problem urllc --k 2 --samples 1 --timeout 60 'cmd:{command}' \
+         > /dev/null 2>&1 & for i in $(seq 500); do test -e started && break; sleep 0.02; done; \
+         test -e started && kill -{signal} $! && wait $!; echo $?"
+    )
 }
 
 /// A process that starts its own session leaves the group that is stopped, which is all that the documents promise.
@@ -431,7 +440,7 @@ fn a_program_that_starts_its_own_session_survives() {
     let stays = format!("sleep {}", 300_000 + std::process::id());
     let line = format!(
         "$ANYK evaluate --problem urllc --k 2 --samples 1 --timeout 0.5 \
-         --command '{waits} & setsid {stays} > /dev/null 2>&1 & echo $! >> id; {waits}; true'"
+         'cmd:{waits} & setsid {stays} > /dev/null 2>&1 & echo $! >> id; {waits}; true'"
     );
     let outcome = shell(&line, folder.path());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -677,7 +686,7 @@ fn models_say_what_they_are() {
 #[test]
 fn what_cannot_be_compared_is_refused() {
     for (arguments, told) in [
-        (&["evaluate", "--command", "cat"][..], "--problem is missing"),
+        (&["evaluate", "cmd:cat"][..], "--problem is missing"),
         (
             &["assess", "urllc", "--input", "-", "--allocations", "-"],
             "--allocations is -, expected a file",

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::fs;
-
 use serde_json::Value;
 
 use crate::common::{anyk, gathered, run};
@@ -68,43 +66,6 @@ fn train_evaluate_allocate() {
     let alone = json(&["allocate", &ranked, "--input", "-", "--json"], "[[0.5]]");
     assert_eq!(alone["instances"][0]["power"], serde_json::json!([1.0]));
     assert_eq!(run(&["allocate", &ranked, "--input", "-"], "[]").code, 2);
-}
-
-#[test]
-fn an_interrupted_training_ends_with_the_same_bytes() {
-    let folder = tempfile::tempdir().unwrap();
-    let train = |name: &str| {
-        let out = folder.path().join(name);
-        let mut command = anyk();
-        command.args(["train", "interference", "--scenario", "d2d"]);
-        command.args(["--samples", "100", "--steps", "9000", "--train-k", "30", "--out"]);
-        command.arg(&out);
-        (command, out)
-    };
-    let (mut whole, first) = train("whole.safetensors");
-    assert!(whole.output().unwrap().status.success());
-    let (_, second) = train("stopped.safetensors");
-    let checkpoint = folder.path().join("stopped.safetensors.checkpoint");
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_anyk"))
-        .args(["train", "interference", "--scenario", "d2d", "--samples", "100"])
-        .args(["--steps", "9000", "--train-k", "30", "--out"])
-        .arg(&second)
-        .stderr(std::process::Stdio::null())
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let started = std::time::Instant::now();
-    while !checkpoint.exists() && child.try_wait().unwrap().is_none() {
-        assert!(started.elapsed().as_secs() < 100, "no checkpoint");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    // On a fast machine it may be done by now: then there is nothing to continue.
-    let _ = child.kill();
-    child.wait().unwrap();
-    let (mut again, _) = train("stopped.safetensors");
-    assert!(again.output().unwrap().status.success());
-    assert_eq!(fs::read(first).unwrap(), fs::read(second).unwrap());
-    assert!(!checkpoint.exists());
 }
 
 #[test]

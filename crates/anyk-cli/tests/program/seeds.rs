@@ -16,11 +16,16 @@ fn model(folder: &Path, name: &str) -> Vec<u8> {
     fs::read(folder.join(name)).unwrap()
 }
 
+/// The header of a model, and the bytes of its tensors.
+fn parts(model: &[u8]) -> (serde_json::Value, &[u8]) {
+    let length = usize::try_from(u64::from_le_bytes(model[..8].try_into().unwrap())).unwrap();
+    let (header, data) = model[8..].split_at(length);
+    (serde_json::from_slice(header).unwrap(), data)
+}
+
 /// Bytes of the outer function's tensors, as the header places them.
 fn law(model: &[u8]) -> Vec<u8> {
-    let length = usize::try_from(u64::from_le_bytes(model[..8].try_into().unwrap())).unwrap();
-    let header: serde_json::Value = serde_json::from_slice(&model[8..8 + length]).unwrap();
-    let data = &model[8 + length..];
+    let (header, data) = parts(model);
     let tensors = header.as_object().unwrap().iter().filter(|(name, _)| name.starts_with("law."));
     let range = |place: &serde_json::Value| {
         let end = |index: usize| usize::try_from(place[index].as_u64().unwrap()).unwrap();
@@ -29,8 +34,16 @@ fn law(model: &[u8]) -> Vec<u8> {
     tensors.flat_map(|(_, tensor)| range(&tensor["data_offsets"])).collect()
 }
 
-/// The first is the very model of its seed alone; the others have its outer function and networks of their own. A
-/// command that was interrupted ends with the same models.
+/// Problem, method and record, as the header states them.
+fn content(model: &[u8]) -> serde_json::Value {
+    let about = parts(model).0["__metadata__"]["anyk"].as_str().unwrap().to_owned();
+    let mut content = serde_json::from_str::<serde_json::Value>(&about).unwrap()["content"].take();
+    content.as_object_mut().unwrap().remove("run");
+    content
+}
+
+/// The first model equals the model of a single run with its seed; the others share its outer function. After an
+/// interruption, the same command keeps the models that are there and ends with the same files.
 #[test]
 fn seeds_are_trained_side_by_side_and_share_the_outer_function() {
     let (folder, alone, broken) =
@@ -44,11 +57,13 @@ fn seeds_are_trained_side_by_side_and_share_the_outer_function() {
     let mut left: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
     left.sort();
-    assert_eq!(left, ["p-3.safetensors", "p-4.safetensors", "p-5.safetensors"]);
+    let models = ["p-3.safetensors", "p-4.safetensors", "p-5.safetensors"];
+    assert_eq!(left, [&models[..], &["p.safetensors.outer"]].concat());
 
     assert_eq!(shell(&format!("{TRAIN} --seed 3"), alone.path()).code, 0);
     let first = model(folder.path(), "p-3.safetensors");
-    assert_eq!(first, model(alone.path(), "p.safetensors"));
+    let single = model(alone.path(), "p.safetensors");
+    assert_eq!((content(&first), parts(&first).1), (content(&single), parts(&single).1));
     let second = model(folder.path(), "p-4.safetensors");
     assert_ne!(first, second);
     assert_eq!(law(&first), law(&second));
@@ -61,12 +76,17 @@ fn seeds_are_trained_side_by_side_and_share_the_outer_function() {
     assert_eq!(outcome.code, 130, "{}", outcome.stderr);
     let told = "of 6 models are written; the same command does the rest";
     assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
-    assert!(broken.path().join("p.safetensors.checkpoint").exists());
-    assert_eq!(shell(&format!("{TRAIN} --seeds 3..8"), broken.path()).code, 0);
-    for name in ["p-3.safetensors", "p-4.safetensors", "p-5.safetensors"] {
+    let written = |name: &str| fs::metadata(broken.path().join(name)).unwrap().modified().unwrap();
+    let before = ["p-3.safetensors", "p.safetensors.outer"].map(written);
+    let outcome = shell(&format!("{TRAIN} --seeds 3..8"), broken.path());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("seed 3: the model is there already"), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("seed 8:"), "{}", outcome.stderr);
+    assert_eq!(["p-3.safetensors", "p.safetensors.outer"].map(written), before);
+    for name in models {
         assert_eq!(model(broken.path(), name), model(folder.path(), name), "{name}");
     }
-    assert_eq!(fs::read_dir(broken.path()).unwrap().count(), 6);
+    assert_eq!(fs::read_dir(broken.path()).unwrap().count(), 7);
 }
 
 /// What is wrong with one training does not end the others, and names its seed.
@@ -89,21 +109,37 @@ fn seeds_that_cannot_be_trained_are_told_apart() {
     );
 }
 
-/// A run that does not start, and one that does not use a checkpoint, leaves the checkpoints of others.
+/// A model counts as finished only with equal settings, and so does the outer function. It is not a policy.
 #[test]
-fn checkpoints_of_other_runs_are_kept() {
+fn other_settings_are_trained_again() {
     let folder = TempDir::new().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    let train = "$ANYK train urllc --samples 20 --out m --seeds 1,2 --method";
-    for name in ["m-1.checkpoint", "m.checkpoint"] {
-        fs::write(path(name), "mine").unwrap();
-    }
-    let outcome = shell(&format!("{train} p-gnn --epsilon-d 5"), folder.path());
-    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-    assert_eq!(fs::read(path("m-1.checkpoint")).unwrap(), b"mine");
-    fs::remove_file(path("m-1.checkpoint")).unwrap();
-    let outcome = shell(&format!("{train} any-gnn"), folder.path());
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert_eq!(fs::read(path("m.checkpoint")).unwrap(), b"mine");
-    assert!(!path("m-1.checkpoint").exists() && path("m-1").exists());
+    let path = folder.path();
+    let train = |flags: &str| {
+        let outcome =
+            shell(&format!("$ANYK train urllc --samples 20 --seeds 1,2 --out m {flags}"), path);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        (["m-1", "m-2", "m.outer"].map(|name| model(path, name)), outcome.stderr)
+    };
+    // A file of an earlier version is left as it is.
+    fs::write(path.join("m-1.checkpoint"), "mine").unwrap();
+    let (first, _) = train("");
+    let (again, told) = train("");
+    assert!(again == first);
+    assert_eq!(told.matches("the model is there already").count(), 2, "{told}");
+    let (wide, told) = train("--train-k 5");
+    assert!(wide[0] != first[0] && wide[1] != first[1] && !told.contains("already"), "{told}");
+    assert!(wide[2] == first[2]);
+    let (strict, told) = train("--train-k 5 --epsilon-d 5e-6");
+    assert!(strict.iter().zip(&wide).all(|(one, other)| one != other));
+    assert!(!told.contains("already"), "{told}");
+    assert_eq!(model(path, "m-1.checkpoint"), b"mine");
+
+    let outcome = shell("$ANYK evaluate m.outer", path);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("expected a policy"), "{}", outcome.stderr);
+    fs::write(path.join("m.outer"), "mine").unwrap();
+    let outcome = shell("$ANYK train urllc --samples 20 --seeds 1,2 --out m", path);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("m.outer: the file exists"), "{}", outcome.stderr);
+    assert_eq!(model(path, "m.outer"), b"mine");
 }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from . import _anyk
 from ._anyk import Batch, Cell, InputError
-from ._arrays import Floats, numbers, whole
+from ._arrays import Floats, numbers
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -322,12 +322,3 @@ def required_bandwidth(received_w: ArrayLike, **options: Option) -> tuple[Floats
 def least_received_w(**options: Option) -> float:
     """The received power in W under which no bandwidth serves a user; options are those of a cell."""
     return _anyk.least_received_w(options)
-
-
-def max_memory(size: int) -> None:
-    """Sets how much memory this process may use, in bytes; otherwise half of what the machine leaves it.
-
-    To be called before anything else: work that was begun has asked for the budget already.
-    """
-    if not _anyk.max_memory(whole("size", size, 1)):
-        raise InputError("the budget is in use already, expected this to be the first call of anyk")

@@ -146,8 +146,7 @@ def _chart(found: dict[str, Any]) -> dict[str, Any]:
             {
                 "label": label,
                 "points": [(row["k"], row["gap_percent"]) for row in rows],
-                "lower": [row["gap_percent"] - one for row, one in zip(rows, spread)],
-                "upper": [row["gap_percent"] + one for row, one in zip(rows, spread)],
+                "spread": [(row["gap_percent"] - one, row["gap_percent"] + one) for row, one in zip(rows, spread)],
             }
         )
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Union
+from typing import Any, Protocol, Union
 
 import numpy as np
 
@@ -65,7 +65,14 @@ class Diagnosis:
         return str(self)
 
 
-Patient = Union[Callable[[Cell], Answer], Model, str, "os.PathLike[str]", dict[str, Any]]
+class Samples(Protocol):
+    """Columns by name: a mapping or a ``pandas.DataFrame``."""
+
+    def keys(self) -> Any: ...
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+Patient = Union[Callable[[Cell], Answer], Model, str, "os.PathLike[str]", Samples]
 
 
 def diagnose(
@@ -84,10 +91,11 @@ def diagnose(
     """Which size law a policy follows, and which network follows it (Remark 1 of the paper).
 
     ``policy`` is a function from a cell of ``problem`` to what its users get, a :class:`Model` or its file, a built-in
-    policy by name (``"urllc-power"``), or samples: ``{"k": …, "x": …, "y": …}`` with a row for each user and, if it is
-    known, ``"instance"``. ``quantity`` is which of the amounts (``"power"``, ``"bandwidth"``). ``check`` trains networks
-    at a small size (``train_k``) and measures what they miss at a large one, which takes seconds. A function is asked for
-    at least ``users`` users of each of ``sizes``, on this thread; answers that cannot be used are left out.
+    policy by name (``"urllc-power"``), or samples: ``{"k": …, "x": …, "y": …}``, a ``pandas.DataFrame`` or a CSV file
+    with a row for each user and, if it is known, ``"instance"``. ``quantity`` is which of the amounts (``"power"``,
+    ``"bandwidth"``). ``check`` trains networks at a small size (``train_k``) and measures what they miss at a large one,
+    which takes seconds. A function is asked for at least ``users`` users of each of ``sizes``, on this thread; answers
+    that cannot be used are left out.
     """
     patient: Any = policy
     if isinstance(policy, (str, os.PathLike)) and os.path.isfile(policy):

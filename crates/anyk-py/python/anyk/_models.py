@@ -156,7 +156,7 @@ def train(
     """Trains a policy at one number of users (``train_k``), for any; of a problem by its name, or of your own.
 
     Options are those of ``anyk train`` (``anyk.options(problem, "train")``), such as ``seed=2``. With ``out``, the model
-    is written there, and a checkpoint lies beside it meanwhile: after Ctrl-C the same call goes on where it stopped.
+    is written there when the run ends, and not after Ctrl-C.
     ``progress`` may be a function, which is called as ``progress(what, done, of)`` about ten times a second and ends the
     training by returning ``True``; ``False`` turns the bar of tqdm off. ``train`` warns if
     a run starts over, does not serve every user on validation, or ends no better than a trivial policy.

@@ -148,18 +148,14 @@ def draw(chart: dict[str, Any], ax: Any = None) -> Any:
 
         _, ax = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
     markers = "osD^vP*Xhd<>"
-    drawn = 0
-    for series in chart["series"]:
+    for place, series in enumerate(chart["series"]):
         x = [point[0] for point in series["points"]]
         y = [point[1] for point in series["points"]]
-        if series.get("marks"):
-            ax.plot(x, y, "x", color="black", label=series["label"])
-            continue
         style = "--" if series.get("dashed") else "-"
-        (line,) = ax.plot(x, y, style, marker=markers[drawn % len(markers)], markersize=4, label=series["label"])
-        drawn += 1
-        if series.get("lower") and series.get("upper"):
-            ax.fill_between(x, series["lower"], series["upper"], color=line.get_color(), alpha=0.15, linewidth=0)
+        (line,) = ax.plot(x, y, style, marker=markers[place % len(markers)], markersize=4, label=series["label"])
+        if series.get("spread"):
+            low, high = zip(*series["spread"])
+            ax.fill_between(x, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
     if chart["log_x"]:
         ax.set_xscale("log")
     if chart["log_y"]:
@@ -168,6 +164,6 @@ def draw(chart: dict[str, Any], ax: Any = None) -> Any:
     ax.set_ylabel(chart["y_label"])
     ax.set_title(chart["title"])
     ax.grid(True, alpha=0.3)
-    if len(chart["series"]) > 1 or chart["series"]:
+    if chart["series"]:
         ax.legend(fontsize="small")
     return ax

@@ -16,7 +16,7 @@ mod shadowing;
 mod tr38901;
 
 pub use d2d::{AntennaGain, D2dField, D2dLayout, ShortRange};
-pub use fading::{Fading, FadingQuadrature, QuadratureRule};
+pub use fading::{Fading, FadingQuadrature};
 pub use fading_law::{FadingLaw, FadingLawError};
 pub use fading_samples::{FadingSamples, FadingSamplesError};
 pub use gain_matrix::{GainError, GainMatrix};

@@ -32,8 +32,7 @@ const HELD_OUT: usize = 5;
 const FADE_FROM: f64 = 0.2;
 /// An output of 0 is off by no more than this, as a logarithm.
 const MOST_OFF: f64 = 600.0;
-/// What a range promises: so many of a hundred losses lie in it. Its rules were set on policies of known law, where it
-/// holds for 97, and counted on others (`study/diagnose_battery.rs`).
+/// What a range promises: so many of a hundred losses lie in it. `study/diagnose.rs` counts how many do.
 pub const PROMISE_PERCENT: f64 = 90.0;
 /// Deviations to each side of a range.
 const DEVIATIONS: f64 = 2.0;

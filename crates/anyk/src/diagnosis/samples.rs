@@ -7,15 +7,11 @@ use thiserror::Error;
 
 use crate::exchange::SampleRow;
 use crate::math::Mean;
-use crate::memory::{MemoryBudget, TooMuchMemory, product};
 
 /// Fewest samples of a size: ten for each of the windows of [`Estimate`](super::Estimate).
 pub const FEWEST_SAMPLES: usize = 100;
 /// Fewest instances of a size, where they are told apart: their spread gives the confidence.
 pub const FEWEST_INSTANCES: usize = 8;
-/// Memory of a row while it is sorted into its instance, and of an instance beside its rows.
-const ROW_BYTES: usize = 96;
-const INSTANCE_BYTES: usize = 288;
 /// Sums over an instance that differ by less, relative, are one sum.
 const SAME_SUM: f64 = 0.01;
 /// A sum under this share of its parts is 0.
@@ -60,9 +56,6 @@ pub struct SizeSamples {
 /// Why samples were refused.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SampleError {
-    /// More than fits into memory.
-    #[error(transparent)]
-    Memory(#[from] TooMuchMemory),
     /// A number that is none.
     #[error("row {row}: {name} is {value}, expected a finite number")]
     Value {
@@ -125,10 +118,6 @@ impl Samples {
     /// From the rows of a file, checked. Rows without an instance each count as one of their own.
     pub fn from_rows(rows: &[SampleRow]) -> Result<Self, SampleError> {
         let clustered = !rows.is_empty() && rows.iter().all(|row| row.instance.is_some());
-        let same = |pair: &[SampleRow]| clustered && pair[0].instance == pair[1].instance;
-        let instances = 1 + rows.windows(2).filter(|pair| !same(pair)).count();
-        let needed = product(&[rows.len(), ROW_BYTES]) + product(&[instances, INSTANCE_BYTES]);
-        MemoryBudget::current().allow(format_args!("{instances} instances"), needed)?;
         let mut sizes: BTreeMap<usize, BTreeMap<u64, Instance>> = BTreeMap::new();
         for (index, row) in rows.iter().enumerate() {
             for (name, value) in [("x", row.x), ("y", row.y)] {

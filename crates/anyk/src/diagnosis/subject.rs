@@ -8,11 +8,10 @@ use rand::seq::SliceRandom;
 use super::{DiagnosisError, Instance, SampleError, Samples, SizeSamples, ToyPolicy};
 use crate::config::System;
 use crate::framework::{
-    BuiltIn, Draw, Error, LoadedModel, Pairs, Quantity, Silent, Source, allow_instances,
-    over_instances,
+    BuiltIn, Draw, Error, LoadedModel, OptionError, Pairs, Quantity, Silent, Source, over_instances,
 };
+use crate::limits::{MOST_DRAWN, MOST_USERS};
 use crate::math::{Input, realization_rng};
-use crate::memory::{MemoryBudget, product};
 use crate::problems;
 
 /// Every policy that needs no training: those of the rooms, and the toys of figure 1.
@@ -85,10 +84,6 @@ impl Draw for FunctionAtSize<'_> {
     }
 }
 
-/// Memory of a user that is drawn: input and output, and what the estimates make of them; and of an instance's lists.
-const USER_BYTES: usize = 64;
-const INSTANCE_BYTES: usize = 160;
-
 /// A policy that can be called, with the law of its inputs.
 #[derive(Clone)]
 pub struct Subject {
@@ -147,14 +142,13 @@ impl Subject {
             return Err(SampleError::Sizes { count: different.len() }.into());
         }
         let count = |k: usize| users.div_ceil(k).max(super::samples::FEWEST_INSTANCES);
-        let mut held = 0u128;
-        for &k in sizes {
-            let bytes = |k| self.source.memory_bytes(k);
-            held += product(&[count(k), k, USER_BYTES]) + product(&[count(k), INSTANCE_BYTES]);
-            allow_instances(&[k], count(k) as u64, bytes, |_| 0).map_err(Error::from)?;
-            let what = format_args!("{} users of K = {k}, in whole instances,", count(k) * k);
-            MemoryBudget::current().allow(what, held).map_err(Error::from)?;
-        }
+        // Of each size, whole instances and at least eight: those of the largest size are within the limit, too.
+        let check = |name: &str, value: usize, most: usize| match value <= most {
+            true => Ok(()),
+            false => Err(Error::from(OptionError::value(name, value, format!("at most {most}")))),
+        };
+        check("users", users, MOST_DRAWN)?;
+        different.iter().try_for_each(|&k| check("k", k, MOST_USERS))?;
         let at_size = |&k: &usize| {
             let count = count(k) as u64;
             let drawn = over_instances(

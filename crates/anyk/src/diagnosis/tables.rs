@@ -40,8 +40,7 @@ impl Finding {
         let series = curves.iter().map(|curve| {
             let points = curve.points.iter().map(|point| (point.k as f64, point.value)).collect();
             Series {
-                lower: Some(curve.points.iter().map(|point| point.low).collect()),
-                upper: Some(curve.points.iter().map(|point| point.high).collect()),
+                spread: Some(curve.points.iter().map(|point| (point.low, point.high)).collect()),
                 ..Series::solid(curve_label(curve), points)
             }
         });

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::exchange::input_error::{comma_hint, decode, shorten};
 use crate::exchange::users::{separator, slip_of};
 use crate::exchange::{Documents, Input, InputError, name_of};
-use crate::memory::MemoryBudget;
+use crate::limits::MOST_USERS;
 
 /// What somebody gives the users of a cell, or the links of networks.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,8 +39,6 @@ pub struct Allotted {
 
 const FORMAT: &str = "JSON {\"users\":[{\"id\":\"a\",\"power_w\":1.5,\"bandwidth_hz\":2e5}]}, for links \
                       {\"power\":[1,0]}, or CSV with the columns id, power_w and bandwidth_hz, for links link and power";
-/// Memory of an allotment for each byte of its text: an empty user takes three.
-const PER_BYTE: u128 = 48;
 /// How an answer says that no allocation serves everyone, and how one in a table says that there is an error.
 const INFEASIBLE: &str = "infeasible";
 const ERROR: &str = "error";
@@ -83,9 +81,12 @@ impl Allotment {
     /// Reads one document of JSON.
     pub fn of_json(input: Input<'_>) -> Result<Self, InputError> {
         let text = decode(input.bytes, input.name, FORMAT)?;
-        MemoryBudget::current()
-            .allow("an allocation", text.len() as u128 * PER_BYTE)
-            .map_err(|error| InputError::whole(input.name, &error))?;
+        // Each user or network is an object: an empty one takes three bytes of text, and many times that once read.
+        let objects = text.bytes().filter(|&byte| byte == b'{').count();
+        if objects > MOST_USERS {
+            let message = format!("there are {objects} objects, expected at most {MOST_USERS}");
+            return Err(InputError::whole(input.name, &message));
+        }
         let read: JsonAllotment<'_> = serde_json::from_str(text).map_err(|error| {
             InputError::json(input.name, ("", input.lines), text, &error, FORMAT)
         })?;
@@ -118,9 +119,6 @@ impl Allotment {
     /// the number of its first line.
     fn all_of_csv(bytes: &[u8], file: &str) -> Result<Vec<(u64, Self)>, InputError> {
         let text = decode(bytes, file, FORMAT)?;
-        MemoryBudget::current()
-            .allow("the allocations in it", text.len() as u128 * PER_BYTE)
-            .map_err(|error| InputError::whole(file, &error))?;
         let mut rows = csv::ReaderBuilder::new()
             .trim(csv::Trim::All)
             .delimiter(separator(text))
@@ -149,9 +147,13 @@ impl Allotment {
         }
         let mut all: Vec<(u64, Self)> = Vec::new();
         let mut place_of: HashMap<(String, String), usize> = HashMap::new();
-        for row in rows.records() {
+        for (index, row) in rows.records().enumerate() {
             let row = row.map_err(unread)?;
             let line = row.position().map_or(0, csv::Position::line);
+            if index == MOST_USERS {
+                let message = format!("there are more rows, expected at most {MOST_USERS}");
+                return Err(InputError::new(file, &format!("line {line}"), message));
+            }
             let field = |column: Option<usize>| {
                 column.and_then(|at| row.get(at)).filter(|text| !text.is_empty())
             };

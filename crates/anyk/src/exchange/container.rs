@@ -1,4 +1,4 @@
-//! The one container of models and checkpoints: safetensors with a JSON header and a checksum, read so that
+//! The one container of models: safetensors with a JSON header and a checksum, read so that
 //! damage is found. `docs/model-format.md` describes it for readers in other languages.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::exchange::finite::check_finite;
-use crate::memory::{MemoryBudget, TooMuchMemory};
+use crate::limits::MOST_HEADER_BYTES;
 
 /// A named array of numbers, in row-major order.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,9 +37,6 @@ pub(crate) enum ContainerError {
     /// Not ours, or damaged.
     #[error("{0}")]
     Damaged(String),
-    /// More than fits into memory.
-    #[error(transparent)]
-    Memory(#[from] TooMuchMemory),
     /// From before this format.
     #[error("it was written by AnyK 0.1, whose format is no longer read")]
     Old,
@@ -96,13 +93,16 @@ fn damaged(error: impl ToString) -> ContainerError {
     ContainerError::Damaged(error.to_string())
 }
 
-/// Asks for the memory of the tensors, which are copied, and of the header: a tensor takes fifty bytes there, and ten
-/// times as much once it is read.
-fn allow(bytes: &[u8]) -> Result<(), TooMuchMemory> {
+/// Refuses a header that takes much more memory once it is read: a tensor takes fifty bytes there.
+fn check_header(bytes: &[u8]) -> Result<(), ContainerError> {
     let claimed = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
-    let header = u128::from(claimed).min(bytes.len() as u128);
-    let needed = 2 * bytes.len() as u128 + 16 * header;
-    MemoryBudget::current().allow(format_args!("a header of {header} bytes"), needed)
+    let header = claimed.min(bytes.len() as u64);
+    if header > MOST_HEADER_BYTES as u64 {
+        let message =
+            format!("its header has {header} bytes, expected at most {MOST_HEADER_BYTES}");
+        return Err(damaged(message));
+    }
+    Ok(())
 }
 
 impl Container {
@@ -148,7 +148,7 @@ impl Container {
 
     /// Reads and checks a file of this kind, up to a version.
     pub(crate) fn from_bytes(bytes: &[u8], kind: &str, known: u64) -> Result<Self, ContainerError> {
-        allow(bytes)?;
+        check_header(bytes)?;
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let header = metadata.metadata().as_ref().and_then(|map| map.get(KEY));
         let header = header.ok_or_else(|| damaged("it has no AnyK header"))?;
@@ -197,13 +197,6 @@ impl Container {
     pub(crate) fn content<C: DeserializeOwned>(&self) -> Result<C, ContainerError> {
         serde_json::from_str(self.content.get())
             .map_err(|error| damaged(format!("its header: {error}")))
-    }
-
-    /// Takes out the values of a tensor, whatever its shape.
-    pub(crate) fn take(&mut self, name: &str) -> Result<Vec<f64>, ContainerError> {
-        let index = self.tensors.iter().position(|tensor| tensor.name == name);
-        let index = index.ok_or_else(|| damaged(format!("the tensor {name} is missing")))?;
-        Ok(self.tensors.remove(index).values)
     }
 
     /// All tensors, in the order of their names.

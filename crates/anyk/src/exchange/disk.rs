@@ -1,6 +1,6 @@
 //! What the writer asks of the disk, one function for each thing that can fail.
 //!
-//! With the feature `faults`, which only tests turn on, any of these calls can be made to fail as a full or
+//! In debug builds, which the tests use, any of these calls can be made to fail as a full or
 //! broken disk would, or to end the program as a power cut would.
 
 use std::fs::{File, Permissions};
@@ -89,7 +89,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
 
 /// A call that can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "faults"), allow(dead_code))]
+#[cfg_attr(not(debug_assertions), allow(dead_code))]
 enum Call {
     Create,
     Mode,
@@ -100,14 +100,14 @@ enum Call {
     SyncFolder,
 }
 
-#[cfg(not(feature = "faults"))]
+#[cfg(not(debug_assertions))]
 #[allow(clippy::unnecessary_wraps)]
 fn fault(_call: Call) -> io::Result<()> {
     Ok(())
 }
 
 /// The call whose number `ANYK_FAULT` names (`7:enospc`, `7:eio`, `7:kill`, counted from 1) goes wrong.
-#[cfg(feature = "faults")]
+#[cfg(debug_assertions)]
 fn fault(call: Call) -> io::Result<()> {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};

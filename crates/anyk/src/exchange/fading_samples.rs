@@ -1,13 +1,9 @@
 //! Samples of the small-scale gain, as NumPy arrays.
 
-use std::io;
-
-use npyz::WriterBuilder;
-
 use crate::channel::FadingSamples;
 use crate::exchange::InputError;
-use crate::exchange::npy::{Array, MAGIC, NpyError};
-use crate::memory::product;
+use crate::exchange::input_error::check_format;
+use crate::exchange::npy::{self, Array, MAGIC, NpyError};
 
 const FORMAT: &str = "a NumPy array of gains (.npy, float32 or float64, one axis)";
 
@@ -17,9 +13,9 @@ const FORMAT: &str = "a NumPy array of gains (.npy, float32 or float64, one axis
 ///
 /// ```
 /// use anyk::exchange::{fading_samples_to_npy, read_fading_samples};
-/// let bytes = fading_samples_to_npy(&[1.5; 500])?;
+/// let bytes = fading_samples_to_npy(&[1.5; 500]);
 /// assert_eq!(read_fading_samples(&bytes, "samples.npy")?.as_slice(), [1.5; 500]);
-/// let error = read_fading_samples(&fading_samples_to_npy(&[1.5; 20])?, "few.npy").unwrap_err();
+/// let error = read_fading_samples(&fading_samples_to_npy(&[1.5; 20]), "few.npy").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "few.npy: there are 20 samples of the gain, expected at least 500"
@@ -27,6 +23,7 @@ const FORMAT: &str = "a NumPy array of gains (.npy, float32 or float64, one axis
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_fading_samples(bytes: &[u8], file: &str) -> Result<FadingSamples, InputError> {
+    check_format(bytes, file, FORMAT)?;
     if !bytes.starts_with(MAGIC) {
         let found = if bytes.is_empty() { "is empty" } else { "is no NumPy array" };
         return Err(InputError::whole(file, &format!("the file {found}, expected {FORMAT}")));
@@ -35,20 +32,12 @@ pub fn read_fading_samples(bytes: &[u8], file: &str) -> Result<FadingSamples, In
         [_] => Ok(()),
         _ => Err(NpyError::shape(shape, "one axis")),
     };
-    // As the file has them, as numbers, and sorted.
-    let need = |shape: &[usize]| product(shape) * 24;
-    let array = Array::read(bytes, FORMAT, one_axis, ("the gains in it", need));
+    let array = Array::read(bytes, FORMAT, one_axis);
     let values = array.map_err(|error| InputError::whole(file, &error))?.values;
     FadingSamples::new(values).map_err(|error| InputError::whole(file, &error))
 }
 
 /// Samples of the gain as a NumPy array with one axis, float64.
-pub fn fading_samples_to_npy(samples: &[f64]) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let shape = [samples.len() as u64];
-    let options = npyz::WriteOptions::<f64>::new().default_dtype().shape(&shape);
-    let mut writer = options.writer(&mut bytes).begin_nd()?;
-    writer.extend(samples.iter().copied())?;
-    writer.finish()?;
-    Ok(bytes)
+pub fn fading_samples_to_npy(samples: &[f64]) -> Vec<u8> {
+    npy::write(&[samples.len()], samples.iter().copied())
 }

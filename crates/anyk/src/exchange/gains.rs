@@ -1,26 +1,16 @@
-//! Networks of links that share a band, read from NumPy arrays and archives, MATLAB files, CSV or JSON.
+//! Networks of links that share a band, read from NumPy arrays, CSV or JSON.
 
 use std::io;
-
-use npyz::{Order, WriterBuilder};
 
 use crate::channel::{GainError, GainMatrix};
 use crate::exchange::input_error::{decode, shorten};
 use crate::exchange::npy::{self, Array, NpyError};
 use crate::exchange::users::{CELL, slip_of};
-use crate::exchange::{
-    Extra, Input, InputError, LinkField, gains_arrays, gains_csv, gains_json, mat,
-};
-use crate::memory::product;
+use crate::exchange::{Extra, Input, InputError, LinkField, gains_csv, gains_json};
+use crate::limits::MOST_USERS;
 
-const FORMAT: &str = "a NumPy array or archive (.npy, .npz), a MATLAB file (.mat, saved with -v7), CSV of K lines, or \
-                      JSON [[1,0.1],[0.2,1]]";
+const FORMAT: &str = "a NumPy array (.npy), CSV of K lines, or JSON [[1,0.1],[0.2,1]]";
 
-/// Memory that a gain takes until its network is answered: as the file has it, as its matrix, and what a solver keeps
-/// of it.
-pub(super) const GAIN_BYTES: usize = 32;
-/// Memory that a network takes beside its gains: its matrix, its problem and its answer.
-pub(super) const INSTANCE_BYTES: usize = 512;
 /// What a file says about a network, by its names in files.
 const FIELDS: [&str; 5] =
     ["gains", LinkField::Weights.name(), LinkField::Noise.name(), LinkField::MaxPower.name(), CELL];
@@ -31,9 +21,6 @@ pub(super) fn slip_of_field(name: &str) -> Option<&'static str> {
     let flag = matches!(name, "p_max" | "P_max" | "pmax" | "Pmax");
     if flag { Some(LinkField::MaxPower.name()) } else { slip_of(name, &FIELDS) }
 }
-
-/// First bytes of an archive.
-const ZIP: &[u8] = b"PK";
 
 /// One network of links, as a file has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,9 +69,8 @@ impl NetworkRecord {
 /// | format | gains | weights, noise, largest power |
 /// | --- | --- | --- |
 /// | `.npy` | K×K, or N×K×K for N networks; float32 or float64 | |
-/// | `.npz`, `.mat` of version 5 | the same as `gains`, or the only array of such a shape | `weights`, `noise`, `max_power`: one number, K of them, or N×K |
 /// | CSV | K lines of K numbers | |
-/// | JSON | a matrix `[[…],…]`, a list of matrices, or objects `{"gains": …}` with either, one after the other | in such an object |
+/// | JSON | a matrix `[[…],…]`, a list of matrices, or objects `{"gains": …}` with either, one after the other | in such an object, `weights`, `noise`, `max_power`: one number, K of them, or N×K |
 ///
 /// Which of them it is follows from the first bytes. Instances, rows, columns and links are counted from 0.
 ///
@@ -109,14 +95,8 @@ impl NetworkRecord {
 pub fn read_networks(input: Input<'_>) -> Result<Vec<NetworkRecord>, InputError> {
     let Input { bytes, name: file, .. } = input;
     if bytes.starts_with(npy::MAGIC) {
-        let array = Array::read(bytes, FORMAT, check_shape, ("the gains in it", need));
+        let array = Array::read(bytes, FORMAT, check_shape);
         return matrices(&array.map_err(|error| InputError::whole(file, &error))?, file);
-    }
-    if bytes.starts_with(ZIP) {
-        return gains_arrays::from_npz(bytes, file);
-    }
-    if mat::is_mat(bytes) {
-        return gains_arrays::from_mat(bytes, file);
     }
     let text = decode(bytes, file, FORMAT)?;
     let fail = |message: String| Err(InputError::whole(file, &message));
@@ -145,20 +125,8 @@ pub fn gains_to_npy(gains: &[GainMatrix]) -> io::Result<Vec<u8>> {
     if let Some(other) = gains.iter().find(|matrix| matrix.size() != size) {
         return Err(refuse(GainError::Shape { size, count: other.as_slice().len() }));
     }
-    let mut bytes = Vec::new();
-    let shape = [gains.len() as u64, size as u64, size as u64];
-    let options = npyz::WriteOptions::<f64>::new().default_dtype().shape(&shape);
-    let mut writer = options.writer(&mut bytes).begin_nd()?;
-    for matrix in gains {
-        writer.extend(matrix.as_slice().iter().copied())?;
-    }
-    writer.finish()?;
-    Ok(bytes)
-}
-
-/// Memory that the gains of an array will take, the file itself left out.
-pub(super) fn need(shape: &[usize]) -> u128 {
-    product(shape) * GAIN_BYTES as u128 + product(&[instances(shape), INSTANCE_BYTES])
+    let values = gains.iter().flat_map(|matrix| matrix.as_slice().iter().copied());
+    Ok(npy::write(&[gains.len(), size, size], values))
 }
 
 /// One square matrix of at least one link, or several.
@@ -171,30 +139,26 @@ fn check_shape(shape: &[u64]) -> Result<(), NpyError> {
     if instances == 0 || size == 0 {
         return Err(NpyError::shape(shape, "at least one link"));
     }
+    if instances > MOST_USERS as u64 {
+        return Err(NpyError::shape(shape, "at most 10000000 instances"));
+    }
     Ok(())
 }
 
 /// How many matrices a shape has: two axes are one.
-pub(super) fn instances(shape: &[usize]) -> usize {
+fn instances(shape: &[usize]) -> usize {
     if let [instances, _, _] = *shape { instances } else { 1 }
 }
 
 /// The matrices of an array whose shape has been checked.
-pub(super) fn matrices(array: &Array, file: &str) -> Result<Vec<NetworkRecord>, InputError> {
-    let Array { shape, order, values } = array;
-    let instances = instances(shape);
+fn matrices(array: &Array, file: &str) -> Result<Vec<NetworkRecord>, InputError> {
+    let Array { shape, values } = array;
     let size = shape.last().copied().unwrap_or_default();
     let matrix = |instance: usize| {
-        let gains = match order {
-            Order::C => values[instance * size * size..][..size * size].to_vec(),
-            // The first index changes fastest.
-            Order::Fortran => (0..size * size)
-                .map(|at| values[instance + instances * (at / size + size * (at % size))])
-                .collect(),
-        };
+        let gains = values[instance * size * size..][..size * size].to_vec();
         GainMatrix::new(size, gains).map(NetworkRecord::from).map_err(|error| {
             InputError::new(file, &format!("instance {instance}"), error.to_string())
         })
     };
-    (0..instances).map(matrix).collect()
+    (0..instances(shape)).map(matrix).collect()
 }

@@ -2,12 +2,8 @@
 
 use crate::channel::GainMatrix;
 use crate::exchange::InputError;
-use crate::exchange::gains::{GAIN_BYTES, INSTANCE_BYTES};
 use crate::exchange::input_error::{comma_hint, shorten};
-use crate::memory::Tally;
-
-/// Memory of a row beside its numbers.
-const ROW_BYTES: usize = 64;
+use crate::limits::{MOST_LINKS, MOST_USERS};
 
 /// Lines that hold numbers, with their place in the file: no empty ones, and no comments.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -32,7 +28,7 @@ fn number(field: &str) -> Option<f64> {
 /// length of it. The first row says what separates numbers.
 fn each_number(
     (text, file, format): (&str, &str, &str),
-    mut take: impl FnMut(f64) -> Result<(), String>,
+    mut take: impl FnMut(f64),
     mut end: impl FnMut(usize, usize) -> Result<(), String>,
 ) -> Result<usize, InputError> {
     let mut separator = None;
@@ -42,6 +38,9 @@ fn each_number(
         let separator = *separator.get_or_insert_with(|| {
             [';', '\t', ','].into_iter().find(|sign| line.contains(*sign)).unwrap_or(' ')
         });
+        if rows == MOST_USERS {
+            return Err(fail(format!("there are more rows, expected at most {MOST_USERS}")));
+        }
         let mut column = 0;
         let mut put = |field: &str| {
             let Some(value) = number(field) else {
@@ -51,8 +50,12 @@ fn each_number(
                     format!("column {column} is {found:?}, expected a number{hint}: {format}");
                 return Err(fail(message));
             };
+            if column == MOST_LINKS {
+                return Err(fail(format!("there are more columns, expected at most {MOST_LINKS}")));
+            }
             column += 1;
-            take(value).map_err(&fail)
+            take(value);
+            Ok(())
         };
         if separator == ' ' {
             line.split_whitespace().try_for_each(&mut put)?;
@@ -68,20 +71,11 @@ fn each_number(
 
 /// One matrix: as many rows as columns.
 pub(super) fn read(text: &str, file: &str, format: &str) -> Result<GainMatrix, InputError> {
-    let mut tally = Tally::new("the gains in it", text.len() + INSTANCE_BYTES);
     let mut gains: Vec<f64> = Vec::new();
     let mut width = 0;
     let rows = each_number(
         (text, file, format),
-        |gain| {
-            // A full list is about to double.
-            if gains.len() == gains.capacity() {
-                let more = gains.capacity().max(4) * GAIN_BYTES;
-                tally.add(more).map_err(|error| error.to_string())?;
-            }
-            gains.push(gain);
-            Ok(())
-        },
+        |gain| gains.push(gain),
         |row, length| {
             if row == 0 {
                 width = length;
@@ -108,19 +102,11 @@ pub(super) fn read(text: &str, file: &str, format: &str) -> Result<GainMatrix, I
 
 /// Rows of numbers, of any lengths.
 pub(super) fn read_rows(text: &str, file: &str, format: &str) -> Result<Vec<Vec<f64>>, InputError> {
-    // A number takes at least two bytes of text, and a list at most twice its numbers.
-    let tally = std::cell::RefCell::new(Tally::new("the numbers in it", text.len()));
-    let add = |bytes| tally.borrow_mut().add(bytes).map_err(|error| error.to_string());
     let (mut rows, row) = (Vec::new(), std::cell::RefCell::new(Vec::new()));
     each_number(
         (text, file, format),
-        |value| {
-            add(2 * size_of::<f64>())?;
-            row.borrow_mut().push(value);
-            Ok(())
-        },
+        |value| row.borrow_mut().push(value),
         |_, _| {
-            add(ROW_BYTES)?;
             rows.push(row.take());
             Ok(())
         },

@@ -1,8 +1,7 @@
 //! Networks of links as JSON.
 //!
-//! Numbers go straight into one list for each matrix, whose shape is checked row by row, and the lists ask the
-//! memory budget before they grow: a hostile file takes no more memory than the gains in it, and no more than there
-//! is.
+//! Numbers go straight into one list for each matrix, whose shape is checked row by row: a hostile file takes no more
+//! memory than the gains in it.
 
 use std::fmt;
 
@@ -11,11 +10,11 @@ use thiserror::Error;
 
 use crate::channel::{GainError, GainMatrix};
 use crate::exchange::documents::{Refused, each_document};
-use crate::exchange::gains::{GAIN_BYTES, INSTANCE_BYTES, NetworkRecord, slip_of_field};
+use crate::exchange::gains::{NetworkRecord, slip_of_field};
 use crate::exchange::input_error::shorten;
 use crate::exchange::users::{CELL, Others};
 use crate::exchange::{Extra, Input, InputError, LinkField, LinkValues, LinkValuesError};
-use crate::memory::{Tally, TooMuchMemory};
+use crate::limits::{MOST_LINKS, MOST_USERS};
 
 /// The networks of all documents in a text, one after the other.
 pub(super) fn read(
@@ -23,7 +22,7 @@ pub(super) fn read(
     input: Input<'_>,
     format: &str,
 ) -> Result<Vec<NetworkRecord>, InputError> {
-    let mut all = Document::new(text.len());
+    let mut all = Document::default();
     each_document((text, input, format), |document| {
         document.deserialize_any(Top(&mut all)).map_err(Refused::Json)?;
         match &all.failure {
@@ -53,15 +52,17 @@ enum MatrixError {
     Gains(#[from] GainError),
     #[error(transparent)]
     Values(#[from] LinkValuesError),
-    #[error(transparent)]
-    Memory(#[from] TooMuchMemory),
+    #[error("row {row} has more gains, expected at most {MOST_LINKS}")]
+    Wide { row: usize },
+    #[error("there are more instances, expected at most {MOST_USERS}")]
+    Many,
 }
 
 /// One matrix, a list of them, or an object with either as `gains`.
+#[derive(Default)]
 struct Document {
     /// Networks whose matrices are complete.
     networks: Vec<NetworkRecord>,
-    tally: Tally,
     /// What is wrong with the next one. The rest of the document is then skipped.
     failure: Option<MatrixError>,
     /// With which one, if not the next.
@@ -73,12 +74,6 @@ struct Document {
 }
 
 impl Document {
-    fn new(text_bytes: usize) -> Self {
-        let tally = Tally::new("the gains in it", text_bytes);
-        let (networks, current) = (Vec::new(), Vec::new());
-        Self { networks, tally, failure: None, failed_at: None, current, rows: 0, width: 0 }
-    }
-
     fn fail(&mut self, error: MatrixError) {
         self.failure.get_or_insert(error);
         self.current = Vec::new();
@@ -88,12 +83,8 @@ impl Document {
         if self.failure.is_some() {
             return;
         }
-        // A full list is about to double.
-        let room = self.current.capacity();
-        if self.current.len() == room
-            && let Err(error) = self.tally.add(room.max(4) * GAIN_BYTES)
-        {
-            return self.fail(error.into());
+        if self.current.len() == self.rows * self.width + MOST_LINKS {
+            return self.fail(MatrixError::Wide { row: self.rows });
         }
         self.current.push(value);
     }
@@ -119,8 +110,8 @@ impl Document {
         if self.failure.is_none() && rows != width {
             self.fail(MatrixError::NotSquare { rows, width });
         }
-        if let Err(error) = self.tally.add(INSTANCE_BYTES) {
-            self.fail(error.into());
+        if self.networks.len() == MOST_USERS {
+            self.fail(MatrixError::Many);
         }
         if self.failure.is_none() {
             match GainMatrix::new(rows, std::mem::take(&mut self.current)) {
@@ -133,18 +124,8 @@ impl Document {
 
     /// Keeps what else a document says with its networks, which are those from `first` on.
     fn keep(&mut self, first: usize, extra: &Extra) {
-        match self.tally.add(extra.bytes()) {
-            Err(error) => {
-                if self.failure.is_none() {
-                    self.failed_at = Some(first);
-                }
-                self.fail(error.into());
-            }
-            Ok(()) => {
-                for network in &mut self.networks[first..] {
-                    network.extra = extra.clone();
-                }
-            }
+        for network in &mut self.networks[first..] {
+            network.extra = extra.clone();
         }
     }
 
@@ -205,7 +186,7 @@ impl<'de> Visitor<'de> for Top<'_> {
             if fields[at].is_some() {
                 return Err(A::Error::duplicate_field(LinkField::ALL[at].name()));
             }
-            fields[at] = Some(map.next_value_seed(Values(self.0))?);
+            fields[at] = Some(map.next_value_seed(Values)?);
         }
         if !seen {
             return Err(A::Error::missing_field("gains"));
@@ -349,15 +330,10 @@ impl<'de> Visitor<'de> for Item<'_> {
     }
 }
 
-/// Memory of a number of a link: in a list that doubles as it grows, and in its network.
-const VALUE_BYTES: usize = 32;
-/// Memory of a list of them.
-const LIST_BYTES: usize = 64;
-
 /// Numbers of links: one, a list, or a list of lists.
-struct Values<'a>(&'a mut Document);
+struct Values;
 
-impl<'de> DeserializeSeed<'de> for Values<'_> {
+impl<'de> DeserializeSeed<'de> for Values {
     type Value = LinkValues;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<LinkValues, D::Error> {
@@ -365,7 +341,7 @@ impl<'de> DeserializeSeed<'de> for Values<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Values<'_> {
+impl<'de> Visitor<'de> for Values {
     type Value = LinkValues;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -386,22 +362,10 @@ impl<'de> Visitor<'de> for Values<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<LinkValues, A::Error> {
         let (mut each, mut rows) = (Vec::new(), Vec::new());
-        while let Some(value) = seq.next_element_seed(Values(self.0))? {
+        while let Some(value) = seq.next_element_seed(Values)? {
             match value {
-                LinkValues::One(value) if rows.is_empty() => {
-                    if let Err(error) = self.0.tally.add(VALUE_BYTES) {
-                        self.0.fail(error.into());
-                    } else {
-                        each.push(value);
-                    }
-                }
-                LinkValues::Each(row) if each.is_empty() => {
-                    if let Err(error) = self.0.tally.add(LIST_BYTES) {
-                        self.0.fail(error.into());
-                    } else {
-                        rows.push(row);
-                    }
-                }
+                LinkValues::One(value) if rows.is_empty() => each.push(value),
+                LinkValues::Each(row) if each.is_empty() => rows.push(row),
                 LinkValues::Rows(_) => {
                     return Err(A::Error::custom("a list of lists of lists of numbers"));
                 }

@@ -82,8 +82,32 @@ impl InputError {
     }
 }
 
+/// Formats that AnyK does not read: the first bytes of a file, its format, and what reads it in Python.
+const OTHER_FORMATS: [(&[u8], &str, &str); 5] = [
+    (b"PAR1", "a Parquet file", "pandas.read_parquet"),
+    (b"PK\x03\x04", "an archive (.npz, .zip)", "numpy.load"),
+    (b"MATLAB 5.0 MAT", "a MATLAB file", "scipy.io.loadmat"),
+    (b"MATLAB 7.3 MAT", "a MATLAB file of version 7.3", "h5py.File"),
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file", "h5py.File"),
+];
+
+/// Returns an error that says how to convert the file if it has one of the formats that AnyK does not read.
+pub(super) fn check_format(bytes: &[u8], file: &str, expected: &str) -> Result<(), InputError> {
+    match OTHER_FORMATS.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
+        None => Ok(()),
+        Some((_, found, reader)) => {
+            let message = format!(
+                "this is {found}, expected {expected}; convert it in Python with {reader} and numpy.save or \
+                 DataFrame.to_csv(index=False)"
+            );
+            Err(InputError::new(file, "", message))
+        }
+    }
+}
+
 /// The text of a file, without a byte-order mark.
 pub(super) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'a str, InputError> {
+    check_format(bytes, file, format)?;
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
         let message = format!("byte {} is not UTF-8, expected {format}", error.valid_up_to() + 1);

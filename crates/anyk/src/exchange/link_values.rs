@@ -1,20 +1,14 @@
 //! What a file or a flag says about each link of a network, beside the gains: weights, noise and largest power.
 
-use npyz::Order;
-use serde_json::Value;
 use thiserror::Error;
 
 use crate::exchange::InputError;
 use crate::exchange::gains_csv::read_rows;
-use crate::exchange::input_error::{decode, shorten};
+use crate::exchange::input_error::decode;
 use crate::exchange::npy::{self, Array, NpyError};
-use crate::memory::{MemoryBudget, product};
 use crate::tolerance;
 
 const FORMAT: &str = "numbers of links: CSV, a JSON list, or a NumPy array (.npy, K or N×K)";
-
-/// Memory of a number or a list in JSON: as a value, in a list that doubles as it grows, and as a number.
-const ITEM_BYTES: usize = 128;
 
 /// Which number of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,14 +70,6 @@ pub enum LinkValuesError {
     /// No link counts.
     #[error("the weights are all 0, expected a positive one")]
     NoWeight,
-    /// An array with too many axes.
-    #[error("{name} has the shape {shape}, expected one value, K of them, or N×K")]
-    Shape {
-        /// Which.
-        name: &'static str,
-        /// The shape found.
-        shape: String,
-    },
 }
 
 impl LinkField {
@@ -117,31 +103,6 @@ impl LinkField {
 }
 
 impl LinkValues {
-    /// The numbers of an array. Two axes are the networks and their links where they fit; a row or a column, as
-    /// MATLAB has every vector, is one number for each link.
-    pub(super) fn of_array(
-        array: &Array,
-        (networks, links): (usize, usize),
-        field: LinkField,
-    ) -> Result<Self, LinkValuesError> {
-        let Array { shape, order, values } = array;
-        match **shape {
-            _ if values.len() == 1 => Ok(Self::One(values[0])),
-            [_] => Ok(Self::Each(values.clone())),
-            [rows, columns] if (rows, columns) == (networks, links) => {
-                Ok(Self::Rows(array_rows(rows, columns, *order, values)))
-            }
-            [1, _] | [_, 1] => Ok(Self::Each(values.clone())),
-            [rows, columns] if columns == links => {
-                Ok(Self::Rows(array_rows(rows, columns, *order, values)))
-            }
-            _ => Err(LinkValuesError::Shape {
-                name: field.name(),
-                shape: shorten(&format!("{shape:?}")),
-            }),
-        }
-    }
-
     /// Those of one network.
     pub fn of_network(
         &self,
@@ -172,15 +133,6 @@ impl LinkValues {
     }
 }
 
-/// Row by row, whatever the order of an array is.
-fn array_rows(rows: usize, columns: usize, order: Order, values: &[f64]) -> Vec<Vec<f64>> {
-    let at = |row: usize, column: usize| match order {
-        Order::C => values[row * columns + column],
-        Order::Fortran => values[row + rows * column],
-    };
-    (0..rows).map(|row| (0..columns).map(|column| at(row, column)).collect()).collect()
-}
-
 /// Reads numbers of links from a file of their own: CSV, a JSON list (or a list of lists), or a NumPy array.
 ///
 /// `file` is only used in messages.
@@ -199,26 +151,22 @@ pub fn read_link_values(bytes: &[u8], file: &str) -> Result<LinkValues, InputErr
             [] | [_] | [_, _] if !shape.contains(&0) => Ok(()),
             _ => Err(NpyError::shape(shape, "K or N×K, at least one number")),
         };
-        let need = |shape: &[usize]| product(shape) * 24;
-        let array = Array::read(bytes, FORMAT, check, ("the numbers in it", need));
-        let Array { shape, order, values } = array.map_err(|error| refuse(&error))?;
+        let array = Array::read(bytes, FORMAT, check);
+        let Array { shape, values } = array.map_err(|error| refuse(&error))?;
         return Ok(match *shape {
             [rows, columns] if rows > 1 && columns > 1 => {
-                LinkValues::Rows(array_rows(rows, columns, order, &values))
+                LinkValues::Rows(values.chunks(columns).map(<[f64]>::to_vec).collect())
             }
             _ => LinkValues::Each(values),
         });
     }
     let text = decode(bytes, file, FORMAT)?;
-    if text.trim_start().starts_with('[') {
-        // Every number and every list but the first stands after a comma.
-        let items = 1 + text.bytes().filter(|&byte| byte == b',').count();
-        let needed = product(&[items, ITEM_BYTES]) + text.len() as u128;
-        let budget = MemoryBudget::current();
-        budget.allow("the numbers in it", needed).map_err(|error| refuse(&error))?;
-        let value = serde_json::from_str(text);
-        let value = value.map_err(|error| InputError::json(file, ("", 0), text, &error, FORMAT))?;
-        return from_json(&value).ok_or_else(|| refuse(&format!("expected {FORMAT}")));
+    if let Some(list) = text.trim_start().strip_prefix('[') {
+        let values = match list.trim_start().starts_with('[') {
+            true => serde_json::from_str(text).map(LinkValues::Rows),
+            false => serde_json::from_str(text).map(LinkValues::Each),
+        };
+        return values.map_err(|error| InputError::json(file, ("", 0), text, &error, FORMAT));
     }
     let rows = read_rows(text, file, FORMAT)?;
     Ok(if rows.len() > 1 && rows.iter().any(|row| row.len() > 1) {
@@ -226,13 +174,4 @@ pub fn read_link_values(bytes: &[u8], file: &str) -> Result<LinkValues, InputErr
     } else {
         LinkValues::Each(rows.into_iter().flatten().collect())
     })
-}
-
-fn from_json(value: &Value) -> Option<LinkValues> {
-    let numbers =
-        |list: &Value| list.as_array()?.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>();
-    match numbers(value) {
-        Some(values) => Some(LinkValues::Each(values)),
-        None => value.as_array()?.iter().map(numbers).collect::<Option<_>>().map(LinkValues::Rows),
-    }
 }

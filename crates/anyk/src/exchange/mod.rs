@@ -1,10 +1,10 @@
-//! The files that go in and out: users as JSON or CSV, gains of interference networks as NumPy arrays
-//! or archives, MATLAB's `.mat`, CSV or JSON, samples of the fading as NumPy arrays, samples of a cost as CSV, JSON or NumPy arrays, samples of a policy as CSV, NumPy archives or (with the
-//! feature `parquet`) Parquet, models and checkpoints as safetensors.
+//! The files that go in and out: users as JSON or CSV, gains of interference networks as NumPy arrays, CSV or JSON,
+//! samples of the fading as NumPy arrays, samples of a cost as CSV, JSON or NumPy arrays, samples of a policy as CSV,
+//! models as safetensors.
 //!
 //! Input may be damaged or hostile: everything is checked here, and an error names the file, the
-//! user or line, the field, the value and what is accepted. Whatever grows with a file asks the
-//! [memory budget](crate::memory) before it is allocated.
+//! user or line, the field, the value and what is accepted. The [limits](crate::limits) are checked
+//! before what grows with a file is allocated.
 
 mod allocations;
 pub(crate) mod container;
@@ -14,17 +14,12 @@ mod documents;
 mod fading_samples;
 mod finite;
 mod gains;
-mod gains_arrays;
 mod gains_csv;
 mod gains_json;
 mod input;
 mod input_error;
 mod link_values;
-mod mat;
 mod npy;
-mod npz;
-#[cfg(feature = "parquet")]
-mod parquet_file;
 mod read;
 mod samples;
 mod stream;

@@ -1,18 +1,21 @@
-//! Files read within the memory budget.
+//! Files, read up to the [limits](crate::limits).
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::memory::{MemoryBudget, TooMuchMemory};
+use crate::exchange::npy;
+use crate::limits::{MOST_ARRAY_BYTES, MOST_TEXT_BYTES};
 
-/// The bytes of a file; one that is larger than the memory budget is refused before it is read.
+/// The bytes of a file; one that is too large is refused before it is read.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
-    // A device or a pipe has no length, and a file may grow while it is read: both end at the budget.
     let length = file.metadata()?.len();
-    MemoryBudget::current().allow("the file", length.into()).map_err(too_large)?;
-    read_up_to(file, usize::try_from(length).unwrap_or_default())
+    if length > MOST_ARRAY_BYTES as u64 {
+        return Err(too_large(length, MOST_ARRAY_BYTES));
+    }
+    // A device or a pipe has no length, and a file may grow while it is read.
+    read_bounded(file)
 }
 
 /// The same of a plain file: a pipe in the place of a file of our own would be waited for without end.
@@ -29,20 +32,28 @@ pub fn read_start(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     read_bounded(File::open(path)?.take(most as u64))
 }
 
-/// All that a reader holds, up to the memory budget.
-pub fn read_bounded(reader: impl Read) -> io::Result<Vec<u8>> {
-    read_up_to(reader, 0)
-}
-
-fn read_up_to(reader: impl Read, expected: usize) -> io::Result<Vec<u8>> {
-    let budget = MemoryBudget::current();
-    let mut bytes = Vec::with_capacity(expected);
-    let most = budget.get();
-    reader.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    budget.allow("what there is to read", bytes.len() as u128).map_err(too_large)?;
+/// All that a reader holds, up to the limits.
+pub fn read_bounded(mut reader: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for most in [MOST_TEXT_BYTES, MOST_ARRAY_BYTES] {
+        let more = most + 1 - bytes.len();
+        reader.by_ref().take(more as u64).read_to_end(&mut bytes)?;
+        check_length(&bytes)?;
+        if bytes.len() <= most {
+            break;
+        }
+    }
     Ok(bytes)
 }
 
-fn too_large(error: TooMuchMemory) -> io::Error {
-    io::Error::new(io::ErrorKind::FileTooLarge, error)
+/// Refuses more bytes than a file that starts like this may have.
+pub(super) fn check_length(bytes: &[u8]) -> io::Result<()> {
+    let is_array = bytes.starts_with(npy::MAGIC);
+    let most = if is_array { MOST_ARRAY_BYTES } else { MOST_TEXT_BYTES };
+    if bytes.len() > most { Err(too_large(bytes.len() as u64, most)) } else { Ok(()) }
+}
+
+fn too_large(bytes: u64, most: usize) -> io::Error {
+    let message = format!("there are {bytes} bytes or more, expected at most {most}");
+    io::Error::new(io::ErrorKind::FileTooLarge, message)
 }

@@ -7,7 +7,7 @@
 use std::io::{self, Read};
 
 use crate::exchange::Input;
-use crate::memory::{MemoryBudget, TooMuchMemory};
+use crate::exchange::read::check_length;
 
 /// Bytes of one read: some hundred cells.
 const CHUNK: usize = 1 << 19;
@@ -123,11 +123,10 @@ impl<R: Read> Documents<R> {
         Ok(Some(Batch { bytes, documents }))
     }
 
-    /// One read, within the memory budget.
+    /// One read, up to the limits.
     fn fill(&mut self) -> io::Result<()> {
         let held = self.buffer.len();
-        let too_large = |error: TooMuchMemory| io::Error::new(io::ErrorKind::FileTooLarge, error);
-        MemoryBudget::current().allow("what there is to read", held as u128).map_err(too_large)?;
+        check_length(&self.buffer)?;
         self.buffer.resize(held + CHUNK, 0);
         let read = loop {
             match self.reader.read(&mut self.buffer[held..]) {

@@ -23,29 +23,9 @@ impl<T: Real> Adam<T> {
         Self { first: vec![T::zero(); count], second: vec![T::zero(); count], steps: 0, betas }
     }
 
-    /// Number of parameters.
-    pub fn len(&self) -> usize {
-        self.first.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.first.is_empty()
-    }
-
-    /// First moments, second moments and steps, to save.
+    /// First moments, second moments and steps.
     pub fn memory(&self) -> (&[T], &[T], u64) {
         (&self.first, &self.second, self.steps)
-    }
-
-    /// From saved memory; `None` if the lengths differ.
-    pub fn from_memory(
-        first: Vec<T>,
-        second: Vec<T>,
-        steps: u64,
-        betas: (f64, f64),
-    ) -> Option<Self> {
-        (first.len() == second.len()).then_some(Self { first, second, steps, betas })
     }
 
     /// One step against the gradient.

@@ -1,26 +1,11 @@
 //! The options that describe a cell, for all problems of users of one base station.
 
-use crate::channel::{PathLossModel, PathLossParameter, QuadratureRule, Shadowing};
+use crate::channel::{PathLossModel, PathLossParameter, Shadowing};
 use crate::config::{Config, ConfigError, System};
 use crate::exchange::read_start;
 use crate::framework::{Choice, Error, OptionError, OptionSpec, OptionValue, Options};
 
 const GROUP: &str = "Cell";
-
-impl Choice for QuadratureRule {
-    const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        (
-            "log-trapezoid",
-            "Trapezoidal rule in ln g, accurate at any number of antennas",
-            Self::LogTrapezoid,
-        ),
-        (
-            "gauss-laguerre",
-            "Generalized Gauss–Laguerre, 64 points; refused where it is not accurate (few antennas)",
-            Self::GaussLaguerre,
-        ),
-    ];
-}
 
 impl Choice for PathLossModel {
     const ALL: &'static [(&'static str, &'static str, Self)] = PathLossModel::ALL;
@@ -113,12 +98,16 @@ const CLUTTER: [Part; 3] = [
     ),
 ];
 
-/// What those with a loss and delay target know as well.
-const SERVICE: [Field; 6] = [
+/// Frame of the problems with a loss and delay target.
+const FRAME: [Field; 2] = [
     ("frame-ms", "MS", "Frame duration T_f", "0.1", |config| &mut config.frame.frame_ms),
     ("transmission-ms", "MS", "Data transmission time in a frame τ", "0.05", |config| {
         &mut config.frame.transmission_ms
     }),
+];
+
+/// Delay and service class of the problems with a loss and delay target.
+const SERVICE: [Field; 4] = [
     ("queueing-delay-ms", "MS", "Bound on the queueing delay", "0.8", |config| {
         &mut config.frame.queueing_delay_ms
     }),
@@ -157,8 +146,9 @@ impl CellOptions {
     fn fields(self) -> impl Iterator<Item = &'static Field> {
         let power = self.power.then_some(&MAX_POWER);
         let noise = self.radio.then_some(&NOISE);
-        let service: &[Field] = if self.service { &SERVICE } else { &[] };
-        power.into_iter().chain(&ROAD).chain(noise).chain(service)
+        let (frame, service): (&[Field], &[Field]) =
+            if self.service { (&FRAME, &SERVICE) } else { (&[], &[]) };
+        power.into_iter().chain(&ROAD).chain(noise).chain(frame).chain(service)
     }
 
     /// Whether users are drawn at random and written, so that their path loss may be random too.
@@ -176,6 +166,11 @@ impl CellOptions {
         Self::ALL.specs_of(true)
     }
 
+    /// Section and field of the file for `--config` that has the value of an option without a flag.
+    pub fn file_field(name: &str) -> Option<(&'static str, &'static str)> {
+        Self::specs_of_files().into_iter().find(|spec| spec.name == name)?.file
+    }
+
     fn specs_of(self, draws: bool) -> Vec<OptionSpec> {
         let file = OptionSpec::new(
             "config",
@@ -183,7 +178,12 @@ impl CellOptions {
             "TOML file with the cell's parameters, see `anyk config`; options override it",
         );
         let number = |&(name, unit, help, default, _): &Field| {
-            OptionSpec::new(name, OptionValue::Number(unit), help).or(default)
+            let spec = OptionSpec::new(name, OptionValue::Number(unit), help).or(default);
+            match name {
+                "frame-ms" => spec.in_file("frame", "frame_ms"),
+                "transmission-ms" => spec.in_file("frame", "transmission_ms"),
+                _ => spec,
+            }
         };
         let mut specs = vec![file];
         specs.extend(self.fields().map(number));
@@ -199,15 +199,10 @@ impl CellOptions {
                 )
                 .or("8"),
             );
-            specs.push(
-                OptionSpec::choice::<QuadratureRule>(
-                    "quadrature",
-                    "Rule for expectations over fading",
-                )
-                .or("log-trapezoid"),
-            );
         }
-        specs.into_iter().map(|spec| spec.of(GROUP)).collect()
+        let essential = |name: &str| matches!(name, "config" | "max-power-dbm" | "epsilon");
+        let shown = |spec: OptionSpec| if essential(spec.name) { spec } else { spec.rare() };
+        specs.into_iter().map(|spec| shown(spec.of(GROUP))).collect()
     }
 
     /// Whether an option is about the path loss.
@@ -232,10 +227,6 @@ impl CellOptions {
         }
         if self.service {
             options.set("antennas", config.cell.antennas.to_string());
-            let rule = QuadratureRule::ALL.iter().find(|choice| choice.2 == config.cell.quadrature);
-            if let Some((name, ..)) = rule {
-                options.set("quadrature", *name);
-            }
         }
         options
     }
@@ -245,7 +236,7 @@ impl CellOptions {
 
     /// The same for a model, whose own cell is the default; `group` says so.
     pub fn specs_over_model(self, group: &'static str) -> Vec<OptionSpec> {
-        self.specs().into_iter().map(|spec| spec.or("").of(group)).collect()
+        self.specs().into_iter().map(|spec| spec.or("").of(group).rare()).collect()
     }
 
     /// The cell that options describe: the file, or the defaults, overridden by what was given. Where users are not
@@ -293,13 +284,10 @@ impl CellOptions {
                 *slot(&mut config) = value;
             }
         }
-        if self.service {
-            if let Some(antennas) = options.whole("antennas", 1, 1024)? {
-                config.cell.antennas = u32::try_from(antennas).unwrap_or(u32::MAX);
-            }
-            if let Some(rule) = options.choice("quadrature")? {
-                config.cell.quadrature = rule;
-            }
+        if self.service
+            && let Some(antennas) = options.whole("antennas", 1, 1024)?
+        {
+            config.cell.antennas = u32::try_from(antennas).unwrap_or(u32::MAX);
         }
         set_path_loss(options, &mut config)?;
         config.validate().map_err(|error| match error {
@@ -320,8 +308,12 @@ fn parts() -> impl Iterator<Item = &'static Part> {
 
 /// The options of the path loss; `draws` where users are drawn.
 fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
-    let number = |&(name, unit, help, default, _): &Part| {
-        OptionSpec::new(name, OptionValue::Number(unit), help).or(default)
+    let number = |&(name, unit, help, default, parameter): &Part| {
+        let spec = OptionSpec::new(name, OptionValue::Number(unit), help).or(default);
+        match parameter {
+            PathLossParameter::Carrier => spec,
+            _ => spec.in_file("path_loss", parameter.name()),
+        }
     };
     let help = if draws {
         "Path loss; `anyk sample` writes users by gain_db, but by distance_m with log-distance and paper"

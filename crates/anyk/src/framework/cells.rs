@@ -9,10 +9,10 @@ use crate::channel::{sample_distances_m, sample_gains_db};
 use crate::config::System;
 use crate::exchange::{CellRecord, Extra, Input, Reference, UserReader, UserRecord, to_json};
 use crate::framework::{
-    Answer, Choice, Counter, Error, MOST_USERS, OptionError, OptionSpec, OptionValue, Options,
-    Show, Text, counter,
+    Answer, Choice, Counter, Error, OptionError, OptionSpec, OptionValue, Options, Show, Text,
+    check_count, counter,
 };
-use crate::memory::{MemoryBudget, product};
+use crate::limits::{MOST_TRAINING_SAMPLES, MOST_USERS};
 
 /// How the users of an input are read.
 #[derive(Debug, Clone)]
@@ -29,13 +29,15 @@ pub(crate) fn reference_options() -> [OptionSpec; 2] {
             OptionValue::Number("DBM"),
             "Power P at which a user's `snr_db` was measured: α = SNR·N_0·B/P",
         )
-        .of("Input"),
+        .of("Input")
+        .rare(),
         OptionSpec::new(
             "reference-bandwidth-hz",
             OptionValue::Number("HZ"),
             "Bandwidth B of the noise in it",
         )
-        .of("Input"),
+        .of("Input")
+        .rare(),
     ]
 }
 
@@ -162,11 +164,6 @@ pub(crate) fn sample_options() -> Vec<OptionSpec> {
     ]
 }
 
-/// Memory of a user that is drawn, and of a cell beside its users: what `solve` needs to read them again. A cell is
-/// held whole before it is written.
-const USER_BYTES: usize = 640;
-const CELL_BYTES: usize = 2048;
-
 /// Writes random users along the road: by their distances, or by their gains where those are no function of the
 /// distance, or of one that only this command was told ([`System::draws_gains`]).
 pub(crate) fn sample_users(
@@ -202,10 +199,7 @@ pub(crate) fn sample_users(
         let expected = "1 for CSV, which holds one cell; JSON holds several";
         return Err(OptionError::value("count", count, expected).into());
     }
-    let all = usize::try_from(count).unwrap_or(usize::MAX);
-    let users = product(&[all, size, USER_BYTES]);
-    let needed = users.saturating_add(product(&[all, CELL_BYTES]));
-    MemoryBudget::current().allow(format_args!("{count} cells of {size} users"), needed)?;
+    check_count("count", count, size)?;
     let failed = |error| Error::write("standard output".as_ref(), error);
     for index in 0..count {
         let (road, path_loss, shadowing) = (system.road(), system.path_loss(), system.shadowing());
@@ -240,7 +234,9 @@ pub(crate) fn sample_users(
 pub(crate) fn training_cells(options: &Options) -> Result<(Vec<usize>, usize), OptionError> {
     let sizes = options.sizes("train-k")?.unwrap_or_else(|| vec![10]);
     #[allow(clippy::cast_possible_truncation)]
-    let samples = options.whole("samples", 1, 100_000_000)?.map_or(2000, |count| count as usize);
+    let samples = options
+        .whole("samples", 1, MOST_TRAINING_SAMPLES as u64)?
+        .map_or(2000, |count| count as usize);
     Ok((sizes, samples))
 }
 

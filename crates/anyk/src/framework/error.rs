@@ -8,7 +8,6 @@ use thiserror::Error;
 use crate::config::ConfigError;
 use crate::exchange::{CellPlace, Extra, Input, InputError, NotFinite};
 use crate::framework::{CellOptions, GuaranteeError, Infeasibility, ProblemError};
-use crate::memory::TooMuchMemory;
 use crate::qos::{ServiceError, TooWeak};
 
 /// Why a training ended without a model.
@@ -24,9 +23,6 @@ pub enum TrainError {
         /// What is accepted.
         expected: &'static str,
     },
-    /// Samples that do not fit into memory.
-    #[error(transparent)]
-    Memory(#[from] TooMuchMemory),
     /// The loss target is out of range.
     #[error(transparent)]
     Service(#[from] ServiceError),
@@ -55,21 +51,11 @@ pub enum TrainError {
     /// The parts of what was trained do not fit together.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The checkpoint could not be written.
-    #[error("{path}: cannot write: {message}")]
-    Checkpoint {
-        /// The file.
-        path: String,
-        /// What the system says.
-        message: String,
-    },
-    /// Stopped by whoever watches; the checkpoint, if there is one, holds all that was done.
-    #[error("interrupted at step {step}{}", if *.saved { "; the same command continues there" } else { "" })]
+    /// Stopped by the observer.
+    #[error("interrupted at step {step}")]
     Interrupted {
         /// Steps done of the stage.
         step: u64,
-        /// Whether a checkpoint holds them.
-        saved: bool,
     },
 }
 
@@ -91,9 +77,6 @@ pub enum ModelError {
     /// Not a model of ours, or damaged.
     #[error("not an AnyK model, or a damaged one: {0}")]
     Format(String),
-    /// More than fits into memory.
-    #[error(transparent)]
-    Memory(TooMuchMemory),
     /// From before the one format for all models.
     #[error("it was written by AnyK 0.1, whose format is no longer read; train it again")]
     Old,
@@ -237,9 +220,6 @@ pub enum Error {
     /// Any of these, about an instance of which more is known than that there is no verdict.
     #[error(transparent)]
     Unjudged(Box<Unjudged>),
-    /// Sizes that multiply to more than fits into memory.
-    #[error(transparent)]
-    Memory(#[from] TooMuchMemory),
     /// A problem without networks.
     #[error("{0} has no networks, and so nothing to train")]
     NothingToTrain(&'static str),
@@ -361,9 +341,7 @@ impl Error {
             Self::Unjudged(unjudged) => unjudged.source.kind(),
             Self::OfCell(found) => found.source.kind(),
             // Whoever asked has done nothing wrong.
-            Self::Write { .. }
-            | Self::NotFinite(_)
-            | Self::Train(TrainError::Checkpoint { .. }) => ErrorKind::Machine,
+            Self::Write { .. } | Self::NotFinite(_) => ErrorKind::Machine,
             Self::Infeasible(_)
             | Self::Train(TrainError::Infeasible(_) | TrainError::EqualPower(_)) => {
                 ErrorKind::Infeasible

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::framework::{Observer, Problem, Trials};
-use crate::memory::{MemoryBudget, TooMuchMemory, product};
+use crate::framework::{Observer, OptionError, Trials};
+use crate::limits::MOST_DRAWN;
 
 /// What was found on the instances of one size.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,31 +49,20 @@ pub fn over_instances<S, R: Send, E: Send>(
     sizes.iter().map(at_size).collect()
 }
 
-/// Asks for the memory of `samples` instances of each size: one of them on each thread, and `kept` bytes of each of
-/// them to the end.
-pub(crate) fn allow_instances(
-    sizes: &[usize],
-    samples: u64,
-    instance: impl Fn(usize) -> u128,
-    kept: impl Fn(usize) -> usize,
-) -> Result<(), TooMuchMemory> {
-    let all = usize::try_from(samples).unwrap_or(usize::MAX);
-    let threads = rayon::current_num_threads().min(all);
-    let mut held = 0u128;
-    for &size in sizes {
-        held = held.saturating_add(product(&[all, kept(size)]));
-        let at_once = instance(size).saturating_mul(threads as u128);
-        let what = format_args!("{samples} instances of K = {size}");
-        MemoryBudget::current().allow(what, held.saturating_add(at_once))?;
+/// Refuses a count of instances that have more users in all than [`MOST_DRAWN`].
+pub(crate) fn check_count(name: &str, count: u64, size: usize) -> Result<(), OptionError> {
+    let most = MOST_DRAWN / size.max(1);
+    if count <= most as u64 {
+        return Ok(());
     }
-    Ok(())
+    let expected = format!("at most {most} with K = {size} ({MOST_DRAWN} users in all)");
+    Err(OptionError::value(name, count, expected))
 }
 
 impl Trials {
-    /// Asks for the memory of all instances of a problem before the first is drawn; `kept` bytes of each are kept to
-    /// the end.
-    pub fn allow<P: Problem>(&self, kept: impl Fn(usize) -> usize) -> Result<(), TooMuchMemory> {
-        allow_instances(&self.sizes, self.samples, P::memory_bytes, kept)
+    /// Refuses more instances of a size than one command draws.
+    pub fn check(&self) -> Result<(), OptionError> {
+        self.sizes.iter().try_for_each(|&size| check_count("samples", self.samples, size))
     }
 }
 

@@ -4,8 +4,6 @@ use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
-use crate::framework::Choice;
-
 /// How the parameters of a network start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -61,15 +59,6 @@ impl Initialization {
 fn uniform(inputs: usize, rng: &mut impl Rng) -> f64 {
     let most = (inputs.max(1) as f64).sqrt().recip();
     rng.random_range(-most..most)
-}
-
-impl Choice for Initialization {
-    const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("placed", "By what is known of inputs and outputs: ours", Self::Placed),
-        ("normal", "Weights normal of deviation 0.1, cut at 0.2; biases 0.1", Self::Normal),
-        ("glorot", "Weights uniform within ±√(6/(inputs + outputs)), biases 0", Self::Glorot),
-        ("pytorch", "Weights and biases uniform within ±1/√inputs", Self::Pytorch),
-    ];
 }
 
 #[cfg(test)]

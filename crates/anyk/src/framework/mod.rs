@@ -15,7 +15,6 @@ mod assess;
 pub(crate) mod batches;
 mod cell_options;
 mod cells;
-mod checkpoint;
 mod compare;
 mod desk;
 mod error;
@@ -53,7 +52,6 @@ pub(crate) use cells::{
     CellReading, cell_counter, in_cell, reference_options, refuse_own_class, sample_options,
     sample_users, training_cells,
 };
-pub use checkpoint::Checkpoint;
 pub use compare::{
     Comparison, Contestant, Failed, MakeCounter, Player, PlayerPolicy, Rounds, compare,
     complete_by_home,
@@ -61,7 +59,7 @@ pub use compare::{
 pub(crate) use desk::counter;
 pub use desk::{Answers, Counter, Desk, in_order};
 pub use error::{Error, ErrorKind, ModelError, OfCell, OptionError, TrainError, Unjudged};
-pub(crate) use evaluate::allow_instances;
+pub(crate) use evaluate::check_count;
 pub use evaluate::{Rows, over_instances};
 pub use guarantee::{Guarantee, GuaranteeError, MOST_CELLS};
 pub use initialization::Initialization;
@@ -71,7 +69,7 @@ pub use method::Method;
 pub use model::{Model, ModelFile, Tensors, network_tensors};
 pub use observer::{Counted, Observer, Quietly, Silent};
 pub use on_samples::{Cell, SampleNetwork, train_on_samples};
-pub use options::{Choice, MOST_USERS, OptionSpec, OptionValue, Options};
+pub use options::{Choice, OptionSpec, OptionValue, Options};
 pub(crate) use probe::probe;
 pub use problem::{
     Allocate, Infeasibility, Outcome, Problem, ProblemError, Proof, Refusal, Status, ValueError,
@@ -84,7 +82,7 @@ pub use room::{
     no_better_than,
 };
 pub use schedule::{RatePer, Schedule, Update};
-pub(crate) use settings::{allow_cells, check, check_price_response, check_training};
+pub(crate) use settings::{check, check_price_response, check_samples, check_training};
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
 pub use standing::{Standing, Summary};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};

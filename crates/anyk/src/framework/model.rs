@@ -42,7 +42,7 @@ pub trait Model: Sized {
     /// The bytes of its file: the same model gives the same bytes.
     fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
         let (problem, method) = (self.problem(), self.method());
-        let content = Content { problem, method, record: self.record() };
+        let content = Content { problem, method, record: self.record(), run: None };
         Container::new(KIND, VERSION, &content, self.tensors())
             .and_then(|container| container.to_bytes())
             .map_err(ModelError::from)
@@ -59,6 +59,8 @@ struct Content<'a, R> {
     problem: &'a str,
     method: &'a str,
     record: &'a R,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a str>,
 }
 
 #[derive(Deserialize)]
@@ -67,6 +69,8 @@ struct FoundContent {
     problem: String,
     method: String,
     record: Box<RawValue>,
+    #[serde(default)]
+    run: Option<String>,
 }
 
 /// A model file of any problem, checked but for what its problem knows.
@@ -75,15 +79,33 @@ pub struct ModelFile {
     problem: String,
     method: String,
     record: Box<RawValue>,
+    run: Option<String>,
     tensors: Tensors,
 }
 
 impl ModelFile {
+    /// The method of files that hold an outer function and are not models of a policy.
+    pub(crate) const OUTER_FUNCTION: &'static str = "outer-function";
+
     /// Reads a file; a damaged, truncated, foreign, older or newer one is refused.
     pub fn read(bytes: &[u8]) -> Result<Self, ModelError> {
         let file = Container::from_bytes(bytes, KIND, VERSION)?;
-        let FoundContent { problem, method, record } = file.content()?;
-        Ok(Self { problem, method, record, tensors: Tensors(file.into_tensors()) })
+        let FoundContent { problem, method, record, run } = file.content()?;
+        Ok(Self { problem, method, record, run, tensors: Tensors(file.into_tensors()) })
+    }
+
+    /// Reads the file at `path` if it is the result of this run.
+    pub(crate) fn of_run(path: &Path, run: &str) -> Option<Self> {
+        let file = Self::read(&read_plain_file(path).ok()?).ok()?;
+        (file.run.as_deref() == Some(run)).then_some(file)
+    }
+
+    /// Returns the bytes of a file with the run that it is the result of.
+    pub(crate) fn with_run(bytes: &[u8], run: &str) -> Result<Vec<u8>, ModelError> {
+        let Self { problem, method, record, tensors, .. } = Self::read(bytes)?;
+        let content =
+            Content { problem: &problem, method: &method, record: &record, run: Some(run) };
+        Ok(Container::new(KIND, VERSION, &content, tensors.0)?.to_bytes()?)
     }
 
     /// Returns whether the file at `path` is a model whose checksum holds.
@@ -210,7 +232,6 @@ impl From<ContainerError> for ModelError {
     fn from(error: ContainerError) -> Self {
         match error {
             ContainerError::Damaged(message) => Self::Format(message),
-            ContainerError::Memory(error) => Self::Memory(error),
             ContainerError::Old => Self::Old,
             ContainerError::Newer { found, known } => Self::Newer { found, known },
         }

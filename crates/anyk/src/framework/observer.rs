@@ -12,7 +12,7 @@ pub trait Observer: Send + Sync {
     /// All work has ended, whether or not every part is done.
     fn end(&self) {}
 
-    /// Something that a person should know: a restart, a checkpoint that does not fit.
+    /// Something that a person should know: a restart, a run that is finished already.
     fn tell(&self, _message: &str) {}
 
     /// Whether to stop as soon as nothing is lost by it.

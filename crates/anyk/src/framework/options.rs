@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::config::ConfigError;
 use crate::framework::{Error, OptionError, ProblemError, TrainError};
+use crate::limits::MOST_USERS;
 use crate::network::Aggregator;
 use crate::qos::ServiceError;
 
@@ -44,12 +45,16 @@ pub struct OptionSpec {
     pub default: &'static str,
     /// The group that it is shown in; empty for the room's own.
     pub group: &'static str,
+    /// Whether only the long help shows it.
+    pub rare: bool,
+    /// Section and field of the file for `--config` that sets it in the program, which has no flag for it.
+    pub file: Option<(&'static str, &'static str)>,
 }
 
 impl OptionSpec {
     /// Without a default, in the room's own group.
     pub const fn new(name: &'static str, value: OptionValue, help: &'static str) -> Self {
-        Self { name, value, help, default: "", group: "" }
+        Self { name, value, help, default: "", group: "", rare: false, file: None }
     }
 
     /// One of the names of a type.
@@ -71,6 +76,20 @@ impl OptionSpec {
     #[must_use]
     pub const fn or(mut self, default: &'static str) -> Self {
         self.default = default;
+        self
+    }
+
+    /// Leaves the option to the long help.
+    #[must_use]
+    pub const fn rare(mut self) -> Self {
+        self.rare = true;
+        self
+    }
+
+    /// Gives the option a field of the file for `--config` instead of a flag.
+    #[must_use]
+    pub const fn in_file(mut self, section: &'static str, field: &'static str) -> Self {
+        self.file = Some((section, field));
         self
     }
 
@@ -247,9 +266,6 @@ impl Choice for Aggregator {
         ("max", "Their largest", Self::Max),
     ];
 }
-
-/// Users of one instance, at most.
-pub const MOST_USERS: usize = 10_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-use crate::memory::product;
 use crate::qos::ServiceError;
 use crate::tolerance;
 
@@ -28,16 +27,7 @@ pub trait Problem: Sized {
 
     /// The same instance with its users in another order: user `order[i]` comes to place `i`.
     fn reordered(&self, order: &[usize]) -> Self;
-
-    /// Memory that an instance of so many users takes on one thread, with the buffers of what answers and judges
-    /// it: rather too much than too little.
-    fn memory_bytes(size: usize) -> u128 {
-        product(&[size, USER_BYTES])
-    }
 }
-
-/// Memory of one user and of all that is kept for it while its instance is answered.
-pub(crate) const USER_BYTES: usize = 256;
 
 /// What answers instances of a problem: a solver or a learned policy, with its buffers.
 pub trait Allocate<P: Problem> {

@@ -61,7 +61,7 @@ pub struct Picture {
     pub chart: Chart,
 }
 
-/// A line chart with optional log axes.
+/// A figure: curves over two axes, each linear or logarithmic.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
     /// The heading inside the picture.
@@ -90,12 +90,8 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// Whether the line is dashed, as for the paper's own figures.
     pub dashed: bool,
-    /// Whether these are marks on points of other curves, such as failures, and no curve of their own.
-    pub marks: bool,
-    /// The lower end of the interval around each point, as many as there are points.
-    pub lower: Option<Vec<f64>>,
-    /// The upper end of the interval around each point, as many as there are points.
-    pub upper: Option<Vec<f64>>,
+    /// The lower and upper end of the interval around each point, one pair per point.
+    pub spread: Option<Vec<(f64, f64)>>,
 }
 
 impl Table {
@@ -136,32 +132,23 @@ impl Series {
     pub fn dashed(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { dashed: true, ..Self::solid(label, points) }
     }
-
-    /// Marks on points of other curves.
-    pub fn marks(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
-        Self { marks: true, ..Self::solid(label, points) }
-    }
 }
 
 impl Chart {
-    /// The same picture without the points that no axis shows: what can be written as JSON and read back.
+    /// Removes NaN and infinity, which JSON cannot contain. A point whose interval is not finite keeps
+    /// only its value.
     pub(crate) fn finite(&self) -> Self {
         let series = self.series.iter().map(|series| {
-            let shown = |point: &(f64, f64)| point.0.is_finite() && point.1.is_finite();
-            // A bound that is no number is none, and an infinite one ends with the axis.
-            let kept = |bounds: &Option<Vec<f64>>| {
-                let bounds = bounds.as_ref()?.iter().zip(&series.points);
-                let bounds = bounds.filter(|(_, point)| shown(point)).map(|(&bound, point)| {
-                    if bound.is_nan() { point.1 } else { bound.clamp(f64::MIN, f64::MAX) }
-                });
-                Some(bounds.collect())
-            };
-            Series {
-                points: series.points.iter().copied().filter(shown).collect(),
-                lower: kept(&series.lower),
-                upper: kept(&series.upper),
-                ..series.clone()
-            }
+            let shown = |&&(x, y): &&(f64, f64)| x.is_finite() && y.is_finite();
+            let spread = series.spread.as_ref().map(|spread| {
+                let both = spread.iter().zip(&series.points).filter(|(_, point)| shown(point));
+                let ends = |(&(low, high), &(_, y)): (&(f64, f64), &(f64, f64))| {
+                    if low.is_finite() && high.is_finite() { (low, high) } else { (y, y) }
+                };
+                both.map(ends).collect()
+            });
+            let points = series.points.iter().filter(shown).copied().collect();
+            Series { points, spread, ..series.clone() }
         });
         Self { series: series.collect(), ..self.clone() }
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::config::System;
 use crate::framework::{
     Amount, Answer, Assessor, Counter, Error, Guarantee, Instances, ModelError, ModelFile,
-    Observer, OptionSpec, Options, Responder, Show, Source, Text, Workshop,
+    Observer, OptionSpec, Options, Responder, Session, Show, Source, Text, Workshop,
 };
 
 /// What can be done with a problem or its models.
@@ -148,17 +148,34 @@ pub struct Trained {
     pub report: Box<dyn Answer>,
     /// What is wrong with the model and what to try, if it did not reach what it was trained for.
     pub warning: Option<String>,
+    run: Option<String>,
+    is_kept: bool,
 }
 
 impl Trained {
-    /// A model with its report. The warning is part of the report.
+    /// The model of a run with its report. The warning is part of the report.
     pub fn new(
+        session: &Session<'_>,
         model: impl LoadedModel + 'static,
         report: impl Serialize + Show + Send + 'static,
         warning: Option<String>,
     ) -> Self {
         let report = Box::new(Warned { report, warning: warning.clone() });
-        Self { model: Box::new(model), report, warning }
+        let (run, is_kept) = (session.run_id().map(str::to_owned), session.is_kept());
+        Self { model: Box::new(model), report, warning, run, is_kept }
+    }
+
+    /// Returns the bytes to write to the model's file; `None` if the file is there from an earlier run. If the run is
+    /// one of several, the bytes identify it, so that the next command finds it.
+    pub fn new_file(&self) -> Result<Option<Vec<u8>>, ModelError> {
+        if self.is_kept {
+            return Ok(None);
+        }
+        let bytes = self.model.file_bytes()?;
+        Ok(Some(match &self.run {
+            None => bytes,
+            Some(run) => ModelFile::with_run(&bytes, run)?,
+        }))
     }
 }
 

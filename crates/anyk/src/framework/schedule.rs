@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::framework::Choice;
-
 /// How parameters move against their gradient.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -61,11 +59,6 @@ impl RatePer {
             Self::Epoch => steps_per_epoch.max(1),
         }
     }
-}
-
-impl Choice for RatePer {
-    const ALL: &'static [(&'static str, &'static str, Self)] =
-        &[("epoch", "Passes over the samples", Self::Epoch), ("step", "Steps", Self::Step)];
 }
 
 impl Schedule {

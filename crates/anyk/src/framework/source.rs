@@ -1,8 +1,6 @@
 //! A policy with the law of its inputs: what a diagnosis asks.
 
-use crate::framework::problem::USER_BYTES;
 use crate::framework::{Allocate, Error, ModelError, Problem};
-use crate::memory::product;
 
 /// What makes a policy ready to answer instances of a size: a model, or a solver.
 pub trait Policy<P: Problem>: Send + Sync {
@@ -20,11 +18,6 @@ pub trait Source: Send + Sync {
 
     /// It, made ready for a size.
     fn at_size(&self, size: usize) -> Result<Box<dyn Draw + '_>, Error>;
-
-    /// Memory that a draw of a size takes on one thread.
-    fn memory_bytes(&self, size: usize) -> u128 {
-        product(&[size, USER_BYTES])
-    }
 }
 
 /// A [`Source`] at one size.
@@ -64,10 +57,6 @@ impl<P: Problem, Q: Policy<P>> Source for Drawn<P, Q> {
     fn at_size(&self, size: usize) -> Result<Box<dyn Draw + '_>, Error> {
         let ready = self.policy.ready(size)?;
         Ok(Box::new(DrawnAtSize { drawn: self, size, ready, answer: P::Answer::default() }))
-    }
-
-    fn memory_bytes(&self, size: usize) -> u128 {
-        P::memory_bytes(size)
     }
 }
 

@@ -1,10 +1,8 @@
-//! The one training driver: schedule, restarts, checkpoints, progress and cancellation for every training there
-//! is, pre-training included.
+//! The one training driver: schedule, restarts, progress and cancellation for every training run, pre-training
+//! included.
 //!
-//! A training has one or more *stages* (an outer function, then the networks that use it). Each is an
-//! [`Objective`], what is minimised, and a [`Plan`], how; [`Session::train`] runs it. A session with a
-//! checkpoint file skips the stages that an earlier run has finished, continues the one that it was in, and
-//! ends with the same bits.
+//! A run has one or more *stages* (an outer function, then the networks that use it). Each is an
+//! [`Objective`], what is minimised, and a [`Plan`], how; [`Session::train`] runs it.
 //!
 //! ```
 //! use anyk::framework::{Objective, Plan, Schedule, Session, Silent, Update};
@@ -33,10 +31,10 @@
 //! # Ok::<(), anyk::framework::TrainError>(())
 //! ```
 
+use std::path::Path;
 use std::time::Instant;
 
-use crate::framework::checkpoint::{Checkpoint, Snapshot};
-use crate::framework::{Adam, Observer, Schedule, TrainError, Update};
+use crate::framework::{Adam, Model, ModelFile, Observer, Schedule, TrainError, Update};
 use crate::network::Real;
 
 /// What a training minimises, in numbers of type `T`.
@@ -45,7 +43,7 @@ pub trait Objective<T> {
     fn start(&mut self, attempt: u32) -> Vec<T>;
 
     /// The loss of a step's batch; its gradient overwrites `gradient`. Which batch that is depends on the step
-    /// (and the attempt started last) alone: a training may continue at any step.
+    /// (and the attempt started last) alone.
     fn step(&mut self, step: u64, parameters: &[T], gradient: &mut [T]) -> f64;
 
     /// What parameters reach on samples that no step uses, over the best that a network can reach which does not
@@ -78,7 +76,7 @@ pub const ATTEMPTS: u32 = 5;
 /// A training whose [`Objective::gain`] ends below this has collapsed.
 const LEAST_GAIN: f64 = 1.02;
 
-/// Steps between looks at the observer and the clock: some microseconds at the least.
+/// Steps between looks at the observer: at least a few microseconds.
 const LOOK_EVERY: u64 = 64;
 
 /// Everything that changes while training.
@@ -164,35 +162,49 @@ fn collapse(stage: &str, gain: f64, next: Option<u32>) -> String {
     )
 }
 
-/// One training, from its first stage to its last: who watches it, and where its checkpoint is.
+/// One run, from its first stage to its last: who watches it, and the model that an earlier run has left.
 pub struct Session<'a> {
     observer: &'a dyn Observer,
-    checkpoint: Option<Checkpoint>,
-    /// Whether finished stages are saved at once: others of the same command may take much longer.
-    keeps: bool,
     seconds: Vec<(String, f64)>,
-    resumed_at_step: u64,
+    /// Identifies the run, if it is one of several.
+    run: Option<String>,
+    /// The model of the same run, if it is there.
+    found: Option<ModelFile>,
+    is_kept: bool,
 }
 
 impl<'a> Session<'a> {
-    /// Without a checkpoint.
+    /// A run that is watched.
     pub fn new(observer: &'a dyn Observer) -> Self {
-        let seconds = Vec::new();
-        Self { observer, checkpoint: None, keeps: false, seconds, resumed_at_step: 0 }
+        Self { observer, seconds: Vec::new(), run: None, found: None, is_kept: false }
     }
 
-    /// With a checkpoint file; what an earlier run of the same training left in it is used.
-    pub fn with_checkpoint(observer: &'a dyn Observer, checkpoint: Checkpoint) -> Self {
-        if let Some(message) = checkpoint.message() {
-            observer.tell(message);
-        }
-        Self { checkpoint: Some(checkpoint), ..Self::new(observer) }
+    /// Identifies the run, and reads its model if that is at `out`.
+    pub(crate) fn of_run(self, run: String, out: &Path) -> Self {
+        Self { found: ModelFile::of_run(out, &run), run: Some(run), ..self }
     }
 
-    /// One of several: a stage that is finished is in the checkpoint at once.
-    #[must_use]
-    pub fn keeping(self, keeps: bool) -> Self {
-        Self { keeps, ..self }
+    /// Returns the model that is there from an earlier run with equal settings, seed and sources, or trains it.
+    pub fn kept_or<M: Model, E>(
+        &mut self,
+        train: impl FnOnce(&mut Self) -> Result<M, E>,
+    ) -> Result<M, E> {
+        let Some(model) = self.found.take().and_then(|file| file.into_model().ok()) else {
+            return train(self);
+        };
+        self.is_kept = true;
+        self.observer.tell("the model is there already, with equal settings; it is kept");
+        Ok(model)
+    }
+
+    /// Identifies the run, if it is one of several.
+    pub(crate) fn run_id(&self) -> Option<&str> {
+        self.run.as_deref()
+    }
+
+    /// Whether [`Self::kept_or`] has returned a model that was there.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_kept
     }
 
     /// Who watches.
@@ -205,12 +217,7 @@ impl<'a> Session<'a> {
         self.seconds.iter().find(|(name, _)| name == stage).map_or(0.0, |(_, seconds)| *seconds)
     }
 
-    /// The step at which an earlier run was continued; 0 if none was.
-    pub fn resumed_at_step(&self) -> u64 {
-        self.resumed_at_step
-    }
-
-    /// Runs a stage, or takes its result from the checkpoint.
+    /// Runs a stage.
     pub fn train<T: Real>(
         &mut self,
         stage: &str,
@@ -218,47 +225,20 @@ impl<'a> Session<'a> {
         objective: &mut dyn Objective<T>,
     ) -> Result<Vec<T>, TrainError> {
         let started = Instant::now();
-        let mut state = State::start(objective, plan, 0);
-        let count = state.parameters.len();
-        if let Some(found) = self.checkpoint.as_mut().and_then(|file| file.finished(stage, count)) {
-            return Ok(found.iter().map(|&value| T::of(value)).collect());
-        }
-        let saved = self.checkpoint.as_mut().and_then(|file| file.take(stage));
-        if let Some(saved) = saved
-            && saved.attempt < plan.attempts
-            && saved.step <= plan.steps
-            && saved.adam_steps <= saved.step
-            && saved.parameters.len() == state.parameters.len()
-            && saved.parameters.iter().all(|parameter| parameter.is_finite())
-        {
-            // Each start has an order of its own.
-            objective.start(saved.attempt);
-            self.resumed_at_step = saved.step;
-            self.observer.tell(&format!("{stage}: continuing at step {}", saved.step));
-            state = saved.state(plan.update.betas());
-        }
-        let result = self.run(stage, plan, objective, state);
+        let result = self.minimise(stage, plan, objective);
         self.observer.end();
         self.seconds.push((stage.to_owned(), started.elapsed().as_secs_f64()));
-        let parameters = result?.parameters;
-        if let Some(file) = &mut self.checkpoint {
-            file.finish(stage, parameters.iter().map(|value| value.to()).collect());
-            if self.keeps {
-                file.save_finished()?;
-            }
-        }
-        Ok(parameters)
+        result
     }
 
-    fn run<T: Real>(
-        &mut self,
+    fn minimise<T: Real>(
+        &self,
         stage: &str,
         plan: &Plan,
         objective: &mut dyn Objective<T>,
-        mut state: State<T>,
-    ) -> Result<State<T>, TrainError> {
+    ) -> Result<Vec<T>, TrainError> {
+        let mut state = State::start(objective, plan, 0);
         self.observer.begin(&format!("{stage}, steps"), plan.steps);
-        self.observer.done(state.step);
         let mut gradient = vec![T::of(0.0); state.parameters.len()];
         loop {
             let block = (state.step + LOOK_EVERY).min(plan.steps);
@@ -301,17 +281,10 @@ impl<'a> Session<'a> {
             }
             self.observer.done(state.step - from);
             if done {
-                return Ok(state);
+                return Ok(state.parameters);
             }
-            let stop = self.observer.stop();
-            if let Some(file) = &mut self.checkpoint
-                && (stop || file.is_due())
-            {
-                file.save(stage, Snapshot::of(&state))?;
-            }
-            if stop {
-                let saved = self.checkpoint.is_some();
-                return Err(TrainError::Interrupted { step: state.step, saved });
+            if self.observer.stop() {
+                return Err(TrainError::Interrupted { step: state.step });
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Code compiled for the vector instructions that the machine has, chosen when it runs.
 //!
-//! Every kernel is written once, as plain Rust, and compiled two or three times by [`vectorised!`]. All
+//! Every kernel is written once, as plain Rust, and compiled twice by [`vectorised!`], for AVX2 and for any machine. Both
 //! builds of a kernel give the same bits: the compiler neither reorders sums nor fuses products into
 //! them on its own, and where a kernel says `mul_add` the product is fused on every machine (by a call
 //! of the C library where there is no instruction for it). So [`Cpu`] changes how long an answer takes,
@@ -11,23 +11,21 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The environment variable that chooses the instructions: `scalar`, `avx2` or `avx512`.
+/// The environment variable that chooses the instructions: `scalar` or `avx2`.
 const VARIABLE: &str = "ANYK_CPU";
 
-/// Instructions that kernels are compiled for, each level with those before it.
+/// Instructions that kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cpu {
     /// What every machine of the architecture has.
     Scalar,
     /// AVX2 and FMA: x86-64 since 2013.
     Avx2,
-    /// AVX-512 F, DQ and VL besides.
-    Avx512,
 }
 
 /// A word that names no [`Cpu`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown instructions {0:?}, expected scalar, avx2 or avx512")]
+#[error("unknown instructions {0:?}, expected scalar or avx2")]
 pub struct UnknownCpu(String);
 
 /// What kernels use: 0 before the first of them runs, then 1 + the place in [`Cpu::ALL`]. Holds only
@@ -37,7 +35,7 @@ const UNDECIDED: u8 = 0;
 
 impl Cpu {
     /// All levels, the plainest first.
-    pub const ALL: [Self; 3] = [Self::Scalar, Self::Avx2, Self::Avx512];
+    pub const ALL: [Self; 2] = [Self::Scalar, Self::Avx2];
 
     /// The best that this machine has.
     pub fn best() -> Self {
@@ -60,7 +58,6 @@ impl Cpu {
         match IN_USE.load(Ordering::Relaxed) {
             1 => Self::Scalar,
             2 => Self::Avx2,
-            3 => Self::Avx512,
             _ => Self::decide(),
         }
     }
@@ -83,7 +80,6 @@ impl Cpu {
         match self {
             Self::Scalar => "scalar",
             Self::Avx2 => "avx2",
-            Self::Avx512 => "avx512",
         }
     }
 
@@ -134,10 +130,7 @@ fn choose(word: Option<&str>, best: Cpu) -> Cpu {
 #[cfg(target_arch = "x86_64")]
 fn detect() -> Cpu {
     use std::arch::is_x86_feature_detected as has;
-    if !(has!("avx2") && has!("fma")) {
-        return Cpu::Scalar;
-    }
-    if has!("avx512f") && has!("avx512dq") && has!("avx512vl") { Cpu::Avx512 } else { Cpu::Avx2 }
+    if has!("avx2") && has!("fma") { Cpu::Avx2 } else { Cpu::Scalar }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -146,46 +139,34 @@ fn detect() -> Cpu {
 }
 
 /// Defines a function that runs `$body` compiled for the instructions of [`Cpu::current`], at the cost
-/// of an atomic load and two branches.
+/// of an atomic load and a branch.
 ///
 /// ```text
 /// vectorised!(
 ///     /// What it does.
-///     pub(crate) fn name[T: Real, const H: usize][T, H](a: &A, b: f32) -> f32 = body, up to Avx2
+///     pub(crate) fn name[T: Real, const H: usize][T, H](a: &A, b: f32) -> f32 = body
 /// );
 /// ```
 ///
 /// `$body` must be `#[inline(always)]`, and so must all that is hot in it: a function is compiled for the
 /// instructions of the one that it is inlined into. Generic parameters come twice, as they are declared
-/// and as they are named; they, the result and the highest level may be left out.
+/// and as they are named; they and the result may be left out.
 macro_rules! vectorised {
     (
         $(#[$attribute:meta])*
         $visibility:vis fn $name:ident $([$($declared:tt)*][$($named:tt)*])?
             ($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)?
-            = $body:ident $(, up to $most:ident)?
+            = $body:ident
     ) => {
         $(#[$attribute])*
         $visibility fn $name$(<$($declared)*>)?($($arg: $type),*) $(-> $result)? {
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
-            fn avx512$(<$($declared)*>)?($($arg: $type),*) $(-> $result)? {
-                $body$(::<$($named)*>)?($($arg),*)
-            }
-
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
             fn avx2$(<$($declared)*>)?($($arg: $type),*) $(-> $result)? {
                 $body$(::<$($named)*>)?($($arg),*)
             }
 
-            match $crate::math::Cpu::current()$(.min($crate::math::Cpu::$most))? {
-                #[cfg(target_arch = "x86_64")]
-                $crate::math::Cpu::Avx512 => {
-                    // SAFETY: what is in use was detected.
-                    #[allow(unsafe_code)]
-                    unsafe { avx512$(::<$($named)*>)?($($arg),*) }
-                }
+            match $crate::math::Cpu::current() {
                 #[cfg(target_arch = "x86_64")]
                 $crate::math::Cpu::Avx2 => {
                     // SAFETY: what is in use was detected.
@@ -205,19 +186,18 @@ mod tests {
 
     #[test]
     fn the_variable_falls_back_to_what_is_there() {
-        use Cpu::{Avx2, Avx512, Scalar};
+        use Cpu::{Avx2, Scalar};
         for best in Cpu::ALL {
             assert_eq!(choose(None, best), best);
-            for unknown in ["", "sse2", "AVX2", " avx2", "avx-512"] {
+            for unknown in ["", "sse2", "AVX2", " avx2", "avx512"] {
                 assert_eq!(choose(Some(unknown), best), best, "{unknown:?}");
                 let error = unknown.parse::<Cpu>().unwrap_err().to_string();
                 assert!(error.contains(&format!("{unknown:?}")), "{error}");
             }
             assert_eq!(choose(Some("scalar"), best), Scalar);
         }
-        assert_eq!(Cpu::ALL.map(|best| choose(Some("avx2"), best)), [Scalar, Avx2, Avx2]);
-        assert_eq!(Cpu::ALL.map(|best| choose(Some("avx512"), best)), Cpu::ALL);
+        assert_eq!(Cpu::ALL.map(|best| choose(Some("avx2"), best)), [Scalar, Avx2]);
         assert_eq!(Cpu::ALL.map(|cpu| cpu.name().parse()), Cpu::ALL.map(Ok));
-        assert_eq!(Cpu::ALL, [Scalar, Avx2, Avx512]);
+        assert_eq!(Cpu::ALL, [Scalar, Avx2]);
     }
 }

@@ -4,7 +4,6 @@
 mod bandwidth_function;
 mod bandwidth_table;
 mod curve;
-mod loss_check;
 mod margin;
 mod required_bandwidth;
 mod service;
@@ -13,7 +12,6 @@ pub use bandwidth_function::{BandwidthFunction, KnownBandwidth};
 pub use bandwidth_table::BandwidthTable;
 pub(crate) use bandwidth_table::CONVEX_UP_TO;
 pub(crate) use curve::{Curve, Curves};
-pub(crate) use loss_check::worst_true_loss;
 pub use margin::{Margin, MarginCurvature, Qos};
 pub(crate) use required_bandwidth::Response;
 pub use required_bandwidth::{BandwidthPoint, RequiredBandwidth, TooWeak};

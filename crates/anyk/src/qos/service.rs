@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 use statrs::function::erf::erfc_inv;
 use thiserror::Error;
 
-use crate::tolerance;
-
 /// The service of one user: how reliable, how large, how often (paper, section V-A).
 ///
 /// | symbol | field | unit | paper |
@@ -46,24 +44,6 @@ pub enum ServiceError {
         value: f64,
         /// What is accepted.
         expected: &'static str,
-    },
-    /// A rule for expectations over fading that is not accurate for the class.
-    #[error(
-        "quadrature is gauss-laguerre, expected log-trapezoid: with antennas = {antennas}, epsilon = \
-         {epsilon:e}, packet_bits = {packet_bits} and arrival_rate = {arrival_rate} the true packet loss would be up \
-         to {worst:.7} times the target, which is further off than {allowed:e}",
-        epsilon = service.epsilon,
-        packet_bits = service.packet_bits,
-        arrival_rate = service.arrival_rate,
-        allowed = tolerance::PACKET_LOSS,
-    )]
-    Quadrature {
-        /// Antennas of the cell.
-        antennas: u32,
-        /// The class.
-        service: ServiceClass,
-        /// True packet loss over the target where it is furthest from 1.
-        worst: f64,
     },
 }
 

@@ -20,7 +20,7 @@ use crate::framework::{
 use crate::math::second_worst;
 use crate::network::SplitRule;
 use crate::problems::urllc::{
-    Algorithm1, AnyPolicy, DEVIATIONS, EqualPower, SizeResult, TestSet, TrainRanges, Urllc, finish,
+    Algorithm1, AnyPolicy, DEVIATIONS, EqualPower, SizeResult, TestSet, Urllc, finish,
     train_any_policy,
 };
 
@@ -59,7 +59,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let mut rows = Vec::new();
     for (label, output) in ANY {
         let runs = any_runs(lab, &test, &(label, output), |run| {
-            let settings = lab.any_settings(TrainRanges::Paper, output, 100 + run);
+            let settings = lab.any_settings(output, 100 + run);
             let quietly = Quietly(lab.observer);
             Ok(train_any_policy(&lab.system, &settings, &mut Session::new(&quietly))?)
         })?;

@@ -7,8 +7,8 @@ use crate::channel::{FadingLaw, FadingSamples};
 use crate::framework::{Error, Observer, PretrainLoss, Quietly, Session, Table};
 use crate::network::SplitRule;
 use crate::problems::urllc::{
-    AnyPolicy, DEVIATIONS, SampledSettings, SizeResult, TestSet, TrainRanges, bandwidth_errors,
-    draw_fading, train_sampled_policy, true_bandwidth,
+    AnyPolicy, DEVIATIONS, SampledSettings, SizeResult, TestSet, bandwidth_errors, draw_fading,
+    train_sampled_policy, true_bandwidth,
 };
 use crate::qos::BandwidthTable;
 
@@ -183,7 +183,7 @@ pub(crate) fn policy_of_draw(
     let gains = FadingSamples::new(gains).map_err(Error::other)?;
     let mut learning = SampledSettings::new(way, seed);
     learning.steps = lab.effort.of_training((samples, learning.steps)).1;
-    let settings = lab.any_settings(TrainRanges::Paper, SplitRule::Kkt, seed);
+    let settings = lab.any_settings(SplitRule::Kkt, seed);
     let mut session = Session::new(observer);
     Ok(train_sampled_policy(&lab.system, &gains, &learning, &settings, 0.0, &mut session)?)
 }

@@ -45,12 +45,12 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 points.iter().map(|point| (point.k as f64, value(point))).collect()
             };
             let label = format!("{}, x_k = {own}", name(policy));
-            let bound = |side: f64| {
-                Some(points.iter().map(|p| p.output.mean + side * p.output.deviation()).collect())
+            let interval = |point: &&ToyPoint| {
+                let (mean, deviation) = (point.output.mean, point.output.deviation());
+                (mean - deviation, mean + deviation)
             };
             measured.push(Series {
-                lower: bound(-1.0),
-                upper: bound(1.0),
+                spread: Some(points.iter().map(interval).collect()),
                 ..Series::solid(label.clone(), curve(|point| point.output.mean))
             });
             limits.push(Series::dashed(format!("{label}, f(x_k, K)"), curve(|p| p.asymptotic)));
@@ -149,9 +149,10 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let points = spread.iter();
         points.map(|row| (row.k as f64, value(row.power.mean, row.power.deviation()))).collect()
     };
-    let band = |side: f64| -> Option<Vec<f64>> {
-        Some(spread.iter().map(|row| row.power.mean + side * row.power.deviation()).collect())
-    };
+    let band = spread.iter().map(|row| {
+        let (mean, deviation) = (row.power.mean, row.power.deviation());
+        (mean - deviation, mean + deviation)
+    });
     let integrated = |value: fn((f64, f64)) -> f64| {
         sizes.iter().map(|&k| (k as f64, value(exact.in_window(k as f64)))).collect()
     };
@@ -189,8 +190,7 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             log_y: true,
             series: vec![
                 Series {
-                    lower: band(-1.0),
-                    upper: band(1.0),
+                    spread: Some(band.collect()),
                     ..Series::solid("mean", curve(|mean, _| mean))
                 },
                 Series::solid("standard deviation", curve(|_, deviation| deviation)),

@@ -175,9 +175,10 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let (rate, late) = (exponent(&points), exponent(&points[4..]));
     let at = |k: usize| measured.iter().find(|row| row.k == k).map_or(0.0, |row| row.full.mean);
     let binary = measured.iter().map(|row| row.binary.mean).fold(1.0, f64::min);
-    let bound = |side: f64| {
-        Some(measured.iter().map(|r| r.full.mean + side * r.full.standard_error()).collect())
-    };
+    let spread = measured.iter().map(|row| {
+        let (mean, error) = (row.full.mean, row.full.standard_error());
+        (mean - 2.0 * error, mean + 2.0 * error)
+    });
     let fitted = points.iter().map(|&(k, _)| (k, at(50) * (k / 50.0).powf(rate.value))).collect();
     Ok(vec![Table {
         name: "fig2b".into(),
@@ -232,8 +233,7 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             log_y: true,
             series: vec![
                 Series {
-                    lower: bound(-2.0),
-                    upper: bound(2.0),
+                    spread: Some(spread.collect()),
                     ..Series::solid("WMMSE, ± 2 standard errors", points.clone())
                 },
                 Series::dashed(format!("∝ K^({:.2}), fitted", rate.value), fitted),

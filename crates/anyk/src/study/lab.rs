@@ -199,13 +199,8 @@ impl<'a> Lab<'a> {
     }
 
     /// Settings of a training of any-gnn.
-    pub(crate) fn any_settings(
-        &self,
-        ranges: TrainRanges,
-        output: SplitRule,
-        seed: u64,
-    ) -> AnySettings {
-        let mut settings = AnySettings::preset(ranges, output, seed);
+    pub(crate) fn any_settings(&self, output: SplitRule, seed: u64) -> AnySettings {
+        let mut settings = AnySettings::preset(TrainRanges::Paper, output, seed);
         (settings.samples, settings.steps) =
             self.effort.of_training((settings.samples, settings.steps));
         settings

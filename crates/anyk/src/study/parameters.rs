@@ -8,7 +8,7 @@ use super::{Entry, EntryResult, Lab, TEST_SIZES};
 use crate::config::Config;
 use crate::framework::{Claim, Error, Quietly, Session, Table, strings};
 use crate::network::SplitRule;
-use crate::problems::urllc::{TrainRanges, train_any_policy};
+use crate::problems::urllc::train_any_policy;
 
 /// `ε_D` over `ε`, the loosest first: the paper's own, then what a stricter one would be.
 const LADDER: [f64; 6] = [0.6, 0.4, 0.25, 0.1, 0.03, 0.01];
@@ -127,7 +127,7 @@ impl Row {
         }
         let test = lab.test_set();
         let runs = any_runs(lab, &test, &"other cells", |run| {
-            let settings = lab.any_settings(TrainRanges::Paper, SplitRule::Kkt, 100 + run);
+            let settings = lab.any_settings(SplitRule::Kkt, 100 + run);
             let quietly = Quietly(lab.observer);
             Ok(train_any_policy(&lab.system, &settings, &mut Session::new(&quietly))?)
         })?;

@@ -19,38 +19,16 @@ pub(crate) struct MethodCurve {
 /// Distances to the optimum under this, in percent, are none; a logarithmic axis has no place for them.
 const NO_DISTANCE: f64 = 1e-6;
 
-/// All methods: bandwidth over the optimum, and availability, with the failures marked in both.
+/// All methods: bandwidth over the optimum, and availability. The legend names the failures of each.
 pub(crate) fn of_methods(curves: &[MethodCurve]) -> Vec<Picture> {
-    let failures = |value: fn(&(usize, f64, f64)) -> f64| {
-        let all = curves.iter().flat_map(|curve| &curve.figures);
-        let failed = all.filter(|figure| figure.1 < AVAILABLE);
-        let points = failed.map(|figure| (figure.0 as f64, value(figure))).collect();
-        Series::marks("availability under 1.00", points)
-    };
-    let series = |label: &dyn Fn(&MethodCurve) -> String, value: fn(&(usize, f64, f64)) -> f64| {
+    let series = |value: fn(&(usize, f64, f64)) -> f64, shown: fn(f64) -> bool| {
         let one = |curve: &MethodCurve| {
             let points = curve.figures.iter().map(|figure| (figure.0 as f64, value(figure)));
-            // No number, or one that the axis has no place for, is left out there.
-            Series::solid(label(curve), points.collect())
+            let label = format!("{}{}", curve.label, at_failures(curve));
+            Series::solid(label, points.filter(|point| shown(point.1)).collect())
         };
         curves.iter().map(one).collect::<Vec<Series>>()
     };
-    let with = |mut curves: Vec<Series>, marks: Series| {
-        if !marks.points.is_empty() {
-            curves.push(marks);
-        }
-        curves
-    };
-    let over: fn(&(usize, f64, f64)) -> f64 = |figure| figure.2;
-    let shown = series(&|curve| curve.label.clone(), over);
-    let shown = shown.into_iter().map(|series| Series {
-        points: series.points.into_iter().filter(|point| point.1 > NO_DISTANCE).collect(),
-        ..series
-    });
-    let mut marks = failures(over);
-    marks.points.retain(|point| point.1 > NO_DISTANCE);
-    let availability: fn(&(usize, f64, f64)) -> f64 = |figure| figure.1;
-    let labelled = series(&|curve| format!("{}{}", curve.label, at_failures(curve)), availability);
     vec![
         Picture {
             subject: BANDWIDTH.to_owned(),
@@ -61,7 +39,7 @@ pub(crate) fn of_methods(curves: &[MethodCurve]) -> Vec<Picture> {
                 y_label: "over the optimum (%)".into(),
                 log_x: true,
                 log_y: true,
-                series: with(shown.collect(), marks),
+                series: series(|figure| figure.2, |over| over > NO_DISTANCE),
             },
         },
         Picture {
@@ -73,7 +51,7 @@ pub(crate) fn of_methods(curves: &[MethodCurve]) -> Vec<Picture> {
                 y_label: "availability A_K".into(),
                 log_x: true,
                 log_y: false,
-                series: with(labelled, failures(availability)),
+                series: series(|figure| figure.1, |_| true),
             },
         },
     ]
@@ -103,16 +81,13 @@ fn over_words(curves: &[MethodCurve]) -> String {
     });
     let under: Vec<String> = under.collect();
     let words = format!(
-        "A cross marks an availability under 1.00. The axis has no place for what is at the optimum (to {NO_DISTANCE:e} %)"
+        "A method fails if its availability is under 1.00. Points at the optimum (to {NO_DISTANCE:e} %) are not shown"
     );
     if under.is_empty() {
         format!("{words}.")
     } else {
         let under: Vec<&str> = under.iter().map(String::as_str).collect();
-        format!(
-            "{words}, nor for what is under it, where users lack bandwidth: {}.",
-            listed(&under)
-        )
+        format!("{words}, nor are points below it, where users lack bandwidth: {}.", listed(&under))
     }
 }
 
@@ -128,7 +103,7 @@ fn availability_words(curves: &[MethodCurve]) -> String {
     match (all.as_slice(), some.as_slice()) {
         (all, []) => format!("Availability 1.00 at every K: {}.", names(all)),
         (all, some) => format!(
-            "Availability 1.00 at every K: {}. Under it somewhere, each marked by a cross: {}.",
+            "Availability 1.00 at every K: {}. Lower at some K: {}.",
             names(all),
             names(some)
         ),
@@ -146,7 +121,7 @@ pub(crate) fn of_rates(
     let best = networks.iter().max_by(|a, b| lowest(a).total_cmp(&lowest(b)));
     let caption = best.map_or_else(String::new, |best| {
         format!(
-            "The learned policy that loses least over all K is “{}”: {:.1} % of WMMSE at its lowest. Dashed or dotted: \
+            "The learned policy that loses least over all K is “{}”: {:.1} % of WMMSE at its lowest. Dashed: \
              methods that learn nothing.",
             best.label,
             lowest(best),
@@ -175,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_marked_and_named() {
+    fn failures_are_named() {
         let good = curve("a", &[(1, 1.0, 0.0), (10, 0.996, 2.0)]);
         let bad = curve("b", &[(1, 1.0, 3.0), (10, 0.2, -30.0), (50, 0.99, 4.0)]);
         let [over, availability] = of_methods(&[good, bad]).try_into().unwrap();
@@ -184,13 +159,14 @@ mod tests {
         assert_eq!(points(&over, 0), [(10.0, 2.0)]);
         assert_eq!(points(&over, 1), [(1.0, 3.0), (50.0, 4.0)]);
         assert!(over.caption.ends_with("where users lack bandwidth: b at K = 10."));
-        assert_eq!((points(&over, 2), over.chart.series[2].marks), (vec![(50.0, 4.0)], true));
-        assert_eq!(points(&availability, 2), [(10.0, 0.2), (50.0, 0.99)]);
-        assert_eq!(availability.chart.series[1].label, "b: fails at K = 10, 50");
-        assert!(availability.caption.contains("at every K: “a”. Under it somewhere"));
-        // Without a failure there is no mark, and no word of one.
+        assert_eq!(points(&availability, 1), [(1.0, 1.0), (10.0, 0.2), (50.0, 0.99)]);
+        for picture in [&over, &availability] {
+            assert_eq!(picture.chart.series[1].label, "b: fails at K = 10, 50");
+        }
+        assert!(availability.caption.contains("at every K: “a”. Lower at some K: “b”."));
+        // Without a failure, no label names one.
         let fine = of_methods(&[curve("a", &[(1, 1.0, 1.0)])]);
-        assert!(fine.iter().all(|picture| picture.chart.series.len() == 1));
+        assert!(fine.iter().all(|picture| picture.chart.series[0].label == "a"));
         assert_eq!(fine[1].caption, "Availability 1.00 at every K: “a”.");
         assert_eq!(at_failures(&curve("c", &[(1, 0.0, 0.0)])), ": fails at every K");
     }

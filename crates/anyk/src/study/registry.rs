@@ -1,9 +1,9 @@
 //! The studies by their names.
 
 use super::{
-    Lab, ablation, alternatives, any_gnn, any_ranges, calibration, closed_forms, conservative,
-    diagnose, diagnose_battery, fading, figures, interference, links_published, links_weighted,
-    parameters, power_control, propositions, published, samples, seeds, tables,
+    Lab, ablation, alternatives, any_gnn, calibration, closed_forms, conservative, diagnose,
+    fading, figures, interference, links_published, parameters, power_control, propositions,
+    published, samples, seeds, tables,
 };
 use crate::framework::{Error, Table};
 
@@ -30,7 +30,7 @@ impl Study {
 }
 
 /// All studies: the paper's, in its order, then our own.
-pub static STUDIES: [Study; 29] = {
+pub static STUDIES: [Study; 26] = {
     type Run = fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>;
     const fn paper(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: true, own: false, run }
@@ -78,19 +78,9 @@ pub static STUDIES: [Study; 29] = {
             any_gnn::tables,
         ),
         own(
-            "any-ranges",
-            "One any-gnn over budgets, antennas, loss targets, roads and mixed classes",
-            any_ranges::tables,
-        ),
-        own(
             "diagnose",
             "Remark 1: the size law of every policy, and what it predicts (`anyk diagnose`)",
             diagnose::tables,
-        ),
-        own(
-            "diagnose-battery",
-            "How often the diagnosis is right about policies of known law, from samples alone",
-            diagnose_battery::tables,
         ),
         own(
             "calibration",
@@ -136,11 +126,6 @@ pub static STUDIES: [Study; 29] = {
             "links-published",
             "Links on published fields, beside the best of 60 starts of WMMSE",
             links_published::tables,
-        ),
-        own(
-            "links-weighted",
-            "Weighted sum rate of links, learned at K = 50 over random weights",
-            links_weighted::tables,
         ),
         own(
             "seeds",

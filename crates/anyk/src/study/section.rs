@@ -223,7 +223,7 @@ mod tests {
             rows: vec![vec!["1".to_owned(), "6e-6".to_owned()]],
             chart: Some(Chart {
                 series: vec![Series {
-                    lower: Some(vec![f64::NEG_INFINITY, 0.0, f64::NAN]),
+                    spread: Some(vec![(0.2, 0.5), (0.0, 1.0), (f64::NAN, 5.0)]),
                     ..Series::solid("a", vec![(1.0, 0.1 + 0.2), (2.0, f64::NAN), (3.0, 4.0)])
                 }],
                 ..Chart::default()
@@ -255,7 +255,7 @@ mod tests {
         let series = &found[0].tables()[0].chart.as_ref().unwrap().series[0];
         assert_eq!(series.points[0].1.to_bits(), (0.1f64 + 0.2).to_bits());
         assert_eq!(series.points, [(1.0, 0.1 + 0.2), (3.0, 4.0)]);
-        assert_eq!(series.lower, Some(vec![f64::MIN, 4.0]));
+        assert_eq!(series.spread, Some(vec![(0.2, 0.5), (4.0, 4.0)]));
         assert_eq!(found[0].tables()[0].claims, table("table3").claims);
         // A later run replaces its own alone.
         keep(&section_of("table3", vec![table("table3"), table("more")]), folder.path());

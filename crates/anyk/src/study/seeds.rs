@@ -16,7 +16,7 @@ use crate::problems::closed_forms::{
     ClosedForm, ClosedFormResult, ClosedFormSettings, evaluate_closed_form, train_closed_form,
 };
 use crate::problems::interference::{PASSES, PowerOutput, Scenario, train_power};
-use crate::problems::urllc::{CellPolicy, DEVIATIONS, TestSet, TrainRanges, train_any_policy};
+use crate::problems::urllc::{CellPolicy, DEVIATIONS, TestSet, train_any_policy};
 
 /// Trainings of each kind: on trial, as usual, and in full.
 const SEEDS: [u64; 3] = [2, 20, 50];
@@ -84,7 +84,7 @@ static KINDS: [Kind; 8] = [
         label: "any-gnn",
         measured: OF_BANDWIDTH,
         train: |lab, seed, observer| {
-            let settings = lab.any_settings(TrainRanges::Paper, SplitRule::Kkt, seed);
+            let settings = lab.any_settings(SplitRule::Kkt, seed);
             let policy = train_any_policy(&lab.system, &settings, &mut Session::new(observer))?;
             on_cells(lab, &policy, &SIZES)
         },

@@ -8,7 +8,7 @@ use super::pictures::{self, MethodCurve};
 use super::verdict::{either, listed, paper_says};
 use super::{
     Effort, Entry, EntryResult, Lab, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES,
-    PaperRow, TEST_SAMPLES, TEST_SEED, TEST_SIZES, paper_entries,
+    PaperRow, TEST_SEED, TEST_SIZES, paper_entries,
 };
 use crate::framework::{
     Chart, Claim, Error, Method, PretrainSettings, Schedule, Series, Table, Update, strings,
@@ -45,22 +45,6 @@ pub(crate) fn table1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         ),
         columns: strings(["set", "sizes K", "samples for each K", "total", "paper's total"]),
         rows,
-        chart: Some(Chart {
-            title: "Samples of each size".into(),
-            x_label: "users K".into(),
-            y_label: "samples for each K".into(),
-            log_x: true,
-            log_y: true,
-            series: vec![
-                Series::solid("training", vec![(10.0, 2000.0)]),
-                Series::solid("validation", vec![(10.0, 200.0)]),
-                Series::solid("test", points(|_| TEST_SAMPLES as f64)),
-                Series::solid(
-                    "pre-training",
-                    [1.0, most as f64].map(|size| (size, samples_per_size as f64)).to_vec(),
-                ),
-            ],
-        }),
         ..Table::default()
     }])
 }
@@ -146,35 +130,8 @@ pub(crate) fn table2(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             .into(),
         columns: strings(["", "GNNs", "B^v", "FNN", "paper: GNNs; B^v; FNN"]),
         rows,
-        chart: Some(Chart {
-            title: "Learning rate over the steps".into(),
-            x_label: "step".into(),
-            y_label: "learning rate".into(),
-            log_x: true,
-            log_y: true,
-            series: vec![
-                Series::solid("GNNs", rates(recipe)),
-                Series::solid("FNN", rates(fnn)),
-                Series::dashed("GNNs, paper", rates(&Recipe::paper())),
-                Series::dashed("FNN, paper", rates(&Recipe::paper_fnn())),
-            ],
-        }),
         ..Table::default()
     }])
-}
-
-/// Learning rate at steps evenly spaced in their logarithm. The paper's recipes have epochs: 200 steps
-/// for 2,000 samples in batches of 10, 1,000 for 100,000 in batches of 100.
-fn rates(recipe: &Recipe) -> Vec<(f64, f64)> {
-    let per_epoch = if recipe.batch == 10 { 200 } else { 1000 };
-    let steps = recipe.steps.unwrap_or(recipe.epochs * per_epoch);
-    let every = recipe.rate_per.steps(per_epoch);
-    let rate = |i: u32| {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let step = (steps as f64).powf(f64::from(i) / 60.0) as u64;
-        (step as f64, recipe.rate.at(step / every, steps / every))
-    };
-    (0..=60).map(rate).collect()
 }
 
 fn update(recipe: &Recipe) -> String {

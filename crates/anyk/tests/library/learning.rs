@@ -1,16 +1,12 @@
-//! Training, from samples to a policy that works at sizes it never saw; determinism, checkpoints and
-//! model files.
+//! Training, from samples to a policy that works at sizes it never saw; determinism and model files.
 
 #![allow(clippy::unwrap_used)]
 
-use std::fs;
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use anyk::framework::{
-    Checkpoint, Method, Model, ModelError, Observer, PretrainLoss, PretrainSettings, Schedule,
-    Session, Silent, State, TrainError,
+    Method, Model, ModelError, Observer, PretrainLoss, PretrainSettings, Schedule, Session, Silent,
+    TrainError,
 };
 use anyk::network::{Aggregator, BandwidthLaw};
 use anyk::problems::urllc::Allocation;
@@ -200,60 +196,6 @@ fn training_is_deterministic() {
     let one = bytes(1, &settings);
     assert_eq!(one, bytes(4, &settings));
     assert_ne!(one, bytes(1, &p_gnn(4)));
-}
-
-/// Stops at a look of the driver, counted from 0; it looks every 64 steps.
-struct StopAt(AtomicU64);
-
-impl Observer for StopAt {
-    fn stop(&self) -> bool {
-        self.0.fetch_sub(1, Ordering::Relaxed) == 0
-    }
-}
-
-/// A training stopped anywhere and continued in another process ends with the same parameters.
-#[test]
-fn a_checkpoint_continues_bit_for_bit() {
-    let system = paper();
-    for settings in [p_gnn(5), TrainSettings { recipe: Recipe::paper(), samples: 40, ..m_gnn(1) }] {
-        let recipe = Recipe { steps: Some(2500), ..settings.recipe.clone() };
-        let settings = TrainSettings { recipe, ..settings };
-        let law = (settings.method == Method::PGnn).then(small_law);
-        let mut whole = Algorithm1::new(&system, &settings, law).unwrap();
-        let plan = whole.plan();
-        let mut state = State::start(&mut whole, &plan, 0);
-        let mut gradient = vec![0.0; state.parameters.len()];
-        while state.step < plan.steps {
-            state.advance(&mut whole, &plan, &mut gradient);
-        }
-        assert_eq!(state.attempt, 0);
-
-        // What stays of a run that stops: whether it went on to the end, and where it began.
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("learning");
-        fs::create_dir_all(&folder).unwrap();
-        let run = |name: &str, settings: &TrainSettings, observer: &dyn Observer| {
-            let checkpoint = Checkpoint::beside(&folder.join(name), settings);
-            let mut session = Session::with_checkpoint(observer, checkpoint);
-            let mut objective = Algorithm1::new(&system, settings, law).unwrap();
-            let found = session.train("training", &plan, &mut objective);
-            (found, session.resumed_at_step())
-        };
-        let file = |name: &str| fs::read(folder.join(format!("{name}.checkpoint"))).unwrap();
-        let stopped = |step| Err(TrainError::Interrupted { step, saved: true });
-        for name in ["once", "twice"] {
-            let _ = fs::remove_file(folder.join(format!("{name}.checkpoint")));
-        }
-        assert_eq!(run("once", &settings, &StopAt(37.into())), (stopped(2432), 0));
-        assert_eq!(run("twice", &settings, &StopAt(18.into())), (stopped(1216), 0));
-        assert_ne!(file("once"), file("twice"));
-        assert_eq!(run("twice", &settings, &StopAt(18.into())), (stopped(2432), 1216));
-        // Parameters, the optimizer's memory and where it is.
-        assert_eq!(file("once"), file("twice"));
-        assert_eq!(run("twice", &settings, &Silent), (Ok(state.parameters), 2432));
-        // It is not used for any other training.
-        let other = TrainSettings { samples: 41, ..settings.clone() };
-        assert_eq!(run("twice", &other, &StopAt(0.into())), (stopped(64), 0));
-    }
 }
 
 #[test]

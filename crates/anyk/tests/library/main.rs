@@ -1,18 +1,28 @@
-//! Tests of the library, in one binary. Files beside this folder have one of their own: they set something for the
-//! whole process, need a feature, or are run alone by `cargo xtask mutants`.
+//! Tests of the library, in one binary. A file beside this folder has a binary of its own because it sets something
+//! for the whole process.
 
+mod any_gnn;
 mod arrays;
+mod calibration;
 mod certificate;
 mod closed_forms;
 mod diagnosis;
 mod fading;
 mod figures;
 mod gains;
+mod golden;
 mod interference;
 mod learning;
+mod model_format;
 mod module_order;
 mod networks;
+mod optimum;
 mod path_loss;
 mod power_control;
+mod required_bandwidth;
+mod separable;
+mod training_driver;
+mod trainings;
 mod unknown_fading;
+mod urllc_power;
 mod weighted;

@@ -1,7 +1,7 @@
 //! Users as columns of numbers, for callers that hold them.
 
 use super::{COLUMNS, PLACES, UserReader};
-use crate::qos::{ServiceClass, ServiceError};
+use crate::qos::ServiceClass;
 
 /// The gain itself, which files have in dB.
 const GAIN: &str = "gain";
@@ -73,12 +73,7 @@ impl UserReader<'_> {
         let mut last = default;
         for (user, (_, service)) in users.iter().enumerate() {
             if *service != last {
-                service.validate().map_err(|error| match error {
-                    ServiceError::Value { field, value, expected } => {
-                        format!("user {user}: {field} is {value}, expected {expected}")
-                    }
-                    other => format!("user {user}: {other}"),
-                })?;
+                service.validate().map_err(|error| format!("user {user}: {error}"))?;
                 last = *service;
             }
         }

@@ -1,6 +1,5 @@
 //! Users as CSV: a header, then a line for each user.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::spelling::slip_of;
@@ -8,7 +7,7 @@ use super::{
     CELL, COLUMNS, Cell, CellRecord, Extra, Fields, OF_ANSWERS, PLACES, UserReader, extra,
 };
 use crate::exchange::input_error::{CellPlace, InputError, check_fields, shorten};
-use crate::memory::Tally;
+use crate::limits::MOST_USERS;
 
 /// What a column holds.
 enum Column {
@@ -36,7 +35,6 @@ pub(super) fn read(
     reader: &UserReader<'_>,
     text: &str,
     file: &str,
-    tally: &RefCell<Tally>,
 ) -> Result<Vec<Result<CellRecord, InputError>>, InputError> {
     let fail = |place: &str, message: String| InputError::new(file, place, message);
     let separator = separator(text);
@@ -49,13 +47,13 @@ pub(super) fn read(
         .from_reader(text.as_bytes());
     let header = rows.headers().map_err(|error| fail("the header", error.to_string()))?.clone();
     let columns = columns(&header).map_err(|message| fail("the header", message))?;
-    let cell = || Cell::new(reader, file, "line ".to_owned(), tally);
+    let cell = || Cell::new(reader, file, "line ".to_owned());
     let named_by = columns.iter().position(|column| matches!(column, Column::Cell));
     // In the order in which they first appear.
     let mut cells: Vec<Open<'_>> = Vec::new();
     let mut place_of: HashMap<Box<str>, usize> = HashMap::new();
     if named_by.is_none() {
-        cells.push(Open { extra: Extra::default(), users: Ok(cell()?) });
+        cells.push(Open { extra: Extra::default(), users: Ok(cell()) });
     }
     let mut row = csv::StringRecord::new();
     let mut lines = Lines { text: text.as_bytes(), counted: 0, line: 1 };
@@ -64,6 +62,12 @@ pub(super) fn read(
         count += 1;
         let line = lines.at(row.position().map_or(0, csv::Position::byte));
         let place = format!("line {line}");
+        if count > MOST_USERS as u64 {
+            return Err(fail(
+                &place,
+                format!("there are more users, expected at most {MOST_USERS}"),
+            ));
+        }
         let expected = columns.len();
         let misfit = (row.len() != expected)
             .then(|| format!("{} fields, expected {expected} as in the header", row.len()));
@@ -79,7 +83,7 @@ pub(super) fn read(
                 None => {
                     let value = extra::of_text(name).map_err(|e| fail(&place, e.to_string()))?;
                     let extra = Extra::new(vec![(CELL.into(), value)]);
-                    cells.push(Open { extra, users: Ok(cell()?) });
+                    cells.push(Open { extra, users: Ok(cell()) });
                     place_of.insert(name.into(), cells.len() - 1);
                     cells.len() - 1
                 }
@@ -96,12 +100,12 @@ pub(super) fn read(
                 .and_then(|fields| open.record(fields)),
         };
         match read {
-            Ok(record) => open.keep(line, record)?,
+            Ok(record) => open.keep(line, record),
             Err(error) => *users = Err(in_cell(error, extra, line)),
         }
     }
     if cells.is_empty() {
-        cells.push(Open { extra: Extra::default(), users: Ok(cell()?) });
+        cells.push(Open { extra: Extra::default(), users: Ok(cell()) });
     }
     let finished = |Open { extra, users }: Open<'_>| {
         let users = users?;

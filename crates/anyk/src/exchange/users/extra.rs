@@ -56,11 +56,6 @@ impl Extra {
         let value = self.get(CELL)?;
         Some(serde_json::from_str(value).unwrap_or_else(|_| value.to_owned()))
     }
-
-    /// Memory that it takes.
-    pub(in crate::exchange) fn bytes(&self) -> usize {
-        self.iter().map(|(name, value)| 64 + name.len() + value.len()).sum()
-    }
 }
 
 impl PartialEq for Extra {

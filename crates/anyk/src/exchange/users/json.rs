@@ -1,7 +1,6 @@
 //! Users as JSON, each checked as soon as it is read: a list of what the text says would take many times the memory of
 //! the text.
 
-use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -12,7 +11,7 @@ use super::{CELL, COLUMNS, Cell, CellRecord, Extra, FORMAT, Fields, Others, User
 use crate::exchange::documents::{Refused, each_document};
 use crate::exchange::input_error::shorten;
 use crate::exchange::{Input, InputError};
-use crate::memory::Tally;
+use crate::limits::MOST_USERS;
 
 /// The keys of a cell.
 const KEYS: [&str; 2] = ["users", CELL];
@@ -21,7 +20,6 @@ pub(super) fn read(
     reader: &UserReader<'_>,
     text: &str,
     input: Input<'_>,
-    tally: &RefCell<Tally>,
 ) -> Result<Vec<CellRecord>, InputError> {
     let mut cells = Vec::new();
     each_document((text, input, FORMAT), |document| {
@@ -32,7 +30,7 @@ pub(super) fn read(
         };
         let comma = if place.is_empty() { "" } else { ", " };
         let label = format!("{place}{comma}user ");
-        let mut cell = Cell::new(reader, input.name, label, tally).map_err(Refused::Input)?;
+        let mut cell = Cell::new(reader, input.name, label);
         let mut refused = None;
         let object = CellObject { cell: &mut cell, refused: &mut refused };
         let read = object.deserialize(document);
@@ -203,8 +201,14 @@ fn push(
     extra: Extra,
 ) -> Result<(), InputError> {
     let number = cell.records.len() as u64 + 1;
+    if cell.records.len() == MOST_USERS {
+        let message = format!("there are more users, expected at most {MOST_USERS}");
+        return Err(InputError::new(cell.file, &format!("{}{number}", cell.label), message));
+    }
     let Some(raw) = id else {
-        return cell.push(Fields { number, id: None, numbers, extra });
+        let record = cell.record(Fields { number, id: None, numbers, extra })?;
+        cell.keep(number, record);
+        return Ok(());
     };
     // Without escapes, as most are, the text between the quotes is the name.
     let plain = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -225,5 +229,7 @@ fn push(
             }
         },
     };
-    cell.push(Fields { number, id: Some(id), numbers, extra })
+    let record = cell.record(Fields { number, id: Some(id), numbers, extra })?;
+    cell.keep(number, record);
+    Ok(())
 }

@@ -14,15 +14,12 @@ pub use extra::Extra;
 pub(super) use extra::Others;
 pub(super) use spelling::slip_of;
 
-use std::cell::RefCell;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::config::System;
 use crate::exchange::input_error::{comma_hint, decode, shorten};
 use crate::exchange::{Input, InputError};
-use crate::memory::Tally;
 use crate::qos::{ServiceClass, ServiceError};
 use crate::units::{Dbm, Decibel, Watt};
 
@@ -110,10 +107,6 @@ const OF_ANSWERS: [&str; 37] = [
 pub(super) const CELL: &str = "cell";
 const FORMAT: &str = "JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60}]} or CSV with a header";
 const MAX_ID_CHARS: usize = 200;
-/// Memory that a user takes beside its id, until it is answered: its record here, and later its place in the
-/// problem, in the solver's buffers and in the answer. A cell takes as much as so many users, beside them.
-const USER_BYTES: usize = 512;
-const CELL_USERS: usize = 4;
 
 /// Reads the cells in a file. JSON: one `{"users":[…]}` after the other, each a cell. CSV: one cell, or several that a
 /// column `cell` tells apart. Which of the two it is follows from the first character.
@@ -193,14 +186,13 @@ impl UserReader<'_> {
     fn cells(&self, input: Input<'_>) -> Result<Vec<Result<CellRecord, InputError>>, InputError> {
         let file = input.name;
         let text = decode(input.bytes, file, FORMAT)?;
-        let tally = RefCell::new(Tally::new("the users in it", input.bytes.len()));
         match text.trim_start().chars().next() {
             None => Err(InputError::new(file, "", format!("the file is empty, expected {FORMAT}"))),
             // What stands in a stream of JSON is meant to be JSON.
             Some(first) if input.part > 0 || matches!(first, '{' | '[') => {
-                Ok(json::read(self, text, input, &tally)?.into_iter().map(Ok).collect())
+                Ok(json::read(self, text, input)?.into_iter().map(Ok).collect())
             }
-            Some(_) => csv::read(self, text, file, &tally),
+            Some(_) => csv::read(self, text, file),
         }
     }
 
@@ -279,12 +271,9 @@ impl UserReader<'_> {
                 .unwrap_or(default.arrival_rate),
         };
         if service != default {
-            service.validate().map_err(|error| match error {
-                ServiceError::Value { field, expected, .. } => {
-                    let column = COLUMNS.iter().position(|&column| column == field).unwrap_or(own);
-                    fail(format!("{field} is {}, expected {expected}", shown(column)))
-                }
-                other => fail(other.to_string()),
+            service.validate().map_err(|ServiceError::Value { field, expected, .. }| {
+                let column = COLUMNS.iter().position(|&column| column == field).unwrap_or(own);
+                fail(format!("{field} is {}, expected {expected}", shown(column)))
             })?;
         }
         Ok(UserRecord { id, gain, service, extra: fields.extra })
@@ -346,29 +335,11 @@ struct Cell<'a> {
     label: String,
     records: Vec<UserRecord>,
     numbers: Vec<u64>,
-    tally: &'a RefCell<Tally>,
 }
 
 impl<'a> Cell<'a> {
-    fn new(
-        reader: &'a UserReader<'a>,
-        file: &'a str,
-        label: String,
-        tally: &'a RefCell<Tally>,
-    ) -> Result<Self, InputError> {
-        let (records, numbers) = (Vec::new(), Vec::new());
-        let cell = Self { reader, file, label, records, numbers, tally };
-        cell.hold(CELL_USERS * USER_BYTES)?;
-        Ok(cell)
-    }
-
-    fn hold(&self, bytes: usize) -> Result<(), InputError> {
-        self.tally.borrow_mut().add(bytes).map_err(|error| InputError::whole(self.file, &error))
-    }
-
-    fn push(&mut self, fields: Fields<'_>) -> Result<(), InputError> {
-        let number = fields.number;
-        self.keep(number, self.record(fields)?)
+    fn new(reader: &'a UserReader<'a>, file: &'a str, label: String) -> Self {
+        Self { reader, file, label, records: Vec::new(), numbers: Vec::new() }
     }
 
     /// Checks a user.
@@ -376,12 +347,10 @@ impl<'a> Cell<'a> {
         self.reader.record(self.file, &self.label, fields)
     }
 
-    /// Takes a user; an error is one of all that was read, not of this user.
-    fn keep(&mut self, number: u64, record: UserRecord) -> Result<(), InputError> {
-        self.hold(USER_BYTES + record.id.len() + record.extra.bytes())?;
+    /// Takes a user.
+    fn keep(&mut self, number: u64, record: UserRecord) {
         self.records.push(record);
         self.numbers.push(number);
-        Ok(())
     }
 
     fn finish(self, place: &str) -> Result<Vec<UserRecord>, InputError> {

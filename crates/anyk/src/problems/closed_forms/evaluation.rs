@@ -135,8 +135,6 @@ pub fn train_closed_form(
     session: &mut Session<'_>,
 ) -> Result<ClosedFormPolicy, TrainError> {
     settings.validate(system)?;
-    // Before the pre-training, rather than after it.
-    settings.allow_memory()?;
     let pretraining = common_pretraining();
     let law = match (settings.problem, settings.method) {
         (ClosedForm::EqualBandwidth { rate_bps }, Method::PGnn) => {

@@ -12,18 +12,12 @@ use crate::framework::{
     ProblemError, Proof, Quantity, Responder, Show, Source, Status, Text, Trials, Verb,
     cell_counter, check_amounts, reference_options, refuse_own_class, sized_responder,
 };
-use crate::memory::{MemoryBudget, product};
 use crate::problems::closed_forms::room::{EQUAL_BANDWIDTH, QOS_POWER, SAME_RATE};
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormPolicy, ClosedFormResult, CommonAllocation, EqualBandwidth, QosPower,
     RateAssessment, RateServed, SizedClosedForm, equal_bandwidth_shares, evaluate_closed_form,
     solve_equal_bandwidth, solve_qos_power,
 };
-
-/// Memory of so many users with the features that networks keep of them, layer by layer.
-fn network_bytes(size: usize) -> u128 {
-    product(&[size, 1024])
-}
 
 impl Problem for QosPower {
     /// Powers, W.
@@ -32,10 +26,6 @@ impl Problem for QosPower {
 
     fn size(&self) -> usize {
         self.gains().len()
-    }
-
-    fn memory_bytes(size: usize) -> u128 {
-        network_bytes(size)
     }
 
     fn judge(&self, power_w: &Vec<f64>) -> Result<RateAssessment, ProblemError> {
@@ -57,10 +47,6 @@ impl Problem for EqualBandwidth {
 
     fn size(&self) -> usize {
         self.gains().len()
-    }
-
-    fn memory_bytes(size: usize) -> u128 {
-        network_bytes(size)
     }
 
     fn judge(&self, allocation: &CommonAllocation) -> Result<RateAssessment, ProblemError> {
@@ -342,7 +328,7 @@ impl LoadedModel for ClosedFormPolicy {
         _observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error> {
         let Trials { sizes, samples, seed } = trials;
-        trials.allow::<EqualBandwidth>(|_| 64)?;
+        trials.check()?;
         let sizes = evaluate_closed_form(self, sizes, *samples, *seed)?;
         let problem = self.record().training.problem;
         Ok(Box::new(Evaluation { problem, samples: *samples, seed: *seed, sizes }))
@@ -354,8 +340,6 @@ impl LoadedModel for ClosedFormPolicy {
             |_| Ok(()),
             |(), system, records| {
                 refuse_own_class(records, system, SAME_RATE)?;
-                let what = format_args!("a cell of {} users", records.len());
-                MemoryBudget::current().allow(what, network_bytes(records.len()))?;
                 let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();
                 let allocation = SizedClosedForm::allocate(&mut self.at_size(gains.len()), &gains);
                 Ok(CellAnswer::Served(match self.record().training.problem {

@@ -293,8 +293,8 @@ impl Room for ClosedFormRoom {
             settings.output = output;
         }
         settings.validate(&system)?;
-        let mut session = workshop.session(&(self.name(), system.config(), &settings));
-        let policy = train_closed_form(&system, &settings, &mut session)?;
+        let mut session = workshop.session(&(self.name(), system.config(), &settings))?;
+        let policy = session.kept_or(|session| train_closed_form(&system, &settings, session))?;
         let metrics = policy.record().metrics;
         let results = validation(&policy)?;
         let equal_power_percent =
@@ -311,7 +311,7 @@ impl Room for ClosedFormRoom {
         };
         let error_percent = metrics.power_error_percent;
         let warning = no_better_than("equal power", error_percent, equal_power_percent);
-        Ok(Trained::new(policy, report, warning))
+        Ok(Trained::new(&session, policy, report, warning))
     }
 
     fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {

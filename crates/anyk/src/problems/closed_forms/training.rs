@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::supervised::{Example, Fit, Loss, Start, train};
-use crate::framework::{Method, Session, TrainError, allow_cells};
-use crate::memory::TooMuchMemory;
+use crate::framework::{Method, Session, TrainError, check_samples};
 use crate::network::{Activation, Aggregator, BandwidthLaw, Gnn, Output, UNIT_HZ};
 use crate::problems::closed_forms::common_law::common_unit_hz;
 use crate::problems::closed_forms::{EqualBandwidth, QosPower};
@@ -138,12 +137,7 @@ impl ClosedFormSettings {
                 }
             }
         }
-        if self.train_k.is_empty() || self.train_k.iter().any(|k| !(1..=10_000).contains(k)) {
-            return fail("train_k", format!("{:?}", self.train_k), "sizes from 1 to 10000");
-        }
-        if !(1..=1_000_000).contains(&self.samples) {
-            return fail("samples", self.samples.to_string(), "a number from 1 to 1000000");
-        }
+        check_samples(&self.train_k, self.samples)?;
         for hidden in [&self.power_hidden, &self.bandwidth_hidden] {
             if hidden.is_empty() || hidden.iter().any(|width| !(1..=1024).contains(width)) {
                 return fail("hidden", format!("{hidden:?}"), "layers of 1 to 1024 features");
@@ -163,12 +157,6 @@ impl ClosedFormSettings {
             }
         }
         Ok(())
-    }
-
-    /// Asks for the memory of the training cells: of each user its gain, and feature, outer function and label for
-    /// each of two networks.
-    pub(crate) fn allow_memory(&self) -> Result<(), TooMuchMemory> {
-        allow_cells(&self.train_k, self.samples, 7 * size_of::<f64>())
     }
 
     /// The network of the powers.
@@ -243,7 +231,6 @@ pub fn train_networks(
     session: &mut Session<'_>,
 ) -> Result<TrainedNetworks, TrainError> {
     settings.validate(system)?;
-    settings.allow_memory()?;
     let cells: Vec<Vec<f64>> = settings
         .train_k
         .iter()

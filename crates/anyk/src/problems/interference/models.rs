@@ -11,7 +11,7 @@ use crate::framework::{
 };
 use crate::problems::interference::room::{INTERFERENCE, network_counter, source};
 use crate::problems::interference::{
-    Interference, InterferenceError, PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus,
+    InterferenceError, PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus,
     SparseInterference, WeightLaw, power_over_sizes,
 };
 
@@ -134,7 +134,7 @@ impl LoadedModel for PowerPolicy {
         observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error> {
         let Trials { sizes, samples, seed } = trials;
-        trials.allow::<Interference>(|_| 256)?;
+        trials.check()?;
         observer.begin("networks", samples * sizes.len() as u64);
         let networks = self.record().training.networks();
         let policies = std::slice::from_ref(self);

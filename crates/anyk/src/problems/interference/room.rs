@@ -14,7 +14,7 @@ use crate::framework::{
     Policy, Responder, Room, Show, Source, Text, Trained, Verb, Workshop, counter, in_cell,
     responder,
 };
-use crate::memory::{MemoryBudget, product};
+use crate::limits::{MOST_LINKS, MOST_NUMBERS};
 use crate::network::{Aggregator, EdgeGnn};
 use crate::problems::interference::arrays::{BestSchedule, FullPower, NetworkInstances};
 use crate::problems::interference::assess::NetworkAssessor;
@@ -25,9 +25,6 @@ use crate::problems::interference::{
     RandomLinks, Scenario, WeightLaw, WmmseSettings, train_power,
 };
 
-/// Memory of a gain that is drawn, and of a network beside its gains: what `solve` needs to read them again.
-const GAIN_BYTES: usize = 56;
-const NETWORK_BYTES: usize = 512;
 /// A policy that reaches less of WMMSE's sum rate on validation has failed.
 const POOR_PERCENT: f64 = 95.0;
 /// Powers under this share of `P_max` are off, as the paper counts: WMMSE lets them fall for ever.
@@ -54,8 +51,7 @@ const SCHEDULE_STATEMENT: &str = "  max   Σ_k w_k log2(1 + P_k g_kk / (Σ_{j≠
 
 const INPUT: &str = "\
 The input are power gains between K links, row = receiver k, column = transmitter j: K lines of CSV, a NumPy \
-array (.npy, K×K or N×K×K for N networks), a NumPy archive or a MATLAB file of version 5 (.npz, .mat saved with \
--v7: the variable gains, or the only one of such a shape), or JSON
+array (.npy, K×K or N×K×K for N networks), or JSON
 
   [[1,0.1],[0.2,0.9]]
 
@@ -63,8 +59,8 @@ or a list of such matrices, or objects one after the other:
 
   {\"gains\":[[1,0.1],[0.2,0.9]],\"weights\":[1,2],\"noise\":0.1,\"max_power\":[1,0.5]}
 
-Weights, noise and largest power are one number, one for each link, or N×K; they can stand in .npz and .mat, too, \
-under these names, or be given by flags. Links and networks are counted from 0. Networks are solved on all cores.";
+Weights, noise and largest power are one number, one for each link, or N×K. CSV and .npy contain only gains: \
+give the rest by flags. Links and networks are counted from 0. Networks are solved on all cores.";
 
 impl Choice for Scenario {
     const ALL: &'static [(&'static str, &'static str, Self)] = &[
@@ -328,22 +324,26 @@ impl Room for LinkRoom {
                             "tolerance",
                             OptionValue::Number("SHARE"),
                             "Stop wmmse when an iteration raises the sum rate by less than this share of it",
-                        ),
+                        )
+                        .rare(),
                         whole(
                             "random-starts",
                             "Random starting points of wmmse besides full power; the best answer is kept",
-                        ),
+                        )
+                        .rare(),
                         OptionSpec::new(
                             "seed",
                             OptionValue::Whole("SEED"),
                             "Seed of the random starting points",
                         )
-                        .or("0"),
+                        .or("0")
+                        .rare(),
                         OptionSpec::new(
                             "trace",
                             OptionValue::Switch,
                             "Show the sum rate of each iteration of wmmse",
-                        ),
+                        )
+                        .rare(),
                     ]);
                 }
                 options
@@ -372,7 +372,8 @@ impl Room for LinkRoom {
                 OptionSpec::new("samples", OptionValue::Whole("N"), "Training samples")
                     .or("20000 for dense, 2000 for d2d"),
                 OptionSpec::choice::<Aggregator>("aggregator", "How links see each other")
-                    .or("mean for dense, sum for d2d"),
+                    .or("mean for dense, sum for d2d")
+                    .rare(),
                 OptionSpec::choice::<PowerLoss>("labels", "Labels to learn, or none").or("none"),
                 if self.scheduling {
                     output.without(&["sigmoid", "priced"]).or("ranked")
@@ -384,8 +385,11 @@ impl Room for LinkRoom {
                     OptionValue::Whole("N"),
                     "Features of a link and of a message: 8, 16 or 32",
                 )
-                .or("16 for dense, 8 for d2d"),
-                OptionSpec::new("rounds", OptionValue::Whole("N"), "Rounds of messages").or("2"),
+                .or("16 for dense, 8 for d2d")
+                .rare(),
+                OptionSpec::new("rounds", OptionValue::Whole("N"), "Rounds of messages")
+                    .or("2")
+                    .rare(),
                 OptionSpec::new("steps", OptionValue::Whole("N"), "Steps of the optimizer")
                     .or("20000 for dense, 10000 for d2d"),
                 OptionSpec::new(
@@ -491,16 +495,17 @@ impl Room for LinkRoom {
             return Err(OptionError::value("format", "npy", expected).into());
         }
         let expected = "a number of links".to_owned();
-        let size = options.whole("k", 1, 100_000)?;
+        let size = options.whole("k", 1, MOST_LINKS as u64)?;
         let size = size.ok_or(OptionError::Missing { name: "k".into(), expected })?;
         #[allow(clippy::cast_possible_truncation)]
         let size = size as usize;
         let count = options.whole("count", 1, u64::MAX)?.unwrap_or(1);
         let seed = options.seed("seed", 0)?;
-        let all = usize::try_from(count).unwrap_or(usize::MAX);
-        let gains = product(&[all, size, size, GAIN_BYTES]);
-        let needed = gains.saturating_add(product(&[all, NETWORK_BYTES]));
-        MemoryBudget::current().allow(format_args!("{count} networks of {size} links"), needed)?;
+        let most = MOST_NUMBERS / (size * size);
+        if count > most as u64 {
+            let expected = format!("at most {most} with K = {size} ({MOST_NUMBERS} gains in all)");
+            return Err(OptionError::value("count", count, expected).into());
+        }
         let draw = |index| networks.draw(seed, size, index).map_err(Error::other);
         let failed = |error| Error::write("standard output".as_ref(), error);
         match format {
@@ -527,14 +532,13 @@ impl Room for LinkRoom {
 
     fn train(&self, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
         let (settings, output) = self.settings(options)?;
-        let mut session = workshop.session(&(self.name(), &settings));
-        let policy = train_power(&settings, output, &mut session)?;
+        let mut session = workshop.session(&(self.name(), &settings, output))?;
+        let policy = session.kept_or(|session| train_power(&settings, output, session))?;
         let report = Report {
             model: workshop.model_name(),
             training: settings,
             output,
             train_seconds: session.seconds("training"),
-            resumed_at_step: session.resumed_at_step(),
             sum_rate_percent: policy.record().sum_rate_percent,
         };
         let warning = (report.sum_rate_percent < POOR_PERCENT).then(|| {
@@ -544,7 +548,7 @@ impl Room for LinkRoom {
                 report.sum_rate_percent
             )
         });
-        Ok(Trained::new(policy, report, warning))
+        Ok(Trained::new(&session, policy, report, warning))
     }
 
     fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
@@ -610,7 +614,6 @@ struct Report {
     training: PowerTrainSettings,
     output: PowerOutput,
     train_seconds: f64,
-    resumed_at_step: u64,
     /// Sum rate over that of WMMSE, on a validation set of the training size.
     sum_rate_percent: f64,
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::channel::{D2dField, rayleigh_gains};
+use crate::limits::MOST_LINKS;
 use crate::problems::interference::{Interference, InterferenceError};
 
 /// Random interference networks of any size.
@@ -43,6 +44,9 @@ impl Scenario {
         size: usize,
         index: u64,
     ) -> Result<Interference, InterferenceError> {
+        if size > MOST_LINKS {
+            return Err(InterferenceError::TooMany(size));
+        }
         match self {
             Self::Dense => Interference::new(rayleigh_gains(seed, size, index), 1.0, 1.0),
             Self::DensePublished => Interference::new(rayleigh_gains(seed, size, index), 1.0, 0.1),

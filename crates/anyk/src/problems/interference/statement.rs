@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::channel::GainMatrix;
 use crate::exchange::{LinkField, LinkValuesError};
 use crate::framework::{Problem, ProblemError, check_amounts};
-use crate::memory::product;
+use crate::limits::MOST_LINKS;
 use crate::tolerance;
 
 /// Power control in an interference network (paper, eq. (P2-case1), where all weights α are 1):
@@ -44,6 +44,9 @@ pub enum InterferenceError {
         /// The value given.
         value: f64,
     },
+    /// More links than a network may have.
+    #[error("K is {0}, expected at most {MOST_LINKS} links")]
+    TooMany(usize),
     /// A signal so far above the noise that products of such numbers overflow.
     #[error(
         "row {row}, column {column}: the gain is {value}, which is over 1e100 times the noise at full \
@@ -300,11 +303,6 @@ impl Problem for Interference {
 
     fn size(&self) -> usize {
         self.gains.size()
-    }
-
-    /// Every link hears every other: gains, what solvers and networks keep of them, and the judge's.
-    fn memory_bytes(size: usize) -> u128 {
-        product(&[size, size, 64]).saturating_add(product(&[size, 256]))
     }
 
     fn judge(&self, shares: &Vec<f64>) -> Result<PowerAssessment, ProblemError> {

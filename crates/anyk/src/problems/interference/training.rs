@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::framework::{Objective, Plan, Schedule, TrainError};
+use crate::limits::{MOST_NUMBERS, MOST_TRAINING_SAMPLES};
 use crate::math::single;
-use crate::memory::{MemoryBudget, TooMuchMemory, product};
 use crate::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph};
 use crate::problems::interference::{Features, Standard};
 use crate::problems::interference::{
@@ -103,15 +103,6 @@ impl PowerTrainSettings {
         Self { network, rate, ..self }
     }
 
-    /// Asks for the memory of the samples, all of which are kept.
-    fn allow_memory(&self) -> Result<(), TooMuchMemory> {
-        let Self { train_k, samples, .. } = *self;
-        let gains = product(&[samples, train_k, train_k, GAIN_BYTES]);
-        let what = format_args!("{samples} training samples of {train_k} links");
-        let needed = gains.saturating_add(product(&[samples, SAMPLE_BYTES]));
-        MemoryBudget::current().allow(what, needed)
-    }
-
     /// Checks every value.
     pub fn validate(&self) -> Result<(), TrainError> {
         let check = |field, sound: bool, value: String, expected| {
@@ -133,9 +124,10 @@ impl PowerTrainSettings {
         let rounds = network.rounds;
         check("rounds", (1..=16).contains(&rounds), rounds.to_string(), "1 to 16")?;
         check("train_k", (1..=1000).contains(train_k), train_k.to_string(), "1 to 1000 links")?;
-        // The order of the samples counts in 32 bits.
-        let counted = (1..=u32::MAX as usize).contains(samples);
-        check("samples", counted, samples.to_string(), "at least one, and less than 2^32")?;
+        let gains = samples.saturating_mul(train_k * train_k);
+        let room = (1..=MOST_TRAINING_SAMPLES).contains(samples) && gains <= MOST_NUMBERS;
+        let expected = "1 to 1000000, and no more than 400000000 gains in all";
+        check("samples", room, samples.to_string(), expected)?;
         check("batch", (1..=4096).contains(batch), batch.to_string(), "1 to 4096")?;
         check("steps", *steps <= 1 << 32, steps.to_string(), "at most 2^32")?;
         let rate = self.rate.at(0, *steps);
@@ -147,10 +139,6 @@ impl PowerTrainSettings {
 pub(crate) const VALIDATION_SEED: u64 = 0x7a11_da7e;
 /// Networks on which a training is watched.
 const WATCHED: usize = 32;
-/// Memory of a gain of a sample: itself, its message in the graph, and the paths that the graph is made of.
-const GAIN_BYTES: usize = 32;
-/// Memory of a sample beside its gains.
-const SAMPLE_BYTES: usize = 3072;
 
 struct Sample {
     problem: Interference,
@@ -190,7 +178,6 @@ impl PowerObjective {
     /// Draws the samples, and solves for their labels.
     pub fn new(settings: &PowerTrainSettings) -> Result<Self, TrainError> {
         settings.validate()?;
-        settings.allow_memory()?;
         let PowerTrainSettings { train_k, samples, .. } = *settings;
         let problems = draw(&settings.networks(), (train_k, samples), settings.seed)?;
         let all = || problems.iter().map(|problem| &problem.1);

@@ -65,7 +65,7 @@ fn cost_option() -> OptionSpec {
 
 fn bandwidth_option() -> OptionSpec {
     let help = "Bandwidth B of each user, whose noise the SNR is over";
-    OptionSpec::new("bandwidth-hz", OptionValue::Number("HZ"), help).or("1e6")
+    OptionSpec::new("bandwidth-hz", OptionValue::Number("HZ"), help).or("1e6").rare()
 }
 
 /// The cost that was given, and its name.
@@ -290,26 +290,24 @@ impl Room for SeparableRoom {
         let mut settings = AnySeparableSettings::preset((low, high), system.max_power_w(), seed);
         (settings.train_k, settings.samples) = training_cells(options)?;
         settings.validate()?;
+        let cell = SeparableCell { config: system.config().clone(), bandwidth_hz, cost: name };
         let costs = [cost];
-        let (_, ends, ..) = costs[0].parts();
-        let mut session = workshop.session(&(self.name(), &settings, &name, ends));
-        let policy = train_any_separable(&costs, &settings, &mut session)?;
-        let policy = policy.of_cell(SeparableCell {
-            config: system.config().clone(),
-            bandwidth_hz,
-            cost: name,
-        });
+        let (low, ends, coefficients, errors) = costs[0].parts();
+        let cost = (low, ends, coefficients.collect::<Vec<_>>(), errors);
+        let mut session = workshop.session(&(self.name(), &settings, &cell, cost))?;
+        let policy = session.kept_or(|session| {
+            Ok::<_, Error>(train_any_separable(&costs, &settings, session)?.of_cell(cell))
+        })?;
         let metrics = policy.record().metrics;
         let report = Report {
             model: workshop.model_name(),
             training: settings,
             train_seconds: session.seconds("training"),
-            resumed_at_step: session.resumed_at_step(),
             gap_percent: metrics.gap_percent,
             equal_gap_percent: metrics.equal_gap_percent,
         };
         let warning = shortfall(&policy)?;
-        Ok(Trained::new(policy, report, warning))
+        Ok(Trained::new(&session, policy, report, warning))
     }
 
     fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
@@ -322,7 +320,6 @@ struct Report {
     model: String,
     training: AnySeparableSettings,
     train_seconds: f64,
-    resumed_at_step: u64,
     /// On a validation set of the training sizes.
     gap_percent: f64,
     equal_gap_percent: f64,
@@ -411,7 +408,7 @@ impl LoadedModel for AnySeparablePolicy {
         trials: &Trials,
         observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error> {
-        trials.allow::<Separable>(|_| 128)?;
+        trials.check()?;
         let Trials { sizes, samples, seed } = trials;
         observer.begin("instances", samples * sizes.len() as u64);
         let found = evaluate_separable(self, trials, observer)?;

@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::framework::batches::{Batches, Order};
 use crate::framework::{
-    Objective, Plan, ProblemError, Schedule, Session, TrainError, allow_cells, check,
-    check_training,
+    Objective, Plan, ProblemError, Schedule, Session, TrainError, check, check_training,
 };
 use crate::math::realization_rng;
 use crate::network::{RESPONSE_OUTPUTS, ResponseGradient};
@@ -280,8 +279,6 @@ pub fn train_any_separable(
     session: &mut Session<'_>,
 ) -> Result<AnySeparablePolicy, TrainError> {
     settings.validate()?;
-    // Gain, its inverse and class of each user.
-    allow_cells(&settings.train_k, settings.samples, 4 * size_of::<f64>())?;
     let instances = draw_instances(settings, costs)?;
     let mut objective = SeparableObjective::new(settings, costs, &instances);
     let plan = Plan { rate: settings.rate, ..Plan::cosine(settings.steps, 0.0) };

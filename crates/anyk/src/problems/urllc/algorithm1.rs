@@ -8,15 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::System;
 use crate::framework::{
-    ATTEMPTS, Adam, Initialization, Method, Objective, Plan, Schedule, TrainError, allow_cells,
+    ATTEMPTS, Initialization, Method, Objective, Plan, Schedule, TrainError, check_samples,
 };
 use crate::math::single;
-use crate::memory::{MemoryBudget, TooMuchMemory, product};
 use crate::network::{Activation, Aggregator, BandwidthLaw, Dense, scaled_gain};
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
 use crate::problems::urllc::engine::Engine;
 use crate::problems::urllc::lagrangian::{BANDWIDTH, HIDDEN, LossUnits, MULTIPLIER, POWER};
-use crate::problems::urllc::{LossScale, Recipe, StepRecord, UserInputs};
+use crate::problems::urllc::{LossScale, Recipe, UserInputs};
 use crate::qos::{Qos, RequiredBandwidth, ServiceClass};
 
 /// A training, whole: the same settings and the same seed give the same parameters, bit for bit.
@@ -54,8 +53,6 @@ pub struct Algorithm1 {
     order: Vec<(u32, Vec<Pick>)>,
     epoch: Option<u64>,
     unit_hz: f64,
-    qos: Qos,
-    units: LossUnits,
     /// By how much the smallest input is under that of the paper's cell.
     shift: f64,
 }
@@ -68,12 +65,7 @@ impl TrainSettings {
     pub fn validate(&self) -> Result<(), TrainError> {
         let fail =
             |field, value: String, expected| Err(TrainError::Setting { field, value, expected });
-        if self.train_k.is_empty() || self.train_k.iter().any(|k| !(1..=10_000).contains(k)) {
-            return fail("train_k", format!("{:?}", self.train_k), "sizes from 1 to 10000");
-        }
-        if !(1..=1_000_000).contains(&self.samples) {
-            return fail("samples", self.samples.to_string(), "a number from 1 to 1000000");
-        }
+        check_samples(&self.train_k, self.samples)?;
         if self.hidden.is_empty() || self.hidden.iter().any(|width| !(1..=1024).contains(width)) {
             return fail("hidden", format!("{:?}", self.hidden), "layers of 1 to 1024 features");
         }
@@ -91,19 +83,6 @@ impl TrainSettings {
     /// Whether a GNN has the paper's features, which the kernels are written for.
     pub(crate) fn is_of_kernel_shape(&self) -> bool {
         self.inputs == UserInputs::Gain && self.hidden[..] == [HIDDEN]
-    }
-
-    /// Asks for the memory of the training sets, and of the networks where those grow with the largest cell, too.
-    pub(crate) fn allow_memory(&self) -> Result<(), TooMuchMemory> {
-        // Three numbers and the fading states of each user.
-        allow_cells(&self.train_k, self.samples, 4 * (3 + self.recipe.stored_draws))?;
-        if self.method == Method::Fnn {
-            // Of each of three networks: parameters, gradient, two moments and the checkpoint's doubles of three.
-            let parameters = fnn_network(self).parameter_count();
-            let needed = product(&[parameters, 3, 48]);
-            MemoryBudget::current().allow("the fully-connected networks", needed)?;
-        }
-        Ok(())
     }
 
     /// Steps of an epoch: each sample of each size once.
@@ -126,7 +105,6 @@ impl Algorithm1 {
         law: Option<&BandwidthLaw>,
     ) -> Result<Self, TrainError> {
         settings.validate()?;
-        settings.allow_memory()?;
         let service = ServiceClass { epsilon: settings.epsilon_d, ..system.service() };
         let qos: Qos = system.qos(service)?;
         let law = match (settings.method, law) {
@@ -165,8 +143,6 @@ impl Algorithm1 {
             order: Vec::new(),
             epoch: None,
             unit_hz,
-            qos,
-            units,
             shift: shift(system),
         })
     }
@@ -192,32 +168,6 @@ impl Algorithm1 {
     /// Bandwidth that the outputs of M-GNN and FNN are in units of, Hz.
     pub fn unit_hz(&self) -> f64 {
         self.unit_hz
-    }
-
-    /// A first step from given parameters, with one fading state for each user: all that goes in and comes out.
-    pub fn record_step(&mut self, before: &[f32]) -> StepRecord {
-        self.shuffle(0);
-        let (set, picks) = self.order[0].clone();
-        let count = self.engine.parameter_count();
-        let rows = |values: &[f32]| values.chunks(count).map(<[f32]>::to_vec).collect();
-        let plan = self.plan();
-        let mut after = before.to_vec();
-        let mut gradient = vec![0.0; before.len()];
-        let set = &self.sets[set as usize];
-        let rate = plan.rate_at(0);
-        let loss = self.engine.gradient(before, set, &picks, 1, &mut gradient);
-        let (beta1, beta2) = plan.update.betas();
-        Adam::new(before.len(), (beta1, beta2)).descend(&mut after, &gradient, rate);
-        StepRecord {
-            beta1,
-            beta2,
-            rate,
-            parameters: rows(before),
-            gradient: rows(&gradient),
-            parameters_after: rows(&after),
-            loss,
-            ..StepRecord::new(&self.qos, self.units.bandwidth_hz, set, &picks)
-        }
     }
 
     /// The order of one epoch, from the seed and the epoch's number alone: nothing to save.

@@ -170,12 +170,6 @@ pub(crate) fn draw_classes(
         .collect()
 }
 
-/// Service classes from the wide ranges, to measure on.
-pub fn wide_services(seed: u64, count: usize) -> Vec<ServiceClass> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    (0..count).map(|_| draw_service(&mut rng)).collect()
-}
-
 fn draw_service<R: Rng + ?Sized>(rng: &mut R) -> ServiceClass {
     ServiceClass {
         epsilon: 10f64.powf(rng.random_range(WIDE_LOG_EPSILON.0..=WIDE_LOG_EPSILON.1)),

@@ -34,7 +34,7 @@ pub fn train_sampled_policy(
     session: &mut Session<'_>,
 ) -> Result<AnyPolicy, TrainError> {
     // Before the bandwidth is learned, rather than after it.
-    settings.allow_memory()?;
+    settings.validate()?;
     let qos = system.qos(system.service())?;
     let bandwidth = learn_bandwidth(system, &qos, samples, learning, session)?;
     let trained = train_any_on(system, settings, &bandwidth.widened(0.0), session)?;

@@ -12,10 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::System;
 use crate::framework::batches::{Batches, Order};
-use crate::framework::{
-    Objective, Plan, Schedule, Session, TrainError, allow_cells, check_price_response,
-};
-use crate::memory::TooMuchMemory;
+use crate::framework::{Objective, Plan, Schedule, Session, TrainError, check_price_response};
 use crate::network::{
     ClassResponse, ContextScaling, DenseTape, PowerSplit, PriceResponse, ResponseGradient,
     SplitRule,
@@ -76,11 +73,6 @@ impl AnySettings {
         let Self { train_k, samples, network, batch, steps, rate, .. } = self;
         check_price_response(train_k, *samples, network, (*batch, *steps, *rate))
     }
-
-    /// Asks for the memory of the training cells: class and least power of each user.
-    pub(crate) fn allow_memory(&self) -> Result<(), TooMuchMemory> {
-        allow_cells(&self.train_k, self.samples, size_of::<(usize, f64)>())
-    }
 }
 
 /// What a training leaves.
@@ -101,7 +93,6 @@ pub fn train_any(
     session: &mut Session<'_>,
 ) -> Result<TrainedAny, TrainError> {
     settings.validate()?;
-    settings.allow_memory()?;
     let classes = draw_classes(system, settings)?;
     let bandwidths: Vec<KnownBandwidth> = classes
         .iter()
@@ -118,7 +109,6 @@ pub fn train_any_on(
     session: &mut Session<'_>,
 ) -> Result<TrainedAny, TrainError> {
     settings.validate()?;
-    settings.allow_memory()?;
     if settings.ranges != TrainRanges::Paper {
         return Err(TrainError::Setting {
             field: "ranges",

@@ -7,10 +7,9 @@ use thiserror::Error;
 
 use crate::channel::{FadingQuadrature, sample_distances_m};
 use crate::framework::{
-    CalibrationSettings, Guarantee, GuaranteeError, ModelError, ProblemError, Rows, Silent, Trials,
+    CalibrationSettings, Guarantee, GuaranteeError, ModelError, ProblemError, Rows, Silent,
     over_instances,
 };
-use crate::memory::TooMuchMemory;
 use crate::problems::urllc::{Allocation, CellPolicy, Urllc, User};
 use crate::qos::BandwidthTable;
 use crate::qos::ServiceError;
@@ -22,9 +21,6 @@ pub enum CalibrationError {
     /// No guarantee can be given.
     #[error(transparent)]
     Guarantee(#[from] GuaranteeError),
-    /// More cells than fit into memory.
-    #[error(transparent)]
-    Memory(#[from] TooMuchMemory),
     /// The policy does not fit the size.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -123,9 +119,6 @@ pub fn calibrate<P: CellPolicy + Sync>(
     settings: &CalibrationSettings,
 ) -> Result<P, CalibrationError> {
     let CalibrationSettings { k, cells, beta, delta, seed, shrink } = settings;
-    // Of each cell a list of one factor, twice while they are gathered.
-    let trials = Trials { sizes: k.clone(), samples: *cells as u64, seed: *seed };
-    trials.allow::<Urllc>(|_| 128)?;
     let missed = Guarantee::missed_allowed(*cells, *beta, *delta, k.len())?;
     let system = policy.system();
     let own = system.qos(system.service())?;

@@ -25,6 +25,7 @@ pub(crate) fn no_check() -> OptionSpec {
         OptionValue::Switch,
         "Leave out the check of answers by quadrature: no packet losses, and of a model no optimum beside it",
     )
+    .rare()
 }
 
 /// The same options, with it.

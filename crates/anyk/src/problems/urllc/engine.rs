@@ -66,15 +66,6 @@ impl Engine {
         }
     }
 
-    /// Parameters of one network.
-    pub(crate) fn parameter_count(&self) -> usize {
-        match self {
-            Self::Fused(_) => PARAMETERS,
-            Self::Reference(reference) => reference.networks.power.parameter_count(),
-            Self::Dense(dense) => dense.parameter_count(),
-        }
-    }
-
     /// Gradient of the mean loss over the picked samples; returns that loss.
     pub(crate) fn gradient(
         &mut self,

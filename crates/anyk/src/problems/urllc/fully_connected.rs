@@ -41,10 +41,6 @@ impl FullyConnected {
         }
     }
 
-    pub(crate) fn parameter_count(&self) -> usize {
-        self.network.parameter_count()
-    }
-
     /// Gradient of the mean loss over the picked samples; returns that loss.
     pub(crate) fn gradient(
         &mut self,
@@ -150,7 +146,7 @@ mod tests {
         let set = TrainingSet::draw(&system, &qos, (4, 8, 2), None, 1.7e5, 3);
         let picks: Vec<Pick> = (0..8).map(|index| Pick { index, first: index % 2 }).collect();
         let mut engine = FullyConnected::new(&qos, LossUnits::relative(1.7e5), &settings);
-        let count = engine.parameter_count();
+        let count = engine.network.parameter_count();
         let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(9);
         let parameters: Vec<f32> = (0..3 * count).map(|_| rng.random_range(-0.4f32..0.4)).collect();
         let mut gradient = vec![0.0; 3 * count];

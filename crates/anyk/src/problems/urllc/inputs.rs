@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::framework::Choice;
-
 /// What the networks see of each user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -40,13 +38,6 @@ impl UserInputs {
     pub(crate) fn is_usual(&self) -> bool {
         *self == Self::default()
     }
-}
-
-impl Choice for UserInputs {
-    const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("gain", "The user's gain", Self::Gain),
-        ("gain-and-size", "The user's gain and the number of users", Self::GainAndSize),
-    ];
 }
 
 #[cfg(test)]

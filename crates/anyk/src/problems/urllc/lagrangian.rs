@@ -133,15 +133,13 @@ pub(crate) struct Scratch {
 vectorised!(
     /// The gradient of the mean loss over the batch by all parameters, with the multiplier's negated so
     /// that every network descends; returns the mean loss. `max` as aggregator is not the kernel's.
-    ///
-    /// AVX-512 was tried and is a quarter slower: sixteen lanes fill its registers, and too few are left.
     pub(crate) fn gradient(
         parameters: &Parameters,
         batch: &Batch,
         constants: &LossConstants,
         scratch: &mut Scratch,
         gradient: &mut Parameters,
-    ) -> f32 = kernel, up to Avx2
+    ) -> f32 = kernel
 );
 
 #[inline(always)]

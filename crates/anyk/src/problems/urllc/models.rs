@@ -14,7 +14,7 @@ use crate::problems::urllc::reports::{EvaluatedSize, Evaluation, Measured};
 use crate::problems::urllc::room::source;
 use crate::problems::urllc::{
     Allocation, AnyPolicy, CalibrationError, CellPolicy, EqualPower, Judge, LearnedPolicy, TestSet,
-    Urllc, User, calibrate,
+    Urllc, calibrate,
 };
 
 /// The heading of options that put a model into another cell.
@@ -56,8 +56,7 @@ fn evaluate(
     trials: &Trials,
 ) -> Result<Box<dyn Answer>, Error> {
     let Trials { sizes, samples, seed } = trials;
-    // Every cell is kept, with its classes.
-    trials.allow::<Urllc>(|size| 2048 + size * size_of::<User>())?;
+    trials.check()?;
     let fading = judge.map(|judge| &judge.rule);
     let set = TestSet::draw_under(system, fading, sizes, *samples, *seed)?;
     let served = set.served();
@@ -162,7 +161,6 @@ fn calibrated<P: CellPolicy + LoadedModel + 'static>(
 ) -> Result<Calibrated, Error> {
     let policy = calibrate(policy, judge, settings).map_err(|error| match error {
         CalibrationError::Guarantee(error) => error.into(),
-        CalibrationError::Memory(error) => error.into(),
         error => Error::other(error),
     })?;
     let none = || ModelError::Content("the calibrated model has no guarantee".to_owned());

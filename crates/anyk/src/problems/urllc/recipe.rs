@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::framework::{Choice, Initialization, RatePer, Schedule, Update};
+use crate::framework::{Initialization, RatePer, Schedule, Update};
 
 /// What the loss of Algorithm 1 is measured in, which the paper does not say and plain gradient steps depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -13,13 +13,6 @@ pub enum LossScale {
     Relative,
     /// As the paper writes it: bandwidths in MHz, `e^(−θs) − e^(−θS^E)`.
     Raw,
-}
-
-impl Choice for LossScale {
-    const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("relative", "Bandwidths by their mean, the constraint by its target", Self::Relative),
-        ("raw", "Bandwidths in MHz, the constraint as the paper writes it", Self::Raw),
-    ];
 }
 
 /// Optimizer, schedule and batch of Algorithm 1.

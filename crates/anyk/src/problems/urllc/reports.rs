@@ -15,7 +15,6 @@ pub(crate) struct LearnedReport {
     training: TrainSettings,
     pretrain_seconds: f64,
     train_seconds: f64,
-    resumed_at_step: u64,
     /// Relative error of the outer function on held-out (α, K), for P-GNN.
     law_error: Option<RelativeError>,
     availability: f64,
@@ -40,7 +39,6 @@ impl LearnedReport {
             training: record.training.clone(),
             pretrain_seconds: session.seconds("pre-training"),
             train_seconds: session.seconds("training"),
-            resumed_at_step: session.resumed_at_step(),
             law_error,
             availability: record.metrics.availability,
             gap_percent: record.metrics.gap_percent,

@@ -8,10 +8,10 @@ use crate::config::{Config, System};
 use crate::exchange::{read_fading_samples, read_file};
 use crate::framework::{
     Amount, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Drawn,
-    Error, Initialization, Instances, LoadedModel, Method, Model, ModelError, ModelFile,
-    OptionError, OptionSpec, OptionValue, Options, Policy, PretrainLoss, PretrainSettings, RatePer,
-    Responder, Room, Source, Trained, Verb, Workshop, cell_assessor, cell_counter, no_better_than,
-    reference_options, responder, sample_options, sample_users, training_cells,
+    Error, Instances, LoadedModel, Method, Model, ModelError, ModelFile, OptionError, OptionSpec,
+    OptionValue, Options, Policy, PretrainLoss, PretrainSettings, Responder, Room, Source, Trained,
+    Verb, Workshop, cell_assessor, cell_counter, no_better_than, reference_options, responder,
+    sample_options, sample_users, training_cells,
 };
 use crate::network::{Aggregator, SplitRule};
 use crate::problems::urllc::any_run::equal_power_gap_percent;
@@ -19,7 +19,7 @@ use crate::problems::urllc::desk::{NO_CHECK, no_check, problem_of, solve_cell, u
 use crate::problems::urllc::reports::{AnyReport, LearnedReport};
 use crate::problems::urllc::run::{mean_metrics, validation_set};
 use crate::problems::urllc::{
-    Allocation, AnyPolicy, AnySettings, DEVIATIONS, EqualPower, LearnedPolicy, LossScale, Recipe,
+    Allocation, AnyPolicy, AnySettings, DEVIATIONS, EqualPower, LearnedPolicy, Recipe,
     SampledSettings, Served, TrainRanges, TrainSettings, Urllc, UrllcSolver, UserInputs,
     equal_power, law_for, measure_law, train_any_policy, train_sampled_policy, train_urllc,
 };
@@ -148,38 +148,24 @@ fn training_options() -> Vec<OptionSpec> {
             "aggregator",
             "How users see each other, for p-gnn and m-gnn",
         )
-        .or("mean"),
-        OptionSpec::choice::<UserInputs>(
-            "inputs",
-            "What the networks see of each user, for p-gnn and m-gnn",
-        )
-        .or("gain"),
+        .or("mean")
+        .rare(),
         OptionSpec::choice::<Preset>("preset", "Optimizer, schedule and batch; not for any-gnn")
             .or("fast"),
-        OptionSpec::choice::<Initialization>("init", "How the networks start; not for any-gnn")
-            .or("normal with --preset paper, glorot for its fnn, else placed"),
-        OptionSpec::choice::<RatePer>(
-            "rate-per",
-            "What t counts in the preset paper's learning rates 0.01/(1 + 0.01t)",
-        )
-        .or("epoch"),
-        OptionSpec::choice::<LossScale>(
-            "loss-scale",
-            "What the loss is measured in; not for any-gnn",
-        )
-        .or("raw with --preset paper, else relative"),
         OptionSpec::choice::<PretrainLoss>(
             "pretraining",
             "Loss of the outer function's pre-training, for p-gnn, or of the bandwidth's with --fading",
         )
-        .or("supervised"),
+        .or("supervised")
+        .rare(),
         OptionSpec::choice::<TrainRanges>(
             "train-ranges",
             "Where the training cells of any-gnn come from",
         )
         .or("paper"),
         OptionSpec::choice::<SplitRule>("output", "What makes powers of the outputs of any-gnn")
-            .or("kkt"),
+            .or("kkt")
+            .rare(),
         OptionSpec::new(
             "fading",
             OptionValue::File,
@@ -191,7 +177,8 @@ fn training_options() -> Vec<OptionSpec> {
             OptionValue::Number("N"),
             "Standard errors added to the bandwidth that is learned from the samples, with --fading",
         )
-        .or("3.719, which 9,999 of 10,000 normal errors are within"),
+        .or("3.719, which 9,999 of 10,000 normal errors are within")
+        .rare(),
         OptionSpec::new(
             "seed",
             OptionValue::Whole("SEED"),
@@ -207,8 +194,7 @@ fn training_options() -> Vec<OptionSpec> {
 const AVAILABLE: f64 = 0.995;
 
 /// Options of the paper's methods that any-gnn has no use for, and the other way round.
-const OF_PAPER: [&str; 7] =
-    ["epsilon-d", "aggregator", "inputs", "preset", "init", "rate-per", "loss-scale"];
+const OF_PAPER: [&str; 3] = ["epsilon-d", "aggregator", "preset"];
 const OF_ANY: [&str; 4] = ["train-ranges", "output", "fading", "deviations"];
 
 fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, Error> {
@@ -217,7 +203,7 @@ fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, 
         options.refuse(&["pretraining"], method.name())?;
     }
     if method == Method::Fnn {
-        options.refuse(&["aggregator", "inputs"], method.name())?;
+        options.refuse(&["aggregator"], method.name())?;
     }
     let epsilon_d = options.number("epsilon-d")?.unwrap_or(6e-6);
     ServiceClass { epsilon: epsilon_d, ..ServiceClass::default() }
@@ -231,7 +217,7 @@ fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, 
         samples,
         epsilon_d,
         aggregator: options.choice("aggregator")?.unwrap_or(Aggregator::Mean),
-        inputs: options.choice("inputs")?.unwrap_or_default(),
+        inputs: UserInputs::default(),
         hidden: if method == Method::Fnn { vec![300] } else { vec![4] },
         recipe: recipe(method, largest, options)?,
         seed: options.seed("seed", 1)?,
@@ -245,21 +231,11 @@ fn preset(options: &Options) -> Result<Preset, Error> {
 }
 
 fn recipe(method: Method, largest: usize, options: &Options) -> Result<Recipe, Error> {
-    let preset = preset(options)?;
-    let usual = match (preset, method) {
+    Ok(match (preset(options)?, method) {
         (Preset::Fast, Method::Fnn) => Recipe::fast_fnn(),
         (Preset::Fast, _) => Recipe::fast(largest),
         (Preset::Paper, Method::Fnn) => Recipe::paper_fnn(),
         (Preset::Paper, _) => Recipe::paper(),
-    };
-    if preset == Preset::Fast {
-        options.refuse(&["rate-per"], "the preset fast")?;
-    }
-    Ok(Recipe {
-        rate_per: options.choice("rate-per")?.unwrap_or(usual.rate_per),
-        initialization: options.choice("init")?.unwrap_or(usual.initialization),
-        loss: options.choice("loss-scale")?.unwrap_or(usual.loss),
-        ..usual
     })
 }
 
@@ -276,16 +252,21 @@ fn train_learned(
         Preset::Paper => PretrainSettings::paper(),
     };
     let pretraining = PretrainSettings { loss, ..pretraining };
-    let mut session = workshop.session(&("urllc", system.config(), &settings, &pretraining));
-    let decides = (system.config(), settings.epsilon_d, &pretraining);
-    let law = workshop.law((settings.seed, &mut session), &decides, |seed, session| {
-        law_for(&system, &TrainSettings { seed, ..settings.clone() }, &pretraining, session)
+    let seed = workshop.law_seed(settings.seed);
+    let law_seed = (method == Method::PGnn).then_some(seed);
+    let decides = ("urllc", system.config(), &settings, &pretraining, law_seed);
+    let mut session = workshop.session(&decides)?;
+    let policy = session.kept_or(|session| -> Result<_, Error> {
+        let decides = (method, system.config(), settings.epsilon_d, seed);
+        let law = workshop.law(session, (&pretraining, &decides), |session| {
+            law_for(&system, &TrainSettings { seed, ..settings.clone() }, &pretraining, session)
+        })?;
+        Ok(train_urllc(&system, &settings, (&pretraining, law.as_ref()), session)?)
     })?;
-    let policy = train_urllc(&system, &settings, (&pretraining, law.as_ref()), &mut session)?;
     // Held out: other cells than those of the pre-training, whose seed is the training's.
     let held_out = !settings.seed;
-    let law_error = law
-        .as_ref()
+    let law_error = policy
+        .law()
         .map(|law| measure_law(&system, settings.epsilon_d, law, &pretraining, held_out))
         .transpose()?;
     let equal = validation_set(&system, &settings)?.evaluate(&EqualPower::default())?;
@@ -294,7 +275,7 @@ fn train_learned(
     let availability = Model::record(&policy).metrics.availability;
     let hint = "a stricter --epsilon-d, more --samples, another --seed, or --method any-gnn";
     let warning = (availability < AVAILABLE).then(|| not_all_served(availability, hint));
-    Ok(Trained::new(policy, report, warning))
+    Ok(Trained::new(&session, policy, report, warning))
 }
 
 fn not_all_served(availability: f64, hint: &str) -> String {
@@ -324,8 +305,10 @@ fn train_any_gnn(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, 
     let system = CellOptions::ALL.system(options, &Config::default())?;
     let (policy, session, fading) = match options.text("fading") {
         None => {
-            let mut session = workshop.session(&("urllc", system.config(), &settings));
-            (train_any_policy(&system, &settings, &mut session)?, session, None)
+            let mut session = workshop.session(&("urllc", system.config(), &settings))?;
+            let policy =
+                session.kept_or(|session| train_any_policy(&system, &settings, session))?;
+            (policy, session, None)
         }
         Some(file) => {
             let deviations = options.number("deviations")?.unwrap_or(DEVIATIONS);
@@ -339,16 +322,11 @@ fn train_any_gnn(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, 
             let loss = options.choice("pretraining")?.unwrap_or(PretrainLoss::Supervised);
             let learning = SampledSettings::new(loss, settings.seed);
             let data = crc32fast::hash(&bytes);
-            let fingerprint = ("urllc", system.config(), &settings, &learning, deviations, data);
-            let mut session = workshop.session(&fingerprint);
-            let policy = train_sampled_policy(
-                &system,
-                &samples,
-                &learning,
-                &settings,
-                deviations,
-                &mut session,
-            )?;
+            let decides = ("urllc", system.config(), &settings, &learning, deviations, data);
+            let mut session = workshop.session(&decides)?;
+            let policy = session.kept_or(|session| {
+                train_sampled_policy(&system, &samples, &learning, &settings, deviations, session)
+            })?;
             (policy, session, Some(samples.compressed_rule()))
         }
     };
@@ -360,7 +338,7 @@ fn train_any_gnn(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, 
     } else {
         no_better_than("equal power with exact bandwidths", metrics.gap_percent, equal_percent)
     };
-    Ok(Trained::new(policy, report, warning))
+    Ok(Trained::new(&session, policy, report, warning))
 }
 
 impl Room for UrllcRoom {
@@ -522,6 +500,11 @@ impl Room for UrllcRoom {
     fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
         Ok(match file.method() {
             "any-gnn" => Box::new(file.into_model::<AnyPolicy>()?),
+            ModelFile::OUTER_FUNCTION => {
+                let message =
+                    "it is an outer function that `anyk train --seeds` keeps, expected a policy";
+                return Err(ModelError::Content(message.into()));
+            }
             _ => Box::new(file.into_model::<LearnedPolicy>()?),
         })
     }

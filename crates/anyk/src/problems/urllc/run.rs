@@ -21,7 +21,7 @@ pub fn law_for(
     session: &mut Session<'_>,
 ) -> Result<Option<BandwidthLaw>, TrainError> {
     // Before the pre-training, rather than after it: what the training would end with.
-    settings.allow_memory()?;
+    settings.validate()?;
     validation_set(system, settings)?;
     match settings.method {
         Method::MGnn | Method::Fnn => Ok(None),

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -11,7 +10,6 @@ use crate::config::System;
 use crate::framework::{ModelError, Policy, ProblemError, Rows, Silent, Status, over_instances};
 use crate::math::realization_rng;
 use crate::problems::urllc::{Allocation, Urllc, UrllcSolver};
-use crate::qos::ServiceClass;
 
 /// Availability and bandwidth of a policy at one size (paper, section V-C).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -69,18 +67,7 @@ impl TestSet {
         samples: u64,
         seed: u64,
     ) -> Result<Self, ProblemError> {
-        Self::draw_all(system, &[system.service()], None, sizes, samples, seed)
-    }
-
-    /// The same with users of several service classes, each drawn for itself.
-    pub fn draw_mixed(
-        system: &System,
-        services: &[ServiceClass],
-        sizes: &[usize],
-        samples: u64,
-        seed: u64,
-    ) -> Result<Self, ProblemError> {
-        Self::draw_all(system, services, None, sizes, samples, seed)
+        Self::draw_under(system, None, sizes, samples, seed)
     }
 
     /// The same cells under another fading than the system's own.
@@ -91,26 +78,15 @@ impl TestSet {
         samples: u64,
         seed: u64,
     ) -> Result<Self, ProblemError> {
-        Self::draw_all(system, &[system.service()], fading, sizes, samples, seed)
-    }
-
-    fn draw_all(
-        system: &System,
-        services: &[ServiceClass],
-        fading: Option<&Arc<FadingQuadrature>>,
-        sizes: &[usize],
-        samples: u64,
-        seed: u64,
-    ) -> Result<Self, ProblemError> {
-        let state = |users: Vec<(f64, ServiceClass)>| -> Result<Urllc, ProblemError> {
-            let problem = Urllc::new(system, users)?;
+        let state = |gains: &[f64]| -> Result<Urllc, ProblemError> {
+            let problem = Urllc::uniform(system, gains.iter().copied())?;
             Ok(match fading {
                 Some(fading) => problem.with_fading(fading),
                 None => problem,
             })
         };
         let mut prepared = UrllcSolver::default();
-        for qos in state(services.iter().map(|&service| (1e-10, service)).collect())?.classes() {
+        for qos in state(&[1e-10])?.classes() {
             prepared.table(qos);
         }
         let drawn = over_instances(
@@ -122,12 +98,7 @@ impl TestSet {
                 let mut gain =
                     || system.path_loss().gain(system.road().sample_distance_m(&mut rng));
                 let gains: Vec<f64> = (0..size).map(|_| gain()).collect();
-                // After the gains, which so are the same for any classes.
-                let mut service = || match services {
-                    [one] => *one,
-                    many => many[rng.random_range(0..many.len())],
-                };
-                let problem = state(gains.iter().map(|&gain| (gain, service())).collect())?;
+                let problem = state(&gains)?;
                 let solution = solver.solve(&problem);
                 if let Status::Infeasible(why) = solution.status {
                     return Ok(Some(Err(why.required_power_w)));

@@ -325,20 +325,19 @@ impl Room for UrllcPowerRoom {
         let mut settings = AnyBandSettings::preset(options.seed("seed", 1)?);
         (settings.train_k, settings.samples) = training_cells(options)?;
         settings.validate()?;
-        let mut session = workshop.session(&(self.name(), system.config(), &settings));
-        let policy = train_any_band(&system, &settings, &mut session)?;
+        let mut session = workshop.session(&(self.name(), system.config(), &settings))?;
+        let policy = session.kept_or(|session| train_any_band(&system, &settings, session))?;
         let (metrics, equal_gap_percent) = validated(&policy)?;
         let warning = no_better_than("equal bandwidths", metrics.gap_percent, equal_gap_percent);
         let report = Report {
             model: workshop.model_name(),
             training: settings,
             train_seconds: session.seconds("training"),
-            resumed_at_step: session.resumed_at_step(),
             availability: metrics.availability,
             gap_percent: metrics.gap_percent,
             equal_gap_percent,
         };
-        Ok(Trained::new(policy, report, warning))
+        Ok(Trained::new(&session, policy, report, warning))
     }
 
     fn read(&self, file: ModelFile) -> Result<Box<dyn LoadedModel>, ModelError> {
@@ -388,7 +387,6 @@ struct Report {
     model: String,
     training: AnyBandSettings,
     train_seconds: f64,
-    resumed_at_step: u64,
     /// On a validation set of the training sizes, with 200 kHz for each user.
     availability: f64,
     gap_percent: f64,
@@ -481,7 +479,7 @@ impl LoadedModel for AnyBandPolicy {
         observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error> {
         let system = CELL.system(options, &self.record().config)?;
-        trials.allow::<UrllcPower>(|_| 128)?;
+        trials.check()?;
         let each_hz = options.positive("user-bandwidth-hz")?;
         let fixed_hz = options.positive("max-bandwidth-hz")?;
         if each_hz.is_some() && fixed_hz.is_some() {

@@ -16,9 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::System;
 use crate::framework::batches::{Batches, Order};
-use crate::framework::{
-    Objective, Plan, Schedule, Session, TrainError, allow_cells, check_price_response,
-};
+use crate::framework::{Objective, Plan, Schedule, Session, TrainError, check_price_response};
 use crate::math::{PriceSearch, price_of_budget, realization_rng};
 use crate::network::{
     ClassResponse, ContextScaling, DenseTape, PowerSplit, PriceResponse, ResponseGradient,
@@ -228,8 +226,6 @@ pub fn train_any_band(
     session: &mut Session<'_>,
 ) -> Result<AnyBandPolicy, TrainError> {
     settings.validate()?;
-    // A gain of each user.
-    allow_cells(&settings.train_k, settings.samples, size_of::<f64>())?;
     let qos = system.qos(system.service())?;
     let own = context(&qos, system.fading().antennas);
     let scaling = ContextScaling::of([own].into_iter());

@@ -1,0 +1,215 @@
+//! A [`Chart`] as SVG, drawn by kuva.
+
+use std::sync::Arc;
+
+use anyk::framework::{Chart, Series};
+use kuva::plot::line::LineStyle;
+use kuva::plot::scatter::MarkerShape;
+use kuva::prelude::{
+    Layout, LegendEntry, LegendPosition, LegendShape, LinePlot, Plot, ScatterPlot, SvgBackend,
+    TickFormat, render_multiple,
+};
+use kuva::render::layout::ComputedLayout;
+use kuva::render::render::Primitive;
+
+use super::html::escape;
+use crate::printable::is_obeyed;
+
+/// Okabe and Ito's colours, which colour-blind readers can tell apart, with grey in place of yellow.
+const COLOURS: [&str; 8] =
+    ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#808080"];
+/// Markers of measurements, and of the dashed curves that they are compared with.
+const MARKERS: [MarkerShape; 6] = [
+    MarkerShape::Circle,
+    MarkerShape::Square,
+    MarkerShape::Triangle,
+    MarkerShape::Diamond,
+    MarkerShape::TriangleDown,
+    MarkerShape::Star,
+];
+const DASHED_MARKERS: [MarkerShape; 2] = [MarkerShape::Cross, MarkerShape::Plus];
+/// Short dashes: the legend shows two of them.
+const DASHES: &str = "4 3";
+
+/// Width of the picture and height of its plot area, in pixels.
+const WIDTH: f64 = 720.0;
+const PLOT_HEIGHT: f64 = 300.0;
+/// Room for the right half of the last label of the x axis.
+const OVERHANG: f64 = 12.0;
+/// A series of more points is drawn as a curve without markers, and its spread as a band.
+const MOST_MARKERS: usize = 16;
+/// Longer labels of series are cut.
+const LONGEST_LABEL: usize = 80;
+/// An axis shows values up to this one; a log axis starts at the second, where kuva's ticks do.
+const LARGEST: f64 = 1e15;
+const SMALLEST_ON_LOG: f64 = 1e-10;
+
+/// The points of a series that the axes can show, with the ends of their intervals.
+type Points = Vec<((f64, f64), (f64, f64))>;
+
+/// The SVG text of a chart, complete in itself. The same chart always gives the same text.
+pub(crate) fn svg(chart: &Chart) -> String {
+    let all: Vec<Points> = chart.series.iter().map(|series| shown(chart, series)).collect();
+    let x = range(all.iter().flatten().map(|&((x, _), _)| x), chart.log_x);
+    let y = range(all.iter().flatten().flat_map(|&(_, (low, high))| [low, high]), chart.log_y);
+    // Without any plot, kuva draws no axes either.
+    let mut plots = vec![Plot::Line(LinePlot::new())];
+    let mut legend = Vec::new();
+    for (place, (series, points)) in chart.series.iter().zip(&all).enumerate() {
+        legend.push(draw(&mut plots, chart, place, series, points));
+    }
+    let mut layout = Layout::new(x, y)
+        .with_title(text(&chart.title))
+        .with_title_wrap(70)
+        .with_title_size(15)
+        .with_x_label(text(&chart.x_label))
+        .with_y_label(text(&chart.y_label))
+        .with_y_label_wrap(40)
+        .with_label_size(13)
+        .with_tick_size(12)
+        .with_x_tick_format(ticks(x, chart.log_x))
+        .with_y_tick_format(ticks(y, chart.log_y))
+        .with_body_size(12)
+        .with_legend_entries(legend)
+        .with_legend_position(LegendPosition::OutsideBottomColumns)
+        .with_legend_box(false)
+        .with_width(WIDTH);
+    if chart.log_x {
+        layout = layout.with_log_x();
+        // kuva ends log axes at powers of ten. K = 1 to 200 would leave a quarter of the width empty.
+        if x.1 >= 10.0 * x.0 {
+            layout = layout.with_x_axis_min(x.0).with_x_axis_max(x.1);
+        }
+    }
+    if chart.log_y {
+        layout = layout.with_log_y();
+    }
+    if all.iter().all(Vec::is_empty) {
+        layout = layout.with_subtitle("no data");
+    }
+    let margins = ComputedLayout::from_layout(&layout);
+    layout = layout.with_height(PLOT_HEIGHT + margins.margin_top + margins.margin_bottom);
+
+    let mut scene = render_multiple(plots, layout);
+    // kuva numbers its clip paths through the whole process, so pictures would depend on those drawn before and share
+    // names on a page. All points are inside the axes: nothing needs clipping.
+    scene.elements.retain(|e| !matches!(e, Primitive::ClipStart { .. } | Primitive::ClipEnd));
+    scene.defs.clear();
+    scene.width += OVERHANG;
+    // With a view box, the picture scales; screen readers read the label.
+    let head = format!(
+        r#"<svg viewBox="0 0 {} {}" role="img" aria-label="{}" "#,
+        scene.width,
+        scene.height,
+        escape(&chart.title)
+    );
+    SvgBackend::new().with_pretty(true).render_scene(&scene).replacen("<svg ", &head, 1)
+}
+
+/// Adds the line and the markers of a series; returns its entry in the legend.
+fn draw(
+    plots: &mut Vec<Plot>,
+    chart: &Chart,
+    place: usize,
+    series: &Series,
+    points: &Points,
+) -> LegendEntry {
+    // With as many dashed as solid curves, the n-th of both have the same colour.
+    let dashed = chart.series.iter().filter(|series| series.dashed).count();
+    let paired = 2 * dashed == chart.series.len();
+    let before = chart.series[..place].iter();
+    let index = before.filter(|other| !paired || other.dashed == series.dashed).count();
+    let colour = COLOURS[index % COLOURS.len()];
+
+    let data = || points.iter().map(|point| point.0);
+    let mut line = LinePlot::new().with_data(data()).with_color(colour);
+    if series.dashed {
+        line = line.with_line_style(LineStyle::Custom(DASHES.to_owned()));
+    }
+    let dense = points.len() > MOST_MARKERS;
+    if series.spread.is_some() {
+        let ends = points.iter().map(|point| point.1);
+        line = if dense {
+            line.with_band(ends.clone().map(|end| end.0), ends.map(|end| end.1))
+        } else {
+            line.with_y_err_asymmetric(points.iter().map(|&((_, y), (l, h))| (y - l, h - y)))
+        };
+    }
+    let dasharray = line.line_style.dasharray();
+    plots.push(Plot::Line(line));
+    let shape = if dense {
+        LegendShape::Line
+    } else {
+        let markers = if series.dashed { &DASHED_MARKERS[..] } else { &MARKERS };
+        let marker = markers[index % markers.len()];
+        let scatter = ScatterPlot::new().with_data(data()).with_color(colour);
+        plots.push(Plot::Scatter(scatter.with_marker(marker).with_size(4.0)));
+        LegendShape::Marker(marker)
+    };
+    let mut label: String = series.label.chars().take(LONGEST_LABEL).collect();
+    if label.len() < series.label.len() {
+        label.push('…');
+    }
+    if points.is_empty() {
+        label.push_str(" (no data)");
+    }
+    LegendEntry { label: text(&label), color: colour.to_owned(), shape, dasharray }
+}
+
+/// The points of a series that the axes can show.
+fn shown(chart: &Chart, series: &Series) -> Points {
+    let fits = |value: f64, log: bool| {
+        // False for NaN.
+        value.abs() <= LARGEST && (!log || value >= SMALLEST_ON_LOG)
+    };
+    let spread = series.spread.iter().flatten().copied().map(Some).chain(std::iter::repeat(None));
+    let points = series.points.iter().zip(spread);
+    let points = points.filter(|((x, y), _)| fits(*x, chart.log_x) && fits(*y, chart.log_y));
+    let lowest = points.clone().map(|((_, y), _)| *y).fold(f64::INFINITY, f64::min);
+    points
+        .map(|(&(x, y), ends)| {
+            let (low, high) = ends.unwrap_or((y, y));
+            // On a log axis, an interval down to zero or below ends at the lowest point of the series.
+            let low = if fits(low, chart.log_y) { low } else { lowest };
+            let high = if fits(high, chart.log_y) { high } else { y };
+            ((x, y), (low.min(y), high.max(y)))
+        })
+        .collect()
+}
+
+/// The range of some values, never empty.
+fn range(values: impl Iterator<Item = f64> + Clone, log: bool) -> (f64, f64) {
+    let min = values.clone().fold(f64::INFINITY, f64::min);
+    let max = values.fold(f64::NEG_INFINITY, f64::max);
+    let size = min.abs().max(max.abs());
+    if min > max {
+        (1.0, 10.0)
+    } else if log || max - min > 1e-9 * size {
+        (min, max)
+    } else {
+        // Equal up to rounding: ticks need a distance.
+        let margin = if size > 0.0 { 0.1 * size } else { 1.0 };
+        (min - margin, max + margin)
+    }
+}
+
+/// Labels of the ticks on an axis. kuva would write "1e-1", "0.20" and "0.050" on one log axis, and 1000000 in full.
+fn ticks((min, max): (f64, f64), log: bool) -> TickFormat {
+    // On a linear axis, zero has a rounding error.
+    let zero = if log { 0.0 } else { 1e-9 * (max - min) };
+    TickFormat::Custom(Arc::new(move |value| {
+        let rounded = format!("{value:.9e}").parse::<f64>().unwrap_or(value);
+        if rounded.abs() <= zero {
+            "0".to_owned()
+        } else if (1e-3..1e5).contains(&rounded.abs()) {
+            rounded.to_string()
+        } else {
+            format!("{rounded:e}")
+        }
+    }))
+}
+
+/// Text that kuva shows unchanged: a dollar sign would begin a formula, and XML has no control characters.
+fn text(label: &str) -> String {
+    label.replace(is_obeyed, " ").replace('$', "\\$")
+}

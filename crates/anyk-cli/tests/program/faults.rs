@@ -1,0 +1,154 @@
+//! A disk that fails, and a program that is killed, at every call that the writer makes to the disk: the old file
+//! is there or the new one, whole, and the same command then ends as if nothing had been.
+
+#![allow(clippy::unwrap_used)]
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Files by name, with their content; folders are looked into.
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn files(folder: &Path) -> Files {
+    let mut found = Files::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            let inner = files(&entry.path()).into_iter();
+            found.extend(inner.map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
+        } else {
+            found.insert(name, fs::read(entry.path()).unwrap());
+        }
+    }
+    found
+}
+
+fn put(folder: &Path, files: &Files) {
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).unwrap();
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+/// Runs the program in a folder, with a fault.
+fn run(folder: &Path, args: &[&str], fault: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anyk"));
+    command.args(args).current_dir(folder);
+    if !fault.is_empty() {
+        command.env("ANYK_FAULT", fault);
+    }
+    command.output().unwrap()
+}
+
+/// Unfinished files of a writer, which a kill leaves behind.
+fn is_leftover(name: &str) -> bool {
+    name.ends_with(".anyk-part")
+}
+
+/// Files that only help: the cache and the manifest of a study.
+fn is_helper(name: &str) -> bool {
+    name.starts_with("out/cache/") || name == "out/anyk-manifest.json"
+}
+
+/// Breaks a command at every call to the disk in turn, and returns how many faults there were.
+///
+/// `before` are the files that are there when it starts.
+fn break_everywhere(args: &[&str], before: &Files) -> usize {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("work");
+    put(&folder, before);
+    let clean = run(&folder, args, "");
+    assert!(clean.status.success(), "{}", String::from_utf8_lossy(&clean.stderr));
+    let after = files(&folder);
+    assert!(!after.keys().any(|name| is_leftover(name)));
+    let mut faults = 0;
+    for how in ["enospc", "eio", "kill"] {
+        for call in 1.. {
+            put(&folder, before);
+            let broken = run(&folder, args, &format!("{call}:{how}"));
+            let said = String::from_utf8_lossy(&broken.stderr).into_owned();
+            assert!(!said.contains("panicked"), "{said}");
+            if !said.contains(&format!("fault {call} ")) {
+                // It ended before there were so many calls.
+                assert!(broken.status.success(), "{said}");
+                break;
+            }
+            faults += 1;
+            let place = format!("{args:?}, call {call}, {how}: {said}");
+            match how {
+                "kill" => assert_eq!(broken.status.code(), None, "{place}"),
+                // A full or broken disk is the machine's part, and is told.
+                _ => {
+                    assert_eq!(broken.status.code(), Some(1), "{place}");
+                    assert!(said.contains("cannot write"), "{place}");
+                }
+            }
+            for (name, bytes) in files(&folder) {
+                if is_leftover(&name) {
+                    assert_eq!(how, "kill", "{place}: {name} is left");
+                } else if !is_helper(&name) {
+                    let whole =
+                        before.get(&name) == Some(&bytes) || after.get(&name) == Some(&bytes);
+                    assert!(whole, "{place}: {name} is neither the old one nor the new one");
+                }
+            }
+            for name in before.keys() {
+                assert!(folder.join(name).exists(), "{place}: {name} is gone");
+            }
+            // The same command again ends as if nothing had been, and clears what was left.
+            if faults % 7 == 1 {
+                let again = run(&folder, args, "");
+                assert!(again.status.success(), "{place}");
+                let found = files(&folder);
+                for (name, bytes) in after.iter().filter(|(name, _)| !is_helper(name)) {
+                    assert!(found.get(name) == Some(bytes), "{place}: then {name} is another");
+                }
+                assert!(!found.keys().any(|name| is_leftover(name)), "{place}: {:?}", found.keys());
+            }
+        }
+    }
+    faults
+}
+
+/// A model that was there before.
+fn old_model() -> Files {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["train", "qos-power", "--samples", "20", "--out", "model"];
+    assert!(run(folder.path(), &args, "").status.success());
+    files(folder.path())
+}
+
+#[test]
+fn a_training_leaves_the_old_model_or_the_new_one() {
+    let args = ["train", "urllc", "--method", "any-gnn", "--samples", "20", "--out", "model"];
+    let faults = break_everywhere(&args, &old_model());
+    println!("{faults} faults in a training run");
+    assert!(faults > 20);
+}
+
+#[test]
+fn a_calibration_leaves_the_old_model_or_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let train = ["train", "urllc", "--method", "any-gnn", "--samples", "20", "--out", "model"];
+    assert!(run(folder.path(), &train, "").status.success());
+    let args = ["calibrate", "model", "--cells", "300", "--beta", "0.01", "--out", "calibrated"];
+    fs::copy(folder.path().join("model"), folder.path().join("calibrated")).unwrap();
+    let faults = break_everywhere(&args, &files(folder.path()));
+    println!("{faults} faults in a calibration");
+    assert!(faults > 20);
+}
+
+#[test]
+fn a_study_leaves_old_files_or_new_ones() {
+    let args = ["reproduce", "fig1", "--trial", "--out", "out"];
+    let faults = break_everywhere(&args, &Files::new());
+    println!("{faults} faults in a study");
+    assert!(faults > 20);
+}

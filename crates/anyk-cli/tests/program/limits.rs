@@ -1,0 +1,84 @@
+//! Sizes that multiply are refused before anything is drawn, by the documented limits.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::common::shell;
+
+/// The command is refused as bad input, with these words.
+#[track_caller]
+fn refused(line: &str, folder: &Path, words: &str) {
+    let outcome = shell(&format!("\"$ANYK\" {line}"), folder);
+    assert_eq!(outcome.code, 2, "{line}: {}", outcome.stderr);
+    assert!(outcome.stderr.contains(words), "{line}: {}", outcome.stderr);
+}
+
+#[test]
+fn sizes_that_multiply_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path();
+    for line in [
+        "train urllc --method any-gnn --samples 50 --out any.st",
+        "train interference --train-k 4 --samples 20 --steps 2 --out links.st",
+    ] {
+        assert_eq!(shell(&format!("\"$ANYK\" {line}"), path).code, 0, "{line}");
+    }
+    let users =
+        "samples is 1000000, expected 1 to 1000000, and no more than 100000000 users in all";
+    let gains =
+        "samples is 1000000, expected 1 to 1000000, and no more than 400000000 gains in all";
+    for (line, words) in [
+        ("train urllc --train-k 10000 --samples 1000000", users),
+        ("train urllc --method m-gnn --train-k 10000 --samples 1000000", users),
+        ("train urllc --method fnn --train-k 10000 --samples 1000000", users),
+        ("train urllc --method any-gnn --train-k 10000 --samples 1000000", users),
+        ("train urllc-power --train-k 10000 --samples 1000000", users),
+        ("train qos-power --train-k 10000 --samples 1000000", users),
+        ("train equal-bandwidth --train-k 10000 --samples 1000000", users),
+        ("train interference --train-k 1000 --samples 1000000", gains),
+        ("calibrate any.st --cells 1000000000", "--cells is 1000000000, expected at most 10000000"),
+        (
+            "sample urllc --k 10000000 --count 1000000",
+            "--count is 1000000, expected at most 10 with K = 10000000 (100000000 users in all)",
+        ),
+        (
+            "sample urllc --k 2 --count 18446744073709551615",
+            "--count is 18446744073709551615, expected at most 50000000 with K = 2",
+        ),
+        ("sample urllc --k 99999999999", "--k is 99999999999, expected"),
+        ("sample interference --k 100000", "--k is 100000, expected"),
+        (
+            "sample interference --k 100 --count 1000000",
+            "--count is 1000000, expected at most 40000 with K = 100 (400000000 gains in all)",
+        ),
+    ] {
+        refused(&format!("{line} --out new"), path, words);
+        assert!(!path.join("new").exists(), "{line}");
+    }
+    for (line, words) in [
+        (
+            "diagnose --policy interference --k 10,100000",
+            "K is 100000, expected at most 20000 links",
+        ),
+        // A size that alone says nothing about a law over sizes is not drawn first.
+        ("diagnose --policy interference --k 100000", "1 size(s) k, expected at least 2"),
+        ("evaluate links.st --k 100000", "K is 100000, expected at most 20000 links"),
+        (
+            "evaluate any.st --k 1000 --samples 1000000",
+            "--samples is 1000000, expected at most 100000 with K = 1000 (100000000 users in all)",
+        ),
+        ("sweep --k 10000000", "--samples is 100, expected at most 10 with K = 10000000"),
+        ("sweep --k 99999999999", "a whole number of users from 1 to 10000000"),
+        ("sample fading --law rayleigh --count 10000001", "from 1 to 10000000"),
+    ] {
+        refused(line, path, words);
+    }
+    fs::write(path.join("long.toml"), "# a comment\n".repeat(200_000)).unwrap();
+    let words = "long.toml: the file is longer than 1048576 bytes, expected TOML";
+    refused("config --config long.toml", path, words);
+}
