@@ -125,9 +125,12 @@ impl User {
         self.exact.at(received_w).map_or(f64::INFINITY, |point| point.bandwidth_hz)
     }
 
-    /// The least power at which so many Hz suffice, W.
+    /// The least power at which so many Hz suffice, W; infinite if e^100 times the least does not.
     fn watts(&self, hz: f64) -> f64 {
-        let (mut low, mut high) = (1e-16f64.ln(), 90.0f64);
+        let (mut low, mut high) = (1e-16f64.ln(), 100.0f64);
+        if self.hz(self.least_w * high.exp()) > hz {
+            return f64::INFINITY;
+        }
         for _ in 0..52 {
             let middle = 0.5 * (low + high);
             if self.hz(self.least_w * middle.exp()) > hz { low = middle } else { high = middle }
