@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use crate::checker::{self, fresh_seed};
 use crate::{build_programs, cargo, fuzz, package, repeat, seed, step};
 
-/// Cases of the property tests that do not say how many.
+/// Cases of each property test, whatever number it asks for.
 const CASES: &str = "500";
 
 pub(crate) fn long() -> Result<()> {
