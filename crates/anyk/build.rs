@@ -1,14 +1,13 @@
-//! Names the sources that the library is built from, so that results kept by one version of the code are never
-//! taken for those of another.
+//! Names the sources that a crate is built from, so that results kept by one version of the code are never taken for
+//! those of another. `crates/anyk-study` uses this script too.
 
 use std::env;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
-    println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src");
     println!("cargo:rerun-if-changed=Cargo.toml");
     let mut files = vec![("Cargo.toml".to_owned(), root.join("Cargo.toml"))];

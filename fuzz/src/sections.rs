@@ -1,6 +1,6 @@
 //! What a folder of results keeps of a study, with a fingerprint that holds.
 
-use anyk::study::{STUDIES, Section, Summary};
+use anyk_study::{STUDIES, Section, Summary};
 
 /// FNV-1a, 64 bit, as the library has it: a mutation then reaches what stands behind it.
 fn sealed(section: &str) -> String {

@@ -7,7 +7,7 @@ use anyk::channel::FadingLaw;
 use anyk::diagnosis;
 use anyk::framework::{CellOptions, Room, Verb};
 use anyk::problems::ROOMS;
-use anyk::study::STUDIES;
+use anyk_study::STUDIES;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgGroup, Args, Command};
 use clap_complete::Shell;
@@ -538,7 +538,7 @@ pub(crate) struct ReproduceArgs {
 }
 
 fn studies() -> PossibleValuesParser {
-    let shown = |study: &'static anyk::study::Study| {
+    let shown = |study: &'static anyk_study::Study| {
         let alone = if study.by_default { "" } else { "; by its name alone" };
         PossibleValue::new(study.name).help(format!("{}{alone}", study.about))
     };

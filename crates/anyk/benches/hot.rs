@@ -10,13 +10,12 @@ use anyk::framework::{Allocate, Method, PretrainSettings, Session, Silent, State
 use anyk::problems::separable::{
     AnySeparableSettings, Cost, Separable, SeparableSolution, SeparableSolver, train_any_separable,
 };
-use anyk::problems::urllc::Algorithm1;
 use anyk::problems::urllc::equal_power;
 use anyk::problems::urllc::finish;
+use anyk::problems::urllc::{Algorithm1, TrainSettings};
 use anyk::problems::urllc::{Allocation, Urllc};
 use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::qos::{BandwidthTable, RequiredBandwidth};
-use anyk::study::Entry;
 use anyk::{Config, System};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -42,7 +41,7 @@ fn hot(criterion: &mut Criterion) {
     criterion.bench_function("table of a class", |bencher| {
         bencher.iter(|| BandwidthTable::new(qos.clone()));
     });
-    let mut settings = Entry::p_gnn(10, 2000, 5e-6).settings;
+    let mut settings = TrainSettings::p_gnn(10, 2000, 5e-6);
     settings.method = Method::MGnn;
     let mut objective = Algorithm1::new(&system, &settings, None).unwrap();
     let plan = objective.plan();

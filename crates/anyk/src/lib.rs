@@ -41,7 +41,8 @@
 //! | [`framework`] | what every problem shares: judge, training driver, model file, measurement, options |
 //! | [`problems`] | the problems, a room each, and the registry of them |
 //! | [`diagnosis`] | the size law of anyone's policy, and the networks that follow it |
-//! | [`study`] | the paper's tables and figures and our own, as functions that return data |
+//!
+//! The crate `anyk-study` reproduces the paper's tables and figures with what is public here.
 
 pub mod channel;
 mod config;
@@ -53,7 +54,6 @@ pub mod math;
 pub mod network;
 pub mod problems;
 pub mod qos;
-pub mod study;
 pub mod tolerance;
 pub mod units;
 

@@ -19,11 +19,10 @@ use anyk::problems::interference::{Scenario, SparseInterference};
 use anyk::problems::separable::{
     AnySeparableSettings, Cost, Separable, SeparableSolution, SeparableSolver, train_any_separable,
 };
-use anyk::problems::urllc::{Algorithm1, AnySettings, TrainRanges};
+use anyk::problems::urllc::{Algorithm1, AnySettings, TrainRanges, TrainSettings};
 use anyk::problems::urllc::{Allocation, Urllc};
 use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::problems::urllc::{finish, train_any_policy};
-use anyk::study::Entry;
 
 /// The system's allocator, counting.
 struct Counting;
@@ -67,7 +66,7 @@ fn hot_paths_allocate_nothing() {
     solver.solve_into(&problem, &mut solution);
     assert_eq!(calls_during(|| solver.solve_into(&problem, &mut solution)), 0, "solve");
 
-    let mut settings = Entry::p_gnn(10, 200, 5e-6).settings;
+    let mut settings = TrainSettings::p_gnn(10, 200, 5e-6);
     settings.method = Method::MGnn;
     let mut objective = Algorithm1::new(&system, &settings, None).unwrap();
     let plan = objective.plan();

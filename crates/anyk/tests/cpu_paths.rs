@@ -27,7 +27,6 @@ use anyk::problems::urllc::{Algorithm1, AnySettings, Recipe, TrainRanges, TrainS
 use anyk::problems::urllc::{Allocation, LearnedPolicy, Urllc};
 use anyk::problems::urllc::{finish, law_for, train_any_policy};
 use anyk::qos::ServiceClass;
-use anyk::study::Entry;
 use anyk::{Config, System};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -105,7 +104,7 @@ fn same_on_every_level(what: &str, work: impl Fn(&mut Bits)) {
 }
 
 fn p_gnn(steps: u64) -> TrainSettings {
-    let settings = Entry::p_gnn(10, 500, 6e-6).settings;
+    let settings = TrainSettings::p_gnn(10, 500, 6e-6);
     let recipe = Recipe { steps: Some(steps), ..settings.recipe.clone() };
     TrainSettings { recipe, seed: 3, ..settings }
 }

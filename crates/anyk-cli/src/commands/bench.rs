@@ -13,8 +13,8 @@ use anyk::problems::interference::{
 };
 use anyk::problems::urllc::{Allocation, Solution, Urllc, UrllcSolver};
 use anyk::qos::BandwidthTable;
-use anyk::study::{self, random_cell, short_any_policy, short_sampled_policy, untrained_p_gnn};
 use anyk::{Config, System};
+use anyk_study::{random_cell, short_any_policy, short_sampled_policy, untrained_p_gnn};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -256,7 +256,7 @@ fn measure(system: &System, progress: &Watcher) -> Result<Figures, Failure> {
 
 /// Median time of a call, counted as one of the measurements.
 fn median_seconds<T>(progress: &Watcher, call: impl FnMut() -> T) -> f64 {
-    let seconds = study::median_seconds(call);
+    let seconds = anyk_study::median_seconds(call);
     progress.done(1);
     seconds
 }
@@ -267,7 +267,7 @@ fn policy_us(
     problem: &Urllc,
     progress: &Watcher,
 ) -> Result<(f64, f64), Failure> {
-    let us = study::policy_us(policy, problem)?;
+    let us = anyk_study::policy_us(policy, problem)?;
     progress.done(2);
     Ok(us)
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::framework::Table;
-use anyk::study::{Effort, Lab, STUDIES, Section, Sections, Study, StudySettings};
+use anyk_study::{Effort, Lab, STUDIES, Section, Sections, Study, StudySettings};
 
 use crate::cli::{OUT, ReproduceArgs};
 use crate::failure::Failure;

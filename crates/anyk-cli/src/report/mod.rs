@@ -8,7 +8,7 @@ mod summary;
 mod tests;
 
 use anyk::framework::Table;
-use anyk::study::{Section, Summary};
+use anyk_study::{Section, Summary};
 
 use self::html::Entry;
 pub(crate) use self::plot::svg;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use anyk::study::{Said, Section, Shown, Study, Summary};
+use anyk_study::{Said, Section, Shown, Study, Summary};
 
 use super::html::{escape, figure};
 

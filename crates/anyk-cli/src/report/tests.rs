@@ -4,7 +4,7 @@ use std::fs;
 
 use anyk::framework::{Chart, Series, Table};
 use anyk::framework::{Claim, Picture, Silent};
-use anyk::study::{Effort, Lab, Section, Study, StudySettings};
+use anyk_study::{Effort, Lab, Section, Study, StudySettings};
 
 use super::html::Entry;
 use super::{svg, write_report, write_studies, write_table};

@@ -10,7 +10,7 @@ use crate::common::run;
 fn every_study_makes_its_tables() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("trial");
-    let mut names: Vec<&str> = anyk::study::STUDIES.iter().map(|study| study.name).collect();
+    let mut names: Vec<&str> = anyk_study::STUDIES.iter().map(|study| study.name).collect();
     if std::env::var_os("ANYK_LONG").is_none() {
         // These take as long as all others; the long part has them.
         names.retain(|name| !["ablation", "any-gnn", "diagnose", "fading"].contains(name));

@@ -32,7 +32,7 @@ const HELD_OUT: usize = 5;
 const FADE_FROM: f64 = 0.2;
 /// An output of 0 is off by no more than this, as a logarithm.
 const MOST_OFF: f64 = 600.0;
-/// What a range promises: so many of a hundred losses lie in it. `study/diagnose.rs` counts how many do.
+/// What a range promises: so many of a hundred losses lie in it. The study `diagnose` counts how many do.
 pub const PROMISE_PERCENT: f64 = 90.0;
 /// Deviations to each side of a range.
 const DEVIATIONS: f64 = 2.0;

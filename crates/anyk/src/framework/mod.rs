@@ -75,7 +75,6 @@ pub use problem::{
     Allocate, Infeasibility, Outcome, Problem, ProblemError, Proof, Refusal, Status, ValueError,
 };
 pub(crate) use problem::{check_amounts, check_gain, checked_gains};
-pub(crate) use report::strings;
 pub use report::{Chart, Claim, Claimant, Picture, Series, Table};
 pub use room::{
     BuiltIn, Calibrated, CalibrationSettings, LoadedModel, Quantity, Room, Trained, Trials, Verb,

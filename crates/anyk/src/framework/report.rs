@@ -134,26 +134,6 @@ impl Series {
     }
 }
 
-impl Chart {
-    /// Removes NaN and infinity, which JSON cannot contain. A point whose interval is not finite keeps
-    /// only its value.
-    pub(crate) fn finite(&self) -> Self {
-        let series = self.series.iter().map(|series| {
-            let shown = |&&(x, y): &&(f64, f64)| x.is_finite() && y.is_finite();
-            let spread = series.spread.as_ref().map(|spread| {
-                let both = spread.iter().zip(&series.points).filter(|(_, point)| shown(point));
-                let ends = |(&(low, high), &(_, y)): (&(f64, f64), &(f64, f64))| {
-                    if low.is_finite() && high.is_finite() { (low, high) } else { (y, y) }
-                };
-                both.map(ends).collect()
-            });
-            let points = series.points.iter().filter(shown).copied().collect();
-            Series { points, spread, ..series.clone() }
-        });
-        Self { series: series.collect(), ..self.clone() }
-    }
-}
-
 impl Claim {
     /// What the paper says, and whether it was measured.
     pub fn paper(
@@ -173,9 +153,4 @@ impl Claim {
     ) -> Self {
         Self { by: Claimant::Own, ..Self::paper(statement, measured, holds) }
     }
-}
-
-/// Cells or heads from literals.
-pub(crate) fn strings<const N: usize>(row: [&str; N]) -> Vec<String> {
-    row.map(str::to_owned).to_vec()
 }

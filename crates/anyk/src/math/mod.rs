@@ -15,16 +15,14 @@ mod statistics;
 pub use exponent::Exponent;
 pub(crate) use exponent::student_95;
 pub use moments::Moments;
-pub use others::Input;
-pub(crate) use others::{in_blocks, over_others};
+pub use others::{Input, in_blocks, over_others};
 pub(crate) use pieces::Pieces;
 pub(crate) use piecewise::Piecewise;
 pub use price::{Price, PriceSearch, price_between, price_of_budget};
 pub use random::realization_rng;
 pub(crate) use simd::vectorised;
 pub use simd::{Cpu, UnknownCpu};
-pub(crate) use statistics::median;
-pub use statistics::{Mean, second_worst, worst_but};
+pub use statistics::{Mean, median, second_worst, worst_but};
 
 /// Rounded to single precision, in which the networks are trained.
 #[allow(clippy::cast_possible_truncation)]

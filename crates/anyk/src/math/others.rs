@@ -48,7 +48,7 @@ impl Input {
 /// Runs `work` on blocks of the realizations `0..count`, on all cores; the results come in the blocks'
 /// order, so that what is made of them does not depend on the number of threads. `work` gets the block's
 /// number, which names its stream of random numbers, and how many realizations it holds.
-pub(crate) fn in_blocks<T: Send>(count: u64, work: impl Fn(u64, Range<u64>) -> T + Sync) -> Vec<T> {
+pub fn in_blocks<T: Send>(count: u64, work: impl Fn(u64, Range<u64>) -> T + Sync) -> Vec<T> {
     (0..count.div_ceil(BLOCK))
         .into_par_iter()
         .map(|block| work(block, block * BLOCK..((block + 1) * BLOCK).min(count)))
@@ -59,7 +59,7 @@ pub(crate) fn in_blocks<T: Send>(count: u64, work: impl Fn(u64, Range<u64>) -> T
 ///
 /// `policy` makes a function of all `size` inputs, user 0 first; it is called once for each block, so
 /// that the function may hold buffers.
-pub(crate) fn over_others<const N: usize, F: FnMut(&[f64]) -> [f64; N]>(
+pub fn over_others<const N: usize, F: FnMut(&[f64]) -> [f64; N]>(
     (size, own): (usize, f64),
     (draws, seed): (u64, u64),
     input: impl Fn(&mut dyn Rng) -> f64 + Sync,

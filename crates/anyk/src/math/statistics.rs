@@ -36,8 +36,8 @@ pub fn worst_but(mut values: Vec<f64>, skipped: usize) -> Option<f64> {
     values.get(index).copied()
 }
 
-/// The middle value; 0 of none.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+/// The middle value, or the mean of the two in the middle; 0 if there are none.
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = |index: usize| values.get(index).copied().unwrap_or(0.0);
     0.5 * (middle(values.len() / 2) + middle(values.len().saturating_sub(1) / 2))

@@ -78,9 +78,10 @@ impl Gnn {
         self.widths.windows(2).map(|pair| (pair[0], pair[1]))
     }
 
-    /// Weights from a normal distribution of variance 1 over the number of inputs, so that
-    /// the output's scale does not depend on the widths; biases of deviation 0.3.
-    pub(crate) fn random_parameters(&self, seed: u64, network: u64) -> Vec<f64> {
+    /// Draws the parameters of the random network with number `network`: weights from a normal distribution whose
+    /// variance is 1 over the number of inputs, so that the output's scale does not depend on the widths; biases of
+    /// deviation 0.3.
+    pub fn random_parameters(&self, seed: u64, network: u64) -> Vec<f64> {
         // No cell has 0 users: this stream meets none of the draws.
         let mut rng = realization_rng(seed, 0, network);
         let mut parameters = Vec::with_capacity(self.parameter_count());

@@ -5,7 +5,7 @@
 use anyk::Config;
 use anyk::diagnosis::{
     Answer, Diagnosis, Estimate, Ground, Prediction, Recommendation, SampleError, Samples, SizeLaw,
-    Subject, built_in_named, predict,
+    Subject, ToyPolicy, built_in_named, predict, toy_policies,
 };
 use anyk::exchange::{SampleRow, read_samples};
 use anyk::math::Input;
@@ -454,5 +454,24 @@ fn hostile_samples_are_refused() {
     }
     for text in ["", "k,x,y\n", "k,x,y,z\n1,1,1,1\n", "k,k,x,y\n", "k,x,y,instance\n2,1,1,-1\n"] {
         assert!(read_samples(text.as_bytes(), "f").is_err(), "{text}");
+    }
+}
+
+#[test]
+fn toy_policies_approach_their_asymptotic_forms() {
+    let measure = || toy_policies(&[0.5, 2.0], &[2, 10, 100, 1000], 500, 3);
+    let on_threads = |threads| {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(measure)
+    };
+    let points = on_threads(1);
+    assert_eq!(points, on_threads(3));
+    for point in points.iter().filter(|point| point.k == 1000) {
+        assert!((point.output.mean / point.asymptotic - 1.0).abs() < 0.01, "{point:?}");
+        assert!(point.output.deviation() < 0.05 * point.output.mean);
+    }
+    // Permutation-equivariant: the order of the others is no matter.
+    for policy in ToyPolicy::ALL {
+        let difference = policy.output(&[1.0, 2.0, 3.0]) - policy.output(&[1.0, 3.0, 2.0]);
+        assert!(difference.abs() < 1e-15);
     }
 }

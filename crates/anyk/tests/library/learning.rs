@@ -14,7 +14,6 @@ use anyk::problems::urllc::LearnedPolicy;
 use anyk::problems::urllc::Recipe;
 use anyk::problems::urllc::{Algorithm1, TrainSettings, measure_law, pretrain_law};
 use anyk::problems::urllc::{TestSet, law_for, train_urllc};
-use anyk::study::Entry;
 use anyk::{Config, System};
 use proptest::prelude::*;
 
@@ -36,7 +35,7 @@ fn small_law() -> &'static BandwidthLaw {
 }
 
 fn p_gnn(seed: u64) -> TrainSettings {
-    TrainSettings { seed, ..Entry::p_gnn(10, 500, 6e-6).settings }
+    TrainSettings { seed, ..TrainSettings::p_gnn(10, 500, 6e-6) }
 }
 
 fn m_gnn(steps: u64) -> TrainSettings {

@@ -8,7 +8,6 @@ mod certificate;
 mod closed_forms;
 mod diagnosis;
 mod fading;
-mod figures;
 mod gains;
 mod golden;
 mod interference;

@@ -9,7 +9,7 @@ use std::path::Path;
 use syn::buffer::{Cursor, TokenBuffer};
 
 const ORDER: &str = "math units tolerance limits channel qos config exchange network framework \
-                     problems diagnosis study";
+                     problems diagnosis";
 /// The order of the folders in `problems`.
 const ROOMS: &str = "urllc urllc_power closed_forms interference separable";
 /// Modules that every module may use.
@@ -126,7 +126,7 @@ fn every_module_uses_only_those_before_it() {
 #[test]
 fn an_edge_against_the_order_is_found() {
     for (file, source, is_broken) in [
-        ("math/root.rs", "use crate::study::Lab;", true),
+        ("math/root.rs", "use crate::diagnosis::Law;", true),
         ("math/root.rs", "use crate::{math::single, network::{Gnn, Tape}};", true),
         ("math/root.rs", "pub(crate) use crate::channel::*;", true),
         ("channel/road.rs", "fn f(system: &crate::config::System) {}", true),
@@ -139,14 +139,18 @@ fn an_edge_against_the_order_is_found() {
         ("problems/urllc/solver.rs", "fn f() { crate::problems::read_model(&[]); }", true),
         ("qos/mod.rs", "use crate::nowhere::Thing;", true),
         ("elsewhere.rs", "use crate::math::single;", true),
-        ("math/root.rs", "#[cfg(feature = \"test\")] use crate::study::Lab;", true),
-        ("study/lab.rs", "use crate::{math::single, problems::urllc::User, Config};", false),
+        ("math/root.rs", "#[cfg(feature = \"test\")] use crate::diagnosis::Law;", true),
+        ("diagnosis/law.rs", "use crate::{math::single, problems::urllc::User, Config};", false),
         ("math/root.rs", "use crate::tolerance; use crate::units::Decibel;", false),
         ("problems/interference/room.rs", "use crate::problems::urllc::User;", false),
         ("framework/workshop.rs", "pub(crate) const A: &str = crate::SOURCES;", false),
-        ("math/root.rs", "#[cfg(test)] mod tests { use crate::study::Lab; }", false),
-        ("math/root.rs", "#[cfg(test)] use a::b; use crate::study::Lab;", true),
-        ("math/root.rs", "/// [`crate::study`]\nconst A: &str = \"crate::study::Lab\";", false),
+        ("math/root.rs", "#[cfg(test)] mod tests { use crate::diagnosis::Law; }", false),
+        ("math/root.rs", "#[cfg(test)] use a::b; use crate::diagnosis::Law;", true),
+        (
+            "math/root.rs",
+            "/// [`crate::diagnosis`]\nconst A: &str = \"crate::diagnosis::Law\";",
+            false,
+        ),
     ] {
         assert_eq!(!broken(file, source).is_empty(), is_broken, "{file}: {source}");
     }
@@ -157,15 +161,17 @@ fn an_edge_against_the_order_is_found() {
 #[test]
 fn there_is_one_writer_and_one_gate() {
     let mut all = library();
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../anyk-cli/src");
-    sources(&program, "anyk-cli/", &mut all);
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for name in ["anyk-study", "anyk-cli"] {
+        sources(&crates.join(name).join("src"), &format!("{name}/"), &mut all);
+    }
     // The gate itself, and after it; texts that name things, and are never read as numbers.
     let behind_the_gate = [
         "exchange/finite.rs",
         "exchange/container.rs",
         "anyk-cli/output.rs",
         "framework/workshop.rs",
-        "study/cache.rs",
+        "anyk-study/cache.rs",
     ];
     let mut found = 0;
     for (file, source) in &all {

@@ -61,6 +61,21 @@ pub struct Algorithm1 {
 const LARGEST_LOSS: f64 = 1e6;
 
 impl TrainSettings {
+    /// Returns the settings of the paper's P-GNN, with the fast recipe and seed 0.
+    pub fn p_gnn(train_k: usize, samples: usize, epsilon_d: f64) -> Self {
+        Self {
+            method: Method::PGnn,
+            train_k: vec![train_k],
+            samples,
+            epsilon_d,
+            aggregator: Aggregator::Mean,
+            inputs: UserInputs::Gain,
+            hidden: vec![HIDDEN],
+            recipe: Recipe::fast(train_k),
+            seed: 0,
+        }
+    }
+
     /// Checks every value.
     pub fn validate(&self) -> Result<(), TrainError> {
         let fail =

@@ -127,7 +127,6 @@ mod tests {
     use super::*;
     use crate::Config;
     use crate::framework::Method;
-    use crate::study::Entry;
     use rand::{RngExt, SeedableRng};
 
     /// Against differences of its own loss, in the single precision that it trains in: hence the wide
@@ -141,7 +140,7 @@ mod tests {
             method: Method::Fnn,
             train_k: vec![6],
             hidden: vec![5],
-            ..Entry::p_gnn(6, 8, 1e-5).settings
+            ..TrainSettings::p_gnn(6, 8, 1e-5)
         };
         let set = TrainingSet::draw(&system, &qos, (4, 8, 2), None, 1.7e5, 3);
         let picks: Vec<Pick> = (0..8).map(|index| Pick { index, first: index % 2 }).collect();

@@ -1,0 +1,349 @@
+//! any-gnn beside the paper's methods, equal power and the solver, on the same cells: no table of the paper,
+//! but what its size laws lead to when the output layer is that of the KKT conditions.
+
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::entry::BASELINE;
+use crate::fading::policy_of_draw;
+use crate::pictures::{self, MethodCurve};
+use crate::shown::with_range;
+use crate::{
+    Entry, EntryResult, Lab, Measure, TEST_SEED, paper_entries, policy_us, random_cell,
+    short_any_policy, short_sampled_policy, solve_us, strings, untrained_p_gnn,
+};
+use anyk::channel::FadingLaw;
+use anyk::framework::{
+    Chart, Claim, Error, Method, Objective, PretrainLoss, Quietly, Series, Session, Table,
+};
+use anyk::math::second_worst;
+use anyk::network::SplitRule;
+use anyk::problems::urllc::{
+    Algorithm1, AnyPolicy, DEVIATIONS, EqualPower, SizeResult, TestSet, Urllc, finish,
+    train_any_policy,
+};
+
+const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+/// Size at which allocations are timed.
+const TIMED: usize = 200;
+/// What any-gnn is to reach at every size: percent over the optimum.
+const TARGET_PERCENT: f64 = 0.2;
+
+/// Gains in the paper's 2,000 training samples, of ten users each.
+const SAMPLES: usize = 20_000;
+
+/// any-gnn with either of its output layers.
+const ANY: [(&str, SplitRule); 2] =
+    [("any-gnn, kkt", SplitRule::Kkt), ("any-gnn, softmax", SplitRule::Softmax)];
+
+fn sampled_label() -> String {
+    format!("any-gnn, {SAMPLES} samples of fading")
+}
+
+/// A method's figures at the sizes that it is for: availability and percent over the optimum.
+struct Row {
+    label: String,
+    figures: Vec<(usize, f64, f64)>,
+    /// At each of them the lowest availability of all trainings, and the ends of their distances.
+    ranges: Vec<(f64, [f64; 2])>,
+    /// Microseconds of an allocation, without and with the certificate.
+    us: Option<(f64, f64)>,
+    train_seconds: Option<f64>,
+}
+
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let test = TestSet::draw(&lab.system, &SIZES, lab.cells, TEST_SEED)?;
+    let equal = test.evaluate(&EqualPower::default())?;
+    let optimum: Vec<f64> = equal.iter().map(|size| size.optimum_mhz).collect();
+    let mut rows = Vec::new();
+    for (label, output) in ANY {
+        let runs = any_runs(lab, &test, &(label, output), |run| {
+            let settings = lab.any_settings(output, 100 + run);
+            let quietly = Quietly(lab.observer);
+            Ok(train_any_policy(&lab.system, &settings, &mut Session::new(&quietly))?)
+        })?;
+        rows.push(Row::new(label, &runs));
+    }
+    let label = sampled_label();
+    let runs = any_runs(lab, &test, &(&label, DEVIATIONS), |run| {
+        let way = PretrainLoss::Supervised;
+        let policy = policy_of_draw(
+            lab,
+            &FadingLaw::Rayleigh,
+            SAMPLES,
+            way,
+            100 + run,
+            &Quietly(lab.observer),
+        )?;
+        Ok(policy.with_deviations(DEVIATIONS)?)
+    })?;
+    rows.push(Row::new(&label, &runs));
+    let entries = paper_entries(lab.effort);
+    for entry in &entries {
+        let EntryResult { runs, .. } = if entry.settings.method == Method::Fnn {
+            // Table VI has all sizes that it is for, but K = 20: not worth minutes of training.
+            lab.results(entry)?
+        } else {
+            lab.results_on(entry, &test, "any-gnn")?
+        };
+        rows.push(Row::new(&entry.label, &runs));
+    }
+    // The solver's time is one more.
+    let parts = rows.len() as u64 + 1;
+    let solve_us = lab.watched("policies timed", parts, || timed(lab, &entries, &mut rows))?;
+    rows.push(Row {
+        label: BASELINE.into(),
+        figures: equal.iter().map(|row| (row.k, row.availability, row.gap_percent)).collect(),
+        ranges: Vec::new(),
+        us: None,
+        train_seconds: None,
+    });
+    let pretrain_seconds = lab.pretrain_seconds(&entries[0])?.unwrap_or(f64::NAN);
+    Ok(vec![comparison(lab, &optimum, &rows), times(&rows, solve_us, pretrain_seconds)])
+}
+
+/// Fills in how long an allocation takes, row by row, and returns the time of an exact solve.
+fn timed(lab: &Lab<'_>, entries: &[Entry], rows: &mut [Row]) -> Result<f64, Error> {
+    let cell = random_cell(&lab.system, TIMED)?;
+    let mut times = Vec::new();
+    for (_, output) in ANY {
+        times.push(policy_us(&short_any_policy(&lab.system, output)?, &cell)?);
+        lab.observer.done(1);
+    }
+    let (us, _) = policy_us(&short_sampled_policy(&lab.system)?, &cell)?;
+    // There is no law to certify it by.
+    times.push((us, f64::NAN));
+    lab.observer.done(1);
+    for entry in entries {
+        lab.go_on()?;
+        times.push(paper_us(lab, entry, &cell)?);
+        lab.observer.done(1);
+    }
+    rows.iter_mut().zip(times).for_each(|(row, us)| row.us = Some(us));
+    let solve_us = solve_us(&cell);
+    lab.observer.done(1);
+    Ok(solve_us)
+}
+
+impl Row {
+    fn new(label: &str, runs: &[Measure]) -> Self {
+        let sizes = runs.first().map(|run| run.sizes.as_slice()).unwrap_or_default();
+        let column = |index: usize, value: fn(&SizeResult) -> f64| {
+            let values = runs.iter().filter_map(|run| run.sizes.get(index)).map(value).collect();
+            second_worst(values).unwrap_or(f64::NAN)
+        };
+        let figures = sizes.iter().enumerate().map(|(index, size)| {
+            let availability = -column(index, |size| -size.availability);
+            (size.k, availability, column(index, |size| size.gap_percent))
+        });
+        let seconds = runs.iter().map(|run| run.train_seconds).sum::<f64>();
+        let ends = |index: usize| {
+            let all = runs.iter().filter_map(|run| run.sizes.get(index));
+            let start = (f64::INFINITY, [f64::INFINITY, f64::NEG_INFINITY]);
+            all.fold(start, |(lowest, [least, most]), size| {
+                let gap = size.gap_percent;
+                (lowest.min(size.availability), [least.min(gap), most.max(gap)])
+            })
+        };
+        Self {
+            label: label.to_owned(),
+            figures: figures.collect(),
+            ranges: (0..sizes.len()).map(ends).collect(),
+            us: None,
+            train_seconds: Some(seconds / runs.len().max(1) as f64),
+        }
+    }
+
+    /// Smallest availability and largest distance to the optimum over the sizes.
+    fn worst(&self) -> (f64, f64) {
+        self.figures.iter().fold((1.0, 0.0), |worst: (f64, f64), figure| {
+            (worst.0.min(figure.1), worst.1.max(figure.2))
+        })
+    }
+}
+
+/// Trainings of any-gnn, measured, one after the other: each has one core.
+pub(crate) fn any_runs(
+    lab: &Lab<'_>,
+    test: &TestSet,
+    key: &impl Serialize,
+    train: impl Fn(u64) -> Result<AnyPolicy, Error>,
+) -> Result<Vec<Measure>, Error> {
+    let measure = |run: u64| {
+        lab.go_on()?;
+        let key = (lab.system.config(), key, lab.effort, run);
+        let measure = lab.cache.get_or("any-gnn", &key, || {
+            let started = Instant::now();
+            let policy = train(run)?;
+            let train_seconds = started.elapsed().as_secs_f64();
+            Ok(Measure { train_seconds, sizes: test.evaluate(&policy)? })
+        })?;
+        lab.observer.done(1);
+        Ok(measure)
+    };
+    let runs = lab.runs();
+    lab.watched("any-gnn, trainings", runs, || (0..runs).map(measure).collect())
+}
+
+/// Microseconds of an allocation by one of the paper's methods. What it has learned does not change how long
+/// it takes.
+fn paper_us(lab: &Lab<'_>, entry: &Entry, cell: &Urllc) -> Result<(f64, f64), Error> {
+    let mut settings = entry.settings.clone();
+    (settings.samples, settings.train_k) = (20, vec![TIMED]);
+    let law = lab.law(entry);
+    if law.is_none() && settings.method == Method::PGnn {
+        // All its trainings were in the cache: any outer function of the shape does.
+        return policy_us(&untrained_p_gnn(&lab.system)?.1, cell);
+    }
+    let mut objective = Algorithm1::new(&lab.system, &settings, law)?;
+    let start = objective.start(0);
+    let policy = finish(&lab.system, &objective, &start, (&entry.pretraining, law))?;
+    policy_us(&policy, cell)
+}
+
+fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
+    let mut cells = vec![vec!["exact optimum (MHz)".to_owned()]];
+    cells[0].extend(optimum.iter().map(|mhz| format!("{mhz:.4}")));
+    let mut curves = Vec::new();
+    for row in rows {
+        let mut line = vec![row.label.clone()];
+        line.extend(SIZES.iter().map(|&k| match row.figures.iter().position(|f| f.0 == k) {
+            None => "–".to_owned(),
+            Some(place) => {
+                let (_, availability, gap) = row.figures[place];
+                let text = with_range(gap, row.ranges.get(place).map_or(&[], |range| &range.1), 4);
+                match row.ranges.get(place) {
+                    // Two decimals would not tell them apart.
+                    Some((lowest, _)) if availability - lowest >= 5e-3 => {
+                        format!("{availability:.2} ({lowest:.2}), {text}")
+                    }
+                    _ => format!("{availability:.2}, {text}"),
+                }
+            }
+        }));
+        cells.push(line);
+        let points = row.figures.iter().filter(|figure| figure.2 > 1e-6);
+        let points = points.map(|&(k, _, gap)| (k as f64, gap)).collect();
+        curves.push(Series::solid(row.label.clone(), points));
+    }
+    let (availability, gap) = rows.first().map_or((f64::NAN, f64::NAN), Row::worst);
+    let is_reached = availability >= 1.0 && gap <= TARGET_PERCENT;
+    let reached = if is_reached { "reached" } else { "missed" };
+    let methods = rows
+        .iter()
+        .map(|row| MethodCurve { label: row.label.clone(), figures: row.figures.clone() });
+    let mut columns = vec!["availability, over the optimum (%)".to_owned()];
+    columns.extend(SIZES.map(|k| format!("K = {k}")));
+    Table {
+        name: "any-gnn".into(),
+        title: "any-gnn, trained at K = 10, beside the paper's methods on the same cells".into(),
+        note: format!(
+            "Each figure is the {}, in brackets the range of all of them, on {} cells of each size (seed {TEST_SEED}). any-gnn with the \
+             price as its output layer: availability {availability:.4} and at most {gap:.1e} % over the \
+             optimum at every K; the target of 1.00 and {TARGET_PERCENT} % is {reached}. Its bandwidth is \
+             b(α_k P_k) from the certified table, so that its availability does not depend on what was learned. \
+             With a softmax the powers keep the shape that they had at K = 10. From samples of fading (as many gains \
+             as the paper trains on, drawn anew for each training) it does not know the law that it is judged \
+             under. A negative distance goes with an availability under 1.00: bandwidth that users lack.",
+            lab.rule(),
+            lab.cells,
+        ),
+        columns,
+        rows: cells,
+        chart: Some(Chart {
+            title: "Bandwidth over the optimum".into(),
+            x_label: "users K".into(),
+            y_label: "over the optimum (%)".into(),
+            log_x: true,
+            log_y: true,
+            series: curves,
+        }),
+        claims: vec![Claim::own(
+            format!(
+                "any-gnn, trained at K = 10, serves everyone with at most {TARGET_PERCENT} % more bandwidth than the \
+                 optimum at every K from {} to {}",
+                SIZES[0],
+                SIZES[SIZES.len() - 1],
+            ),
+            format!(
+                "availability at least {availability:.4}, and at most {gap:.1e} % over the optimum"
+            ),
+            is_reached,
+        )],
+        pictures: pictures::of_methods(&methods.collect::<Vec<_>>()),
+    }
+}
+
+/// From how many cells on a network is the faster choice, its training counted.
+fn repaid(train_seconds: f64, us: f64, solve_us: f64) -> String {
+    if us < solve_us {
+        let cells = 1e6 * train_seconds / (solve_us - us);
+        format!("repays its {train_seconds:.1} s of training after {cells:.0} cells")
+    } else {
+        "never repays its training".to_owned()
+    }
+}
+
+fn times(rows: &[Row], solve_us: f64, pretrain_seconds: f64) -> Table {
+    let number = |value: Option<f64>, digits: usize| match value {
+        Some(value) if value.is_finite() => format!("{value:.digits$}"),
+        _ => "–".to_owned(),
+    };
+    let timed = rows.iter().filter(|row| row.us.is_some());
+    let mut cells: Vec<Vec<String>> = timed
+        .map(|row| {
+            let us = row.us.map(|us| us.0);
+            let certified_us = row.us.map(|us| us.1);
+            let seconds = number(row.train_seconds, 2);
+            vec![row.label.clone(), number(us, 1), number(certified_us, 1), seconds]
+        })
+        .collect();
+    let exact = format!("{solve_us:.1}");
+    cells.push(vec!["solver, exact".into(), exact.clone(), exact, "–".into()]);
+    let of = |label: &str| rows.iter().find(|row| row.label.starts_with(label));
+    let us = |label: &str| of(label).and_then(|row| row.us).map_or(f64::NAN, |us| us.0);
+    let (any_us, p_gnn_us, sampled_us) = (us("any-gnn"), us("P-GNN"), us(&sampled_label()));
+    let gap = |label: &str| of(label).map_or(f64::NAN, |row| row.worst().1);
+    let train_seconds = of("any-gnn").and_then(|row| row.train_seconds).unwrap_or(f64::NAN);
+    let verdict = repaid(train_seconds, any_us, solve_us);
+    Table {
+        name: "any-gnn-times".into(),
+        title: format!("Time of an allocation at K = {TIMED}, and of a training"),
+        note: format!(
+            "One thread, median. any-gnn with a known law is certified by construction; the second column adds \
+             the check of every user, which makes the answers of the paper's methods certified ones as well. The \
+             outer function of P-GNN ({pretrain_seconds:.1} s of pre-training) is not in its training time. With a known \
+             law of fading the solver is exact, needs no training and takes {solve_us:.0} µs. any-gnn, at most {:.1e} % \
+             over the optimum, takes {any_us:.0} µs and {verdict}. P-GNN \
+             takes {p_gnn_us:.0} µs and {:+.1} % of bandwidth over the optimum or more. Where the law of fading is not known \
+             there is nothing for the solver to tabulate, and the network is the choice: any-gnn from {SAMPLES} \
+             samples takes {sampled_us:.0} µs and is at most {:.2} % over the optimum of the law that it never saw. \
+             So it is where the allocation is to be differentiated as a part of something larger.",
+            gap("any-gnn"),
+            of("P-GNN").map_or(f64::NAN, |row| {
+                row.figures.iter().fold(f64::INFINITY, |least, figure| least.min(figure.2))
+            }),
+            gap(&sampled_label()),
+        ),
+        columns: strings(["method", "allocation (µs)", "and certified (µs)", "training (s)"]),
+        rows: cells,
+        claims: vec![Claim::own(
+            format!("any-gnn allocates faster than the exact solver at K = {TIMED}"),
+            format!("{any_us:.0} µs beside {solve_us:.0} µs"),
+            any_us < solve_us,
+        )],
+        ..Table::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_training_is_repaid_by_a_faster_allocation_alone() {
+        assert_eq!(repaid(0.2, 15.0, 25.0), "repays its 0.2 s of training after 20000 cells");
+        assert_eq!(repaid(0.2, 25.0, 25.0), "never repays its training");
+    }
+}

@@ -1,0 +1,200 @@
+//! Calibrated margins over many repetitions: how often the promise is broken, and what it costs.
+
+use crate::fading::policy_of_draw;
+use crate::{Entry, Lab, TEST_SEED};
+use anyk::channel::FadingLaw;
+use anyk::framework::{
+    Chart, Claim, Error, Guarantee, GuaranteeError, PretrainLoss, Quietly, Series, Table,
+};
+use anyk::problems::urllc::{CellPolicy, Judged, TestSet, required_factors, true_bandwidth};
+use anyk::qos::BandwidthTable;
+
+const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+/// What is promised.
+const BETA: f64 = 1e-3;
+const DELTA: f64 = 0.05;
+/// Loss targets of P-GNN's training: the one that serves everyone, and the users' own, which serves few.
+const STRICT: f64 = 6e-6;
+const OWN: f64 = 1e-5;
+/// Samples of fading that any-gnn's bandwidth is learned from.
+const SAMPLES: usize = 2000;
+/// Users and cells of each size that stand for all users, at least; more at the sizes calibrated at.
+const POOL: usize = 200_000;
+const OWN_POOL: usize = 2_000_000;
+const OWN_CELLS: usize = 40_000;
+/// Seeds of those users, and of the repetitions.
+const POOL_SEED: u64 = 7_000_001;
+const FIRST_SEED: u64 = 9_000_000;
+/// Cells of each size for the bandwidth.
+const TEST_CELLS: u64 = 20;
+
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let test = TestSet::draw(&lab.system, &SIZES, TEST_CELLS, TEST_SEED)?;
+    let judge = true_bandwidth(&lab.system, &FadingLaw::Rayleigh)?;
+    let mut tables = Vec::new();
+    let cases: [(f64, &[usize]); 3] =
+        [(STRICT, &[10]), (OWN, &[10]), (OWN, &[1, 2, 5, 10, 20, 50, 100, 200])];
+    for (epsilon, sizes) in cases {
+        let entry = Entry::p_gnn(10, 2000, epsilon);
+        lab.prepare_law(&entry)?;
+        let law = lab.law(&entry);
+        let (policy, _) =
+            lab.shortened(&entry).train(&lab.system, 0, law, &Quietly(lab.observer))?;
+        let case = Case {
+            name: format!("calibration-{epsilon:e}-{}", sizes.len()),
+            subject: format!("P-GNN trained at K = 10 with ε_D = {epsilon:e}"),
+            sizes,
+        };
+        tables.push(table(lab, &case, &policy, (&test, &judge))?);
+    }
+    let (law, way) = (FadingLaw::Rayleigh, PretrainLoss::Supervised);
+    let policy = policy_of_draw(lab, &law, SAMPLES, way, 0, &Quietly(lab.observer))?;
+    for sizes in [&[10][..], &[1, 10, 200]] {
+        let case = Case {
+            name: format!("calibration-sampled-{}", sizes.len()),
+            subject: format!(
+                "any-gnn trained at K = 10 on {SAMPLES} samples of fading, no standard error added"
+            ),
+            sizes,
+        };
+        tables.push(table(lab, &case, &policy, (&test, &judge))?);
+    }
+    Ok(tables)
+}
+
+/// What is calibrated.
+struct Case<'a> {
+    name: String,
+    subject: String,
+    /// The sizes that it is calibrated at.
+    sizes: &'a [usize],
+}
+
+/// Share of a sorted pool that a margin leaves out.
+fn missed(pool: &[f64], margin: f64) -> f64 {
+    let within = pool.partition_point(|&factor| factor <= margin);
+    (pool.len() - within) as f64 / pool.len() as f64
+}
+
+fn table<P: CellPolicy + Sync>(
+    lab: &Lab<'_>,
+    case: &Case<'_>,
+    policy: &P,
+    (test, judge): (&TestSet, &BandwidthTable),
+) -> Result<Table, Error> {
+    let Case { name, subject, sizes: own } = case;
+    // The share of broken promises is to be known within half a percent; one size is done in no time.
+    let repetitions: u64 = lab.effort.of([1, 200, if own.len() == 1 { 4000 } else { 1000 }]);
+    let factors = |size: usize, cells: usize, seed: u64, judged: Judged| {
+        required_factors(policy, judge, size, cells, seed, judged).map_err(Error::other)
+    };
+    // The fewest cells that show anything.
+    let cells = match Guarantee::missed_allowed(1, BETA, DELTA, own.len()) {
+        Err(GuaranteeError::TooFew { least, .. }) => least,
+        _ => 1,
+    };
+    let allowed = Guarantee::missed_allowed(cells, BETA, DELTA, own.len())?;
+    let margin = |repetition: u64| -> Result<f64, Error> {
+        lab.go_on()?;
+        let mut margin = 0.0f64;
+        for &size in *own {
+            let drawn = factors(size, cells, FIRST_SEED + repetition, Judged::First)?;
+            let least = Guarantee::order_statistic(drawn, allowed);
+            margin = margin.max(least.unwrap_or(f64::INFINITY));
+        }
+        lab.observer.done(1);
+        Ok(margin)
+    };
+    let margins = lab.watched("calibration, repetitions", repetitions, || {
+        (0..repetitions).map(margin).collect::<Result<Vec<f64>, Error>>()
+    })?;
+    let count = margins.len().max(1) as f64;
+    let mean = margins.iter().sum::<f64>() / count;
+    let before = test.evaluate(policy)?;
+    let (mut rows, mut curve) = (Vec::new(), Vec::new());
+    // Margins that break the promise at any of the sizes that it is for: as they are, and if at least 1.
+    let mut broken_at_own = [vec![false; margins.len()], vec![false; margins.len()]];
+    for (row, &size) in before.iter().zip(&SIZES) {
+        lab.go_on()?;
+        let calibrated = own.contains(&size);
+        let users = if calibrated { OWN_POOL.max(OWN_CELLS * size) } else { POOL };
+        let users = lab.effort.of([users / 1000, users, users]);
+        let mut pool = factors(size, users.div_ceil(size), POOL_SEED, Judged::All)?;
+        pool.sort_by(f64::total_cmp);
+        let (mut cells, mut missed_shares) = (Vec::new(), Vec::new());
+        for (least, broken_at_own) in [0.0, 1.0].into_iter().zip(&mut broken_at_own) {
+            let (mut share, mut broken) = (0.0, 0.0);
+            for (margin, broken_at_own) in margins.iter().zip(broken_at_own) {
+                let left = missed(&pool, margin.max(least));
+                share += left / count;
+                broken += f64::from(u8::from(left > BETA)) / count;
+                *broken_at_own |= calibrated && left > BETA;
+            }
+            missed_shares.push(share);
+            cells.extend([format!("{:.4}", 100.0 * share), format!("{:.1}", 100.0 * broken)]);
+        }
+        curve.push((size as f64, 100.0 * missed_shares[0]));
+        let over = |factor: f64| (100.0 + row.gap_percent) * factor - 100.0;
+        let before = [size.to_string(), format!("{:.4}", 100.0 * missed(&pool, 1.0))];
+        let price = [over(1.0), over(mean), over(mean.max(1.0))];
+        let price = price.map(|percent| format!("{percent:.2}"));
+        rows.push(before.into_iter().chain(cells).chain(price).collect());
+    }
+    let [broken, cautious] = broken_at_own
+        .map(|broken| broken.into_iter().filter(|&broken| broken).count() as f64 / count);
+    let bound = DELTA + 2.0 * (DELTA * (1.0 - DELTA) / count).sqrt();
+    let is_kept = broken <= bound;
+    let kept = if is_kept { "is kept" } else { "is NOT kept" };
+    let names: Vec<String> = own.iter().map(usize::to_string).collect();
+    let names = names.join(", ");
+    let columns = [
+        "K",
+        "missed before (%)",
+        "missed after (%)",
+        "promise broken (%)",
+        "missed, margin ≥ 1 (%)",
+        "promise broken, margin ≥ 1 (%)",
+        "over the optimum before (%)",
+        "after (%)",
+        "margin ≥ 1 (%)",
+    ];
+    Ok(Table {
+        name: name.clone(),
+        title: format!("{subject}, calibrated at K = {names}"),
+        note: format!(
+            "{repetitions} calibrations of one training, each on {cells} cells of each of these sizes, one user of \
+             each judged: promised is that at most {} % of users miss their QoS, in all but {} % of calibrations. At \
+             K = {names} the promise is broken in {:.1} % ({:.1} % if the margin may not be below 1): it {kept}. \
+             Mean margin {mean:.5}, that is {:+.2} % of bandwidth. At other sizes nothing is promised. Users missed \
+             are counted on at least {OWN_POOL} users at the sizes calibrated at, and {POOL} at the others.",
+            100.0 * BETA,
+            100.0 * DELTA,
+            100.0 * broken,
+            100.0 * cautious,
+            100.0 * (mean - 1.0),
+        ),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows,
+        claims: vec![Claim::own(
+            format!("The promise of a calibration is kept: {subject}, at K = {names}"),
+            format!(
+                "broken in {:.1} % of calibrations, where {} % are allowed",
+                100.0 * broken,
+                100.0 * DELTA
+            ),
+            is_kept,
+        )],
+        chart: Some(Chart {
+            title: format!("Users who miss their QoS after calibration at K = {names}"),
+            x_label: "users K".into(),
+            y_label: "users missed (%)".into(),
+            log_x: true,
+            log_y: false,
+            series: vec![
+                Series::solid("missed", curve),
+                Series::dashed("promised", SIZES.map(|size| (size as f64, 100.0 * BETA)).to_vec()),
+            ],
+        }),
+        ..Table::default()
+    })
+}

@@ -1,0 +1,190 @@
+//! One entry of a table: several trainings of the same kind, measured on one fixed test set.
+
+use serde::{Deserialize, Serialize};
+
+use anyk::System;
+use anyk::framework::{Method, Observer, PretrainSettings, Session, TrainError};
+use anyk::math::second_worst;
+use anyk::network::BandwidthLaw;
+use anyk::problems::urllc::{
+    LearnedPolicy, Recipe, SizeResult, TestSet, TrainSettings, train_urllc,
+};
+
+/// Seed of the test set, fixed before the first training.
+pub const TEST_SEED: u64 = 7;
+/// Cells of each size in the test set (paper, table I).
+pub const TEST_SAMPLES: u64 = 100;
+/// Sizes of the test set (paper, table I).
+pub const TEST_SIZES: [usize; 7] = [1, 2, 5, 10, 50, 100, 200];
+
+/// From here on two decimals print an availability as 1.00.
+pub(crate) const AVAILABLE: f64 = 0.995;
+
+/// A kind of training; each run has a seed of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The row's name.
+    pub label: String,
+    /// Settings of all its trainings, but for the seed.
+    pub settings: TrainSettings,
+    /// How its outer function is pre-trained, for P-GNN.
+    pub pretraining: PretrainSettings,
+}
+
+impl Entry {
+    /// The paper's P-GNN.
+    pub fn p_gnn(train_k: usize, samples: usize, epsilon_d: f64) -> Self {
+        Self {
+            label: "P-GNN".to_owned(),
+            settings: TrainSettings::p_gnn(train_k, samples, epsilon_d),
+            pretraining: PretrainSettings::default(),
+        }
+    }
+
+    /// The same, trained as the paper says: the preset paper.
+    pub fn published(self) -> Self {
+        let fnn = self.settings.method == Method::Fnn;
+        let recipe = if fnn { Recipe::paper_fnn() } else { Recipe::paper() };
+        Self {
+            settings: TrainSettings { recipe, ..self.settings },
+            pretraining: PretrainSettings::paper(),
+            ..self
+        }
+    }
+
+    /// Settings of one run.
+    pub fn settings_of_run(&self, run: u64) -> TrainSettings {
+        TrainSettings { seed: 100 + run, ..self.settings.clone() }
+    }
+
+    /// Trains one run and measures it.
+    pub fn measure(
+        &self,
+        system: &System,
+        run: u64,
+        law: Option<&BandwidthLaw>,
+        test: &TestSet,
+        observer: &dyn Observer,
+    ) -> Result<Measure, TrainError> {
+        let (policy, train_seconds) = self.train(system, run, law, observer)?;
+        Ok(Measure { train_seconds, sizes: test.evaluate(&policy)? })
+    }
+
+    /// Trains one run; the seconds are those of Algorithm 1 alone.
+    pub fn train(
+        &self,
+        system: &System,
+        run: u64,
+        law: Option<&BandwidthLaw>,
+        observer: &dyn Observer,
+    ) -> Result<(LearnedPolicy, f64), TrainError> {
+        let mut session = Session::new(observer);
+        let settings = self.settings_of_run(run);
+        let policy = train_urllc(system, &settings, (&self.pretraining, law), &mut session)?;
+        Ok((policy, session.seconds("training")))
+    }
+}
+
+/// One training, measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// Wall-clock seconds of Algorithm 1.
+    pub train_seconds: f64,
+    /// Its results at each size.
+    pub sizes: Vec<SizeResult>,
+}
+
+/// All trainings of an entry.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EntryResult {
+    /// Its trainings.
+    pub runs: Vec<Measure>,
+    /// Trainings that diverged from every start: they serve nobody, and have no bandwidth.
+    pub diverged: usize,
+}
+
+/// What equal power with exact bandwidths is called where it stands beside the learned.
+pub(crate) const BASELINE: &str = "equal power, exact b";
+
+impl EntryResult {
+    /// The second worst availability of the runs at a size (paper, section V-C); the worst of fewer
+    /// than ten.
+    pub fn availability(&self, size: usize) -> f64 {
+        let mut negative = self.column(size, |result| -result.availability);
+        negative.extend(std::iter::repeat_n(0.0, self.diverged));
+        second_worst(negative).map_or(f64::NAN, |a| -a)
+    }
+
+    /// The lowest availability of any size, and that size.
+    pub fn lowest(&self) -> (f64, usize) {
+        let sizes = self.runs.first().map(|run| run.sizes.as_slice()).unwrap_or_default();
+        let all = sizes.iter().map(|size| (self.availability(size.k), size.k));
+        all.reduce(|low, next| if next.0 < low.0 { next } else { low }).unwrap_or((0.0, 0))
+    }
+
+    /// The second worst (largest) bandwidth at a size, MHz.
+    pub fn bandwidth_mhz(&self, size: usize) -> f64 {
+        second_worst(self.column(size, |result| result.total_bandwidth_mhz)).unwrap_or(f64::NAN)
+    }
+
+    /// The second worst gap to the exact optimum at a size, percent.
+    pub fn gap_percent(&self, size: usize) -> f64 {
+        second_worst(self.column(size, |result| result.gap_percent)).unwrap_or(f64::NAN)
+    }
+
+    /// Smallest and largest availability and gap at a size: the full spread.
+    pub fn spread(&self, size: usize) -> [(f64, f64); 2] {
+        let ends = |values: Vec<f64>| {
+            values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
+                (low.min(value), high.max(value))
+            })
+        };
+        [
+            ends(self.column(size, |result| result.availability)),
+            ends(self.column(size, |result| result.gap_percent)),
+        ]
+    }
+
+    /// Mean seconds of a training.
+    pub fn seconds(&self) -> f64 {
+        self.runs.iter().map(|run| run.train_seconds).sum::<f64>() / self.runs.len().max(1) as f64
+    }
+
+    /// Whether the availability is 1.00, as two decimals print it, at every size.
+    pub fn is_available(&self) -> bool {
+        self.lowest().0 >= AVAILABLE
+    }
+
+    fn column(&self, size: usize, value: impl Fn(&SizeResult) -> f64) -> Vec<f64> {
+        let results = self.runs.iter().flat_map(|run| &run.sizes);
+        results.filter(|result| result.k == size).map(value).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(availability: f64) -> Measure {
+        let size = |k| SizeResult {
+            k,
+            availability: if k == 10 { availability } else { 1.0 },
+            total_bandwidth_mhz: 1.0,
+            optimum_mhz: 1.0,
+            gap_percent: 0.0,
+        };
+        Measure { train_seconds: 1.0, sizes: vec![size(5), size(10)] }
+    }
+
+    #[test]
+    fn a_training_that_diverges_is_worse_than_all_others() {
+        let result = |good: usize, diverged: usize| EntryResult {
+            runs: (0..good).map(|_| run(0.998)).collect(),
+            diverged,
+        };
+        assert_eq!(result(9, 0).lowest(), (0.998, 10));
+        // The second worst of ten, the worst of fewer.
+        assert!(result(9, 1).is_available() && !result(8, 2).is_available());
+        assert!(!result(8, 1).is_available() && !result(0, 3).is_available());
+    }
+}

@@ -1,0 +1,277 @@
+//! Fading of unknown law: any-gnn learned from samples, judged under the true law.
+
+use rayon::prelude::*;
+
+use crate::{Lab, TEST_SEED};
+use anyk::channel::{FadingLaw, FadingSamples};
+use anyk::framework::{Error, Observer, PretrainLoss, Quietly, Session, Table};
+use anyk::network::SplitRule;
+use anyk::problems::urllc::{
+    AnyPolicy, DEVIATIONS, SampledSettings, SizeResult, TestSet, bandwidth_errors, draw_fading,
+    train_sampled_policy, true_bandwidth,
+};
+use anyk::qos::BandwidthTable;
+
+const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+/// The fewest, 2,000 gains, and the gains of the paper's 2,000 training samples, of ten users each.
+const COUNTS: [usize; 3] = [500, 2000, 20_000];
+/// Those for which the sizes and the trade-off are shown.
+const SHOWN: [usize; 2] = [2000, 20_000];
+/// Cells of each size.
+const TEST_CELLS: u64 = 20;
+/// Received powers at which `b̂` is compared with `b`, W.
+const RECEIVED_W: [f64; 7] = [2e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 2e-9];
+/// Standard errors that are added to `b̂` in the trade-off.
+const TRADE_OFF: [f64; 6] = [0.0, 1.0, 2.0, 3.0, DEVIATIONS, 5.0];
+/// Seed of the samples: the first of many.
+const FIRST_SEED: u64 = 1000;
+
+const WAYS: [PretrainLoss; 2] = [PretrainLoss::Supervised, PretrainLoss::Unsupervised];
+
+fn name(way: PretrainLoss) -> &'static str {
+    match way {
+        PretrainLoss::Supervised => "supervised",
+        PretrainLoss::Unsupervised => "unsupervised",
+    }
+}
+
+/// Numbers of samples that are learned from.
+fn counts(lab: &Lab<'_>) -> &'static [usize] {
+    lab.effort.of([&SHOWN[..1], &COUNTS, &COUNTS])
+}
+
+/// Draws of the samples: many for the way that is the default, and fast.
+fn draws(lab: &Lab<'_>, way: PretrainLoss) -> u64 {
+    lab.effort.of(match way {
+        PretrainLoss::Supervised => [1, 4, 40],
+        PretrainLoss::Unsupervised => [1, 4, 10],
+    })
+}
+
+/// One law, with the truth about it.
+struct Truth {
+    law: FadingLaw,
+    table: BandwidthTable,
+    test: TestSet,
+}
+
+/// One draw of samples, learned from.
+struct Run {
+    errors: Vec<f64>,
+    plain: Vec<SizeResult>,
+    widened: Vec<SizeResult>,
+    policy: AnyPolicy,
+}
+
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let each: u64 = WAYS.iter().map(|&way| draws(lab, way)).sum();
+    let count = (FadingLaw::SHOWN.len() * counts(lab).len()) as u64 * each;
+    let rows = lab.watched("fading, trainings", count, || rows(lab))?;
+    Ok(shown(rows))
+}
+
+/// Rows of the three tables.
+#[derive(Default)]
+struct Rows {
+    errors: Vec<Vec<String>>,
+    trade_off: Vec<Vec<String>>,
+    sizes: Vec<Vec<String>>,
+}
+
+/// Learns from every law, number of samples and way, and measures.
+fn rows(lab: &Lab<'_>) -> Result<Rows, Error> {
+    let mut rows = Rows::default();
+    for law in FadingLaw::SHOWN {
+        let rule = lab.system.fading_rule(&law);
+        let test = TestSet::draw_under(&lab.system, Some(&rule), &SIZES, TEST_CELLS, TEST_SEED)?;
+        let truth = Truth { law, table: true_bandwidth(&lab.system, &law)?, test };
+        for &samples in counts(lab) {
+            for way in WAYS {
+                let runs = (0..draws(lab, way))
+                    .into_par_iter()
+                    .map(|draw| {
+                        lab.go_on()?;
+                        let run = learn(lab, &truth, samples, way, draw)?;
+                        lab.observer.done(1);
+                        Ok(run)
+                    })
+                    .collect::<Result<Vec<Run>, Error>>()?;
+                let head = [truth.law.to_string(), samples.to_string(), name(way).to_owned()];
+                let row = |cells: Vec<String>| head.iter().cloned().chain(cells).collect();
+                rows.errors.push(row(error_cells(&runs)));
+                if SHOWN.contains(&samples) {
+                    rows.trade_off.push(row(trade_off_cells(&truth, &runs)?));
+                    rows.sizes.push(row(size_cells(&runs)));
+                }
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The tables of these rows.
+fn shown(rows: Rows) -> Vec<Table> {
+    let columns = |more: Vec<String>| {
+        let head = ["law", "samples", "b̂"].map(str::to_owned);
+        head.into_iter().chain(more).collect::<Vec<String>>()
+    };
+    let text = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    vec![
+        Table {
+            name: "fading".into(),
+            title: "any-gnn from samples of fading, judged under the true law".into(),
+            note: format!(
+                "Trained at K = 10, with a budget of its own for each training cell. Error of b̂ against the exact b at \
+                 seven received powers: its mean (bias), its standard deviation over draws of the samples, its \
+                 largest. Availability (share of users whose QoS is met) and total bandwidth over the exact optimum: \
+                 the worst of ten sizes from K = 1 to 1000, each a mean over draws and {TEST_CELLS} cells, with b̂ as \
+                 it is and with {DEVIATIONS} standard errors added, which the samples themselves give; and the \
+                 draws of which any user at any size then misses its QoS. 20,000 gains are those of the paper's 2,000 \
+                 training samples, which have ten users each."
+            ),
+            columns: columns(text(&[
+                "draws",
+                "bias (%)",
+                "spread (%)",
+                "largest (%)",
+                "availability, plain",
+                "over (%), plain",
+                "availability, widened",
+                "over (%), widened",
+                "draws with a miss",
+            ])),
+            rows: rows.errors,
+            chart: None,
+            ..Table::default()
+        },
+        Table {
+            name: "fading-trade-off".into(),
+            title: "Unknown fading: availability against bandwidth".into(),
+            note: "Worst availability over the sizes, and in brackets the largest bandwidth over the optimum in \
+                   percent, by the number of standard errors added to b̂. All users share one b̂: a draw of the \
+                   samples that is short is short for many of them."
+                .into(),
+            columns: columns(TRADE_OFF.iter().map(|deviations| format!("{deviations} σ")).collect()),
+            rows: rows.trade_off,
+            chart: None,
+            ..Table::default()
+        },
+        Table {
+            name: "fading-sizes".into(),
+            title: format!("Unknown fading, {DEVIATIONS} standard errors added: by size"),
+            note: "Availability, and total bandwidth over the exact optimum in percent.".into(),
+            columns: columns(SIZES.map(|k| format!("K = {k}")).to_vec()),
+            rows: rows.sizes,
+            chart: None,
+            ..Table::default()
+        },
+    ]
+}
+
+/// The policy of one draw of the samples, with `b̂` as it is.
+pub(crate) fn policy_of_draw(
+    lab: &Lab<'_>,
+    law: &FadingLaw,
+    samples: usize,
+    way: PretrainLoss,
+    draw: u64,
+    observer: &dyn Observer,
+) -> Result<AnyPolicy, Error> {
+    let seed = FIRST_SEED + draw;
+    // The same samples for each way to learn from them.
+    let gains = draw_fading(&lab.system, law, samples, seed ^ samples as u64);
+    let gains = FadingSamples::new(gains).map_err(Error::other)?;
+    let mut learning = SampledSettings::new(way, seed);
+    learning.steps = lab.effort.of_training((samples, learning.steps)).1;
+    let settings = lab.any_settings(SplitRule::Kkt, seed);
+    let mut session = Session::new(observer);
+    Ok(train_sampled_policy(&lab.system, &gains, &learning, &settings, 0.0, &mut session)?)
+}
+
+fn learn(
+    lab: &Lab<'_>,
+    truth: &Truth,
+    samples: usize,
+    way: PretrainLoss,
+    draw: u64,
+) -> Result<Run, Error> {
+    let policy = policy_of_draw(lab, &truth.law, samples, way, draw, &Quietly(lab.observer))?;
+    let errors = policy
+        .bandwidth()
+        .map_or_else(Vec::new, |learned| bandwidth_errors(learned, &truth.table, &RECEIVED_W));
+    let plain = truth.test.evaluate(&policy)?;
+    let widened = widened(truth, &policy, DEVIATIONS)?;
+    Ok(Run { errors, plain, widened, policy })
+}
+
+fn widened(truth: &Truth, policy: &AnyPolicy, deviations: f64) -> Result<Vec<SizeResult>, Error> {
+    let wide = policy.with_deviations(deviations)?;
+    Ok(truth.test.evaluate(&wide)?)
+}
+
+/// Mean over runs of a figure at each size.
+fn means(runs: &[&[SizeResult]], figure: fn(&SizeResult) -> f64) -> Vec<f64> {
+    let count = runs.len().max(1) as f64;
+    (0..SIZES.len())
+        .map(|size| runs.iter().map(|run| figure(&run[size])).sum::<f64>() / count)
+        .collect()
+}
+
+/// Worst availability and largest gap over the sizes.
+fn worst(runs: &[&[SizeResult]]) -> (f64, f64) {
+    let availability = means(runs, |result| result.availability);
+    let gap = means(runs, |result| result.gap_percent);
+    (
+        availability.into_iter().fold(1.0, f64::min),
+        gap.into_iter().fold(f64::NEG_INFINITY, f64::max),
+    )
+}
+
+fn error_cells(runs: &[Run]) -> Vec<String> {
+    let count = runs.len() as f64;
+    let places = RECEIVED_W.len();
+    let mean_at = |place: usize| runs.iter().map(|run| run.errors[place]).sum::<f64>() / count;
+    let bias = (0..places).map(mean_at).sum::<f64>() / places as f64;
+    let squares = (0..places)
+        .flat_map(|place| runs.iter().map(move |run| (run.errors[place] - mean_at(place)).powi(2)));
+    let spread = (squares.sum::<f64>() / (places as f64 * (count - 1.0).max(1.0))).sqrt();
+    let largest = runs.iter().flat_map(|run| &run.errors).fold(0.0f64, |most, e| most.max(e.abs()));
+    let plain: Vec<&[SizeResult]> = runs.iter().map(|run| &run.plain[..]).collect();
+    let wide: Vec<&[SizeResult]> = runs.iter().map(|run| &run.widened[..]).collect();
+    let short = wide.iter().filter(|run| run.iter().any(|size| size.availability < 1.0)).count();
+    let (plain, wide) = (worst(&plain), worst(&wide));
+    vec![
+        runs.len().to_string(),
+        format!("{:+.3}", 100.0 * bias),
+        format!("{:.3}", 100.0 * spread),
+        format!("{:.3}", 100.0 * largest),
+        format!("{:.4}", plain.0),
+        format!("{:+.2}", plain.1),
+        format!("{:.6}", wide.0),
+        format!("{:+.2}", wide.1),
+        short.to_string(),
+    ]
+}
+
+fn trade_off_cells(truth: &Truth, runs: &[Run]) -> Result<Vec<String>, Error> {
+    TRADE_OFF
+        .iter()
+        .map(|&deviations| {
+            let results = runs
+                .par_iter()
+                .map(|run| widened(truth, &run.policy, deviations))
+                .collect::<Result<Vec<_>, Error>>()?;
+            let results: Vec<&[SizeResult]> = results.iter().map(Vec::as_slice).collect();
+            let (availability, gap) = worst(&results);
+            Ok(format!("{availability:.4} ({gap:+.2})"))
+        })
+        .collect()
+}
+
+fn size_cells(runs: &[Run]) -> Vec<String> {
+    let wide: Vec<&[SizeResult]> = runs.iter().map(|run| &run.widened[..]).collect();
+    let availability = means(&wide, |result| result.availability);
+    let gap = means(&wide, |result| result.gap_percent);
+    let cells = availability.iter().zip(gap);
+    cells.map(|(availability, gap)| format!("{availability:.4}, {gap:+.2}")).collect()
+}

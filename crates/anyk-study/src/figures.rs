@@ -1,0 +1,376 @@
+//! Figures 1 and 2(c): what the number of users does to policies with a formula.
+
+use crate::verdict::{Trend, either, holds, is_exponent, paper_says};
+use crate::{ExactPower, Lab, PowerSpread, power_spread, strings};
+use anyk::diagnosis::{ToyPoint, ToyPolicy, toy_policies};
+use anyk::framework::{Chart, Claim, Error, Series, Table};
+use anyk::math::Exponent;
+
+/// Seed of the draws of both figures.
+const SEED: u64 = 1;
+
+/// Given inputs, sizes and draws of figure 1.
+const TOY_OWN: [f64; 2] = [1.0, 2.0];
+const TOY_SIZES: [usize; 9] = [2, 3, 5, 10, 20, 50, 100, 200, 500];
+const TOY_DRAWS: u64 = 10_000;
+
+/// Sizes of figure 2(c), those of its table, and realizations for each size (all the paper's).
+const POWER_SIZES: std::ops::RangeInclusive<usize> = 2..=100;
+const POWER_ROWS: [usize; 9] = [2, 3, 5, 10, 20, 30, 50, 70, 100];
+const POWER_REALIZATIONS: u64 = 100_000;
+/// Sizes beyond the paper's, by integration.
+const LARGE_SIZES: [f64; 11] = [2.0, 5.0, 10.0, 30.0, 50.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7];
+
+pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let points = toy_policies(&TOY_OWN, &TOY_SIZES, TOY_DRAWS, SEED);
+    let of = |policy: ToyPolicy, own: f64| -> Vec<&ToyPoint> {
+        let same = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        points.iter().filter(|point| point.policy == policy && same(point.own, own)).collect()
+    };
+    let name = |policy| if policy == ToyPolicy::One { "policy 1" } else { "policy 2" };
+    let (mut rows, mut measured, mut limits) = (vec![], vec![], vec![]);
+    for policy in ToyPolicy::ALL {
+        for (index, k) in TOY_SIZES.into_iter().enumerate() {
+            let mut row = strings([name(policy), &k.to_string()]);
+            for own in TOY_OWN {
+                let point = of(policy, own)[index];
+                row.push(format!("{:.4} ± {:.4}", point.output.mean, point.output.deviation()));
+                row.push(format!("{:.4}", point.asymptotic));
+            }
+            rows.push(row);
+        }
+        for own in TOY_OWN {
+            let points = of(policy, own);
+            let curve = |value: fn(&ToyPoint) -> f64| {
+                points.iter().map(|point| (point.k as f64, value(point))).collect()
+            };
+            let label = format!("{}, x_k = {own}", name(policy));
+            let interval = |point: &&ToyPoint| {
+                let (mean, deviation) = (point.output.mean, point.output.deviation());
+                (mean - deviation, mean + deviation)
+            };
+            measured.push(Series {
+                spread: Some(points.iter().map(interval).collect()),
+                ..Series::solid(label.clone(), curve(|point| point.output.mean))
+            });
+            limits.push(Series::dashed(format!("{label}, f(x_k, K)"), curve(|p| p.asymptotic)));
+        }
+    }
+    // K = 10 and the largest, for x_k = 1; and how far policy 1 is from its asymptotic form at K = 2.
+    let growth = |policy| {
+        let points = of(policy, 1.0);
+        let [small, large] = [3, TOY_SIZES.len() - 1].map(|index| points[index].output.mean);
+        100.0 * (large / small - 1.0)
+    };
+    let trend = |policy| {
+        let large = of(policy, 1.0).into_iter().filter(|point| point.k >= 10);
+        Trend::fit(&large.map(|point| (point.k as f64, point.output.mean)).collect::<Vec<_>>())
+    };
+    let smallest = of(ToyPolicy::One, 1.0)[0];
+    let off = 100.0 * (smallest.output.mean / smallest.asymptotic - 1.0);
+    let mut columns = strings(["", "K"]);
+    for own in TOY_OWN {
+        columns.extend([format!("y_k ± deviation, x_k = {own}"), "f(x_k, K)".to_owned()]);
+    }
+    Ok(vec![Table {
+        name: "fig1".into(),
+        title: "Figure 1: two toy policies over the number of users".into(),
+        note: format!(
+            "From K = 10 to 500 the output for x_k = 1 changes by {:+.1} % under policy 1, \
+             y_k = x_k/(1 + (1/K)·Σ_(j≠k) x_j), and by {:+.0} % under policy 2, \
+             y_k = x_k·ln(1 + Σ_(j≠k) x_j), with x exponential of mean 1 ({TOY_DRAWS} draws; the formulas \
+             are ours, the paper gives none): {}. At K = 2 policy 1 is {off:+.0} % off its f(x_k, K). ({}.)",
+            growth(ToyPolicy::One),
+            growth(ToyPolicy::Two),
+            toy_verdict(trend(ToyPolicy::One), trend(ToyPolicy::Two)),
+            Trend::RULE,
+        ),
+        claims: vec![Claim::paper(
+            "Figure 1: of two policies one stays and the other grows with K",
+            format!(
+                "from K = 10 to 500 by {:+.1} % and {:+.0} %",
+                growth(ToyPolicy::One),
+                growth(ToyPolicy::Two)
+            ),
+            is_toy_law(trend(ToyPolicy::One), trend(ToyPolicy::Two)),
+        )],
+        columns,
+        rows,
+        chart: Some(Chart {
+            title: "Output of a user of given x_k, mean and deviation over the others".into(),
+            x_label: "users K".into(),
+            y_label: "y_k".into(),
+            log_x: true,
+            log_y: true,
+            series: measured.into_iter().chain(limits).collect(),
+        }),
+        ..Table::default()
+    }])
+}
+
+/// What the paper says of the two policies: that the first stays and the second grows.
+fn is_toy_law(one: Trend, two: Trend) -> bool {
+    one == Trend::Stays && two == Trend::Grows
+}
+
+/// What the two policies do from K = 10 on, and whether it is what the paper says.
+fn toy_verdict(one: Trend, two: Trend) -> String {
+    let same = is_toy_law(one, two);
+    format!("policy 1 {} and policy 2 {} with K, {}", one.word(), two.word(), paper_says(same))
+}
+
+pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    lab.go_on()?;
+    let sizes: Vec<usize> = POWER_SIZES.collect();
+    let parts = sizes.len() as u64;
+    let realizations =
+        lab.effort.of([POWER_REALIZATIONS / 100, POWER_REALIZATIONS, POWER_REALIZATIONS]);
+    let spread = lab.watched("power of users in the window, sizes", parts, || {
+        power_spread(&sizes, realizations, SEED, || lab.observer.done(1))
+    });
+    let exact = ExactPower::new(1);
+
+    let mut rows = Vec::new();
+    for row in spread.iter().filter(|row| POWER_ROWS.contains(&row.k)) {
+        let (mean, deviation) = (row.power.mean, row.power.deviation());
+        let (exact_mean, exact_deviation) = exact.in_window(row.k as f64);
+        rows.push(vec![
+            row.k.to_string(),
+            row.power.count.to_string(),
+            format!("{mean:.5}"),
+            format!("{exact_mean:.5}"),
+            format!("{deviation:.5}"),
+            format!("{exact_deviation:.5}"),
+            format!("{:.3}", deviation / mean),
+            format!("{:.3}", row.k as f64 * mean),
+        ]);
+    }
+    let curve = |value: fn(f64, f64) -> f64| -> Vec<(f64, f64)> {
+        let points = spread.iter();
+        points.map(|row| (row.k as f64, value(row.power.mean, row.power.deviation()))).collect()
+    };
+    let band = spread.iter().map(|row| {
+        let (mean, deviation) = (row.power.mean, row.power.deviation());
+        (mean - deviation, mean + deviation)
+    });
+    let integrated = |value: fn((f64, f64)) -> f64| {
+        sizes.iter().map(|&k| (k as f64, value(exact.in_window(k as f64)))).collect()
+    };
+    let first = Table {
+        name: "fig2c".into(),
+        title: "Figure 2(c): the closed-form power of a user with g_k in (0.9, 1.1), Rayleigh"
+            .into(),
+        note: format!(
+            "{} ({realizations} realizations for each K, P_max = 1; “integrated” is an exact formula).",
+            spread_note(
+                &curve(|_, deviation| deviation),
+                &curve(|mean, deviation| deviation / mean)
+            ),
+        ),
+        claims: spread_claims(
+            &curve(|_, deviation| deviation),
+            &curve(|mean, deviation| deviation / mean),
+        ),
+        columns: strings([
+            "K",
+            "users in the window",
+            "mean P_k",
+            "integrated",
+            "deviation",
+            "integrated",
+            "deviation / mean",
+            "K·P_k",
+        ]),
+        rows,
+        chart: Some(Chart {
+            title: "Power of a user with g_k in (0.9, 1.1): mean, band of ± one deviation".into(),
+            x_label: "users K".into(),
+            y_label: "P_k / P_max".into(),
+            log_x: false,
+            log_y: true,
+            series: vec![
+                Series {
+                    spread: Some(band.collect()),
+                    ..Series::solid("mean", curve(|mean, _| mean))
+                },
+                Series::solid("standard deviation", curve(|_, deviation| deviation)),
+                Series::dashed("mean, integrated", integrated(|exact| exact.0)),
+                Series::dashed("standard deviation, integrated", integrated(|exact| exact.1)),
+            ],
+        }),
+        ..Table::default()
+    };
+    let relative = relative_spread(&exact, curve(|mean, deviation| deviation / mean), &spread);
+    Ok(vec![first, relative])
+}
+
+/// A deviation under this share of P_max is next to zero.
+const NEXT_TO_ZERO: f64 = 0.05;
+/// With a relative spread over this an output is no function of `x_k` and K.
+const SPREAD_OUT: f64 = 0.1;
+
+/// The value of points over K at a size.
+fn at(points: &[(f64, f64)], size: f64) -> f64 {
+    let found = points.iter().find(|(k, _)| (k / size - 1.0).abs() < 1e-9);
+    found.map_or(f64::NAN, |point| point.1)
+}
+
+/// Whether a deviation is next to zero from K = 30 on.
+fn is_next_to_zero(deviation: &[(f64, f64)]) -> bool {
+    deviation.iter().filter(|point| point.0 >= 30.0).all(|point| point.1 <= NEXT_TO_ZERO)
+}
+
+/// Whether a spread relative to the mean is that of no function of `x_k` and K.
+fn is_spread_out(relative: &[(f64, f64)]) -> bool {
+    at(relative, 100.0) > SPREAD_OUT
+}
+
+/// The same as claims.
+fn spread_claims(deviation: &[(f64, f64)], relative: &[(f64, f64)]) -> Vec<Claim> {
+    vec![
+        Claim::paper(
+            "The deviation of the closed-form power approaches zero when K ≥ 30",
+            format!("{:.4} of P_max at K = 30", at(deviation, 30.0)),
+            is_next_to_zero(deviation),
+        ),
+        Claim::own(
+            "Relative to its mean that power spreads all the same, and is no function of g_k and K alone",
+            format!("by {:.0} % at K = 100", 100.0 * at(relative, 100.0)),
+            is_spread_out(relative),
+        ),
+    ]
+}
+
+/// What the deviation does, by itself and over the mean; both as points over K.
+fn spread_note(deviation: &[(f64, f64)], relative: &[(f64, f64)]) -> String {
+    let zero = is_next_to_zero(deviation);
+    let apart = is_spread_out(relative);
+    format!(
+        "The deviation goes from {:.3} at K = 2 to {:.4} at K = 30 and {:.4} at K = 100; that it “approaches zero when \
+         K ≥ 30” {} (at most 5 % of P_max from there on), {}. Relative to the mean, the spread is {:.0} % at K = 30 and \
+         {:.0} % at K = 100, so that P_k is {} a function of g_k and K alone, 10 % at K = 100 being the limit",
+        at(deviation, 2.0),
+        at(deviation, 30.0),
+        at(deviation, 100.0),
+        holds(Some(zero)),
+        paper_says(zero),
+        100.0 * at(relative, 30.0),
+        100.0 * at(relative, 100.0),
+        either(apart, ["far from", "close to"]),
+    )
+}
+
+/// The same power relative to its mean, and far beyond K = 100.
+fn relative_spread(
+    exact: &ExactPower,
+    simulated: Vec<(f64, f64)>,
+    spread: &[PowerSpread],
+) -> Table {
+    let large = LARGE_SIZES.map(|k| (k, exact.in_window(k)));
+    let rows = large.iter().map(|&(k, (mean, deviation))| {
+        vec![
+            if k < 1e5 { format!("{k}") } else { format!("{k:e}") },
+            format!("{:.4}", k * mean),
+            format!("{:.3}", k * mean * k.ln()),
+            format!("{:.4}", deviation / mean),
+            format!("{:.3}", deviation / mean * k.ln().sqrt()),
+        ]
+    });
+    let at = |size: f64| {
+        let found = large.iter().find(|(k, _)| (k / size - 1.0).abs() < 1e-9);
+        found.map_or((0.0, 0.0), |&(k, (mean, deviation))| (k * mean, 100.0 * deviation / mean))
+    };
+    let curve = |value: fn(f64, (f64, f64)) -> f64| {
+        let sizes = (0..=70).map(|index| 2.0 * 10f64.powf(f64::from(index) / 10.0));
+        sizes.map(|k| (k, value(k, exact.in_window(k)))).collect()
+    };
+    type Exact = (f64, (f64, f64));
+    let far = |value: fn(Exact) -> f64| -> Vec<(f64, f64)> {
+        large.iter().filter(|point| point.0 >= 1e3).map(|&point| (point.0, value(point))).collect()
+    };
+    let scaled = spread.iter().map(|row| (row.k as f64, row.k as f64 * row.power.mean)).collect();
+    Table {
+        name: "fig2c-relative".into(),
+        title: "Figure 2(c), continued: there is no f_3 under Rayleigh fading".into(),
+        note: format!(
+            "E(1/g) is infinite for Rayleigh fading, so that the paper's f_3 = P_max/(K·g_k·E(1/g)) is 0 there. K·P_k \
+             goes from {:.3} at K = 10 to {:.3} at 100 and {:.3} at a million, {}, and the relative spread from \
+             {:.0} % to {:.0} % and {:.0} %, {} (powers of ln K fitted from K = 1000 on; like the expected one if it \
+             is within the 95 % interval and a tenth).",
+            at(10.0).0,
+            at(100.0).0,
+            at(1e6).0,
+            logarithmic(&far(|(k, (mean, _))| k * mean), ("1/ln K", -1.0)),
+            at(10.0).1,
+            at(100.0).1,
+            at(1e6).1,
+            logarithmic(&far(|(_, (mean, deviation))| deviation / mean), ("1/√ln K", -0.5)),
+        ),
+        columns: strings([
+            "K",
+            "K·P_k",
+            "K·P_k·ln K",
+            "deviation / mean",
+            "deviation / mean · √ln K",
+        ]),
+        rows: rows.collect(),
+        chart: Some(Chart {
+            title: "Scaled power and relative spread, far beyond K = 100".into(),
+            x_label: "users K".into(),
+            y_label: "ratio".into(),
+            log_x: true,
+            log_y: false,
+            series: vec![
+                Series::solid("K·P_k / P_max, simulated", scaled),
+                Series::solid("deviation / mean, simulated", simulated),
+                Series::dashed("K·P_k / P_max, integrated", curve(|k, exact| k * exact.0)),
+                Series::dashed("deviation / mean, integrated", curve(|_, e| e.1 / e.0)),
+            ],
+        }),
+        ..Table::default()
+    }
+}
+
+/// The power of ln K that points over K follow, beside the one that is expected.
+fn logarithmic(points: &[(f64, f64)], (name, expected): (&str, f64)) -> String {
+    let logs: Vec<(f64, f64)> = points.iter().map(|&(k, value)| (k.ln(), value)).collect();
+    let found = Exponent::fit(&logs);
+    let like = either(is_exponent(found, expected), ["like", "unlike"]);
+    match found {
+        Some(Exponent { value, half_width }) => {
+            format!("as (ln K)^({value:.2} ± {half_width:.2}), {like} {name}")
+        }
+        None => format!("{like} {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_follow_the_numbers() {
+        let same = toy_verdict(Trend::Stays, Trend::Grows);
+        assert_eq!(same, "policy 1 stays and policy 2 grows with K, as the paper says");
+        for other in [(Trend::Grows, Trend::Grows), (Trend::Stays, Trend::Stays)] {
+            assert!(toy_verdict(other.0, other.1).ends_with("against the paper"));
+        }
+        let points = |scale: f64| [2.0, 30.0, 100.0].map(|k| (k, scale / k));
+        let small = spread_note(&points(1.0), &points(30.0));
+        assert!(
+            small.contains("“approaches zero when K ≥ 30” holds") && small.contains("far from")
+        );
+        let large = spread_note(&points(10.0), &points(1.0));
+        assert!(large.contains("does not hold") && large.contains("against the paper"), "{large}");
+        assert!(large.contains("close to a function"), "{large}");
+        let held = |deviation, relative| {
+            let claims = spread_claims(&points(deviation), &points(relative));
+            claims.into_iter().map(|claim| claim.holds).collect::<Vec<_>>()
+        };
+        assert_eq!(held(1.0, 30.0), [Some(true), Some(true)]);
+        assert_eq!(held(10.0, 1.0), [Some(false), Some(false)]);
+        let logs = |power: f64| [1e3f64, 1e4, 1e5, 1e6].map(|k| (k, k.ln().powf(power)));
+        assert!(logarithmic(&logs(-1.0), ("1/ln K", -1.0)).ends_with(", like 1/ln K"));
+        assert!(logarithmic(&logs(-0.2), ("1/ln K", -1.0)).ends_with(", unlike 1/ln K"));
+    }
+}

@@ -1,0 +1,106 @@
+//! Figures 2(a) and 2(b): how often WMMSE gives a link full power, by its own gain and on average.
+
+use serde::{Deserialize, Serialize};
+
+use anyk::channel::rayleigh_gains;
+use anyk::math::Moments;
+use anyk::math::in_blocks;
+use anyk::problems::interference::Wmmse;
+use anyk::problems::interference::{Interference, InterferenceError};
+use anyk::tolerance::BINARY;
+
+/// Half the width of a bin of the direct gain (paper: `δ = 0.1`).
+const HALF_WIDTH: f64 = 0.1;
+/// Number of bins; their middles are 0.2, 0.4, …, so that they touch and overlap nowhere. The 1.7 % of
+/// the links beyond the last bin and the 10 % before the first are in the average alone.
+const BINS: usize = 20;
+
+/// Links whose direct gain is in one bin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct GainBin {
+    /// How many.
+    pub links: u64,
+    /// How many of them have `P_k ≥ (1 − 1e-3)·P_max`.
+    pub full: u64,
+}
+
+impl GainBin {
+    /// The middle of the bin with this index.
+    pub fn gain(index: usize) -> f64 {
+        2.0 * HALF_WIDTH * (index + 1) as f64
+    }
+
+    /// `Pr{P_k = P_max}` given the bin; `None` without a link in it.
+    pub fn probability(&self) -> Option<f64> {
+        (self.links > 0).then(|| self.full as f64 / self.links as f64)
+    }
+
+    fn merge(self, other: Self) -> Self {
+        Self { links: self.links + other.links, full: self.full + other.full }
+    }
+}
+
+/// What WMMSE does with K links that hear each other as loud as themselves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FullPower {
+    /// Number of links K.
+    pub k: usize,
+    /// Share of the links at full power, over the realizations.
+    pub full: Moments,
+    /// Share of the links whose power is 0 or `P_max`, to 1e-3 of it.
+    pub binary: Moments,
+    /// By direct gain; see [`GainBin::gain`].
+    pub bins: Vec<GainBin>,
+}
+
+/// Runs WMMSE (100 iterations from full power) on `realizations` dense Rayleigh networks of `k` links
+/// with `P_max = σ_0 = 1`. `progress` is called after each realization, from any thread.
+pub fn full_power(
+    k: usize,
+    realizations: u64,
+    seed: u64,
+    progress: impl Fn() + Sync,
+) -> Result<FullPower, InterferenceError> {
+    let empty = || FullPower {
+        k,
+        full: Moments::default(),
+        binary: Moments::default(),
+        bins: vec![GainBin::default(); BINS],
+    };
+    let blocks = in_blocks(realizations, |_, indices| {
+        let mut wmmse = Wmmse::default();
+        let mut measured = empty();
+        for index in indices {
+            let problem = Interference::new(rayleigh_gains(seed, k, index), 1.0, 1.0)?;
+            let (mut full, mut binary) = (0u32, 0u32);
+            for (link, &share) in wmmse.shares(&problem).iter().enumerate() {
+                let is_full = share >= 1.0 - BINARY;
+                full += u32::from(is_full);
+                binary += u32::from(is_full || share <= BINARY);
+                if let Some(bin) = bin(&mut measured.bins, problem.normalised().direct(link)) {
+                    bin.links += 1;
+                    bin.full += u64::from(is_full);
+                }
+            }
+            measured.full.push(f64::from(full) / k as f64);
+            measured.binary.push(f64::from(binary) / k as f64);
+            progress();
+        }
+        Ok(measured)
+    });
+    blocks.into_iter().try_fold(empty(), |whole, block| {
+        let block = block?;
+        let bins = whole.bins.into_iter().zip(block.bins).map(|(a, b)| a.merge(b)).collect();
+        let (full, binary) = (whole.full.merge(block.full), whole.binary.merge(block.binary));
+        Ok(FullPower { k, full, binary, bins })
+    })
+}
+
+/// The bin of a direct gain, if it is in one.
+fn bin(bins: &mut [GainBin], gain: f64) -> Option<&mut GainBin> {
+    let position = (gain - HALF_WIDTH) / (2.0 * HALF_WIDTH);
+    // A float becomes an integer by cutting off, and by saturation where it is negative or too large.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let index = position.floor() as usize;
+    if position >= 0.0 { bins.get_mut(index) } else { None }
+}

@@ -1,0 +1,432 @@
+//! Where the studies are done: the cell, the test sets, what is trained for several of them, and what is kept.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::cache::Cache;
+use crate::{Effort, Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
+use anyk::framework::{Counted, Error, Method, Model, Observer, Quietly, Session, TrainError};
+use anyk::network::{BandwidthLaw, SplitRule};
+use anyk::problems::interference::{
+    PowerOutput, PowerPolicy, PowerTrainSettings, Scenario, train_power,
+};
+use anyk::problems::urllc::{AnySettings, EqualPower, TestSet, TrainRanges, law_for, measure_law};
+use anyk::{Config, System};
+
+/// Seed of the cells that settings are chosen on: not the test set's.
+pub(crate) const SELECTION_SEED: u64 = 8;
+
+/// What a pre-training is kept as.
+const PRETRAINING: &str = "pre-training";
+
+/// One training, measured, or how it diverged.
+type Outcome = Result<Measure, Diverged>;
+
+/// A training that diverged from every start.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Diverged {
+    stage: String,
+    attempts: u32,
+    step: u64,
+}
+
+impl From<Diverged> for Error {
+    fn from(Diverged { stage, attempts, step }: Diverged) -> Self {
+        TrainError::Diverged { stage, attempts, step }.into()
+    }
+}
+
+/// How much is trained and measured, and where it is kept.
+#[derive(Debug, Clone, Default)]
+pub struct StudySettings {
+    /// Trainings for each entry of a table; each study has a number of its own unless it is said.
+    pub trainings: Option<u64>,
+    /// How much is trained and measured.
+    pub effort: Effort,
+    /// Folder in which results are kept, so that an interrupted study continues where it stopped.
+    pub cache: Option<PathBuf>,
+}
+
+/// Trains and measures for the studies, and remembers what was done.
+pub struct Lab<'a> {
+    /// The paper's cell.
+    pub(crate) system: System,
+    /// How much is trained and measured.
+    pub(crate) effort: Effort,
+    /// Cells of each size in the test sets.
+    pub(crate) cells: u64,
+    /// What was measured before.
+    pub(crate) cache: Arc<Cache>,
+    /// Who watches.
+    pub(crate) observer: &'a dyn Observer,
+    trainings: Option<u64>,
+    /// Outer functions, by what they were trained for.
+    laws: HashMap<String, BandwidthLaw>,
+    test: Arc<TestSet>,
+    selection: Arc<TestSet>,
+}
+
+impl<'a> Lab<'a> {
+    /// A lab with its test sets; an error if the cache's folder cannot be made.
+    pub fn new(settings: &StudySettings, observer: &'a dyn Observer) -> Result<Self, Error> {
+        let system = Config::default().validate()?;
+        let cache = Arc::new(Cache::new(settings.cache.clone())?);
+        let effort = settings.effort;
+        let cells = effort.of([4, TEST_SAMPLES, TEST_SAMPLES]);
+        let [test, selection] = test_sets(&system, cells)?;
+        Ok(Self {
+            system,
+            effort,
+            cells,
+            cache,
+            observer,
+            trainings: settings.trainings,
+            laws: HashMap::new(),
+            test,
+            selection,
+        })
+    }
+
+    /// The same lab in another cell, with test sets of its own.
+    pub(crate) fn elsewhere(&self, config: &Config) -> Result<Self, Error> {
+        let system = config.validate()?;
+        let [test, selection] = test_sets(&system, self.cells)?;
+        let cache = Arc::clone(&self.cache);
+        Ok(Self { system, cache, laws: HashMap::new(), test, selection, ..*self })
+    }
+
+    /// How the studies were done, in a line.
+    pub fn about(&self) -> String {
+        let trial = self.effort.of(["a trial, whose figures mean nothing · ", "", ""]);
+        format!(
+            "{trial}{} training{} for each entry, the {} · test set: {} cells of each size, seed {TEST_SEED}",
+            self.runs(),
+            if self.runs() == 1 { "" } else { "s" },
+            self.rule(),
+            self.cells,
+        )
+    }
+
+    /// Trainings of each entry of the paper's tables.
+    pub(crate) fn runs(&self) -> u64 {
+        self.trainings_or(10, 3)
+    }
+
+    /// Trainings as said, or else so many: in full, and as usual.
+    pub(crate) fn trainings_or(&self, full: u64, usual: u64) -> u64 {
+        self.trainings.unwrap_or(self.effort.of([1, usual, full]))
+    }
+
+    /// What is shown of several trainings.
+    pub(crate) fn rule(&self) -> &'static str {
+        if self.runs() >= 10 { "second worst of ten trainings" } else { "worst of the trainings" }
+    }
+
+    /// Tells the observer of work of so many parts, does it, and tells that it has ended, however it did.
+    pub(crate) fn watched<T>(&self, what: &str, parts: u64, work: impl FnOnce() -> T) -> T {
+        self.observer.begin(what, parts);
+        let done = work();
+        self.observer.end();
+        done
+    }
+
+    /// An error where the observer wants to stop: asked between works, all of which are kept.
+    pub(crate) fn go_on(&self) -> Result<(), Error> {
+        if self.observer.stop() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Pre-trains the outer function that an entry needs: once for each `ε_D` and way, shared by all trainings.
+    pub(crate) fn prepare_law(&mut self, entry: &Entry) -> Result<(), Error> {
+        let entry = &self.shortened(entry);
+        let key = self.law_key(entry);
+        if entry.settings.method != Method::PGnn || self.laws.contains_key(&key) {
+            return Ok(());
+        }
+        self.go_on()?;
+        let settings = entry.settings_of_run(0);
+        let kept: Pretrained = self.cache.get_or(PRETRAINING, &key, || {
+            let mut session = Session::new(self.observer);
+            let law = law_for(&self.system, &settings, &entry.pretraining, &mut session)?;
+            let parameters = law.map_or_else(Vec::new, |law| law.parameters().to_vec());
+            Ok(Pretrained { parameters, seconds: session.seconds("pre-training") })
+        })?;
+        if let Some(law) = BandwidthLaw::new(&entry.pretraining.shape, kept.parameters) {
+            self.laws.insert(key, law);
+        }
+        Ok(())
+    }
+
+    /// Seconds that the pre-training of an entry's outer function took, once for all of its trainings; `None` for
+    /// methods without one.
+    pub(crate) fn pretrain_seconds(&mut self, entry: &Entry) -> Result<Option<f64>, Error> {
+        if entry.settings.method != Method::PGnn {
+            return Ok(None);
+        }
+        let key = self.law_key(&self.shortened(entry));
+        self.prepare_law(entry)?;
+        let kept: Option<Pretrained> = self.cache.find(PRETRAINING, &key)?;
+        Ok(kept.map(|kept| kept.seconds))
+    }
+
+    /// What an outer function is trained for, and how.
+    fn law_key(&self, entry: &Entry) -> String {
+        let cell = self.system.config();
+        format!("{cell:?} {:e} {:?}", entry.settings.epsilon_d, entry.pretraining)
+    }
+
+    /// The outer function of an entry, if it has one and it is prepared.
+    pub(crate) fn law(&self, entry: &Entry) -> Option<&BandwidthLaw> {
+        let law = self.laws.get(&self.law_key(&self.shortened(entry)));
+        law.filter(|_| entry.settings.method == Method::PGnn)
+    }
+
+    /// An entry as it is trained here: on trial, for a few steps.
+    pub(crate) fn shortened(&self, entry: &Entry) -> Entry {
+        let mut entry = entry.clone();
+        let steps = entry.settings.steps();
+        let short = self.effort.of_training((entry.settings.samples, steps));
+        if short != (entry.settings.samples, steps) {
+            entry.settings.samples = short.0;
+            entry.settings.recipe.steps = Some(short.1);
+        }
+        let epochs = entry.pretraining.epochs;
+        entry.pretraining.epochs = self.effort.of([epochs.min(4), epochs, epochs]);
+        entry
+    }
+
+    /// Settings of a training of any-gnn.
+    pub(crate) fn any_settings(&self, output: SplitRule, seed: u64) -> AnySettings {
+        let mut settings = AnySettings::preset(TrainRanges::Paper, output, seed);
+        (settings.samples, settings.steps) =
+            self.effort.of_training((settings.samples, settings.steps));
+        settings
+    }
+
+    /// A network of links, trained once; its output can be changed afterwards.
+    pub(crate) fn links_policy(
+        &self,
+        settings: &PowerTrainSettings,
+        output: PowerOutput,
+    ) -> Result<PowerPolicy, Error> {
+        self.go_on()?;
+        let (record, parameters) = self.cache.get_or("network of links", settings, || {
+            let quietly = Quietly(self.observer);
+            let policy = train_power(settings, output, &mut Session::new(&quietly))?;
+            Ok((policy.record().clone(), policy.parameters().to_vec()))
+        })?;
+        self.observer.done(1);
+        Ok(PowerPolicy::new(record, parameters)?.with_output(output))
+    }
+
+    /// Settings of a training of links.
+    pub(crate) fn links_settings(&self, scenario: Scenario, seed: u64) -> PowerTrainSettings {
+        let preset = PowerTrainSettings::preset(scenario, seed);
+        let (samples, steps) = self.effort.of_training((preset.samples, preset.steps));
+        PowerTrainSettings { samples, steps, ..preset }
+    }
+
+    /// Relative error of an entry's outer function on users that it was not trained on: mean, 99th percentile, largest.
+    pub(crate) fn law_errors(&mut self, entry: &Entry) -> Result<[f64; 3], Error> {
+        const WORK: &str = "errors of an outer function";
+        let entry = self.shortened(entry);
+        let key = (self.law_key(&entry), SELECTION_SEED);
+        if let Some(known) = self.cache.find(WORK, &key)? {
+            return Ok(known);
+        }
+        self.prepare_law(&entry)?;
+        let Some(law) = self.law(&entry) else { return Ok([f64::NAN; 3]) };
+        let (epsilon_d, way) = (entry.settings.epsilon_d, &entry.pretraining);
+        let error = measure_law(&self.system, epsilon_d, law, way, SELECTION_SEED)?;
+        let errors = [error.mean, error.percentile_99, error.max];
+        self.cache.keep(WORK, &key, &errors)?;
+        Ok(errors)
+    }
+
+    /// All trainings of an entry on the test set.
+    pub(crate) fn results(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
+        let test = Arc::clone(&self.test);
+        self.results_on(entry, &test, "test set")
+    }
+
+    /// The cells to measure on.
+    pub(crate) fn test_set(&self) -> Arc<TestSet> {
+        Arc::clone(&self.test)
+    }
+
+    /// Equal power with exact bandwidths on the test set: what a policy is to be measured against.
+    pub(crate) fn equal_power(&self) -> Result<EntryResult, Error> {
+        equal_power_on(&self.test)
+    }
+
+    /// All trainings of an entry on the cells for choosing.
+    pub(crate) fn results_to_choose(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
+        let selection = Arc::clone(&self.selection);
+        self.results_on(entry, &selection, "selection")
+    }
+
+    /// The first of several entries whose availability is 1.00 at every size on the cells for choosing.
+    pub(crate) fn first_available(
+        &mut self,
+        entries: impl IntoIterator<Item = Entry>,
+    ) -> Result<Option<Entry>, Error> {
+        let selection = Arc::clone(&self.selection);
+        for entry in entries {
+            if finished(self.outcomes_on(&entry, &selection, "selection")?).is_available() {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    }
+
+    /// All trainings of an entry on other cells, which a name tells apart.
+    pub(crate) fn results_on(
+        &mut self,
+        entry: &Entry,
+        test: &TestSet,
+        cells: &str,
+    ) -> Result<EntryResult, Error> {
+        let runs = self.outcomes_on(entry, test, cells)?.into_iter();
+        let runs = runs.collect::<Result<_, Diverged>>()?;
+        Ok(EntryResult { runs, diverged: 0 })
+    }
+
+    /// All trainings of an entry on the test set, those counted that diverged from every start.
+    pub(crate) fn outcomes(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
+        let test = Arc::clone(&self.test);
+        Ok(finished(self.outcomes_on(entry, &test, "test set")?))
+    }
+
+    fn outcomes_on(
+        &mut self,
+        entry: &Entry,
+        test: &TestSet,
+        cells: &str,
+    ) -> Result<Vec<Outcome>, Error> {
+        const WORK: &str = "training of an entry";
+        let entry = &self.shortened(entry);
+        let place = (self.system.config().clone(), cells, self.cells);
+        let key = |run: u64| (&entry.pretraining, entry.settings_of_run(run), &place);
+        let mut runs = (0..self.runs())
+            .map(|run| self.cache.find(WORK, &key(run)))
+            .collect::<Result<Vec<Option<Outcome>>, Error>>()?;
+        let missing: Vec<u64> =
+            (0..).zip(&runs).filter(|(_, run)| run.is_none()).map(|(run, _)| run).collect();
+        if !missing.is_empty() {
+            self.prepare_law(entry)?;
+            let law = self.law(entry);
+            let measure = |&run: &u64| {
+                let observer = Counted(self.observer);
+                let outcome = match entry.measure(&self.system, run, law, test, &observer) {
+                    Ok(measure) => Ok(measure),
+                    Err(TrainError::Diverged { stage, attempts, step }) => {
+                        Err(Diverged { stage, attempts, step })
+                    }
+                    Err(other) => return Err(other.into()),
+                };
+                self.cache.keep(WORK, &key(run), &outcome)?;
+                Ok(outcome)
+            };
+            let parts = missing.len() as u64 * entry.settings.steps();
+            let measured: Vec<Outcome> = self.watched("training, steps", parts, || {
+                missing.par_iter().map(measure).collect::<Result<_, Error>>()
+            })?;
+            let empty = runs.iter_mut().filter(|run| run.is_none());
+            empty.zip(measured).for_each(|(run, measure)| *run = Some(measure));
+        }
+        Ok(runs.into_iter().flatten().collect())
+    }
+}
+
+/// Equal power with exact bandwidths, as if it were one training.
+pub(crate) fn equal_power_on(test: &TestSet) -> Result<EntryResult, Error> {
+    let sizes = test.evaluate(&EqualPower::default())?;
+    Ok(EntryResult { runs: vec![Measure { train_seconds: 0.0, sizes }], diverged: 0 })
+}
+
+/// What came to an end, and how much did not.
+fn finished(outcomes: Vec<Outcome>) -> EntryResult {
+    let all = outcomes.len();
+    let runs: Vec<Measure> = outcomes.into_iter().flatten().collect();
+    EntryResult { diverged: all - runs.len(), runs }
+}
+
+/// Cells to measure on, and cells to choose on.
+fn test_sets(system: &System, cells: u64) -> Result<[Arc<TestSet>; 2], Error> {
+    let draw = |seed| TestSet::draw(system, &TEST_SIZES, cells, seed).map(Arc::new);
+    Ok([draw(TEST_SEED)?, draw(SELECTION_SEED)?])
+}
+
+/// An outer function as it is kept, and what it took.
+#[derive(Serialize, Deserialize)]
+struct Pretrained {
+    parameters: Vec<f64>,
+    seconds: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::{STUDIES, Study};
+    use anyk::framework::{ErrorKind, Silent};
+
+    /// Wants to stop at once, and notes what it is told.
+    #[derive(Default)]
+    struct Impatient(Mutex<Vec<&'static str>>);
+
+    impl Observer for Impatient {
+        fn begin(&self, _: &str, _: u64) {
+            self.0.lock().unwrap().push("begin");
+        }
+
+        fn end(&self) {
+            self.0.lock().unwrap().push("end");
+        }
+
+        fn stop(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn every_long_study_stops_when_it_is_asked_to() {
+        let observer = Impatient::default();
+        let mut lab = Lab::new(&StudySettings::default(), &observer).unwrap();
+        let short = ["table1", "table2", "fig1"];
+        for study in STUDIES.iter().filter(|study| !short.contains(&study.name)) {
+            let kind = (study.run)(&mut lab).map_err(|error| error.kind()).err();
+            assert_eq!(kind, Some(ErrorKind::Interrupted), "{}", study.name);
+        }
+        // Whatever is begun is ended.
+        let told = observer.0.into_inner().unwrap();
+        assert!(told.chunks(2).all(|pair| pair == ["begin", "end"]), "{told:?}");
+    }
+
+    #[test]
+    fn trainings_are_as_said_or_those_of_the_study() {
+        let lab = |trainings, effort| {
+            let settings = StudySettings { trainings, effort, cache: None };
+            Lab::new(&settings, &Silent).unwrap()
+        };
+        let runs = |effort| lab(None, effort).runs();
+        assert_eq!([Effort::Trial, Effort::Usual, Effort::Full].map(runs), [1, 3, 10]);
+        let said = lab(Some(2), Effort::Full);
+        assert_eq!((said.runs(), said.trainings_or(5, 1)), (2, 2));
+        assert_eq!(lab(None, Effort::Full).rule(), "second worst of ten trainings");
+    }
+
+    #[test]
+    fn a_study_returns_tables_whose_rows_fit_their_heads() {
+        let mut lab = Lab::new(&StudySettings::default(), &Silent).unwrap();
+        for name in ["table1", "table2", "fig1"] {
+            let tables = (Study::named(name).unwrap().run)(&mut lab).unwrap();
+            assert_eq!((tables.len(), tables[0].name.as_str()), (1, name));
+            assert!(tables[0].rows.iter().all(|row| row.len() == tables[0].columns.len()));
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The paper's tables, figures and propositions, and studies of our own, as functions that return data.
+//!
+//! [`STUDIES`] has them by name; each trains and measures what it takes in a [`Lab`], which keeps results, and
+//! returns tables with charts. How they look is for whoever shows them.
+//!
+//! ```no_run
+//! use anyk::framework::Silent;
+//! use anyk_study::{Lab, Study, StudySettings};
+//! let mut lab = Lab::new(&StudySettings::default(), &Silent)?;
+//! let study = Study::named("table3").ok_or("no such study")?;
+//! for table in (study.run)(&mut lab)? {
+//!     println!("{}: {} rows", table.title, table.rows.len());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod ablation;
+mod alternatives;
+mod any_gnn;
+mod asymptotic;
+mod cache;
+mod calibration;
+mod closed_forms;
+mod conservative;
+mod decoupling;
+mod diagnose;
+mod effort;
+mod entry;
+mod fading;
+mod figures;
+mod full_power;
+mod interference;
+mod lab;
+mod links_published;
+mod paper_figures;
+mod parameters;
+mod pictures;
+mod power_control;
+mod power_spread;
+mod propositions;
+mod published;
+mod registry;
+mod samples;
+mod section;
+mod seeds;
+mod shown;
+mod size_laws;
+mod summary;
+mod tables;
+mod timing;
+mod verdict;
+
+use std::sync::LazyLock;
+
+pub use asymptotic::{AsymptoticForm, asymptotic_forms, largest_size};
+pub use decoupling::{Decoupling, EquivariantPolicy, decoupling};
+pub use effort::Effort;
+pub use entry::{Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
+pub use full_power::{FullPower, GainBin, full_power};
+pub use lab::{Lab, StudySettings};
+pub use paper_figures::{
+    PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow, paper_entries,
+};
+pub use power_spread::{ExactPower, PowerSpread, WINDOW, power_spread};
+pub use registry::{STUDIES, Study};
+pub use section::{Section, SectionError, Sections};
+pub use size_laws::{Family, SizeLaw, SizeLawPoint, size_law};
+pub use summary::{Said, Shown, Summary};
+pub use timing::{
+    median_seconds, policy_us, random_cell, short_any_policy, short_sampled_policy, solve_us,
+    untrained_p_gnn,
+};
+
+/// Names the sources of the library and of the studies: 32 hexadecimal digits. A result that is kept has this name, so
+/// that it is measured again if either changes.
+static SOURCES: LazyLock<String> =
+    LazyLock::new(|| format!("{}{}", anyk::SOURCES, env!("ANYK_SOURCES")));
+
+/// Cells or heads from literals.
+fn strings<const N: usize>(row: [&str; N]) -> Vec<String> {
+    row.map(str::to_owned).to_vec()
+}

@@ -1,0 +1,245 @@
+//! "When the system parameters … change, similar results can be obtained" (paper, section V): P-GNN and any-gnn in
+//! other cells than the paper's.
+
+use crate::any_gnn::any_runs;
+use crate::entry::{AVAILABLE, BASELINE};
+use crate::verdict::paper_says;
+use crate::{Entry, EntryResult, Lab, TEST_SIZES, strings};
+use anyk::Config;
+use anyk::framework::{Claim, Error, Quietly, Session, Table};
+use anyk::network::SplitRule;
+use anyk::problems::urllc::train_any_policy;
+
+/// `ε_D` over `ε`, the loosest first: the paper's own, then what a stricter one would be.
+const LADDER: [f64; 6] = [0.6, 0.4, 0.25, 0.1, 0.03, 0.01];
+/// Sizes whose distance to the optimum is shown.
+const SHOWN: [usize; 2] = [10, 200];
+/// A policy within so many percent of the optimum at every size shown gives similar results.
+const SIMILAR_PERCENT: f64 = 10.0;
+
+/// The cells, the paper's first.
+fn cells() -> Vec<(String, Config)> {
+    let mut list = Vec::new();
+    let mut add = |label: String, change: &dyn Fn(&mut Config)| {
+        let mut config = Config::default();
+        change(&mut config);
+        list.push((label, config));
+    };
+    add("the paper's".to_owned(), &|_| ());
+    for antennas in [2, 4, 16] {
+        add(format!("N_t = {antennas}"), &|config| config.cell.antennas = antennas);
+    }
+    for dbm in [36.0, 40.0, 46.0] {
+        add(format!("P_max = {dbm} dBm"), &|config| config.cell.max_power_dbm = dbm);
+    }
+    for radius_m in [150.0, 350.0, 500.0] {
+        add(format!("radius {radius_m} m"), &|config| config.road.cell_radius_m = radius_m);
+    }
+    for epsilon in [1e-6, 1e-4] {
+        add(format!("ε = {epsilon:e}"), &|config| config.service.epsilon = epsilon);
+    }
+    list
+}
+
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let cells = cells();
+    let some = lab.effort.of([2, cells.len(), cells.len()]);
+    let (mut rows, mut measured) = (Vec::new(), Vec::new());
+    for (label, config) in &cells[..some] {
+        lab.go_on()?;
+        let found = Row::measure(&mut lab.elsewhere(config)?)?;
+        rows.push(found.cells(label));
+        measured.push((label.as_str(), found));
+    }
+    let mut columns = strings(["cell", "method", "ε_D / ε", "lowest A_K"]);
+    columns.extend(SHOWN.map(|size| format!("over optimum, K = {size} (%)")));
+    Ok(vec![Table {
+        name: "parameters".into(),
+        title: "Other cells than the paper's: P-GNN and any-gnn, trained at K = 10".into(),
+        note: format!(
+            "Each figure is the {}. Each cell has {} test cells of each size, K = {TEST_SIZES:?}. P-GNN stands at the \
+             paper's ratio ε_D = {} ε and, if that is another, at the first of {LADDER:?} whose availability is 1.00 at \
+             every K on cells for choosing. any-gnn has no margin. {}",
+            lab.rule(),
+            lab.cells,
+            LADDER[0],
+            verdict(&measured),
+        ),
+        columns,
+        rows: rows.into_iter().flatten().collect(),
+        claims: claims(&measured),
+        ..Table::default()
+    }])
+}
+
+/// Lowest availability, where it is, and the distances to the optimum.
+#[derive(Debug, Clone)]
+struct Figures {
+    lowest: (f64, usize),
+    over: [f64; 2],
+}
+
+impl Figures {
+    fn of(result: &EntryResult) -> Self {
+        Self { lowest: result.lowest(), over: SHOWN.map(|size| result.gap_percent(size)) }
+    }
+
+    fn is_available(&self) -> bool {
+        self.lowest.0 >= AVAILABLE
+    }
+
+    fn is_similar(&self) -> bool {
+        self.is_available() && self.over.iter().all(|over| over.abs() <= SIMILAR_PERCENT)
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let (lowest, size) = self.lowest;
+        let mut cells = vec![format!("{lowest:.3} at K = {size}")];
+        cells.extend(self.over.map(|over| match over {
+            // Cells that are refused have no bandwidth to compare.
+            over if over <= -99.0 => "–".to_owned(),
+            // Rounding is not less than nothing.
+            over if over.abs() < 5e-3 => "+0.00".to_owned(),
+            over => format!("{over:+.2}"),
+        }));
+        cells
+    }
+}
+
+/// What was measured in one cell.
+struct Row {
+    equal: Figures,
+    any_gnn: Figures,
+    at_paper: Figures,
+    /// The ratio that was chosen, on cells for choosing; none where none of those tried is enough.
+    chosen: Option<(f64, Figures)>,
+}
+
+impl Row {
+    fn measure(lab: &mut Lab<'_>) -> Result<Self, Error> {
+        let epsilon = lab.system.service().epsilon;
+        let entry = |ratio: f64| Entry::p_gnn(10, 2000, ratio * epsilon);
+        let at_paper = Figures::of(&lab.results(&entry(LADDER[0]))?);
+        let mut chosen = None;
+        if let Some(found) = lab.first_available(LADDER.map(entry))? {
+            let ratio = found.settings.epsilon_d / epsilon;
+            chosen = Some((ratio, Figures::of(&lab.results(&found)?)));
+        }
+        let test = lab.test_set();
+        let runs = any_runs(lab, &test, &"other cells", |run| {
+            let settings = lab.any_settings(SplitRule::Kkt, 100 + run);
+            let quietly = Quietly(lab.observer);
+            Ok(train_any_policy(&lab.system, &settings, &mut Session::new(&quietly))?)
+        })?;
+        Ok(Self {
+            equal: Figures::of(&lab.equal_power()?),
+            any_gnn: Figures::of(&EntryResult { runs, diverged: 0 }),
+            at_paper,
+            chosen,
+        })
+    }
+
+    fn cells(&self, label: &str) -> Vec<Vec<String>> {
+        let row = |method: &str, ratio: String, figures: &Figures| {
+            let mut cells = vec![label.to_owned(), method.to_owned(), ratio];
+            cells.extend(figures.cells());
+            cells
+        };
+        let none = || "–".to_owned();
+        let mut rows = vec![row("P-GNN", LADDER[0].to_string(), &self.at_paper)];
+        match &self.chosen {
+            // The paper's, which stands there already; the product and quotient may have rounded it.
+            Some((ratio, _)) if *ratio > 0.5 * (LADDER[0] + LADDER[1]) => {}
+            Some((ratio, figures)) => rows.push(row("P-GNN", format!("{ratio:.2}"), figures)),
+            None => {
+                let mut cells = strings([label, "P-GNN", "none of them", "–"]);
+                cells.extend(SHOWN.map(|_| none()));
+                rows.push(cells);
+            }
+        }
+        rows.push(row("any-gnn", none(), &self.any_gnn));
+        rows.push(row(BASELINE, none(), &self.equal));
+        rows
+    }
+
+    /// P-GNN as it would be used here.
+    fn p_gnn(&self) -> &Figures {
+        self.chosen.as_ref().map_or(&self.at_paper, |(_, figures)| figures)
+    }
+}
+
+/// In how many cells the results are similar, as claims.
+fn claims(rows: &[(&str, Row)]) -> Vec<Claim> {
+    let all = rows.len();
+    let count =
+        |of: fn(&Row) -> &Figures| rows.iter().filter(|(_, row)| of(row).is_similar()).count();
+    let said = |similar: usize| format!("in {similar} of {all} other cells");
+    let (p_gnn, any_gnn) = (count(Row::p_gnn), count(|row| &row.any_gnn));
+    vec![
+        Claim::paper(
+            "Similar results are found with P-GNN when parameters change",
+            said(p_gnn),
+            p_gnn == all,
+        ),
+        Claim::own("any-gnn is as good in other cells", said(any_gnn), any_gnn == all),
+    ]
+}
+
+/// In how many cells the results are similar.
+fn verdict(rows: &[(&str, Row)]) -> String {
+    let count = |of: &dyn Fn(&Row) -> bool| rows.iter().filter(|(_, row)| of(row)).count();
+    let all = rows.len();
+    let why = |(label, row): &(&str, Row)| {
+        let lost = !row.p_gnn().is_available() && !row.equal.is_available();
+        lost.then(|| {
+            format!(
+                " {label}: equal power, which the outer function is trained at, does not serve everyone itself at \
+                 K = {}; there is nothing to learn it from.",
+                row.equal.lowest.1
+            )
+        })
+    };
+    let why: String = rows.iter().filter_map(why).collect();
+    let p_gnn = count(&|row| row.p_gnn().is_similar());
+    format!(
+        "Similar results (availability 1.00 at every K, at most {SIMILAR_PERCENT} % over the optimum at K = {SHOWN:?}): \
+         P-GNN at the paper's ratio in {} of {all} cells and at the one chosen in {p_gnn}, {}; any-gnn in {}.{why}",
+        count(&|row| row.at_paper.is_similar()),
+        paper_says(p_gnn == all),
+        count(&|row| row.any_gnn.is_similar()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verdict_counts_cells() {
+        let good = Figures { lowest: (0.998, 50), over: [2.9, 4.7] };
+        let short = Figures { lowest: (0.66, 200), ..good.clone() };
+        let wide = Figures { over: [2.9, 14.7], ..good.clone() };
+        let row = |at_paper: &Figures, chosen: Option<&Figures>| Row {
+            equal: good.clone(),
+            any_gnn: good.clone(),
+            at_paper: at_paper.clone(),
+            chosen: chosen.map(|figures| (0.1, figures.clone())),
+        };
+        let said = verdict(&[("a", row(&good, None)), ("b", row(&short, Some(&good)))]);
+        assert!(said.contains("in 1 of 2 cells and at the one chosen in 2, as the paper says"));
+        for other in [None, Some(&wide)] {
+            let said = verdict(&[("a", row(&good, None)), ("b", row(&short, other))]);
+            assert!(said.contains("at the one chosen in 1, against the paper"), "{said}");
+            assert!(!said.contains("nothing to learn it from"), "{said}");
+        }
+        let held = claims(&[("a", row(&short, None))]);
+        assert_eq!([held[0].holds, held[1].holds], [Some(false), Some(true)]);
+        // Where equal power fails as well, that is why.
+        let hopeless = Row { equal: short.clone(), ..row(&short, None) };
+        assert!(verdict(&[("500 m", hopeless)]).contains("500 m: equal power, which the outer"));
+        // Both rows of P-GNN are shown, the one that is missing as well.
+        let methods = |row: Row| row.cells("x").into_iter().map(|cells| cells[2].clone());
+        assert!(methods(row(&short, None)).any(|ratio| ratio == "none of them"));
+        assert!(methods(row(&short, Some(&good))).any(|ratio| ratio == "0.10"));
+    }
+}

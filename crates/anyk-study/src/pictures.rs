@@ -1,0 +1,184 @@
+//! The pictures that a summary shows: bandwidth and availability of all methods over K, and sum rates of links.
+
+use crate::entry::AVAILABLE;
+use crate::verdict::listed;
+use anyk::framework::{Chart, Picture, Series};
+
+/// What the pictures are of.
+pub(crate) const BANDWIDTH: &str = "bandwidth";
+pub(crate) const AVAILABILITY: &str = "availability";
+pub(crate) const DENSE_RATES: &str = "dense-rates";
+pub(crate) const FIELD_RATES: &str = "d2d-rates";
+
+/// A method's figures: sizes, and at each of them its availability and how far it is over the optimum, in percent.
+pub(crate) struct MethodCurve {
+    pub(crate) label: String,
+    pub(crate) figures: Vec<(usize, f64, f64)>,
+}
+
+/// Distances to the optimum under this, in percent, are none; a logarithmic axis has no place for them.
+const NO_DISTANCE: f64 = 1e-6;
+
+/// All methods: bandwidth over the optimum, and availability. The legend names the failures of each.
+pub(crate) fn of_methods(curves: &[MethodCurve]) -> Vec<Picture> {
+    let series = |value: fn(&(usize, f64, f64)) -> f64, shown: fn(f64) -> bool| {
+        let one = |curve: &MethodCurve| {
+            let points = curve.figures.iter().map(|figure| (figure.0 as f64, value(figure)));
+            let label = format!("{}{}", curve.label, at_failures(curve));
+            Series::solid(label, points.filter(|point| shown(point.1)).collect())
+        };
+        curves.iter().map(one).collect::<Vec<Series>>()
+    };
+    vec![
+        Picture {
+            subject: BANDWIDTH.to_owned(),
+            caption: over_words(curves),
+            chart: Chart {
+                title: "Bandwidth over the exact optimum".into(),
+                x_label: "users K".into(),
+                y_label: "over the optimum (%)".into(),
+                log_x: true,
+                log_y: true,
+                series: series(|figure| figure.2, |over| over > NO_DISTANCE),
+            },
+        },
+        Picture {
+            subject: AVAILABILITY.to_owned(),
+            caption: availability_words(curves),
+            chart: Chart {
+                title: "Availability: the share of users whose QoS is met".into(),
+                x_label: "users K".into(),
+                y_label: "availability A_K".into(),
+                log_x: true,
+                log_y: false,
+                series: series(|figure| figure.1, |_| true),
+            },
+        },
+    ]
+}
+
+/// Where a method leaves users unserved, as a part of its name.
+fn at_failures(curve: &MethodCurve) -> String {
+    let failed: Vec<String> = curve
+        .figures
+        .iter()
+        .filter(|figure| figure.1 < AVAILABLE)
+        .map(|figure| figure.0.to_string())
+        .collect();
+    match failed.len() {
+        0 => String::new(),
+        all if all == curve.figures.len() => ": fails at every K".to_owned(),
+        _ => format!(": fails at K = {}", failed.join(", ")),
+    }
+}
+
+/// What the picture of bandwidths leaves out.
+fn over_words(curves: &[MethodCurve]) -> String {
+    let under = curves.iter().filter_map(|curve| {
+        let sizes = curve.figures.iter().filter(|figure| figure.2 < -NO_DISTANCE);
+        let sizes: Vec<String> = sizes.map(|figure| figure.0.to_string()).collect();
+        (!sizes.is_empty()).then(|| format!("{} at K = {}", curve.label, sizes.join(", ")))
+    });
+    let under: Vec<String> = under.collect();
+    let words = format!(
+        "A method fails if its availability is under 1.00. Points at the optimum (to {NO_DISTANCE:e} %) are not shown"
+    );
+    if under.is_empty() {
+        format!("{words}.")
+    } else {
+        let under: Vec<&str> = under.iter().map(String::as_str).collect();
+        format!("{words}, nor are points below it, where users lack bandwidth: {}.", listed(&under))
+    }
+}
+
+/// Who serves everyone at every size.
+fn availability_words(curves: &[MethodCurve]) -> String {
+    let serves = |curve: &&MethodCurve| curve.figures.iter().all(|figure| figure.1 >= AVAILABLE);
+    let (all, some): (Vec<&MethodCurve>, Vec<&MethodCurve>) = curves.iter().partition(serves);
+    let names = |curves: &[&MethodCurve]| {
+        // In quotes: names have commas.
+        let names: Vec<String> = curves.iter().map(|curve| format!("“{}”", curve.label)).collect();
+        listed(&names.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    match (all.as_slice(), some.as_slice()) {
+        (all, []) => format!("Availability 1.00 at every K: {}.", names(all)),
+        (all, some) => format!(
+            "Availability 1.00 at every K: {}. Lower at some K: {}.",
+            names(all),
+            names(some)
+        ),
+    }
+}
+
+/// Sum rates of links over the baseline's: curves of networks, and of other methods, in percent.
+pub(crate) fn of_rates(
+    subject: &str,
+    title: &str,
+    networks: &[Series],
+    others: Vec<Series>,
+) -> Picture {
+    let lowest = |series: &Series| series.points.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
+    let best = networks.iter().max_by(|a, b| lowest(a).total_cmp(&lowest(b)));
+    let caption = best.map_or_else(String::new, |best| {
+        format!(
+            "The learned policy that loses least over all K is “{}”: {:.1} % of WMMSE at its lowest. Dashed: \
+             methods that learn nothing.",
+            best.label,
+            lowest(best),
+        )
+    });
+    Picture {
+        subject: subject.to_owned(),
+        caption,
+        chart: Chart {
+            title: title.to_owned(),
+            x_label: "links K".into(),
+            y_label: "sum rate, % of WMMSE".into(),
+            log_x: true,
+            log_y: false,
+            series: networks.iter().cloned().chain(others).collect(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(label: &str, figures: &[(usize, f64, f64)]) -> MethodCurve {
+        MethodCurve { label: label.to_owned(), figures: figures.to_vec() }
+    }
+
+    #[test]
+    fn failures_are_named() {
+        let good = curve("a", &[(1, 1.0, 0.0), (10, 0.996, 2.0)]);
+        let bad = curve("b", &[(1, 1.0, 3.0), (10, 0.2, -30.0), (50, 0.99, 4.0)]);
+        let [over, availability] = of_methods(&[good, bad]).try_into().unwrap();
+        // The point at the optimum and the one under it are on no logarithmic axis; the words say so.
+        let points = |picture: &Picture, series: usize| picture.chart.series[series].points.clone();
+        assert_eq!(points(&over, 0), [(10.0, 2.0)]);
+        assert_eq!(points(&over, 1), [(1.0, 3.0), (50.0, 4.0)]);
+        assert!(over.caption.ends_with("where users lack bandwidth: b at K = 10."));
+        assert_eq!(points(&availability, 1), [(1.0, 1.0), (10.0, 0.2), (50.0, 0.99)]);
+        for picture in [&over, &availability] {
+            assert_eq!(picture.chart.series[1].label, "b: fails at K = 10, 50");
+        }
+        assert!(availability.caption.contains("at every K: “a”. Lower at some K: “b”."));
+        // Without a failure, no label names one.
+        let fine = of_methods(&[curve("a", &[(1, 1.0, 1.0)])]);
+        assert!(fine.iter().all(|picture| picture.chart.series[0].label == "a"));
+        assert_eq!(fine[1].caption, "Availability 1.00 at every K: “a”.");
+        assert_eq!(at_failures(&curve("c", &[(1, 0.0, 0.0)])), ": fails at every K");
+    }
+
+    #[test]
+    fn the_best_network_is_found_by_its_lowest_rate() {
+        let series = |label: &str, rates: [f64; 2]| {
+            Series::solid(label, vec![(10.0, rates[0]), (50.0, rates[1])])
+        };
+        let networks = [series("steady", [97.0, 96.0]), series("falls", [101.0, 60.0])];
+        let picture = of_rates(DENSE_RATES, "t", &networks, vec![Series::dashed("x", vec![])]);
+        assert!(picture.caption.contains("“steady”: 96.0 % of WMMSE"), "{}", picture.caption);
+        assert_eq!(picture.chart.series.len(), 3);
+    }
+}

@@ -1,0 +1,540 @@
+//! Power control and link scheduling, learned at one size (paper, section III-B): networks with each
+//! aggregator and output, beside WMMSE, FPLinQ, greedy and the best schedule.
+
+use rayon::prelude::*;
+
+use crate::pictures::{self, DENSE_RATES, FIELD_RATES};
+use crate::shown::with_range;
+use crate::verdict::{Trend, either, paper_says};
+use crate::{Effort, Lab, TEST_SEED, strings};
+use anyk::channel::D2dField;
+use anyk::framework::{Chart, Claim, Counted, Error, Model, Series, Table};
+use anyk::math::worst_but;
+use anyk::network::{Aggregator, EdgeGnn};
+use anyk::problems::interference::{
+    BinaryGap, PASSES, PowerLoss, PowerOutput, PowerPolicy, PowerSizeResult, PowerTrainSettings,
+    Scenario, WmmseSettings, binary_gap, power_over_sizes,
+};
+
+/// Trainings from which the second worst is shown instead of the worst.
+const SECOND_WORST_FROM: u64 = 5;
+const RANKED: PowerOutput = PowerOutput::Ranked { passes: PASSES };
+/// Links of the networks on which WMMSE's powers are compared with the best schedule.
+const BINARY_SIZE: usize = 10;
+
+/// A network, how it is trained, and the outputs that are measured with it.
+struct Row {
+    label: String,
+    settings: PowerTrainSettings,
+    output: PowerOutput,
+}
+
+impl Row {
+    fn new(
+        scenario: Scenario,
+        label: &str,
+        aggregator: Aggregator,
+        loss: PowerLoss,
+        output: PowerOutput,
+    ) -> Self {
+        let preset = PowerTrainSettings::preset(scenario, 0);
+        let network = EdgeGnn { aggregator, ..preset.network };
+        let settings = PowerTrainSettings { network, loss, ..preset };
+        Self { label: label.to_owned(), settings, output }
+    }
+
+    /// Settings of one run.
+    fn settings_of_run(&self, effort: Effort, run: u64) -> PowerTrainSettings {
+        let (samples, steps) = effort.of_training((self.settings.samples, self.settings.steps));
+        PowerTrainSettings { samples, steps, seed: 100 + run, ..self.settings.clone() }
+    }
+}
+
+/// What is measured in a scenario.
+struct Plan {
+    name: &'static str,
+    title: &'static str,
+    scenario: Scenario,
+    /// Sizes, and random networks of each: in full, and quickly.
+    sizes: &'static [(usize, [u64; 2])],
+    rows: Vec<Row>,
+}
+
+fn dense() -> Plan {
+    let scenario = Scenario::Dense;
+    let row = |label, aggregator, loss, output| Row::new(scenario, label, aggregator, loss, output);
+    use Aggregator::{Max, Mean, Sum};
+    use PowerLoss::{Fplinq, SumRate, Wmmse};
+    use PowerOutput::{Classifier, Sigmoid};
+    Plan {
+        name: "dense",
+        title: "Dense interference networks, learned at K = 10",
+        scenario: Scenario::Dense,
+        sizes: &[
+            (5, [1000, 200]),
+            (10, [1000, 200]),
+            (20, [1000, 100]),
+            (30, [1000, 100]),
+            (50, [1000, 100]),
+            (100, [1000, 100]),
+        ],
+        rows: vec![
+            row("max, sigmoid", Max, SumRate, Sigmoid),
+            row("sum, sigmoid", Sum, SumRate, Sigmoid),
+            row("sum, classifier, FPLinQ labels", Sum, Fplinq, Classifier),
+            row("mean, sigmoid", Mean, SumRate, Sigmoid),
+            row("mean, sigmoid, WMMSE labels", Mean, Wmmse, Sigmoid),
+            row("max, ranked", Max, SumRate, RANKED),
+            row("mean, ranked, WMMSE labels", Mean, Wmmse, RANKED),
+            row("mean, ranked", Mean, SumRate, RANKED),
+        ],
+    }
+}
+
+fn d2d() -> Plan {
+    let scenario = Scenario::D2d(D2dField::default());
+    let row = |label, aggregator, loss, output| Row::new(scenario, label, aggregator, loss, output);
+    use Aggregator::{Max, Mean, Sum};
+    use PowerLoss::{Fplinq, SumRate, Wmmse};
+    use PowerOutput::{Classifier, Priced, Sigmoid};
+    Plan {
+        name: "d2d",
+        title: "Device-to-device fields of constant density, learned at K = 50 on 2,000 layouts",
+        scenario,
+        sizes: &[
+            (20, [200, 40]),
+            (50, [200, 40]),
+            (100, [100, 20]),
+            (200, [100, 10]),
+            (500, [50, 4]),
+            (1000, [50, 2]),
+        ],
+        rows: vec![
+            row("max, sigmoid", Max, SumRate, Sigmoid),
+            row("mean, sigmoid", Mean, SumRate, Sigmoid),
+            row("sum, sigmoid, WMMSE labels", Sum, Wmmse, Sigmoid),
+            row("sum, classifier, FPLinQ labels", Sum, Fplinq, Classifier),
+            row("sum, ranked (schedule)", Sum, SumRate, RANKED),
+            row("sum, sigmoid", Sum, SumRate, Sigmoid),
+            row("sum, priced", Sum, SumRate, Priced { steps: 1 }),
+        ],
+    }
+}
+
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let runs = lab.trainings_or(SECOND_WORST_FROM, 1);
+    Ok(vec![table(lab, &dense(), runs)?, table(lab, &d2d(), runs)?, binary(lab)?])
+}
+
+fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
+    let policies = train(lab, plan, runs)?;
+    let results = measure(lab, plan, &policies)?;
+    let skipped = usize::from(runs >= SECOND_WORST_FROM);
+    let all = |row: usize, result: &PowerSizeResult| -> Vec<f64> {
+        let first = row * policies.len() / plan.rows.len();
+        let figures = result.policies[first..].iter().take(policies.len() / plan.rows.len());
+        figures.map(|figure| figure.sum_rate_percent).collect()
+    };
+    // Of the sum rates, the lowest are the worst.
+    let shown = |row: usize, result: &PowerSizeResult| -> f64 {
+        let negative = all(row, result).into_iter().map(|percent| -percent).collect();
+        -worst_but(negative, skipped).unwrap_or(f64::NAN)
+    };
+    type Figure = fn(&PowerSizeResult) -> Option<f64>;
+    let baselines: [(&str, Figure); 4] = [
+        ("FPLinQ", |result| Some(result.fplinq_percent)),
+        ("greedy", |result| Some(result.greedy_percent)),
+        ("greedy, links tried again", |result| Some(result.greedy_improved_percent)),
+        ("best schedule", |result| result.exact_percent),
+    ];
+    let (mut rows, mut curves) = (vec![], vec![]);
+    for (row, plan_row) in plan.rows.iter().enumerate() {
+        let figures: Vec<f64> = results.iter().map(|result| shown(row, result)).collect();
+        let mut line = vec![plan_row.label.clone()];
+        let cells = results.iter().zip(&figures);
+        line.extend(cells.map(|(result, &figure)| with_range(figure, &all(row, result), 2)));
+        rows.push(line);
+        let points =
+            results.iter().zip(&figures).map(|(result, &figure)| (result.k as f64, figure));
+        curves.push(Series::solid(plan_row.label.clone(), points.collect()));
+    }
+    let mut others = Vec::new();
+    for (label, figure) in baselines {
+        let points = results.iter().filter_map(|result| Some((result.k as f64, figure(result)?)));
+        others.push(Series::dashed(label, points.collect()));
+        let mut line = vec![label.to_owned()];
+        let text = |result| figure(result).map_or("–".to_owned(), |value| format!("{value:.2}"));
+        line.extend(results.iter().map(text));
+        rows.push(line);
+    }
+    let mut line = strings(["WMMSE: bit/s/Hz"]);
+    line.extend(results.iter().map(|result| format!("{:.3}", result.wmmse_bits)));
+    rows.push(line);
+    let mut line = strings(["WMMSE: share of P_max used"]);
+    line.extend(results.iter().map(|result| format!("{:.4}", result.wmmse_power_share)));
+    rows.push(line);
+    let mut columns = strings(["% of WMMSE's mean sum rate"]);
+    columns.extend(results.iter().map(|result| format!("K = {}", result.k)));
+    let (subject, picture) = if plan.scenario == Scenario::Dense {
+        (DENSE_RATES, "Sum rate on dense networks, learned at K = 10")
+    } else {
+        (FIELD_RATES, "Sum rate on D2D fields, learned at K = 50")
+    };
+    Ok(Table {
+        name: plan.name.into(),
+        title: plan.title.into(),
+        pictures: vec![pictures::of_rates(subject, picture, &curves, others)],
+        claims: claims(plan, &results, &shown),
+        note: note(plan, &results, runs, shown),
+        columns,
+        rows,
+        chart: Some(Chart {
+            title: "Sum rate over that of WMMSE".into(),
+            x_label: "links K".into(),
+            y_label: "% of WMMSE".into(),
+            log_x: true,
+            log_y: false,
+            series: curves,
+        }),
+    })
+}
+
+/// The lowest figure of a row at any size.
+fn lowest_of(
+    row: usize,
+    results: &[PowerSizeResult],
+    shown: &impl Fn(usize, &PowerSizeResult) -> f64,
+) -> f64 {
+    results.iter().map(|result| shown(row, result)).fold(f64::INFINITY, f64::min)
+}
+
+/// What a summary says of a scenario.
+fn claims(
+    plan: &Plan,
+    results: &[PowerSizeResult],
+    shown: &impl Fn(usize, &PowerSizeResult) -> f64,
+) -> Vec<Claim> {
+    let last = plan.rows.len() - 1;
+    let lowest = |row: usize| lowest_of(row, results, shown);
+    if plan.scenario == Scenario::Dense {
+        let shares: Vec<(f64, f64)> =
+            results.iter().map(|result| (result.k as f64, result.wmmse_power_share)).collect();
+        dense_claims(&shares, lowest(last))
+    } else {
+        vec![field_claim([lowest(last - 1), lowest(0), lowest(1)])]
+    }
+}
+
+/// What dense networks show, by the share of power that WMMSE uses over K and the lowest rate of a ranked output.
+fn dense_claims(shares: &[(f64, f64)], ranked: f64) -> Vec<Claim> {
+    let trend = Trend::fit(shares);
+    let share = |at: Option<&(f64, f64)>| at.map_or(f64::NAN, |point| point.1);
+    vec![
+        Claim::paper(
+            "Power control by WMMSE on dense networks is size-invariant",
+            format!(
+                "the share of power in use {}, from {:.3} to {:.3}",
+                trend.word(),
+                share(shares.first()),
+                share(shares.last())
+            ),
+            is_invariant(trend),
+        ),
+        Claim::own(
+            "A network whose outputs only rank the links, learned at K = 10, generalizes on dense networks",
+            format!("{ranked:.1} % of WMMSE's sum rate at its lowest"),
+            generalizes(ranked),
+        ),
+    ]
+}
+
+/// What fields show, by the lowest rates without an outer function: sum, max, mean.
+fn field_claim(plain: [f64; 3]) -> Claim {
+    let [sum, max, mean] = plain;
+    Claim::own(
+        "On fields of constant density every aggregator generalizes from K = 50, without any outer function",
+        format!(
+            "at their lowest {sum:.1} % of WMMSE with sum, {max:.1} % with max, {mean:.1} % with mean"
+        ),
+        plain.into_iter().all(generalizes),
+    )
+}
+
+/// What is seen, by what was measured.
+fn note(
+    plan: &Plan,
+    results: &[PowerSizeResult],
+    runs: u64,
+    shown: impl Fn(usize, &PowerSizeResult) -> f64,
+) -> String {
+    let rule = if runs >= SECOND_WORST_FROM { "second worst" } else { "worst" };
+    let lowest = |row: usize| lowest_of(row, results, &shown);
+    let share = |at: Option<&PowerSizeResult>| at.map_or(f64::NAN, |r| r.wmmse_power_share);
+    let intro = format!(
+        "Each figure is the {rule} of {runs} trainings, in brackets the worst and the best, on networks of seed {TEST_SEED}; WMMSE takes 100 \
+         iterations from full power. "
+    );
+    let last = plan.rows.len() - 1;
+    if plan.scenario == Scenario::Dense {
+        let shares = results.iter().map(|result| (result.k as f64, result.wmmse_power_share));
+        let improved = results
+            .iter()
+            .map(|result| result.greedy_improved_percent)
+            .fold(f64::INFINITY, f64::min);
+        let sigmoids = [lowest(0), lowest(3), lowest(1)];
+        let learned = dense_words(&shares.collect::<Vec<_>>(), sigmoids, lowest(last));
+        let (first, end) = (share(results.first()), share(results.last()));
+        format!(
+            "{intro}The share of power that WMMSE uses goes from {first:.3} to {end:.3}: {learned} With the order of \
+             greedy in place of the network's, the same outer function stays above {improved:.1} %.",
+        )
+    } else {
+        let best = results.iter().find_map(|result| result.exact_percent).unwrap_or(f64::NAN);
+        let plain = [lowest(last - 1), lowest(0), lowest(1)];
+        let words = field_words(plain, lowest(last), lowest(last - 2), best);
+        format!(
+            "{intro}At constant density a link has as many neighbours whatever K is, and {words}",
+        )
+    }
+}
+
+/// From this share of WMMSE's sum rate on, in percent, a network generalizes.
+const GENERALIZES_PERCENT: f64 = 95.0;
+
+fn generalizes(percent: f64) -> bool {
+    percent >= GENERALIZES_PERCENT
+}
+
+/// Whether a share that does this with K is that of a size-invariant policy.
+fn is_invariant(trend: Trend) -> bool {
+    trend == Trend::Stays
+}
+
+/// What dense networks show: the share of power that WMMSE uses over K; the lowest shares of its sum rate, in percent,
+/// of networks with a sigmoid (max, mean, sum), and with outputs that only rank.
+fn dense_words(shares: &[(f64, f64)], sigmoids: [f64; 3], ranked: f64) -> String {
+    let trend = Trend::fit(shares);
+    let invariant = is_invariant(trend);
+    let [max, mean, sum] = sigmoids;
+    format!(
+        "it {}, and the policy is {}, {}. A network whose output is a sigmoid {} (lowest: {max:.0} % of WMMSE with max, \
+         {mean:.0} % with mean, {sum:.0} % with sum, classifiers included). With outputs that only rank, and the \
+         objective to decide how many links are on, the same networks {} (lowest: {ranked:.1} %; from \
+         {GENERALIZES_PERCENT:.0} % on a network generalizes; {}).",
+        trend.word(),
+        either(invariant, ["size-invariant", "not size-invariant"]),
+        paper_says(invariant),
+        either(
+            sigmoids.into_iter().all(generalizes),
+            ["generalizes", "does not generalize with every aggregator"],
+        ),
+        either(generalizes(ranked), ["do", "do not"]),
+        Trend::RULE,
+    )
+}
+
+/// What fields of constant density show, by the lowest shares of WMMSE's sum rate in percent: without an outer function
+/// (sum, max, mean), after a step to the prices, of learned schedules; and of the best schedules.
+fn field_words(plain: [f64; 3], priced: f64, scheduled: f64, best: f64) -> String {
+    let all = plain.into_iter().all(generalizes);
+    let behind = scheduled < priced && best < 100.0;
+    let [sum, max, mean] = plain;
+    format!(
+        "{} (lowest: {sum:.1} % of WMMSE with sum, {max:.1} % with max, {mean:.1} % with mean without any outer \
+         function, {priced:.1} % after one step to the prices of interference; from {GENERALIZES_PERCENT:.0} % on a \
+         network generalizes). Schedules {} powers between 0 and P_max: the learned ones are at {scheduled:.1} % or \
+         more, the best ones at K = 20 at {best:.1} %.",
+        either(all, ["every aggregator generalizes", "not every aggregator generalizes"]),
+        either(behind, ["stay behind", "do not stay behind"]),
+    )
+}
+
+/// All trainings of all rows: row by row, and run by run. A network that several rows share is trained
+/// once; finished ones are kept.
+fn train(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Error> {
+    let mut wanted: Vec<PowerTrainSettings> = Vec::new();
+    for row in &plan.rows {
+        for run in 0..runs {
+            let settings = row.settings_of_run(lab.effort, run);
+            if !wanted.contains(&settings) {
+                wanted.push(settings);
+            }
+        }
+    }
+    let trained = lab.watched("power control, trainings", wanted.len() as u64, || {
+        let train = |settings| lab.links_policy(settings, PowerOutput::Sigmoid);
+        wanted.par_iter().map(train).collect::<Result<Vec<_>, Error>>()
+    })?;
+    let mut policies = Vec::new();
+    for row in &plan.rows {
+        for run in 0..runs {
+            let settings = row.settings_of_run(lab.effort, run);
+            let found = wanted.iter().position(|other| *other == settings);
+            policies.extend(found.map(|index| trained[index].with_output(row.output)));
+        }
+    }
+    Ok(policies)
+}
+
+/// All policies at each size; each size is kept when it is done.
+fn measure(
+    lab: &Lab<'_>,
+    plan: &Plan,
+    policies: &[PowerPolicy],
+) -> Result<Vec<PowerSizeResult>, Error> {
+    let counts: Vec<(usize, u64)> = plan
+        .sizes
+        .iter()
+        .map(|&(size, counts)| (size, lab.effort.of([2, counts[1], counts[0]])))
+        .collect();
+    let all = counts.iter().map(|count| count.1).sum();
+    let records: Vec<_> = policies.iter().map(Model::record).collect();
+    let measure = |&(size, samples): &(usize, u64)| -> Result<Vec<PowerSizeResult>, Error> {
+        const WORK: &str = "power control, sizes";
+        let key = (&records, size, samples, TEST_SEED);
+        if let Some(known) = lab.cache.find(WORK, &key)? {
+            lab.observer.done(samples);
+            return Ok(known);
+        }
+        lab.go_on()?;
+        let counted = Counted(lab.observer);
+        let made =
+            power_over_sizes(&plan.scenario, policies, &[size], samples, TEST_SEED, &counted)
+                .map_err(Error::other)?;
+        lab.cache.keep(WORK, &key, &made)?;
+        Ok(made)
+    };
+    let results = lab.watched("power control, networks", all, || {
+        counts.iter().map(measure).collect::<Result<Vec<_>, Error>>()
+    })?;
+    Ok(results.into_iter().flatten().collect())
+}
+
+/// How often, and by how much, a point of WMMSE that is no schedule beats the best schedule.
+fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
+    let samples = lab.effort.of([20, 500, 10_000]);
+    let mut rows = Vec::new();
+    let mut gaps = Vec::new();
+    let starts = [("full power", 0), ("and 10 random starts", 10)];
+    for scenario in [Scenario::Dense, Scenario::D2d(D2dField::default())] {
+        for (label, random_starts) in starts {
+            let settings = WmmseSettings { random_starts, ..WmmseSettings::default() };
+            lab.go_on()?;
+            let gap = binary_gap(&scenario, BINARY_SIZE, samples, TEST_SEED, settings)
+                .map_err(Error::other)?;
+            let mut row = strings([scenario.name(), label]);
+            row.extend([
+                format!("{:.4}", gap.share_binary_powers),
+                format!("{:.4}", gap.share_of_instances_where_wmmse_beats),
+                format!("{:.2}", gap.mean_gain_percent),
+                format!("{:.2}", gap.max_gain_percent),
+                format!("{:.2}", gap.wmmse_percent_of_best_schedule),
+            ]);
+            rows.push(row);
+            gaps.push(gap);
+        }
+    }
+    Ok(Table {
+        name: "binary".into(),
+        title: format!("WMMSE beside the best schedule, K = {BINARY_SIZE}"),
+        note: format!(
+            "{samples} networks of each scenario, seed {TEST_SEED}. {}",
+            binary_words(&gaps[0], &gaps[2]),
+        ),
+        columns: strings([
+            "scenario",
+            "start",
+            "powers that are binary",
+            "networks where WMMSE beats the best schedule",
+            "by, on average (%)",
+            "at most (%)",
+            "mean sum rate over the best schedule's (%)",
+        ]),
+        rows,
+        claims: vec![binary_claim(&gaps[0])],
+        ..Table::default()
+    })
+}
+
+/// From this share on nearly all powers are 0 or P_max: the paper's own.
+const NEARLY_ALL: f64 = 0.95;
+
+/// Whether nearly all powers are 0 or P_max.
+fn nearly(gap: &BinaryGap) -> bool {
+    gap.share_binary_powers >= NEARLY_ALL
+}
+
+/// That on dense networks nearly all are.
+fn binary_claim(dense: &BinaryGap) -> Claim {
+    let percent = 100.0 * dense.share_binary_powers;
+    Claim::paper(
+        "On dense networks nearly all powers of WMMSE are 0 or P_max",
+        format!("{percent:.1} % of them at K = {BINARY_SIZE}"),
+        nearly(dense),
+    )
+}
+
+/// What dense networks and fields show of powers that are 0 or P_max.
+fn binary_words(dense: &BinaryGap, field: &BinaryGap) -> String {
+    let all = |gap| either(nearly(gap), ["nearly all powers are", "not nearly all powers are"]);
+    format!(
+        "On dense networks {} binary ({:.1} %), {}, and WMMSE beats the best schedule in {:.1} % of networks. On a field \
+         {} binary ({:.0} %), and powers in between are worth more than any schedule in {:.0} % of networks. (Nearly all \
+         is 95 %, as in the paper.)",
+        all(dense),
+        100.0 * dense.share_binary_powers,
+        paper_says(nearly(dense)),
+        100.0 * dense.share_of_instances_where_wmmse_beats,
+        all(field),
+        100.0 * field.share_binary_powers,
+        100.0 * field.share_of_instances_where_wmmse_beats,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_follow_the_numbers() {
+        let shares = |exponent: f64| [5.0f64, 10.0, 50.0, 100.0].map(|k| (k, k.powf(exponent)));
+        let falling = dense_words(&shares(-0.8), [90.0, 64.0, 25.0], 100.3);
+        assert!(falling.contains("is not size-invariant, against the paper"), "{falling}");
+        assert!(falling.contains("does not generalize with every aggregator"), "{falling}");
+        assert!(falling.contains("the same networks do (lowest: 100.3 %"), "{falling}");
+        let steady = dense_words(&shares(0.0), [99.0, 98.0, 97.0], 90.0);
+        assert!(steady.contains("is size-invariant, as the paper says"), "{steady}");
+        assert!(steady.contains("sigmoid generalizes") && steady.contains("networks do not"));
+        let behind = field_words([99.3, 99.0, 99.0], 101.0, 97.0, 96.0);
+        assert!(behind.starts_with("every aggregator generalizes"), "{behind}");
+        assert!(behind.contains("Schedules stay behind"), "{behind}");
+        let ahead = field_words([99.3, 91.0, 99.0], 96.0, 97.0, 101.0);
+        assert!(ahead.starts_with("not every aggregator generalizes"), "{ahead}");
+        assert!(ahead.contains("Schedules do not stay behind"), "{ahead}");
+        let held = |claims: &[Claim]| claims.iter().map(|claim| claim.holds).collect::<Vec<_>>();
+        assert_eq!(held(&dense_claims(&shares(-0.8), 100.3)), [Some(false), Some(true)]);
+        assert_eq!(held(&dense_claims(&shares(0.0), 90.0)), [Some(true), Some(false)]);
+        assert_eq!(field_claim([99.3, 99.0, 99.0]).holds, Some(true));
+        assert_eq!(field_claim([99.3, 91.0, 99.0]).holds, Some(false));
+    }
+
+    #[test]
+    fn binary_or_not_by_the_numbers() {
+        let gap = |share_binary_powers: f64| BinaryGap {
+            k: 10,
+            samples: 1,
+            share_binary_powers,
+            share_of_instances_where_wmmse_beats: 0.1,
+            mean_gain_percent: 1.0,
+            max_gain_percent: 1.0,
+            wmmse_percent_of_best_schedule: 99.0,
+        };
+        let paper = binary_words(&gap(0.99), &gap(0.6));
+        assert!(paper.contains("On dense networks nearly all powers are binary (99.0 %), as the"));
+        assert!(paper.contains("On a field not nearly all"), "{paper}");
+        let other = binary_words(&gap(0.6), &gap(0.99));
+        assert!(other.contains("not nearly all powers are binary (60.0 %), against the paper"));
+        assert_eq!(binary_claim(&gap(0.99)).holds, Some(true));
+        assert_eq!(binary_claim(&gap(0.6)).holds, Some(false));
+    }
+}

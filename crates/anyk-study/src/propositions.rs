@@ -1,0 +1,591 @@
+//! Propositions 1 to 4 and the asymptotic forms of (P6), measured.
+
+use crate::verdict::{Trend, either, holds, is_within, listed, paper_says};
+use crate::{
+    AsymptoticForm, Decoupling, EquivariantPolicy, ExactPower, Family, Lab, SizeLaw, SizeLawPoint,
+    asymptotic_forms, decoupling, largest_size, size_law, strings,
+};
+use anyk::System;
+use anyk::framework::{Chart, Claim, Error, ProblemError, Series, Table};
+use anyk::math::{Exponent, Input, Moments};
+use anyk::network::{Activation, Aggregator};
+
+/// Seed of networks and draws.
+const SEED: u64 = 1;
+/// Sizes at which networks are measured; each is compared with twice as many users.
+const SIZES: [usize; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
+/// Networks of each family, and draws of the other users: on trial, as usual, and in full.
+const COUNTS: [(u64, u64); 3] = [(3, 30), (11, 300), (25, 2_000)];
+/// Sizes and draws for the policies of proposition 1.
+const POLICY_SIZES: [usize; 5] = [4, 16, 64, 256, 1024];
+const POLICY_DRAWS: u64 = 5_000;
+
+/// The families of networks.
+const FAMILIES: [Family; 7] = {
+    use Activation::{Identity, LeakyRelu, Sigmoid, Tanh};
+    use Aggregator::{Max, Mean, Sum};
+    const fn family(
+        aggregator: Aggregator,
+        hidden: Activation,
+        output: Activation,
+        input: Input,
+    ) -> Family {
+        Family { aggregator, hidden, output, input }
+    }
+    [
+        family(Mean, LeakyRelu, Identity, Input::Gaussian),
+        family(Mean, Tanh, Identity, Input::Gaussian),
+        family(Sum, LeakyRelu, Identity, Input::Gaussian),
+        family(Sum, LeakyRelu, Sigmoid, Input::Exponential),
+        family(Max, LeakyRelu, Identity, Input::Gaussian),
+        family(Max, LeakyRelu, Identity, Input::Exponential),
+        family(Max, LeakyRelu, Identity, Input::Uniform),
+    ]
+};
+
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let (networks, draws) = lab.effort.of(COUNTS);
+    let measure = |family: &Family| {
+        lab.go_on()?;
+        Ok(size_law(*family, &SIZES, (networks, draws), SEED, || lab.observer.done(1)))
+    };
+    let laws: Vec<SizeLaw> =
+        lab.watched("random networks", networks * FAMILIES.len() as u64, || {
+            FAMILIES.iter().map(measure).collect::<Result<_, Error>>()
+        })?;
+    let made = format!("medians of {networks} random networks, {draws} draws of the others");
+    Ok(vec![
+        policies(),
+        spread(&laws, &made),
+        movement(&laws, &made),
+        power_form(),
+        bandwidth_form(&lab.system)?,
+    ])
+}
+
+fn exponent_cell(exponent: Option<Exponent>) -> String {
+    exponent.map_or("–".to_owned(), |exponent| {
+        format!("{:+.2} ± {:.2}", exponent.value, exponent.half_width)
+    })
+}
+
+/// What proposition 1 is worth for a policy: `relative` is what the deviation over the mean does with K, `absolute`
+/// what the deviation itself does.
+fn decouples(relative: Trend, absolute: Trend) -> &'static str {
+    match (relative.vanishes(), absolute.vanishes()) {
+        (Some(false), _) => "does not hold",
+        (Some(true), Some(true)) => either(relative == Trend::Falls, ["holds", "holds slowly"]),
+        (Some(true), Some(false)) => "holds relative to the mean alone",
+        _ => "is undecided",
+    }
+}
+
+impl Decoupling {
+    fn verdict(&self) -> &'static str {
+        let trend = |value: fn(&Moments) -> f64, exponent| {
+            let points = self.points.iter().map(|(k, moments)| (*k as f64, value(moments)));
+            Trend::of(&points.collect::<Vec<_>>(), exponent)
+        };
+        let relative = trend(|m| m.deviation() / m.mean.abs(), self.relative_exponent);
+        decouples(relative, trend(Moments::deviation, self.exponent))
+    }
+}
+
+/// Whether all of several statements hold: one that does not decides.
+fn all_hold(statements: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
+    let all: Vec<Option<bool>> = statements.into_iter().collect();
+    match (all.contains(&Some(false)), all.contains(&None)) {
+        (true, _) => Some(false),
+        (false, true) => None,
+        (false, false) => Some(true),
+    }
+}
+
+/// The rows that have each verdict, in words.
+fn by_verdict(rows: &[(String, &'static str)]) -> String {
+    let mut verdicts: Vec<&str> = Vec::new();
+    for (_, verdict) in rows {
+        if !verdicts.contains(verdict) {
+            verdicts.push(verdict);
+        }
+    }
+    let sentence = |verdict: &&str| {
+        let names: Vec<&str> =
+            rows.iter().filter(|row| row.1 == *verdict).map(|row| row.0.as_str()).collect();
+        format!("{verdict} for {}", listed(&names))
+    };
+    verdicts.iter().map(sentence).collect::<Vec<_>>().join("; ")
+}
+
+fn policies() -> Table {
+    let measured = EquivariantPolicy::ALL.map(|p| decoupling(p, &POLICY_SIZES, POLICY_DRAWS, SEED));
+    let rows = measured.iter().map(|row| {
+        let mut cells = vec![row.policy.label()];
+        let relative = row.points.iter().map(|(_, output)| output.deviation() / output.mean.abs());
+        cells.extend(relative.map(|spread| format!("{spread:.4}")));
+        cells.extend([
+            exponent_cell(row.relative_exponent),
+            exponent_cell(row.exponent),
+            row.verdict().to_owned(),
+        ]);
+        cells
+    });
+    let curves = measured.iter().map(|row| {
+        let points = row.points.iter();
+        let relative =
+            points.map(|(k, output)| (*k as f64, output.deviation() / output.mean.abs()));
+        Series::solid(row.policy.label(), relative.collect())
+    });
+    let mut columns = strings(["policy"]);
+    columns.extend(POLICY_SIZES.map(|k| format!("K = {k}")));
+    columns.extend(strings(["exponent", "exponent, absolute", "proposition 1"]));
+    Table {
+        name: "proposition1".into(),
+        title: "Proposition 1: what the others' draw does to a user's output, relative to its mean"
+            .into(),
+        note: format!(
+            "Deviation over mean of a user's output given x_k, {POLICY_DRAWS} draws of the others. That the output \
+             becomes a function of x_k and K {}. It holds where deviation over mean and deviation fall with K, \
+             slowly where the first falls slowly, relative to the mean alone where only the first falls ({}). In \
+             theory the first goes as K^(−1/2) where a law of large numbers stands behind it, as √(ln K/K) for the \
+             power with two antennas, and as 1/√ln K with one.",
+            by_verdict(&measured.each_ref().map(|row| (row.policy.label(), row.verdict()))),
+            Trend::RULE,
+        ),
+        claims: vec![Claim::paper(
+            "Proposition 1: with many users an output becomes a function of x_k and K",
+            by_verdict(&measured.each_ref().map(|row| (row.policy.label(), row.verdict()))),
+            all_hold(measured.iter().map(|row| match row.verdict() {
+                "holds" | "holds slowly" => Some(true),
+                "is undecided" => None,
+                _ => Some(false),
+            })),
+        )],
+        columns,
+        rows: rows.collect(),
+        chart: Some(Chart {
+            title: "Deviation over mean of a user's output, given x_k".into(),
+            x_label: "users K".into(),
+            y_label: "deviation / mean".into(),
+            log_x: true,
+            log_y: true,
+            series: curves.collect(),
+        }),
+        ..Table::default()
+    }
+}
+
+fn family_label(family: &Family) -> String {
+    let aggregator = format!("{:?}", family.aggregator).to_lowercase();
+    let activation = match (family.hidden, family.output) {
+        (Activation::Tanh, _) => ", tanh",
+        (_, Activation::Sigmoid) => ", sigmoid output",
+        _ => "",
+    };
+    format!("{aggregator}{activation}, x {}", family.input.label())
+}
+
+/// What is measured of the networks.
+#[derive(Clone, Copy, PartialEq)]
+enum Quantity {
+    /// Of the output over the others: where it vanishes there is a `q̂(x_k, K)`, which proposition 2 says of the mean
+    /// and the first sentence of proposition 4 of sum and max.
+    Spread,
+    /// Of the mean output from K to 2K: where it adds up to something finite the output settles, which proposition 3
+    /// says of the mean, and proposition 4 denies of sum and max.
+    Movement,
+}
+
+impl Quantity {
+    fn of(self, point: &SizeLawPoint) -> f64 {
+        match self {
+            Self::Spread => point.spread,
+            Self::Movement => point.movement,
+        }
+    }
+
+    fn exponent(self, law: &SizeLaw) -> Option<Exponent> {
+        match self {
+            Self::Spread => law.spread_exponent,
+            Self::Movement => law.movement_exponent,
+        }
+    }
+
+    fn trend(self, law: &SizeLaw) -> Trend {
+        let points = law.points.iter().map(|point| (point.k as f64, self.of(point)));
+        Trend::of(&points.collect::<Vec<_>>(), self.exponent(law))
+    }
+
+    /// The proposition that speaks of it, and whether that holds.
+    fn proposition(self, law: &SizeLaw) -> (u32, Option<bool>) {
+        let (mean, trend) = (law.family.aggregator == Aggregator::Mean, self.trend(law));
+        match (self, mean) {
+            (Self::Spread, true) => (2, trend.vanishes()),
+            (Self::Spread, false) => (4, trend.vanishes()),
+            (Self::Movement, true) => (3, trend.settles()),
+            (Self::Movement, false) => (4, trend.settles().map(|settles| !settles)),
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Spread => "spread",
+            Self::Movement => "movement",
+        }
+    }
+
+    /// What a row shows.
+    fn shows(self, law: &SizeLaw) -> String {
+        let (number, verdict) = self.proposition(law);
+        format!(
+            "proposition {number} {}: the {} {}",
+            holds(verdict),
+            self.word(),
+            self.trend(law).word()
+        )
+    }
+
+    /// What the propositions say of it, as claims.
+    fn claims(self, laws: &[SizeLaw]) -> Vec<Claim> {
+        let said = |number: u32| match (self, number) {
+            (_, 2) => "Proposition 2: under the mean, an output becomes a function of x_k and K",
+            (_, 3) => "Proposition 3: under the mean, an output settles with K",
+            (Self::Spread, _) => {
+                "Proposition 4: under sum and max too, an output becomes a function of x_k and K"
+            }
+            (Self::Movement, _) => {
+                "Proposition 4: under sum and max, an output does not settle with K"
+            }
+        };
+        let numbers: &[u32] = if self == Self::Spread { &[2, 4] } else { &[3, 4] };
+        let claim = |&number: &u32| {
+            let rows = laws.iter().filter(|law| self.proposition(law).0 == number);
+            let words: Vec<(String, &'static str)> = rows
+                .clone()
+                .map(|law| {
+                    (format!("“{}”", family_label(&law.family)), holds(self.proposition(law).1))
+                })
+                .collect();
+            Claim::paper(
+                said(number),
+                format!("it {}", by_verdict(&words)),
+                all_hold(rows.map(|law| self.proposition(law).1)),
+            )
+        };
+        numbers.iter().map(claim).collect()
+    }
+
+    /// What all rows show, in a sentence.
+    fn sentence(self, laws: &[SizeLaw]) -> String {
+        let rows = laws.iter().map(|law| {
+            let (number, verdict) = self.proposition(law);
+            ((number, family_label(&law.family)), holds(verdict))
+        });
+        let rows: Vec<((u32, String), &'static str)> = rows.collect();
+        let mut numbers: Vec<u32> = rows.iter().map(|row| row.0.0).collect();
+        numbers.dedup();
+        let of = |number: &u32| {
+            let own = rows.iter().filter(|row| row.0.0 == *number);
+            let own: Vec<(String, &'static str)> =
+                own.map(|row| (format!("“{}”", row.0.1), row.1)).collect();
+            format!("Proposition {number} {}.", by_verdict(&own))
+        };
+        numbers.iter().map(of).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A table of the networks: one quantity at each size, its exponent and what it shows.
+fn law_table(laws: &[SizeLaw], quantity: Quantity) -> Table {
+    let value = |point: &SizeLawPoint| quantity.of(point);
+    let rows = laws.iter().map(|law| {
+        let mut cells = vec![family_label(&law.family)];
+        cells.extend(law.points.iter().map(|point| format!("{:.2e}", value(point))));
+        cells.extend([exponent_cell(quantity.exponent(law)), quantity.shows(law)]);
+        cells
+    });
+    let curves = laws.iter().map(|law| {
+        let points = law.points.iter().map(|point| (point.k as f64, value(point)));
+        Series::solid(family_label(&law.family), points.collect())
+    });
+    let mut columns = strings(["network"]);
+    columns.extend(SIZES.map(|k| format!("K = {k}")));
+    columns.extend(strings(["exponent", "shows"]));
+    let chart = Chart {
+        x_label: "users K".into(),
+        log_x: true,
+        log_y: true,
+        series: curves.collect(),
+        ..Chart::default()
+    };
+    let claims = quantity.claims(laws);
+    Table { columns, rows: rows.collect(), chart: Some(chart), claims, ..Table::default() }
+}
+
+fn titled(table: Table, name: &str, title: &str, note: String, chart: [&str; 2]) -> Table {
+    let [chart_title, y_label] = chart.map(str::to_owned);
+    Table {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        note,
+        chart: table.chart.map(|chart| Chart { title: chart_title, y_label, ..chart }),
+        ..table
+    }
+}
+
+fn spread(laws: &[SizeLaw], made: &str) -> Table {
+    titled(
+        law_table(laws, Quantity::Spread),
+        "proposition2",
+        "Propositions 2 and 4: spread of a network's output over the others",
+        format!(
+            "That for given x_k the output becomes a function of x_k and K is proposition 2 for the mean, and the first \
+             sentence of proposition 4 for sum and max; it holds where the spread falls, fast or slowly. {} ({made}; \
+             {}.)",
+            Quantity::Spread.sentence(laws),
+            Trend::RULE,
+        ),
+        ["Standard deviation of the output over the others, given x_k", "spread of the output"],
+    )
+}
+
+fn movement(laws: &[SizeLaw], made: &str) -> Table {
+    titled(
+        law_table(laws, Quantity::Movement),
+        "proposition3",
+        "Propositions 3 and 4: how far a network's mean output moves from K to 2K users",
+        format!(
+            "Proposition 3 says that the output settles under the mean, proposition 4 that it does not under sum and \
+             max; it settles where its movement falls other than slowly, so that all doublings of K add up to \
+             something finite. {} The exponents of the mean are {} (leaky ReLU) and {} (tanh) over these sizes, where \
+             −1 is expected in the limit ({made}; {}).",
+            Quantity::Movement.sentence(laws),
+            exponent_cell(laws[0].movement_exponent),
+            exponent_cell(laws[1].movement_exponent),
+            Trend::RULE,
+        ),
+        ["Movement of the mean output from K to 2K users, given x_k", "movement of the output"],
+    )
+}
+
+/// A ratio to an asymptotic form this close to 1 is there.
+const AT_THE_FORM: f64 = 0.05;
+
+/// Whether means are at their asymptotic forms, by their ratios at the largest size.
+fn are_there(last: &[f64]) -> bool {
+    last.iter().all(|&ratio| is_within(ratio, 1.0, AT_THE_FORM))
+}
+
+/// The same in words.
+fn tends(last: &[f64]) -> String {
+    let there = are_there(last);
+    format!("{}, {}", holds(Some(there)), paper_says(there))
+}
+
+/// Rate, sizes and realizations of the asymptotic bandwidth.
+const RATE_BPS: f64 = 1e6;
+const FORM_SIZES: [usize; 9] = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
+const FORM_REALIZATIONS: u64 = 1_000;
+
+/// `f_3` and `f_4` of (P6) for users on the road.
+fn bandwidth_form(system: &System) -> Result<Table, Error> {
+    let draws = (FORM_REALIZATIONS, SEED);
+    let forms =
+        asymptotic_forms(system, RATE_BPS, &FORM_SIZES, draws).map_err(ProblemError::from)?;
+    let most = largest_size(system, RATE_BPS).map_err(ProblemError::from)?;
+    let ratio = |form: &AsymptoticForm| {
+        form.asymptotic_hz.map(|asymptotic_hz| form.bandwidth_hz.mean / asymptotic_hz)
+    };
+    let absent = || "–".to_owned();
+    let rows = forms.iter().map(|form| {
+        vec![
+            form.k.to_string(),
+            format!("{:.4} ± {:.4}", form.power_ratio.mean, form.power_ratio.deviation()),
+            format!("{:.2}", form.bandwidth_hz.mean / 1e3),
+            form.asymptotic_hz.map_or_else(absent, |hz| format!("{:.2}", hz / 1e3)),
+            ratio(form).map_or_else(absent, |ratio| format!("{ratio:.4}")),
+            format!("{:.4}", form.bandwidth_hz.deviation() / form.bandwidth_hz.mean),
+        ]
+    });
+    let curve = |value: &dyn Fn(&AsymptoticForm) -> Option<f64>| {
+        forms.iter().filter_map(|form| Some((form.k as f64, value(form)?))).collect()
+    };
+    let form = |k: usize| forms.iter().find(|form| form.k == k);
+    let at = |k: usize| form(k).and_then(ratio).unwrap_or(0.0);
+    let power = |k: usize| form(k).map_or(0.0, |form| form.power_ratio.mean);
+    Ok(Table {
+        name: "asymptotic-bandwidth".into(),
+        title: "Asymptotic forms f_3 and f_4 of (P6): users on the road, 1 Mbit/s each".into(),
+        note: format!(
+            "That the means of P_k and B* tend to f_3 and f_4 {} (within 5 % at K = 1000): they are {:.3} and {:.3} of them at \
+             K = 10, {:.3} and {:.4} at 100, {:.3} and {:.4} at 1000; but there is no limit K → ∞, since F(B) \
+             falls only to N_0·s_0·ln 2 and a fixed P_max serves no more than about {most:.0} users here, \
+             whatever the bandwidth ({FORM_REALIZATIONS} cells for each K, P_max = 43 dBm).",
+            tends(&[power(1000), at(1000)]),
+            power(10),
+            at(10),
+            power(100),
+            at(100),
+            power(1000),
+            at(1000),
+        ),
+        claims: vec![Claim::paper(
+            "The means of P_k and B* of (P6) tend to f_3 and f_4",
+            format!("{:.3} and {:.4} of them at K = 1000", power(1000), at(1000)),
+            are_there(&[power(1000), at(1000)]),
+        )],
+        columns: strings([
+            "K",
+            "P_k/f_3 ± deviation",
+            "mean B* (kHz)",
+            "f_4 (kHz)",
+            "B*/f_4",
+            "deviation / mean of B*",
+        ]),
+        rows: rows.collect(),
+        chart: Some(Chart {
+            title: "Optimum of (P6) over its asymptotic form".into(),
+            x_label: "users K".into(),
+            y_label: "ratio of the mean to the asymptotic form".into(),
+            log_x: true,
+            log_y: false,
+            series: vec![
+                Series::solid("P_k/f_3", curve(&|form| Some(form.power_ratio.mean))),
+                Series::solid("B*/f_4", curve(&ratio)),
+            ],
+        }),
+        ..Table::default()
+    })
+}
+
+/// `f_3` of (P6) against the mean of the exact power, by integration.
+fn power_form() -> Table {
+    let antennas = [8, 2, 1];
+    let sizes: [f64; 8] = [2.0, 5.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e6];
+    // g_k is the mean gain; the ratio does not depend on it for large K.
+    let scaled = antennas.map(|antennas| {
+        let exact = ExactPower::new(antennas);
+        let gain = f64::from(antennas);
+        sizes.map(|k| (k, k * gain * exact.given(k, gain).0))
+    });
+    let rows = (0..sizes.len()).map(|index| {
+        vec![
+            format!("{}", sizes[index]),
+            format!("{:.4}", scaled[0][index].1 / 7.0),
+            format!("{:.4}", scaled[1][index].1),
+            format!("{:.4}", scaled[2][index].1),
+        ]
+    });
+    let [eight, two, one] = scaled;
+    Table {
+        name: "asymptotic-power".into(),
+        title: "Asymptotic form f_3 of (P6): the power".into(),
+        note: format!(
+            "Where E(1/g) is finite there is an f_3 = P_max/(K·g_k·E(1/g)); that the means of P_k tend to it {} (within \
+             5 % at a million users): with eight antennas they are {:.4} of it at K = 100, with two, whose 1/g has no \
+             variance, {:.3}. Under the Rayleigh fading of figure 2(c) E(1/g) is infinite and there is no f_3; \
+             K·g_k·P_k {} from K = 1000 on ({:.3} at K = 100, {:.3} at a million; {}).",
+            tends(&[eight[7].1 / 7.0, two[7].1]),
+            eight[4].1 / 7.0,
+            two[4].1,
+            Trend::fit(&one[5..]).word(),
+            one[4].1,
+            one[7].1,
+            Trend::RULE,
+        ),
+        columns: strings([
+            "K",
+            "E(P_k)/f_3, g ~ Gamma(8, 1)",
+            "E(P_k)/f_3, g ~ Gamma(2, 1)",
+            "K·g_k·E(P_k)/P_max, Rayleigh",
+        ]),
+        rows: rows.collect(),
+        chart: Some(Chart {
+            title: "Mean of the exact power over its asymptotic form".into(),
+            x_label: "users K".into(),
+            y_label: "E(P_k)/f_3; Rayleigh: K·g_k·E(P_k)/P_max".into(),
+            log_x: true,
+            log_y: false,
+            series: vec![
+                Series::solid("g ~ Gamma(8, 1)", eight.map(|(k, y)| (k, y / 7.0)).to_vec()),
+                Series::solid("g ~ Gamma(2, 1)", two.to_vec()),
+                Series::solid("Rayleigh: no f_3", one.to_vec()),
+            ],
+        }),
+        ..Table::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Networks whose spread and movement go as powers of K.
+    fn law(aggregator: Aggregator, spread: f64, movement: f64) -> SizeLaw {
+        let points = [16usize, 32, 64, 128].map(|k| SizeLawPoint {
+            k,
+            movement: (k as f64).powf(movement),
+            spread: (k as f64).powf(spread),
+        });
+        let exponent = |value| Some(Exponent { value, half_width: 0.01 });
+        let family = Family { aggregator, ..FAMILIES[0] };
+        SizeLaw {
+            family,
+            points: points.to_vec(),
+            movement_exponent: exponent(movement),
+            spread_exponent: exponent(spread),
+        }
+    }
+
+    /// Data of either kind get either word.
+    #[test]
+    fn propositions_follow_the_numbers() {
+        use Aggregator::{Max, Mean, Sum};
+        for (aggregator, exponent, spread, movement) in [
+            (Mean, -0.5, "proposition 2 holds", "proposition 3 holds"),
+            (Mean, 0.0, "proposition 2 does not hold", "proposition 3 does not hold"),
+            (Mean, -0.1, "proposition 2 holds", "proposition 3 does not hold"),
+            (Sum, 2.5, "proposition 4 does not hold", "proposition 4 holds"),
+            (Max, -1.0, "proposition 4 holds", "proposition 4 does not hold"),
+        ] {
+            let law = law(aggregator, exponent, exponent);
+            let shown = [Quantity::Spread, Quantity::Movement].map(|quantity| quantity.shows(&law));
+            assert!(shown[0].starts_with(&format!("{spread}:")), "{exponent}: {shown:?}");
+            assert!(shown[1].starts_with(&format!("{movement}:")), "{exponent}: {shown:?}");
+        }
+        let laws = [law(Mean, -0.5, -1.0), law(Sum, 2.5, 2.5), law(Max, -1.0, -1.0)];
+        let sentence = Quantity::Movement.sentence(&laws);
+        assert!(sentence.contains("Proposition 3 holds for “mean"), "{sentence}");
+        assert!(sentence.contains("holds for “sum") && sentence.contains("does not hold for “max"));
+    }
+
+    #[test]
+    fn one_that_does_not_hold_decides() {
+        let [yes, no, open] = [Some(true), Some(false), None];
+        for (all, expected) in
+            [([yes, yes], yes), ([yes, open], open), ([open, no], no), ([no, yes], no)]
+        {
+            assert_eq!(all_hold(all), expected);
+        }
+    }
+
+    #[test]
+    fn a_policy_decouples_by_both_of_its_deviations() {
+        use Trend::{Falls, FallsSlowly, Grows, Stays, Undecided};
+        for (relative, absolute, verdict) in [
+            (Falls, Falls, "holds"),
+            (FallsSlowly, Falls, "holds slowly"),
+            (FallsSlowly, Stays, "holds relative to the mean alone"),
+            (Stays, Stays, "does not hold"),
+            (Grows, Falls, "does not hold"),
+            (Undecided, Falls, "is undecided"),
+        ] {
+            assert_eq!(decouples(relative, absolute), verdict);
+        }
+    }
+
+    #[test]
+    fn means_tend_to_a_form_or_do_not() {
+        assert_eq!(tends(&[1.001, 0.99]), "holds, as the paper says");
+        assert_eq!(tends(&[1.001, 1.2]), "does not hold, against the paper");
+    }
+}

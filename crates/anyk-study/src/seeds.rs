@@ -1,0 +1,297 @@
+//! Many trainings of every kind with their usual settings: whether one of them fails.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::entry::AVAILABLE;
+use crate::fading::policy_of_draw;
+use crate::{Lab, paper_entries, strings};
+use anyk::channel::{D2dField, FadingLaw};
+use anyk::framework::{Claim, Error, Model, Observer, PretrainLoss, Session, Table};
+use anyk::math::median;
+use anyk::network::SplitRule;
+use anyk::problems::closed_forms::{
+    ClosedForm, ClosedFormResult, ClosedFormSettings, evaluate_closed_form, train_closed_form,
+};
+use anyk::problems::interference::{PASSES, PowerOutput, Scenario, train_power};
+use anyk::problems::urllc::{CellPolicy, DEVIATIONS, TestSet, train_any_policy};
+
+/// Trainings of each kind: on trial, as usual, and in full.
+const SEEDS: [u64; 3] = [2, 20, 50];
+/// Seed of the test sets and cells of each size.
+const TEST: (u64, u64) = (7, 20);
+/// Sizes that URLLC policies are measured at: the training's, and one of the largest.
+const SIZES: [usize; 2] = [10, 200];
+/// Within so many percent of the median a training is as good as the others.
+const NEAR_PERCENT: f64 = 1.0;
+
+/// What one training has reached.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Reached {
+    /// In percent of which more is better; the lowest of its sizes.
+    percent: f64,
+    /// Lowest share of users whose QoS is met, where there is one.
+    availability: Option<f64>,
+    /// How often it started over.
+    restarts: u64,
+}
+
+/// The figures of a training.
+type Figures = (f64, Option<f64>);
+
+/// A kind of training: what it is called, what is measured, and the training of a seed.
+struct Kind {
+    label: &'static str,
+    measured: &'static str,
+    train: fn(&Lab<'_>, u64, &dyn Observer) -> Result<Figures, Error>,
+}
+
+const OF_WMMSE: &str = "sum rate over WMMSE's";
+const OF_BANDWIDTH: &str = "optimum over total bandwidth, K = 10 and 200";
+const RANKED: PowerOutput = PowerOutput::Ranked { passes: PASSES };
+
+static KINDS: [Kind; 8] = [
+    Kind {
+        label: "interference, dense",
+        measured: OF_WMMSE,
+        train: |lab, seed, observer| links(lab, Scenario::Dense, RANKED, seed, observer),
+    },
+    Kind {
+        label: "interference, d2d",
+        measured: OF_WMMSE,
+        train: |lab, seed, observer| {
+            links(lab, FIELD, PowerOutput::Priced { steps: 1 }, seed, observer)
+        },
+    },
+    Kind {
+        label: "link-scheduling, d2d",
+        measured: OF_WMMSE,
+        train: |lab, seed, observer| links(lab, FIELD, RANKED, seed, observer),
+    },
+    Kind {
+        label: "p-gnn",
+        measured: OF_BANDWIDTH,
+        train: |lab, seed, observer| learned(lab, P_GNN, &SIZES, seed, observer),
+    },
+    Kind {
+        label: "m-gnn",
+        measured: "optimum over total bandwidth, K = 10",
+        train: |lab, seed, observer| learned(lab, M_GNN, &SIZES[..1], seed, observer),
+    },
+    Kind {
+        label: "any-gnn",
+        measured: OF_BANDWIDTH,
+        train: |lab, seed, observer| {
+            let settings = lab.any_settings(SplitRule::Kkt, seed);
+            let policy = train_any_policy(&lab.system, &settings, &mut Session::new(observer))?;
+            on_cells(lab, &policy, &SIZES)
+        },
+    },
+    Kind {
+        label: "any-gnn, 2000 samples of fading",
+        measured: OF_BANDWIDTH,
+        train: |lab, seed, observer| {
+            let way = PretrainLoss::Supervised;
+            let policy = policy_of_draw(lab, &FadingLaw::Rayleigh, 2000, way, seed, observer)?;
+            on_cells(lab, &policy.with_deviations(DEVIATIONS)?, &SIZES)
+        },
+    },
+    Kind {
+        label: "closed forms, powers of (P6)",
+        measured: "100 less the error of the shares, K = 10 and 200",
+        train: |lab, seed, observer| {
+            let form = ClosedForm::EqualBandwidth { rate_bps: 1e5 };
+            let mut settings = ClosedFormSettings::new(form, seed);
+            (settings.samples, settings.steps) =
+                lab.effort.of_training((settings.samples, settings.steps));
+            let mut session = Session::new(observer);
+            let policy = train_closed_form(&lab.system, &settings, &mut session)?;
+            let results = evaluate_closed_form(&policy, &SIZES, TEST.1, TEST.0)?;
+            let worst = results.iter().map(ClosedFormResult::power_percent).fold(0.0, f64::max);
+            Ok((100.0 - worst, None))
+        },
+    },
+];
+
+const FIELD: Scenario = Scenario::D2d(D2dField::DEFAULT);
+
+/// Places in table VI.
+const P_GNN: usize = 0;
+const M_GNN: usize = 1;
+
+fn links(
+    lab: &Lab<'_>,
+    scenario: Scenario,
+    output: PowerOutput,
+    seed: u64,
+    observer: &dyn Observer,
+) -> Result<Figures, Error> {
+    let settings = lab.links_settings(scenario, seed);
+    let policy = train_power(&settings, output, &mut Session::new(observer))?;
+    Ok((policy.record().sum_rate_percent, None))
+}
+
+/// An entry of table VI.
+fn learned(
+    lab: &Lab<'_>,
+    place: usize,
+    sizes: &[usize],
+    seed: u64,
+    observer: &dyn Observer,
+) -> Result<Figures, Error> {
+    let entry = lab.shortened(&paper_entries(lab.effort)[place]);
+    let (policy, _) = entry.train(&lab.system, seed, lab.law(&entry), observer)?;
+    on_cells(lab, &policy, sizes)
+}
+
+/// The lowest of the sizes: the optimum over the total bandwidth, in percent, and the availability.
+fn on_cells(
+    lab: &Lab<'_>,
+    policy: &(impl CellPolicy + Sync),
+    sizes: &[usize],
+) -> Result<Figures, Error> {
+    let test = TestSet::draw(&lab.system, sizes, TEST.1, TEST.0)?;
+    let results = test.evaluate(policy)?;
+    let lowest = |values: Vec<f64>| values.into_iter().fold(f64::INFINITY, f64::min);
+    let over = results.iter().map(|size| 100.0 / (1.0 + size.gap_percent / 100.0)).collect();
+    let availability = results.iter().map(|size| size.availability).collect();
+    Ok((lowest(over), Some(lowest(availability))))
+}
+
+/// Counts what starts over.
+struct Counting<'a> {
+    lab: &'a Lab<'a>,
+    restarts: AtomicU64,
+}
+
+impl Observer for Counting<'_> {
+    fn tell(&self, message: &str) {
+        if message.contains("starting over") {
+            self.restarts.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn stop(&self) -> bool {
+        self.lab.observer.stop()
+    }
+}
+
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let count = lab.effort.of(SEEDS);
+    lab.prepare_law(&paper_entries(lab.effort)[P_GNN])?;
+    let all = count * KINDS.len() as u64;
+    let reached = lab.watched("trainings", all, || {
+        KINDS.iter().map(|kind| train(lab, kind, count)).collect::<Result<Vec<_>, Error>>()
+    })?;
+    Ok(vec![table(count, &reached)])
+}
+
+/// All trainings of a kind; each is kept when it is done.
+fn train(lab: &Lab<'_>, kind: &Kind, count: u64) -> Result<Vec<Reached>, Error> {
+    let one = |seed: u64| {
+        lab.go_on()?;
+        let reached = lab.cache.get_or("seeds", &(kind.label, lab.effort, seed), || {
+            let counting = Counting { lab, restarts: AtomicU64::new(0) };
+            let (percent, availability) = (kind.train)(lab, seed, &counting)?;
+            let restarts = counting.restarts.into_inner();
+            Ok(Reached { percent, availability, restarts })
+        })?;
+        lab.observer.done(1);
+        Ok(reached)
+    };
+    (1..=count).into_par_iter().map(one).collect()
+}
+
+/// The worst, the second worst, the median and the best of each kind, and how many are far from the median.
+fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
+    let mut failing = 0;
+    let rows = KINDS.iter().zip(reached).map(|(kind, runs)| {
+        let mut percents: Vec<f64> = runs.iter().map(|run| run.percent).collect();
+        percents.sort_by(f64::total_cmp);
+        let middle = median(percents.clone());
+        let fails = |run: &&Reached| {
+            run.percent < middle * (1.0 - NEAR_PERCENT / 100.0)
+                || run.availability.is_some_and(|lowest| lowest < AVAILABLE)
+        };
+        let far = runs.iter().filter(fails).count();
+        failing += usize::from(far > 0);
+        let at =
+            |place: usize| percents.get(place).map_or("–".to_owned(), |one| format!("{one:.2}"));
+        let availability = runs.iter().filter_map(|run| run.availability).reduce(f64::min);
+        let restarts: u64 = runs.iter().map(|run| run.restarts).sum();
+        vec![
+            kind.label.to_owned(),
+            kind.measured.to_owned(),
+            at(0),
+            at(1),
+            format!("{middle:.2}"),
+            at(percents.len().saturating_sub(1)),
+            availability.map_or("–".to_owned(), |lowest| format!("{lowest:.3}")),
+            far.to_string(),
+            restarts.to_string(),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let verdict = match failing {
+        0 => "no kind has one".to_owned(),
+        some => format!("{some} of {} kinds have one", KINDS.len()),
+    };
+    Table {
+        name: "seeds".into(),
+        title: format!("{count} trainings of every kind, seeds 1 to {count}"),
+        note: format!(
+            "Usual settings; a training fails that is more than {NEAR_PERCENT} % under the median of its kind, or whose \
+             availability two decimals do not print as 1.00: {verdict}. Links are measured on validation networks of the training size, as `anyk train` prints it; \
+             the others on {} cells of each size (seed {}).",
+            TEST.1, TEST.0,
+        ),
+        columns: strings([
+            "training",
+            "measured (%)",
+            "worst",
+            "second worst",
+            "median",
+            "best",
+            "lowest availability",
+            "fail",
+            "started over",
+        ]),
+        rows,
+        claims: vec![Claim::own(
+            format!("Of {count} trainings of every kind none fails"),
+            verdict,
+            failing == 0,
+        )],
+        ..Table::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(percents: &[f64]) -> Vec<Vec<Reached>> {
+        let runs: Vec<Reached> = percents
+            .iter()
+            .map(|&percent| Reached { percent, availability: None, restarts: 0 })
+            .collect();
+        KINDS.iter().map(|_| runs.clone()).collect()
+    }
+
+    #[test]
+    fn one_training_that_fails_is_told() {
+        let fine = table(4, &all(&[101.0, 100.5, 101.2, 101.1]));
+        assert!(fine.note.contains("no kind has one"), "{}", fine.note);
+        let failing = table(4, &all(&[101.0, 91.4, 101.2, 101.1]));
+        assert!(failing.note.contains("8 of 8 kinds have one"), "{}", failing.note);
+        assert_eq!(failing.rows[0][2..8], ["91.40", "101.00", "101.05", "101.20", "–", "1"]);
+        // Near the median, but not for every user.
+        let mut unserved = all(&[95.5, 95.4, 95.6]);
+        unserved[3][0].availability = Some(0.876);
+        let unserved = table(3, &unserved);
+        assert!(unserved.note.contains("1 of 8 kinds have one"), "{}", unserved.note);
+        assert_eq!(unserved.rows[3][7], "1");
+    }
+}

@@ -1,0 +1,165 @@
+//! What all studies of a folder say together: what of the paper reproduces, what does not, and what is new. Every
+//! verdict was found by a study, from the numbers of its table; here they are put together.
+
+use crate::pictures::{AVAILABILITY, BANDWIDTH, DENSE_RATES, FIELD_RATES};
+use crate::{STUDIES, Section, Study};
+use anyk::framework::{Claim, Claimant, Picture};
+
+/// A verdict, and where its numbers are.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'a> {
+    /// The study.
+    pub study: &'a str,
+    /// The name of its table.
+    pub table: &'a str,
+    /// The statement and what was measured.
+    pub claim: &'a Claim,
+}
+
+/// A picture of the summary, or what would have to be run for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// What it is of, as the name of a file.
+    pub subject: &'static str,
+    /// The same in words.
+    pub about: &'static str,
+    /// The study that drew it and the picture, if one was run that can.
+    pub picture: Option<(&'a str, &'a Picture)>,
+    /// The study that draws the most, where that one was not run.
+    pub better: Option<&'static str>,
+}
+
+/// What the studies say.
+#[derive(Debug)]
+pub struct Summary<'a> {
+    /// Statements of the paper that were measured to hold.
+    pub reproduced: Vec<Said<'a>>,
+    /// Statements of the paper that were measured not to hold.
+    pub contradicted: Vec<Said<'a>>,
+    /// Statements of the paper that the numbers do not decide.
+    pub undecided: Vec<Said<'a>>,
+    /// What the paper says nothing of.
+    pub new: Vec<Said<'a>>,
+    /// The pictures that matter.
+    pub pictures: Vec<Shown<'a>>,
+    /// Studies of the paper that were not run.
+    pub missing: Vec<&'static Study>,
+    /// Studies of our own that were not run.
+    pub missing_own: Vec<&'static Study>,
+}
+
+/// The pictures, and the studies that draw them: the one that shows the most first.
+const PICTURES: [(&str, &str, &[&str]); 4] = [
+    (BANDWIDTH, "bandwidth over the optimum", &["any-gnn", "table6"]),
+    (AVAILABILITY, "availability", &["any-gnn", "table6"]),
+    (DENSE_RATES, "sum rates on dense networks", &["power-control"]),
+    (FIELD_RATES, "sum rates on D2D fields", &["power-control"]),
+];
+
+impl<'a> Summary<'a> {
+    /// Of all that a folder keeps.
+    pub fn of(sections: &'a [Section]) -> Self {
+        let said: Vec<Said<'a>> = sections
+            .iter()
+            .flat_map(|section| section.tables().iter().map(move |table| (section.study(), table)))
+            .flat_map(|(study, table)| {
+                let table_name = table.name.as_str();
+                table.claims.iter().map(move |claim| Said { study, table: table_name, claim })
+            })
+            .collect();
+        let of = |by: Claimant, holds: &[Option<bool>]| -> Vec<Said<'a>> {
+            let fits = |said: &&Said<'a>| said.claim.by == by && holds.contains(&said.claim.holds);
+            said.iter().filter(fits).copied().collect()
+        };
+        let missing = |own: bool| {
+            let was_run =
+                |study: &Study| sections.iter().any(|section| section.study() == study.name);
+            let all = STUDIES.iter().filter(|study| study.own == own);
+            all.filter(|study| !was_run(study)).collect::<Vec<_>>()
+        };
+        Self {
+            reproduced: of(Claimant::Paper, &[Some(true)]),
+            contradicted: of(Claimant::Paper, &[Some(false)]),
+            undecided: of(Claimant::Paper, &[None]),
+            new: of(Claimant::Own, &[Some(true), Some(false), None]),
+            pictures: PICTURES.iter().map(|picture| shown(sections, picture)).collect(),
+            missing: missing(false),
+            missing_own: missing(true),
+        }
+    }
+}
+
+/// The picture of a subject by the first study that was run.
+fn shown<'a>(
+    sections: &'a [Section],
+    &(subject, about, by): &(&'static str, &'static str, &[&'static str]),
+) -> Shown<'a> {
+    let drawn = |study: &&'static str| {
+        let section = sections.iter().find(|section| section.study() == *study)?;
+        let mut all = section.tables().iter().flat_map(|table| &table.pictures);
+        Some((section.study(), all.find(|picture| picture.subject == subject)?))
+    };
+    let picture = by.iter().find_map(drawn);
+    let better = by.first().copied().filter(|&first| picture.is_none_or(|found| found.0 != first));
+    Shown { subject, about, picture, better }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::section::section_of;
+    use anyk::framework::Table;
+
+    fn table(name: &str, claims: Vec<Claim>, subjects: &[&str]) -> Table {
+        let picture =
+            |subject: &&str| Picture { subject: (*subject).to_owned(), ..Picture::default() };
+        let pictures = subjects.iter().map(picture).collect();
+        Table { name: name.to_owned(), claims, pictures, ..Table::default() }
+    }
+
+    #[test]
+    fn verdicts_go_where_they_belong() {
+        let claims = vec![
+            Claim::paper("a", "1", true),
+            Claim::paper("b", "2", false),
+            Claim::paper("c", "3", None),
+            Claim::own("d", "4", true),
+            Claim::own("e", "5", false),
+        ];
+        let sections = [section_of("table6", vec![table("table6", claims, &[BANDWIDTH])])];
+        let summary = Summary::of(&sections);
+        let names = |said: &[Said<'_>]| -> String {
+            said.iter().map(|said| said.claim.statement.as_str()).collect()
+        };
+        assert_eq!(names(&summary.reproduced), "a");
+        assert_eq!(names(&summary.contradicted), "b");
+        assert_eq!(names(&summary.undecided), "c");
+        assert_eq!(names(&summary.new), "de");
+        assert_eq!((summary.new[0].study, summary.new[0].table), ("table6", "table6"));
+        // All that was not run is missing, and nothing else.
+        assert!(!summary.missing.iter().any(|study| study.name == "table6"));
+        assert_eq!(summary.missing.len() + summary.missing_own.len(), STUDIES.len() - 1);
+        assert!(summary.missing.iter().all(|study| !study.own));
+    }
+
+    #[test]
+    fn a_picture_is_by_the_study_that_shows_the_most() {
+        let section = |study: &str| section_of(study, vec![table(study, vec![], &[BANDWIDTH])]);
+        let (six, any) = ([section("table6")], [section("table6"), section("any-gnn")]);
+        let first = |sections: &[Section]| {
+            let shown = Summary::of(sections).pictures[0];
+            (shown.picture.map(|picture| picture.0.to_owned()), shown.better)
+        };
+        assert_eq!(first(&six), (Some("table6".to_owned()), Some("any-gnn")));
+        assert_eq!(first(&any), (Some("any-gnn".to_owned()), None));
+        assert_eq!(first(&[]), (None, Some("any-gnn")));
+        // A study that was run and drew none is as good as one that was not.
+        let empty = [section_of("power-control", vec![])];
+        let shown = Summary::of(&empty).pictures[2];
+        assert_eq!((shown.picture.is_none(), shown.better), (true, Some("power-control")));
+        // Every name of a study here is one.
+        for study in PICTURES.iter().flat_map(|picture| picture.2) {
+            assert!(Study::named(study).is_some(), "{study}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! How long an allocation takes, by policies after a short training: what they have learned does not change it.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use crate::Entry;
+use anyk::System;
+use anyk::channel::{FadingLaw, FadingSamples, sample_distances_m};
+use anyk::framework::{Error, Objective, Policy, PretrainLoss, PretrainSettings, Session, Silent};
+use anyk::network::SplitRule;
+use anyk::problems::urllc::{
+    Algorithm1, Allocation, AnyPolicy, AnySettings, Certifier, DEVIATIONS, LearnedPolicy, Recipe,
+    SampledSettings, Solution, TrainRanges, Urllc, UrllcSolver, draw_fading, finish, law_for,
+    train_any_policy, train_sampled_policy,
+};
+
+/// Median time of a call, over as many calls as fit into half a second (five at least), after one
+/// to warm up.
+pub fn median_seconds<T>(mut call: impl FnMut() -> T) -> f64 {
+    black_box(call());
+    let started = Instant::now();
+    let mut times = Vec::new();
+    while times.len() < 5
+        || (started.elapsed() < Duration::from_millis(500) && times.len() < 100_000)
+    {
+        let before = Instant::now();
+        black_box(call());
+        times.push(before.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Microseconds of an allocation, without and with the certificate.
+pub fn policy_us(policy: &dyn Policy<Urllc>, problem: &Urllc) -> Result<(f64, f64), Error> {
+    let mut ready = policy.ready(problem.users().len())?;
+    let mut allocation = Allocation::default();
+    let plain_s = median_seconds(|| ready.allocate(black_box(problem), &mut allocation));
+    let mut certifier = Certifier::default();
+    let certified_s = median_seconds(|| {
+        let served = ready.allocate(black_box(problem), &mut allocation).is_served();
+        served && certifier.certify(problem, &mut allocation).is_complete()
+    });
+    Ok((1e6 * plain_s, 1e6 * certified_s))
+}
+
+/// Microseconds of an exact solve.
+pub fn solve_us(problem: &Urllc) -> f64 {
+    let (mut solver, mut solution) = (UrllcSolver::default(), Solution::default());
+    1e6 * median_seconds(|| solver.solve_into(black_box(problem), &mut solution))
+}
+
+/// Users at random in the system's cell.
+pub fn random_cell(system: &System, size: usize) -> Result<Urllc, Error> {
+    let distances = sample_distances_m(&system.road(), 1, size, 0);
+    let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
+    Ok(Urllc::uniform(system, gains)?)
+}
+
+/// any-gnn after a short training.
+pub fn short_any_policy(system: &System, output: SplitRule) -> Result<AnyPolicy, Error> {
+    Ok(train_any_policy(system, &short(output), &mut Session::new(&Silent))?)
+}
+
+/// The same with a bandwidth that is learned from samples of fading.
+pub fn short_sampled_policy(system: &System) -> Result<AnyPolicy, Error> {
+    let gains = draw_fading(system, &FadingLaw::Rayleigh, FadingSamples::LEAST, 1);
+    let samples = FadingSamples::new(gains).map_err(Error::other)?;
+    let mut learning = SampledSettings::new(PretrainLoss::Supervised, 1);
+    learning.steps = 1000;
+    let settings = short(SplitRule::Kkt);
+    let mut session = Session::new(&Silent);
+    let deviations = DEVIATIONS;
+    Ok(train_sampled_policy(system, &samples, &learning, &settings, deviations, &mut session)?)
+}
+
+fn short(output: SplitRule) -> AnySettings {
+    let mut settings = AnySettings::preset(TrainRanges::Paper, output, 1);
+    (settings.samples, settings.steps) = (100, 500);
+    settings
+}
+
+/// The paper's P-GNN at the start of its training, with an outer function of the right shape.
+pub fn untrained_p_gnn(system: &System) -> Result<(Algorithm1, LearnedPolicy), Error> {
+    let mut entry = Entry::p_gnn(10, 2000, 6e-6);
+    entry.settings.recipe = Recipe { stored_draws: 1, draws: 1, ..Recipe::fast(10) };
+    let pretraining = PretrainSettings { epochs: 4, ..PretrainSettings::default() };
+    let law = law_for(system, &entry.settings, &pretraining, &mut Session::new(&Silent))?;
+    let mut objective = Algorithm1::new(system, &entry.settings, law.as_ref())?;
+    let start = objective.start(0);
+    let policy = finish(system, &objective, &start, (&pretraining, law.as_ref()))?;
+    Ok((objective, policy))
+}

@@ -1,0 +1,188 @@
+//! What measured numbers say, in words. Every verdict of a study is found by one of the rules here, from the numbers
+//! that stand beside it.
+
+use anyk::math::Exponent;
+
+/// What a positive quantity does with the number of users K.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Trend {
+    /// At least as fast as `K^(−1/4)`, or to 0.
+    Falls,
+    /// Slower than that, as a power of `ln K` does: what is added up over all doublings of K has no end.
+    FallsSlowly,
+    /// Between `K^(−1/20)` and `K^(1/20)`.
+    Stays,
+    /// Faster than that.
+    Grows,
+    /// Any of the last three: the exponent is too uncertain for one of them.
+    NotFast,
+    /// The exponent is too uncertain for a word.
+    Undecided,
+}
+
+/// The exponent under which something falls, and under which it does so slowly; over the second with the other sign
+/// it grows.
+const FALLS: f64 = -0.25;
+const STAYS: f64 = -0.05;
+
+impl Trend {
+    /// The rule, for a reader.
+    pub(crate) const RULE: &'static str = "“falls”: exponent of K under −0.25; “falls slowly”: up to −0.05; “stays”: \
+        up to +0.05; “grows”: over that; no word where its 95 % interval reaches over more than two";
+
+    /// By an exponent in K with its 95 % interval: the word for its value, unless the interval reaches over more than
+    /// two words.
+    pub(crate) fn of_exponent(exponent: Exponent) -> Self {
+        let word = |value: f64| match value {
+            value if value < FALLS => Self::Falls,
+            value if value < STAYS => Self::FallsSlowly,
+            value if value <= -STAYS => Self::Stays,
+            _ => Self::Grows,
+        };
+        let Exponent { value, half_width } = exponent;
+        let (low, high) = (word(value - half_width), word(value + half_width));
+        match high as u8 - low as u8 {
+            _ if !(value.is_finite() && half_width.is_finite()) => Self::Undecided,
+            0 | 1 => word(value),
+            _ if low > Self::Falls => Self::NotFast,
+            _ => Self::Undecided,
+        }
+    }
+
+    /// By points `(K, y)`, ascending in K, and the exponent that was fitted to them, if there is one.
+    pub(crate) fn of(points: &[(f64, f64)], exponent: Option<Exponent>) -> Self {
+        match (points.last(), exponent) {
+            // Down to 0, to machine accuracy: faster than any exponent could say.
+            (Some((_, last)), _) if *last <= 0.0 => Self::Falls,
+            (_, Some(exponent)) => Self::of_exponent(exponent),
+            (_, None) => Self::Undecided,
+        }
+    }
+
+    /// The same, fitted here.
+    pub(crate) fn fit(points: &[(f64, f64)]) -> Self {
+        Self::of(points, Exponent::fit(points))
+    }
+
+    /// Whether it vanishes in the limit, fast or slowly; `None` where that is not known.
+    pub(crate) fn vanishes(self) -> Option<bool> {
+        (self < Self::NotFast).then_some(self < Self::Stays)
+    }
+
+    /// Whether steps of this kind, one for each doubling of K, add up to something finite.
+    pub(crate) fn settles(self) -> Option<bool> {
+        (self != Self::Undecided).then_some(self == Self::Falls)
+    }
+
+    /// In words.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Falls => "falls",
+            Self::FallsSlowly => "falls slowly",
+            Self::Stays => "stays",
+            Self::Grows => "grows",
+            Self::NotFast => "does not fall fast",
+            Self::Undecided => "is undecided",
+        }
+    }
+}
+
+/// Whether a statement holds, in words; `None` where the numbers do not say.
+pub(crate) fn holds(statement: Option<bool>) -> &'static str {
+    match statement {
+        Some(true) => "holds",
+        Some(false) => "does not hold",
+        None => "is undecided",
+    }
+}
+
+/// Whether what is measured is what the paper says.
+pub(crate) fn paper_says(same: bool) -> &'static str {
+    if same { "as the paper says" } else { "against the paper" }
+}
+
+/// One of two words.
+pub(crate) fn either(first: bool, words: [&'static str; 2]) -> &'static str {
+    words[usize::from(!first)]
+}
+
+/// Whether an exponent is the expected one: within its own 95 % interval and a tenth.
+pub(crate) fn is_exponent(exponent: Option<Exponent>, expected: f64) -> bool {
+    exponent.is_some_and(|found| (found.value - expected).abs() <= found.half_width + 0.1)
+}
+
+/// Whether a value is the expected one to a share of it.
+pub(crate) fn is_within(value: f64, expected: f64, share: f64) -> bool {
+    (value - expected).abs() <= share * expected.abs()
+}
+
+/// The least K from which on something holds at every K measured, which ascend.
+pub(crate) fn holds_from(points: &[(usize, bool)]) -> Option<usize> {
+    let last = points.iter().rev().take_while(|(_, holds)| *holds).last();
+    last.map(|&(k, _)| k)
+}
+
+/// Names in a sentence: “a”, “a and b”, “a, b and c”.
+pub(crate) fn listed(names: &[&str]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn power(exponent: f64) -> Vec<(f64, f64)> {
+        [4.0f64, 16.0, 64.0, 256.0].map(|k| (k, k.powf(exponent))).to_vec()
+    }
+
+    #[test]
+    fn every_kind_of_sequence_gets_its_word() {
+        for (exponent, trend, vanishes, settles) in [
+            (-0.5, Trend::Falls, true, true),
+            (-0.12, Trend::FallsSlowly, true, false),
+            (0.02, Trend::Stays, false, false),
+            (-0.02, Trend::Stays, false, false),
+            (0.3, Trend::Grows, false, false),
+        ] {
+            let found = Trend::fit(&power(exponent));
+            assert_eq!(found, trend, "{exponent}");
+            assert_eq!((found.vanishes(), found.settles()), (Some(vanishes), Some(settles)));
+        }
+        // Down to nothing, and no logarithm to fit.
+        assert_eq!(Trend::fit(&[(4.0, 1.0), (8.0, 1e-9), (16.0, 0.0)]), Trend::Falls);
+        // As wide as that, no word.
+        let vague = Exponent { value: -0.1, half_width: 0.3 };
+        assert_eq!(Trend::of_exponent(vague), Trend::Undecided);
+        assert_eq!((Trend::Undecided.vanishes(), Trend::Undecided.settles()), (None, None));
+        assert_eq!(Trend::fit(&[(4.0, 1.0)]), Trend::Undecided);
+        let not_fast = Trend::of_exponent(Exponent { value: 0.0, half_width: 0.08 });
+        assert_eq!((not_fast.vanishes(), not_fast.settles()), (None, Some(false)));
+        // A little over an edge is still a word.
+        let near = Exponent { value: 0.03, half_width: 0.04 };
+        assert_eq!(Trend::of_exponent(near), Trend::Stays);
+    }
+
+    #[test]
+    fn numbers_against_what_is_expected() {
+        let exponent = Exponent { value: -0.95, half_width: 0.02 };
+        assert!(is_exponent(Some(exponent), -1.0) && !is_exponent(Some(exponent), -0.5));
+        assert!(!is_exponent(None, -1.0));
+        assert!(is_within(1.04, 1.0, 0.05) && !is_within(1.06, 1.0, 0.05));
+        assert!(!is_within(f64::NAN, 1.0, 0.05));
+        assert_eq!(holds_from(&[(10, true), (20, false), (50, true), (100, true)]), Some(50));
+        assert_eq!(holds_from(&[(10, true), (20, false)]), None);
+        assert_eq!([holds(Some(true)), holds(Some(false))], ["holds", "does not hold"]);
+        assert_eq!(
+            [paper_says(true), paper_says(false)],
+            ["as the paper says", "against the paper"]
+        );
+        assert_eq!(
+            [listed(&[]), listed(&["a"]), listed(&["a", "b", "c"])],
+            ["none", "a", "a, b and c"]
+        );
+    }
+}
