@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyk::framework::Contestant;
+use anyk::framework::{Case, Contestant, Given};
 
 /// Longest line that is read of a program: an allocation of a million users takes a third of it.
 const LONGEST: usize = 1 << 28;
@@ -232,14 +232,14 @@ impl Contestant for Program {
         Some(shown(&surplus))
     }
 
-    fn answer(&mut self, instance: &[u8]) -> Result<Vec<u8>, String> {
+    fn answer(&mut self, case: &Case) -> Result<Given, String> {
         let running = match self.running.take() {
             Some(running) => running,
             None => self.start()?,
         };
         // On a line of its own: what is inside may be spread over several.
         let mut line: Vec<u8> =
-            instance.iter().map(|&byte| if byte == b'\n' { b' ' } else { byte }).collect();
+            case.text.iter().map(|&byte| if byte == b'\n' { b' ' } else { byte }).collect();
         line.push(b'\n');
         if running.questions.send(line).is_err() {
             return Err(running.epitaph());
@@ -249,7 +249,7 @@ impl Contestant for Program {
             && serde_json::from_slice::<serde::de::IgnoredAny>(&answer).is_ok();
         if is_json {
             self.running = Some(running);
-            return Ok(answer);
+            return Ok(Given::Document(answer));
         }
         // It may be out of step from here on, and is ended.
         let holds = |word: &[u8]| answer.windows(word.len()).any(|window| window == word);

@@ -1,14 +1,15 @@
 //! Policies of the user's, in comparisons and diagnoses: functions from a cell to what its users get.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use anyk::diagnosis::{DiagnosisError, Finding, Samples, Subject, built_in, built_in_named};
 use anyk::exchange::{SampleRow, read_samples};
 use anyk::framework::{
-    CellOptions, Contestant, Draw, Error, Instance, LoadedModel, Options, Pairs, Player,
-    PlayerPolicy, Quantity, Refusal, Room, Rounds, Source, Verb, compare, complete_by_home,
+    Case, CellOptions, Contestant, Draw, Error, Given as Answer, Instance, LoadedModel, Options,
+    Pairs, Player, PlayerPolicy, Quantity, Refusal, Room, Rounds, Source, Verb, compare,
+    complete_by_home,
 };
 use anyk::{Config, System};
 use pyo3::prelude::*;
@@ -73,93 +74,55 @@ impl Asked {
     }
 }
 
-/// A function in a comparison, whose instances and answers are texts.
+/// A function in a comparison.
 struct Function {
     asked: Asked,
     /// Whether it answers many cells at once.
     batch: bool,
-    /// What it has answered in advance, by the text of the instance.
-    known: HashMap<Vec<u8>, Amounts>,
+    /// What it has answered in advance, in the order in which it will be asked.
+    known: VecDeque<Amounts>,
     seconds: f64,
 }
 
-impl Function {
-    fn instance(&self, text: &[u8]) -> Result<Arc<dyn Instance>, String> {
-        let found = self.asked.kind.read(text).into_iter().next();
-        found.ok_or("there is no instance")?.map_err(|error| error.to_string())
-    }
-}
-
 impl Contestant for Function {
-    fn prepare(&mut self, instances: &[&[u8]]) {
+    fn prepare(&mut self, cases: &[&Case]) {
         self.known.clear();
-        if !self.batch || instances.is_empty() {
+        if !self.batch || cases.is_empty() {
             return;
         }
-        let made: Vec<_> = instances
-            .iter()
-            .filter_map(|text| Some((text.to_vec(), self.instance(text).ok()?)))
-            .collect();
-        let (answers, seconds) =
-            self.asked.many(made.iter().map(|(_, one)| Arc::clone(one)).collect());
-        self.seconds = seconds / made.len().max(1) as f64;
-        if answers.len() == made.len() {
-            self.known = made.into_iter().map(|(text, _)| text).zip(answers).collect();
+        let instances = cases.iter().map(|case| Arc::clone(&case.instance)).collect();
+        let (answers, seconds) = self.asked.many(instances);
+        self.seconds = seconds / cases.len() as f64;
+        if answers.len() == cases.len() {
+            self.known = answers.into();
         }
     }
 
-    fn answer(&mut self, text: &[u8]) -> Result<Vec<u8>, String> {
-        let instance = self.instance(text)?;
-        let amounts = match self.known.remove(text) {
+    fn answer(&mut self, case: &Case) -> Result<Answer, String> {
+        let instance = &case.instance;
+        let amounts = match self.known.pop_front() {
             Some(known) => known,
             None if self.batch => {
-                let (mut answers, seconds) = self.asked.many(vec![Arc::clone(&instance)]);
+                let (mut answers, seconds) = self.asked.many(vec![Arc::clone(instance)]);
                 self.seconds = seconds;
                 answers.pop().unwrap_or_else(|| Err("there is no answer".to_owned()))
             }
             None => {
-                let (amounts, seconds) = self.asked.one(Arc::clone(&instance));
+                let (amounts, seconds) = self.asked.one(Arc::clone(instance));
                 self.seconds = seconds;
                 amounts
             }
         }?;
-        document(&*instance, &amounts)
+        let unfit = amounts.iter().flatten().find(|value| !value.is_finite());
+        if let Some(value) = unfit {
+            return Err(format!("an amount is {value}, expected finite numbers"));
+        }
+        Ok(Answer::Amounts(amounts))
     }
 
     fn seconds(&mut self) -> Option<f64> {
         Some(self.seconds)
     }
-}
-
-/// Amounts in the form that files have.
-fn document(instance: &dyn Instance, amounts: &[Vec<f64>]) -> Result<Vec<u8>, String> {
-    let mut columns = instance.amounts().iter().zip(amounts);
-    let unfit = columns.clone().flat_map(|(_, values)| values).find(|value| !value.is_finite());
-    if let Some(value) = unfit {
-        return Err(format!("an amount is {value}, expected finite numbers"));
-    }
-    if let Some((_, powers)) = columns.clone().find(|(amount, _)| amount.name == "power") {
-        return serde_json::to_vec(&serde_json::json!({ "power": powers }))
-            .map_err(|error| error.to_string());
-    }
-    if let Some((amount, values)) =
-        columns.find(|(amount, values)| values.len() != amount.len(instance.size()))
-    {
-        let expected = amount.len(instance.size());
-        return Err(format!("{} has {} numbers, expected {expected}", amount.name, values.len()));
-    }
-    let user = |index: usize| {
-        let named = instance.amounts().iter().zip(amounts);
-        let fields = named.map(|(amount, values)| {
-            let value = if amount.common { values[0] } else { values[index] };
-            // Files of users call what is split power.
-            let name = if amount.name == "x" { "power_w" } else { amount.name };
-            (name.to_owned(), serde_json::Value::from(value))
-        });
-        serde_json::Value::Object(fields.collect())
-    };
-    let users: Vec<serde_json::Value> = (0..instance.size()).map(user).collect();
-    serde_json::to_vec(&serde_json::json!({ "users": users })).map_err(|error| error.to_string())
 }
 
 /// A policy as Python hands it over.
@@ -309,7 +272,7 @@ fn player<'a>(
         Given::Function { call, batch } => {
             let asked =
                 Asked { call: Arc::clone(call), kind: Arc::clone(kind), watch: Arc::clone(watch) };
-            let function = Function { asked, batch: *batch, known: HashMap::new(), seconds: 0.0 };
+            let function = Function { asked, batch: *batch, known: VecDeque::new(), seconds: 0.0 };
             let policy = PlayerPolicy::Contestant(Box::new(function));
             Ok(Player { name: name.to_owned(), policy })
         }

@@ -1,7 +1,7 @@
 //! Instances and answers as arrays: for callers that hold numbers and no files, such as other languages.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::exchange::Input;
 use crate::framework::{Allocate, Error, Outcome, Policy, Problem, Verdict};
@@ -96,6 +96,9 @@ pub trait Instance: Send + Sync {
     /// What an answer to it consists of.
     fn amounts(&self) -> &'static [Amount];
 
+    /// The objective of the best answer that is known; none if no answer serves everyone. It is solved for once.
+    fn reference(&self) -> Result<Option<f64>, Error>;
+
     /// Judges an answer, given in the order of [`amounts`](Self::amounts), each as long as it says.
     fn judge(&self, columns: &[&[f64]]) -> Result<Verdict, Error>;
 
@@ -125,19 +128,25 @@ pub trait Responder: Send {
     ) -> Result<Outcome, Error>;
 }
 
-/// What judges an answer of a problem.
-pub(crate) type JudgeColumns<P> =
-    dyn Fn(&P, &[&[f64]]) -> Result<Verdict, Error> + Send + Sync + 'static;
+/// What judges answers of a problem.
+pub(crate) struct JudgeColumns<P> {
+    /// The objective of the best answer; none if no answer serves everyone.
+    pub(crate) reference: Box<dyn Fn(&P) -> Result<Option<f64>, Error> + Send + Sync>,
+    /// The verdict on an answer beside that.
+    pub(crate) verdict:
+        Box<dyn Fn(&P, &[&[f64]], Option<f64>) -> Result<Verdict, Error> + Send + Sync>,
+}
 
 /// An instance with its judge.
 pub(crate) struct Stated<P> {
     problem: P,
     judge: Arc<JudgeColumns<P>>,
+    reference: OnceLock<Option<f64>>,
 }
 
 impl<P: Arrays> Stated<P> {
     pub(crate) fn boxed(problem: P, judge: &Arc<JudgeColumns<P>>) -> Box<dyn Instance> {
-        Box::new(Self { problem, judge: Arc::clone(judge) })
+        Box::new(Self { problem, judge: Arc::clone(judge), reference: OnceLock::new() })
     }
 }
 
@@ -162,9 +171,17 @@ impl<P: Arrays> Instance for Stated<P> {
         P::AMOUNTS
     }
 
+    fn reference(&self) -> Result<Option<f64>, Error> {
+        if let Some(known) = self.reference.get() {
+            return Ok(*known);
+        }
+        let found = (self.judge.reference)(&self.problem)?;
+        Ok(*self.reference.get_or_init(|| found))
+    }
+
     fn judge(&self, columns: &[&[f64]]) -> Result<Verdict, Error> {
         check_columns(P::AMOUNTS, self.size(), columns.iter().map(|column| column.len()))?;
-        (self.judge)(&self.problem, columns)
+        (self.judge.verdict)(&self.problem, columns, self.reference()?)
     }
 
     fn reordered(&self, order: &[usize]) -> Box<dyn Instance> {

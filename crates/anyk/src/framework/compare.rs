@@ -1,6 +1,7 @@
 //! Policies side by side: any number of them on the same random instances, all judged alike.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use rand::seq::SliceRandom;
@@ -11,19 +12,37 @@ use serde_json::value::RawValue;
 use crate::exchange::{Allotment, Documents, Input, SampleRow, to_json};
 use crate::framework::standing::{Standing, Tally, table};
 use crate::framework::{
-    CellOptions, Counter, Desk, Error, LoadedModel, Observer, OptionError, Options, Room, Show,
-    Text, Verb, Verdict,
+    Amount, AssessDesk, CellOptions, Error, Instance, LoadedModel, Observer, OptionError, Options,
+    Outcome, Responder, Room, Show, Text, Verb, Verdict,
 };
 use crate::math::realization_rng;
 
+/// A random instance, as it is and as a line of a file has it.
+pub struct Case {
+    /// The instance.
+    pub instance: Arc<dyn Instance>,
+    /// The same as JSON, for programs.
+    pub text: Vec<u8>,
+    seed: u64,
+    index: u64,
+}
+
+/// What a [`Contestant`] gives the users of an instance.
+pub enum Given {
+    /// Numbers, in the order of [`Instance::amounts`].
+    Amounts(Vec<Vec<f64>>),
+    /// One JSON document, in the form that `assess` reads.
+    Document(Vec<u8>),
+}
+
 /// A policy that is known by its answers alone: a program, or a function of the caller's.
 pub trait Contestant: Send {
-    /// An allocation, as one JSON document, for an instance that is one; else why there is none, in words.
-    fn answer(&mut self, instance: &[u8]) -> Result<Vec<u8>, String>;
+    /// An allocation for an instance; else why there is none, in words.
+    fn answer(&mut self, case: &Case) -> Result<Given, String>;
 
     /// All instances of a size, which will be asked for one after the other: one that answers many at once may do so
     /// now.
-    fn prepare(&mut self, _instances: &[&[u8]]) {}
+    fn prepare(&mut self, _cases: &[&Case]) {}
 
     /// Seconds that the last answer took, where asking for it takes longer than the answer itself.
     fn seconds(&mut self) -> Option<f64> {
@@ -41,8 +60,8 @@ pub trait Contestant: Send {
 }
 
 /// What makes a policy ready for options, which may depend on the size.
-pub type MakeCounter<'a> =
-    Box<dyn Fn(&Options) -> Result<Box<dyn Counter + 'a>, Error> + Send + Sync + 'a>;
+pub type MakeResponder<'a> =
+    Box<dyn Fn(&Options) -> Result<Box<dyn Responder + 'a>, Error> + Send + Sync + 'a>;
 
 /// One of the policies.
 pub struct Player<'a> {
@@ -55,7 +74,7 @@ pub struct Player<'a> {
 /// What a [`Player`] is.
 pub enum PlayerPolicy<'a> {
     /// A solver or a model, asked on all cores.
-    Counter(MakeCounter<'a>),
+    Responder(MakeResponder<'a>),
     /// Anything else, asked for one instance after the other.
     Contestant(Box<dyn Contestant + 'a>),
 }
@@ -65,14 +84,13 @@ impl<'a> Player<'a> {
     pub fn baseline(name: &str, room: &'static dyn Room, baseline: &str) -> Option<Self> {
         let (baseline, _) = room.baselines().iter().find(|known| known.0 == baseline)?;
         let make = move |options: &Options| {
-            let mut known = room.options(Verb::Solve);
-            known.retain(|spec| spec.name != "no-check");
-            match room.baseline(baseline, &options.only(&known)) {
-                Some(counter) => counter,
+            let known = room.options(Verb::Solve);
+            match room.responder(baseline, &options.only(&known)) {
+                Some(responder) => responder,
                 None => Err(Error::NothingToTrain(room.name())),
             }
         };
-        Some(Self { name: name.to_owned(), policy: PlayerPolicy::Counter(Box::new(make)) })
+        Some(Self { name: name.to_owned(), policy: PlayerPolicy::Responder(Box::new(make)) })
     }
 
     /// A model, on instances that the options describe; refused in a cell that it does not know, since what it
@@ -90,15 +108,8 @@ impl<'a> Player<'a> {
                 return Err(OptionError::value(field, here, expected));
             }
         }
-        let make = move |options: &Options| {
-            let mut options = options.only(&known);
-            // The judge is the comparison's own.
-            if known.iter().any(|spec| spec.name == "no-check") {
-                options.set("no-check", "");
-            }
-            model.allocate(&options)
-        };
-        Ok(Self { name: name.to_owned(), policy: PlayerPolicy::Counter(Box::new(make)) })
+        let make = move |options: &Options| model.responder(&options.only(&known));
+        Ok(Self { name: name.to_owned(), policy: PlayerPolicy::Responder(Box::new(make)) })
     }
 }
 
@@ -175,11 +186,12 @@ const SAME: f64 = 1e-6;
 /// A change by more, relative, is told: networks of single precision change by less.
 const BREAKS: f64 = 1e-3;
 
-/// One instance, as text.
-struct Drawn {
-    seed: u64,
-    index: u64,
-    text: Vec<u8>,
+/// The instances of a size: those that an allocation can serve, and a few of them with their users in another order.
+struct Round {
+    size: usize,
+    drawn: usize,
+    cases: Vec<Case>,
+    reordered: Vec<(Case, Vec<usize>)>,
 }
 
 /// What came of asking a policy for one instance.
@@ -214,19 +226,9 @@ pub fn compare(
             return Err(Error::Interrupted);
         }
         let options = room.sized(options, size)?;
-        let drawn = draw(room, &options, rounds, size)?;
-        let best = match room.baseline(reference, &options) {
-            Some(best) => best?,
-            None => return Err(Error::NothingToTrain(room.name())),
-        };
-        let share = drawn.len().div_ceil(rayon::current_num_threads()).max(1);
-        let part = |part: &[Drawn]| -> Vec<bool> {
-            let mut desk = best.desk();
-            part.iter().map(|one| is_served(&mut desk, one)).collect()
-        };
-        let feasible: Vec<bool> = drawn.par_chunks(share).flat_map_iter(part).collect();
+        let round = Round::draw(room, &options, rounds, size)?;
         for (place, player) in players.iter_mut().enumerate() {
-            let standing = stand(room, &options, player, (size, &drawn, &feasible), observer)?;
+            let standing = stand(room, &options, player, &round, observer)?;
             let Stood { standing, failures, rows, objective } = standing;
             found.rows.push(standing);
             found.failures.extend(failures);
@@ -243,49 +245,63 @@ pub fn compare(
     Ok(found)
 }
 
-/// The instances of a size, in the form of files.
-fn draw(
-    room: &dyn Room,
-    options: &Options,
-    rounds: &Rounds,
-    size: usize,
-) -> Result<Vec<Drawn>, Error> {
-    let known = room.options(Verb::Sample);
-    let mut drawn = Vec::new();
-    for &seed in &rounds.seeds {
-        let mut options = options.only(&known);
-        options.set("k", size.to_string());
-        options.set("count", rounds.samples.to_string());
-        options.set("seed", seed.to_string());
-        let mut text = Vec::new();
-        // What describes the cell may have no meaning for where its users are.
-        while let Err(error) = room.sample(&options, &mut text) {
-            match error {
-                Error::Option(OptionError::Stray { name, .. }) if options.has(&name) => {
-                    options.remove(&name);
+impl Round {
+    /// Draws the instances of a size, states each once, and solves each once.
+    fn draw(
+        room: &dyn Room,
+        options: &Options,
+        rounds: &Rounds,
+        size: usize,
+    ) -> Result<Self, Error> {
+        let known = room.options(Verb::Sample);
+        let instances = room.instances(&options.only(&room.options(Verb::Assess)))?;
+        let mut cases = Vec::new();
+        for &seed in &rounds.seeds {
+            let mut options = options.only(&known);
+            options.set("k", size.to_string());
+            options.set("count", rounds.samples.to_string());
+            options.set("seed", seed.to_string());
+            let mut text = Vec::new();
+            // What describes the cell may have no meaning for where its users are.
+            while let Err(error) = room.sample(&options, &mut text) {
+                match error {
+                    Error::Option(OptionError::Stray { name, .. }) if options.has(&name) => {
+                        options.remove(&name);
+                    }
+                    error => return Err(error),
                 }
-                error => return Err(error),
+            }
+            let mut documents = Documents::new(&*text);
+            let unread = |source| Error::Read { path: "the instances".into(), source };
+            let mut index = 0;
+            while let Some(batch) = documents.next_batch().map_err(unread)? {
+                for at in 0..batch.len() {
+                    let Some(input) = batch.input(at, "the instances") else { continue };
+                    for instance in instances.of_document(input) {
+                        index += 1;
+                        let (instance, text) = (Arc::from(instance?), input.bytes.to_vec());
+                        cases.push(Case { instance, text, seed, index });
+                    }
+                }
             }
         }
-        let mut documents = Documents::new(&*text);
-        let unread = |source| Error::Read { path: "the instances".into(), source };
-        let mut index = 0;
-        while let Some(batch) = documents.next_batch().map_err(unread)? {
-            for at in 0..batch.len() {
-                let Some(input) = batch.input(at, "the instances") else { continue };
-                index += 1;
-                drawn.push(Drawn { seed, index, text: input.bytes.to_vec() });
-            }
-        }
+        let drawn = cases.len();
+        let feasible: Vec<bool> = cases
+            .par_iter()
+            .map(|case| Ok(case.instance.reference()?.is_some()))
+            .collect::<Result<_, Error>>()?;
+        let mut served = feasible.into_iter();
+        cases.retain(|_| served.next().unwrap_or(false));
+        let moved = cases.iter().take(REORDERED).enumerate().map_while(|(index, case)| {
+            let mut order: Vec<usize> = (0..size).collect();
+            order.shuffle(&mut realization_rng(0x5eed, size, index as u64));
+            let instance = Arc::from(case.instance.reordered(&order));
+            let text = reorder(&case.text, &order)?;
+            Some((Case { instance, text, ..*case }, order))
+        });
+        let reordered = moved.collect();
+        Ok(Self { size, drawn, cases, reordered })
     }
-    Ok(drawn)
-}
-
-/// Whether the reference serves everyone.
-fn is_served(desk: &mut Result<Box<dyn Desk + '_>, Error>, one: &Drawn) -> bool {
-    let Ok(desk) = desk else { return false };
-    let answers = desk.answer(Input::new(&one.text, "the instance"));
-    answers.iter().all(|answer| answer.as_ref().is_ok_and(|answer| answer.is_served()))
 }
 
 struct Stood {
@@ -300,74 +316,60 @@ fn stand(
     room: &dyn Room,
     options: &Options,
     player: &mut Player<'_>,
-    (size, drawn, feasible): (usize, &[Drawn], &[bool]),
+    round: &Round,
     observer: &dyn Observer,
 ) -> Result<Stood, Error> {
-    let asked: Vec<&Drawn> =
-        drawn.iter().zip(feasible).filter(|(_, served)| **served).map(|(one, _)| one).collect();
-    let orders: Vec<Vec<usize>> = (0..asked.len().min(REORDERED))
-        .map(|index| {
-            let mut order: Vec<usize> = (0..size).collect();
-            order.shuffle(&mut realization_rng(0x5eed, size, index as u64));
-            order
-        })
-        .collect();
-    let assessor = room.assess(&options.only(&room.options(Verb::Assess)))?;
-    let (outcomes, reordered) = match &mut player.policy {
-        PlayerPolicy::Counter(make) => {
-            let counter = make(options)?;
-            let desks = || (counter.desk(), assessor.desk());
-            // A desk for each thread, which has made its tables before the clock runs.
-            let share = asked.len().div_ceil(rayon::current_num_threads()).max(1);
-            let part = |part: &[&Drawn]| -> Vec<Asked> {
-                let (mut desk, mut judge) = desks();
+    let Round { size, drawn, cases, reordered } = round;
+    let (outcomes, again) = match &mut player.policy {
+        PlayerPolicy::Responder(make) => {
+            // One for each thread, which has made its tables before the clock runs.
+            let share = cases.len().div_ceil(rayon::current_num_threads()).max(1);
+            let part = |part: &[Case]| -> Result<Vec<Asked>, Error> {
+                let mut policy = make(options)?;
                 if let Some(first) = part.first() {
-                    let _ = answer_of(&mut desk, &first.text);
+                    let _ = Asked::of(&mut *policy, &*first.instance);
                 }
-                let one = |one: &&Drawn| {
+                let one = |case: &Case| {
                     observer.done(1);
-                    ask(|text| answer_of(&mut desk, text), &mut judge, &one.text)
+                    Asked::of(&mut *policy, &*case.instance)
                 };
-                part.iter().map(one).collect()
+                Ok(part.iter().map(one).collect())
             };
-            let outcomes: Vec<Asked> = asked.par_chunks(share).flat_map_iter(part).collect();
-            let (mut desk, mut judge) = desks();
-            let again = |(one, order): (&&Drawn, &Vec<usize>)| {
-                let text = reorder(&one.text, order)?;
-                Some(ask(|text| answer_of(&mut desk, text), &mut judge, &text))
-            };
-            (outcomes, asked.iter().zip(&orders).map(again).collect::<Vec<_>>())
+            let parts: Vec<Vec<Asked>> =
+                cases.par_chunks(share).map(part).collect::<Result<_, Error>>()?;
+            let mut policy = make(options)?;
+            let again = reordered.iter().map(|(case, _)| Asked::of(&mut *policy, &*case.instance));
+            (parts.into_iter().flatten().collect(), again.collect())
         }
         PlayerPolicy::Contestant(contestant) => {
-            let mut judge = assessor.desk();
-            let mut interview = Interview::default();
-            let texts: Vec<&[u8]> = asked.iter().map(|one| &*one.text).collect();
-            contestant.prepare(&texts);
-            for one in &asked {
+            let assessor = room.assess(&options.only(&room.options(Verb::Assess)))?;
+            let mut interview =
+                Interview { judge: assessor.desk()?, outcomes: Vec::new(), since: 0 };
+            contestant.prepare(&cases.iter().collect::<Vec<_>>());
+            for case in cases {
                 if observer.stop() {
                     return Err(Error::Interrupted);
                 }
                 observer.done(1);
-                interview.ask(&mut **contestant, &mut judge, Some(&one.text));
+                interview.ask(&mut **contestant, case);
             }
-            for (one, order) in asked.iter().zip(&orders) {
-                let text = reorder(&one.text, order);
-                interview.ask(&mut **contestant, &mut judge, text.as_deref());
+            for (case, _) in reordered {
+                interview.ask(&mut **contestant, case);
             }
             interview.look_back(contestant.surplus(true));
             let mut outcomes = interview.outcomes;
-            let reordered = outcomes.split_off(asked.len());
-            (outcomes.into_iter().flatten().collect(), reordered)
+            let again = outcomes.split_off(cases.len());
+            (outcomes, again)
         }
     };
-    let change = outcomes.iter().zip(&reordered).zip(&orders).filter_map(|((one, two), order)| {
-        let two = two.as_ref()?;
+    let pairs = outcomes.iter().zip(&again).zip(reordered);
+    let change = pairs.filter_map(|((one, two), (_, order))| {
         let (Ok(one), Ok(two)) = (&one.verdict, &two.verdict) else { return None };
         Some(largest_change(&one.pairs.1, &two.pairs.1, order))
     });
     let reorder_change =
         change.fold(None, |most: Option<f64>, one| Some(most.unwrap_or(0.0).max(one)));
-    let mut tally = Tally::new(size);
+    let mut tally = Tally::new(*size);
     for Asked { verdict, seconds } in &outcomes {
         match verdict {
             Ok(verdict) => {
@@ -377,23 +379,20 @@ fn stand(
             Err(_) => tally.fail(),
         }
     }
-    let failures = asked.iter().zip(&outcomes).filter_map(|(one, outcome)| {
+    let failures = cases.iter().zip(&outcomes).filter_map(|(one, outcome)| {
         let why = outcome.verdict.as_ref().err()?.clone();
         let (policy, seed) = (player.name.clone(), one.seed);
-        Some(Failed { policy, k: size, seed, instance: one.index, why })
+        Some(Failed { policy, k: *size, seed, instance: one.index, why })
     });
     let rows = outcomes.iter().enumerate().flat_map(|(instance, outcome)| {
         let pairs = outcome.verdict.as_ref().map(|verdict| &verdict.pairs).ok();
         let pairs = pairs.into_iter().flat_map(|(x, y)| x.iter().zip(y));
-        pairs.map(move |(&x, &y)| SampleRow { k: size, x, y, instance: Some(instance as u64) })
+        pairs.map(move |(&x, &y)| SampleRow { k: *size, x, y, instance: Some(instance as u64) })
     });
     let first = outcomes.iter().find_map(|outcome| outcome.verdict.as_ref().ok());
     let objective = first.map(|verdict| verdict.objective.to_string());
-    let standing = tally.standing(
-        &player.name,
-        (size, drawn.len(), drawn.len() - asked.len()),
-        reorder_change,
-    );
+    let standing =
+        tally.standing(&player.name, (*size, *drawn, drawn - cases.len()), reorder_change);
     Ok(Stood {
         standing,
         failures: failures.take(MOST_TOLD).collect(),
@@ -402,34 +401,60 @@ fn stand(
     })
 }
 
+impl Asked {
+    /// Asks a solver or a model: the time is that of the policy alone.
+    fn of(policy: &mut dyn Responder, instance: &dyn Instance) -> Self {
+        let room_for = |amount: &Amount| vec![0.0; amount.len(instance.size())];
+        let mut amounts: Vec<Vec<f64>> = instance.amounts().iter().map(room_for).collect();
+        let mut columns: Vec<&mut [f64]> = amounts.iter_mut().map(Vec::as_mut_slice).collect();
+        let started = Instant::now();
+        let outcome = policy.respond(instance, &mut columns);
+        let seconds = started.elapsed().as_secs_f64();
+        let verdict = match outcome {
+            Err(error) => Err(error.to_string()),
+            Ok(Outcome::Infeasible(_)) => {
+                Err("it says that the budget does not serve everyone".to_owned())
+            }
+            Ok(Outcome::Refused(why)) => Err(why.to_string()),
+            Ok(_) => judged(instance, &amounts),
+        };
+        Self { verdict, seconds }
+    }
+}
+
+/// The verdict on amounts, or why there is none.
+fn judged(instance: &dyn Instance, amounts: &[Vec<f64>]) -> Result<Verdict, String> {
+    let columns: Vec<&[f64]> = amounts.iter().map(Vec::as_slice).collect();
+    instance.judge(&columns).map_err(|error| error.to_string())
+}
+
 /// Answers of a contestant, one after the other.
-#[derive(Default)]
-struct Interview {
-    /// None where nothing was asked.
-    outcomes: Vec<Option<Asked>>,
+struct Interview<'a> {
+    /// Judges documents.
+    judge: Box<dyn AssessDesk + 'a>,
+    outcomes: Vec<Asked>,
     /// The first of those that came since it was started, or found to have said nothing unasked.
     since: usize,
 }
 
-impl Interview {
-    fn ask(
-        &mut self,
-        contestant: &mut dyn Contestant,
-        judge: &mut Result<Box<dyn crate::framework::AssessDesk + '_>, Error>,
-        text: Option<&[u8]>,
-    ) {
+impl Interview<'_> {
+    fn ask(&mut self, contestant: &mut dyn Contestant, case: &Case) {
         let surplus = contestant.surplus(false);
         let unasked = surplus.is_some();
         self.look_back(surplus);
         if unasked {
             contestant.restart();
         }
-        let mut asked = text.map(|text| ask(|text| contestant.answer(text), judge, text));
-        if let (Some(asked), Some(seconds)) = (&mut asked, contestant.seconds()) {
-            asked.seconds = seconds;
-        }
-        let failed = asked.as_ref().is_some_and(|asked| asked.verdict.is_err());
-        self.outcomes.push(asked);
+        let started = Instant::now();
+        let given = contestant.answer(case);
+        let elapsed = started.elapsed().as_secs_f64();
+        let seconds = contestant.seconds().unwrap_or(elapsed);
+        let verdict = given.and_then(|given| match given {
+            Given::Amounts(amounts) => judged(&*case.instance, &amounts),
+            Given::Document(answer) => self.judged(&answer, &case.text),
+        });
+        let failed = verdict.is_err();
+        self.outcomes.push(Asked { verdict, seconds });
         if failed {
             self.look_back(contestant.surplus(false));
             contestant.restart();
@@ -437,11 +462,24 @@ impl Interview {
         }
     }
 
+    /// The verdict on a document, or why there is none.
+    fn judged(&mut self, answer: &[u8], text: &[u8]) -> Result<Verdict, String> {
+        let allotment = Allotment::of_json(Input::new(answer, "the answer"));
+        let allotment = allotment.map_err(|error| error.to_string())?;
+        if let Some(reason) = &allotment.absent {
+            return Err(format!("there is no allocation; in its place: {reason}"));
+        }
+        let input = Input::new(text, "the instance");
+        let verdicts = self.judge.assess(input, &|_, _| Ok(allotment.clone()));
+        let verdict = verdicts.into_iter().next().ok_or("there is no verdict")?;
+        verdict.map_err(|error| error.to_string())
+    }
+
     /// With a line too many, none of the answers since it was last in step is believed.
     fn look_back(&mut self, surplus: Option<String>) {
         let Some(surplus) = surplus else { return };
         let believed = |asked: &&mut Asked| asked.verdict.is_ok();
-        for asked in self.outcomes[self.since..].iter_mut().flatten().filter(believed) {
+        for asked in self.outcomes[self.since..].iter_mut().filter(believed) {
             asked.verdict = Err(format!(
                 "expected one line for each instance, received another before it was asked, so that nobody knows \
                  which answer is whose: {surplus}"
@@ -449,43 +487,6 @@ impl Interview {
         }
         self.since = self.outcomes.len();
     }
-}
-
-/// A policy's answer to a document, as JSON.
-fn answer_of(desk: &mut Result<Box<dyn Desk + '_>, Error>, text: &[u8]) -> Result<Vec<u8>, String> {
-    let desk = desk.as_mut().map_err(|error| error.to_string())?;
-    let answers = desk.answer(Input::new(text, "the instance"));
-    let first = answers.into_iter().next().ok_or("there is no answer")?;
-    let answer = first.map_err(|error| error.to_string())?;
-    if !answer.is_served() {
-        return Err("it says that the budget does not serve everyone".to_owned());
-    }
-    let mut json = Vec::new();
-    answer.write_json(&mut json).map_err(|error| error.to_string())?;
-    Ok(json)
-}
-
-fn ask(
-    mut answer: impl FnMut(&[u8]) -> Result<Vec<u8>, String>,
-    judge: &mut Result<Box<dyn crate::framework::AssessDesk + '_>, Error>,
-    text: &[u8],
-) -> Asked {
-    let started = Instant::now();
-    let answer = answer(text);
-    let seconds = started.elapsed().as_secs_f64();
-    let verdict = answer.and_then(|answer| {
-        let judge = judge.as_mut().map_err(|error| error.to_string())?;
-        let allotment = Allotment::of_json(Input::new(&answer, "the answer"));
-        let allotment = allotment.map_err(|error| error.to_string())?;
-        if let Some(reason) = &allotment.absent {
-            return Err(format!("there is no allocation; in its place: {reason}"));
-        }
-        let verdicts =
-            judge.assess(Input::new(text, "the instance"), &|_, _| Ok(allotment.clone()));
-        let verdict = verdicts.into_iter().next().ok_or("there is no verdict")?;
-        verdict.map_err(|error| error.to_string())
-    });
-    Asked { verdict, seconds }
 }
 
 /// The same instance with its users or links in another order: user `order[i]` comes to place `i`.

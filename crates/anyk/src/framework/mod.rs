@@ -53,8 +53,8 @@ pub(crate) use cells::{
     sample_users, training_cells,
 };
 pub use compare::{
-    Comparison, Contestant, Failed, MakeCounter, Player, PlayerPolicy, Rounds, compare,
-    complete_by_home,
+    Case, Comparison, Contestant, Failed, Given, MakeResponder, Player, PlayerPolicy, Rounds,
+    compare, complete_by_home,
 };
 pub(crate) use desk::counter;
 pub use desk::{Answers, Counter, Desk, in_order};

@@ -88,9 +88,6 @@ pub trait Room: Send + Sync {
     /// The policies that everyone is to be compared with, by name: first the best that is known, then the trivial one.
     fn baselines(&self) -> &'static [(&'static str, &'static str)];
 
-    /// One of these.
-    fn baseline(&self, name: &str, options: &Options) -> Option<Result<Box<dyn Counter>, Error>>;
-
     /// The options at a size, where some depend on it.
     fn sized(&self, options: &Options, _size: usize) -> Result<Options, Error> {
         Ok(options.clone())

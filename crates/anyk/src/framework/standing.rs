@@ -41,7 +41,7 @@ pub struct Standing {
     pub worst_gap_percent: Option<f64>,
     /// Largest change of what a user gets when the users change places, relative, over a few instances.
     pub reorder_change: Option<f64>,
-    /// Median time of an answer, reading and writing it included, microseconds.
+    /// Median time of an answer, microseconds: the policy alone; for a program with the pipe and its JSON.
     pub microseconds: Option<f64>,
 }
 

@@ -13,39 +13,36 @@ use crate::qos::ServiceClass;
 /// What a user is, for all problems of users of a cell.
 pub(crate) type UserOfCell = (f64, ServiceClass);
 
-/// Instances of users of a cell: `make` states the problem, `users` gives them back, and `judge` judges what they are
-/// given, with a solver of its own from `solver`.
-pub(crate) fn user_instances<P: Arrays, S: Send + 'static>(
+/// Instances of users of a cell: `make` states the problem, and `judge` judges what its users are given.
+pub(crate) fn user_instances<P: Arrays>(
     reading: CellReading,
     make: impl Fn(&System, &[UserOfCell]) -> Result<P, Error> + Send + Sync + 'static,
-    users: impl Fn(&P) -> Vec<UserOfCell> + Send + Sync + 'static,
-    solver: impl Fn() -> S + Send + Sync + 'static,
-    judge: impl JudgeUsers<S, P>,
+    judge: JudgeColumns<P>,
 ) -> Box<dyn Instances> {
-    let judge = Arc::new(judge_users(users, solver, judge));
-    Box::new(UserInstances { reading, make, judge })
+    Box::new(UserInstances { reading, make, judge: Arc::new(judge) })
 }
 
-/// What judges what the users of an instance are given.
-pub(crate) trait JudgeUsers<S, P>:
-    Fn(&mut S, &P, &[UserRecord], &[Allotted]) -> Result<Verdict, Error> + Send + Sync + 'static
-{
-}
+/// The verdict on what the users of an instance are given, beside the best that is known.
+pub(crate) type JudgeUsers<P> =
+    fn(&P, &[UserRecord], &[Allotted], Option<f64>) -> Result<Verdict, Error>;
 
-impl<S, P, F> JudgeUsers<S, P> for F where
-    F: Fn(&mut S, &P, &[UserRecord], &[Allotted]) -> Result<Verdict, Error> + Send + Sync + 'static
-{
-}
-
-/// The same for columns: users are called by their positions.
-pub(crate) fn judge_users<P: Arrays, S: Send + 'static>(
+/// Judges columns: `users` gives the users back, which are called by their positions, and `reference` finds the
+/// best objective by a solver.
+pub(crate) fn judge_users<P: Arrays, S: Default + Send + 'static>(
     users: impl Fn(&P) -> Vec<UserOfCell> + Send + Sync + 'static,
-    solver: impl Fn() -> S + Send + Sync + 'static,
-    judge: impl JudgeUsers<S, P>,
-) -> impl Fn(&P, &[&[f64]]) -> Result<Verdict, Error> + Send + Sync + 'static {
+    reference: fn(&mut S, &P) -> Option<f64>,
+    judge: JudgeUsers<P>,
+) -> JudgeColumns<P> {
     // A solver knows the tables that it has made: those at rest are used again.
     let idle: Mutex<Vec<S>> = Mutex::default();
-    move |problem: &P, columns: &[&[f64]]| {
+    let reference = move |problem: &P| {
+        let known = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut solver = known.unwrap_or_default();
+        let found = reference(&mut solver, problem);
+        idle.lock().unwrap_or_else(PoisonError::into_inner).push(solver);
+        Ok(found)
+    };
+    let verdict = move |problem: &P, columns: &[&[f64]], reference: Option<f64>| {
         let of_user = |(index, (gain, service)): (usize, UserOfCell)| UserRecord {
             id: index.to_string(),
             gain,
@@ -55,12 +52,9 @@ pub(crate) fn judge_users<P: Arrays, S: Send + 'static>(
         let records: Vec<UserRecord> =
             users(problem).into_iter().enumerate().map(of_user).collect();
         let given = allotted(P::AMOUNTS, columns, records.len());
-        let known = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut state = known.unwrap_or_else(&solver);
-        let verdict = judge(&mut state, problem, &records, &given);
-        idle.lock().unwrap_or_else(PoisonError::into_inner).push(state);
-        verdict
-    }
+        judge(problem, &records, &given, reference)
+    };
+    JudgeColumns { reference: Box::new(reference), verdict: Box::new(verdict) }
 }
 
 /// What each user is given, from columns.

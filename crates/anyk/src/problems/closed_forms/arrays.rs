@@ -2,9 +2,12 @@
 
 use crate::config::System;
 use crate::framework::{
-    Amount, Arrays, CellReading, Error, Instances, NamedArray, UserOfCell, user_instances,
+    Amount, Arrays, CellReading, Error, Instances, NamedArray, UserOfCell, judge_users,
+    user_instances,
 };
-use crate::problems::closed_forms::assess::{logarithms, of_equal_bandwidth, of_qos_power};
+use crate::problems::closed_forms::assess::{
+    logarithms, of_equal_bandwidth, of_qos_power, optimum_hz, optimum_w,
+};
 use crate::problems::closed_forms::{ClosedForm, CommonAllocation, EqualBandwidth, QosPower};
 
 impl Arrays for QosPower {
@@ -70,16 +73,16 @@ pub(super) fn instances(form: ClosedForm, reading: CellReading) -> Box<dyn Insta
             move |system, users| {
                 Ok(QosPower::new(system, rate_bps, bandwidth_hz, plain(system, users)?)?)
             },
-            move |problem: &QosPower| users(problem.gains()),
-            || (),
-            |(), problem, records, given| of_qos_power(problem, records, given),
+            judge_users(move |problem: &QosPower| users(problem.gains()), optimum_w, of_qos_power),
         ),
         ClosedForm::EqualBandwidth { rate_bps } => user_instances(
             reading,
             move |system, users| Ok(EqualBandwidth::new(system, rate_bps, plain(system, users)?)?),
-            move |problem: &EqualBandwidth| users(problem.gains()),
-            || (),
-            |(), problem, records, given| of_equal_bandwidth(problem, records, given),
+            judge_users(
+                move |problem: &EqualBandwidth| users(problem.gains()),
+                optimum_hz,
+                of_equal_bandwidth,
+            ),
         ),
     }
 }

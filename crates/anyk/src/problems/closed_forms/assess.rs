@@ -29,18 +29,30 @@ pub(super) fn logarithms(gains: &[f64]) -> Vec<f64> {
     gains.iter().map(|gain| gain.ln()).collect()
 }
 
+/// The least power for (P5), W.
+pub(super) fn optimum_w(_: &mut (), problem: &QosPower) -> Option<f64> {
+    Some(solve_qos_power(problem).iter().sum())
+}
+
+/// The least bandwidth for (P6), Hz, if the budget serves everyone.
+pub(super) fn optimum_hz(_: &mut (), problem: &EqualBandwidth) -> Option<f64> {
+    let optimum = solve_equal_bandwidth(problem);
+    (optimum.status == Status::Optimal).then_some(optimum.allocation.bandwidth_hz)
+}
+
 /// Judges powers for (P5).
 pub(super) fn of_qos_power(
     problem: &QosPower,
     records: &[UserRecord],
     given: &[Allotted],
+    reference: Option<f64>,
 ) -> Result<Verdict, Error> {
     let power_w = amounts(records, given, "power_w", |given| given.power_w)?;
     let judged = problem.assess(&power_w)?;
     Ok(Verdict::new(Found {
         goal: POWER,
         value: judged.total_power_w,
-        reference: Some(solve_qos_power(problem).iter().sum()),
+        reference,
         missed: Some(missed(problem.target(), &problem.rates_bps(&power_w)?, records)),
         budget_used: None,
         kkt_residual: judged.kkt_residual,
@@ -53,6 +65,7 @@ pub(super) fn of_equal_bandwidth(
     problem: &EqualBandwidth,
     records: &[UserRecord],
     given: &[Allotted],
+    reference: Option<f64>,
 ) -> Result<Verdict, Error> {
     let power_w = amounts(records, given, "power_w", |given| given.power_w)?;
     let bandwidths = amounts(records, given, "bandwidth_hz", |given| given.bandwidth_hz)?;
@@ -65,12 +78,10 @@ pub(super) fn of_equal_bandwidth(
     }
     let allocation = CommonAllocation { power_w, bandwidth_hz };
     let judged = problem.assess(&allocation)?;
-    let optimum = solve_equal_bandwidth(problem);
-    let served = optimum.status == Status::Optimal;
     Ok(Verdict::new(Found {
         goal: BANDWIDTH,
         value: bandwidth_hz,
-        reference: served.then_some(optimum.allocation.bandwidth_hz),
+        reference,
         missed: Some(missed(problem.target(), &problem.rates_bps(&allocation)?, records)),
         budget_used: Some(1.0 + judged.power_excess),
         kkt_residual: judged.kkt_residual,

@@ -229,11 +229,13 @@ impl Room for ClosedFormRoom {
                 match problem {
                     ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
                         let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
-                        assess::of_qos_power(&problem, records, given)
+                        let optimum_w = assess::optimum_w(&mut (), &problem);
+                        assess::of_qos_power(&problem, records, given, optimum_w)
                     }
                     ClosedForm::EqualBandwidth { rate_bps } => {
                         let problem = EqualBandwidth::new(system, rate_bps, gains)?;
-                        assess::of_equal_bandwidth(&problem, records, given)
+                        let optimum_hz = assess::optimum_hz(&mut (), &problem);
+                        assess::of_equal_bandwidth(&problem, records, given, optimum_hz)
                     }
                 }
             },
@@ -242,10 +244,6 @@ impl Room for ClosedFormRoom {
 
     fn baselines(&self) -> &'static [(&'static str, &'static str)] {
         &[("optimum", "The closed form")]
-    }
-
-    fn baseline(&self, name: &str, options: &Options) -> Option<Result<Box<dyn Counter>, Error>> {
-        (name == "optimum").then(|| self.solve(options))
     }
 
     fn amounts(&self) -> &'static [Amount] {

@@ -24,20 +24,13 @@ pub(super) struct NetworkAssessor {
     pub(super) solver: LinkSolver,
 }
 
-impl NetworkAssessor {
-    /// A desk, with a solver of its own.
-    pub(super) fn network_desk(&self) -> NetworkDesk<'_> {
-        NetworkDesk { assessor: self, solver: self.solver.clone() }
-    }
-}
-
 impl Assessor for NetworkAssessor {
     fn desk(&self) -> Result<Box<dyn AssessDesk + '_>, Error> {
-        Ok(Box::new(self.network_desk()))
+        Ok(Box::new(NetworkDesk { assessor: self, solver: self.solver.clone() }))
     }
 }
 
-pub(super) struct NetworkDesk<'a> {
+struct NetworkDesk<'a> {
     assessor: &'a NetworkAssessor,
     solver: LinkSolver,
 }
@@ -55,10 +48,24 @@ impl NetworkDesk<'_> {
         self.verdict(problem, &vec![0.0; problem.size()])
     }
 
+    fn verdict(&mut self, problem: &Interference, powers: &[f64]) -> Result<Verdict, Error> {
+        let reference = best(&mut self.solver, problem)?;
+        self.assessor.verdict(problem, powers, reference)
+    }
+}
+
+/// The sum rate of a solver's powers.
+pub(super) fn best(solver: &mut LinkSolver, problem: &Interference) -> Result<Option<f64>, Error> {
+    Ok(Some(solver.solve(problem).map_err(Error::other)?.sum_rate_bits))
+}
+
+impl NetworkAssessor {
+    /// Judges powers beside the best that are known.
     pub(super) fn verdict(
-        &mut self,
+        &self,
         problem: &Interference,
         powers: &[f64],
+        reference: Option<f64>,
     ) -> Result<Verdict, Error> {
         let size = problem.size();
         if powers.len() != size {
@@ -76,18 +83,17 @@ impl NetworkDesk<'_> {
             )));
         }
         let judged = problem.assess(powers).map_err(Error::other)?;
-        if self.assessor.schedules && !judged.binary {
+        if self.schedules && !judged.binary {
             return Err(Error::Allocation(
                 "a power is neither 0 nor the largest, expected a schedule".to_owned(),
             ));
         }
-        let best = self.solver.solve(problem).map_err(Error::other)?;
         let used = powers.iter().zip(problem.max_power()).map(|(power, most)| power / most);
         let most = used.fold(0.0, f64::max);
         Ok(Verdict::new(Found {
             goal: if judged.weighted_sum_rate_bits.is_some() { WEIGHTED } else { GOAL },
             value: judged.weighted_sum_rate_bits.unwrap_or(judged.sum_rate_bits),
-            reference: Some(best.sum_rate_bits),
+            reference,
             missed: None,
             budget_used: Some(most),
             kkt_residual: judged.kkt_residual,

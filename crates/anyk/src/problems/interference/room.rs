@@ -10,19 +10,19 @@ use crate::channel::{D2dField, GainMatrix};
 use crate::exchange::{Input, gains_to_npy, read_networks, to_json};
 use crate::framework::{
     Amount, Answer, Arrays as _, Assessor, BuiltIn, Choice, Counter, Drawn, Error, Instances,
-    LoadedModel, Model, ModelError, ModelFile, OptionError, OptionSpec, OptionValue, Options,
-    Policy, Responder, Room, Show, Source, Text, Trained, Verb, Workshop, counter, in_cell,
-    responder,
+    JudgeColumns, LoadedModel, Model, ModelError, ModelFile, OptionError, OptionSpec, OptionValue,
+    Options, Policy, Responder, Room, Show, Source, Text, Trained, Verb, Workshop, counter,
+    in_cell, responder,
 };
 use crate::limits::{MOST_LINKS, MOST_NUMBERS};
 use crate::network::{Aggregator, EdgeGnn};
 use crate::problems::interference::arrays::{BestSchedule, FullPower, NetworkInstances};
-use crate::problems::interference::assess::NetworkAssessor;
+use crate::problems::interference::assess::{NetworkAssessor, best};
 use crate::problems::interference::links_input::{LinkFlags, link_options};
 use crate::problems::interference::{
     Interference, InterferenceError, LinkMethod, LinkSolver, PASSES, PowerAnswer, PowerAnswers,
-    PowerLoss, PowerOutput, PowerPolicy, PowerSolution, PowerStatus, PowerTrainSettings,
-    RandomLinks, Scenario, WeightLaw, WmmseSettings, train_power,
+    PowerLoss, PowerOutput, PowerPolicy, PowerSolution, PowerTrainSettings, RandomLinks, Scenario,
+    WeightLaw, WmmseSettings, train_power,
 };
 
 /// A policy that reaches less of WMMSE's sum rate on validation has failed.
@@ -432,37 +432,22 @@ impl Room for LinkRoom {
         if self.scheduling { &SCHEDULES } else { &ALL }
     }
 
-    fn baseline(&self, name: &str, options: &Options) -> Option<Result<Box<dyn Counter>, Error>> {
-        if name == "full-power" {
-            let all_on = |(): &mut (), problem: &Interference| {
-                let shares = vec![1.0; problem.size()];
-                Ok(PowerSolution {
-                    status: PowerStatus::Heuristic,
-                    sum_rate_bits: problem.sum_rate_bits(&shares),
-                    shares,
-                    iterations: 0,
-                    trace_bits: Vec::new(),
-                })
-            };
-            return Some(network_counter(options, || (), all_on));
-        }
-        self.baselines().iter().any(|(known, _)| *known == name).then(|| {
-            let mut options = options.clone();
-            options.set("method", name);
-            self.solve(&options)
-        })
-    }
-
     fn amounts(&self) -> &'static [Amount] {
         Interference::AMOUNTS
     }
 
     fn instances(&self, options: &Options) -> Result<Box<dyn Instances>, Error> {
         let (flags, solver) = (LinkFlags::read(options)?, self.solver(options)?);
-        let assessor =
-            NetworkAssessor { flags: LinkFlags::default(), schedules: self.scheduling, solver };
-        let judge = move |problem: &Interference, columns: &[&[f64]]| {
-            assessor.network_desk().verdict(problem, columns[0])
+        let assessor = NetworkAssessor {
+            flags: LinkFlags::default(),
+            schedules: self.scheduling,
+            solver: solver.clone(),
+        };
+        let judge = JudgeColumns {
+            reference: Box::new(move |problem: &Interference| best(&mut solver.clone(), problem)),
+            verdict: Box::new(move |problem: &Interference, columns: &[&[f64]], reference| {
+                assessor.verdict(problem, columns[0], reference)
+            }),
         };
         Ok(Box::new(NetworkInstances { flags, judge: Arc::new(judge) }))
     }

@@ -6,9 +6,9 @@ use crate::framework::{
     Amount, Arrays, CellReading, Error, Instance, Instances, NamedArray, UserOfCell, judge_users,
     user_instances,
 };
-use crate::problems::separable::assess::verdict;
+use crate::problems::separable::Separable;
+use crate::problems::separable::assess::{optimum, verdict};
 use crate::problems::separable::room::Setting;
-use crate::problems::separable::{Separable, SeparableSolver};
 use crate::qos::ServiceClass;
 
 impl Arrays for Separable {
@@ -50,9 +50,7 @@ pub(super) fn instances(setting: Setting, reading: CellReading) -> Box<dyn Insta
             }
             setting.of_gains(system, users.iter().map(|(gain, _)| *gain))
         },
-        users,
-        SeparableSolver::default,
-        verdict,
+        judge_users(users, optimum, verdict),
     )
 }
 
@@ -74,8 +72,5 @@ pub(super) fn instances(setting: Setting, reading: CellReading) -> Box<dyn Insta
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn separable_instance(problem: Separable) -> Box<dyn Instance> {
-    crate::framework::Stated::boxed(
-        problem,
-        &(Arc::new(judge_users(users, SeparableSolver::default, verdict)) as Arc<_>),
-    )
+    crate::framework::Stated::boxed(problem, &Arc::new(judge_users(users, optimum, verdict)))
 }

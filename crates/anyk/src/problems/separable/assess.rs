@@ -7,17 +7,22 @@ use crate::problems::separable::{Separable, SeparableSolver, SeparableStatus};
 const GOAL: Goal =
     Goal { name: "sum of costs", unit: "units of the cost", larger_is_better: false };
 
-/// Judges what the users of a cell are given.
+/// The least sum of costs, if the budget serves everyone.
+pub(super) fn optimum(solver: &mut SeparableSolver, problem: &Separable) -> Option<f64> {
+    let optimum = solver.solve(problem);
+    let served = !matches!(optimum.status, SeparableStatus::Infeasible(_));
+    served.then_some(optimum.objective)
+}
+
+/// Judges what the users of a cell are given, beside the optimum.
 pub(super) fn verdict(
-    solver: &mut SeparableSolver,
     problem: &Separable,
     records: &[UserRecord],
     given: &[Allotted],
+    reference: Option<f64>,
 ) -> Result<Verdict, Error> {
     let power_w = amounts(records, given, "power_w", |given| given.power_w)?;
     let judged = problem.judge(&power_w)?;
-    let optimum = solver.solve(problem);
-    let served = !matches!(optimum.status, SeparableStatus::Infeasible(_));
     let mut missed = Vec::new();
     let mut value = 0.0;
     for (user, (record, power_w)) in records.iter().zip(&power_w).enumerate() {
@@ -32,7 +37,7 @@ pub(super) fn verdict(
     Ok(Verdict::new(Found {
         goal: GOAL,
         value,
-        reference: served.then_some(optimum.objective),
+        reference,
         missed: Some(missed),
         budget_used: Some(1.0 + judged.budget_excess),
         kkt_residual: judged.kkt_residual,

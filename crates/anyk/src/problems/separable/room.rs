@@ -16,7 +16,7 @@ use crate::framework::{
     sample_users, training_cells,
 };
 use crate::problems::separable::answer::solve;
-use crate::problems::separable::assess::verdict;
+use crate::problems::separable::assess::{optimum, verdict};
 use crate::problems::separable::{
     AnySeparablePolicy, AnySeparableSettings, BuiltInCost, Cost, EqualShares, Separable,
     SeparableCell, SeparableResult, SeparableServed, SeparableSolver, evaluate_separable,
@@ -211,40 +211,14 @@ impl Room for SeparableRoom {
             CellReading::new(system, options)?,
             SeparableSolver::default,
             move |solver, system, records, given| {
-                verdict(solver, &setting.problem(system, records)?, records, given)
+                let problem = setting.problem(system, records)?;
+                verdict(&problem, records, given, optimum(solver, &problem))
             },
         ))
     }
 
     fn baselines(&self) -> &'static [(&'static str, &'static str)] {
         &[("optimum", "The exact optimum"), ("equal-power", "The same power for everyone")]
-    }
-
-    fn baseline(&self, name: &str, options: &Options) -> Option<Result<Box<dyn Counter>, Error>> {
-        let equal_power = || -> Result<Box<dyn Counter>, Error> {
-            let system = CELL.system(options, &Config::default())?;
-            let setting = Setting::new(options)?;
-            Ok(cell_counter(
-                CellReading::new(system, options)?,
-                |_| Ok(SeparableSolver::default()),
-                move |solver, system, records| {
-                    let problem = setting.problem(system, records)?;
-                    let mut powers = Vec::new();
-                    // Where the budget does not reach everyone, the answer is that of `solve`.
-                    if !EqualShares.allocate(&problem, &mut powers).is_served() {
-                        return Ok(solve(solver, &problem, records)?);
-                    }
-                    let mut served = SeparableServed::new(&problem, &powers, records.iter())?;
-                    served.status = "heuristic";
-                    Ok(CellAnswer::Served(served))
-                },
-            ))
-        };
-        match name {
-            "optimum" => Some(self.solve(options)),
-            "equal-power" => Some(equal_power()),
-            _ => None,
-        }
     }
 
     fn amounts(&self) -> &'static [Amount] {

@@ -3,9 +3,10 @@
 use crate::config::System;
 use crate::framework::{
     Allocate, Amount, Arrays, CellReading, Instances, NamedArray, Outcome, Policy as _, Refusal,
-    Responder, UserOfCell, responder, user_inputs, user_instances,
+    Responder, UserOfCell, judge_users, responder, user_inputs, user_instances,
 };
 use crate::problems::urllc::assess::{inputs, verdict};
+use crate::problems::urllc::desk::optimum_hz;
 use crate::problems::urllc::{
     Allocation, AnyAllocator, AnyPolicy, CellPolicy as _, Certifier, LearnedPolicy, Urllc,
     UrllcSolver,
@@ -57,9 +58,7 @@ pub(super) fn instances(reading: CellReading) -> Box<dyn Instances> {
     user_instances(
         reading,
         |system: &System, users| Ok(Urllc::new(system, users.iter().copied())?),
-        users_of,
-        UrllcSolver::default,
-        verdict,
+        judge_users(users_of, optimum_hz, verdict),
     )
 }
 

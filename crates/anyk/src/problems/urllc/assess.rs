@@ -2,8 +2,7 @@
 
 use crate::exchange::{Allotted, UserRecord};
 use crate::framework::{Error, Found, Goal, Miss, Verdict, amounts};
-use crate::problems::urllc::desk::optimum_hz;
-use crate::problems::urllc::{Allocation, Urllc, UrllcSolver};
+use crate::problems::urllc::{Allocation, Urllc};
 
 /// The total bandwidth.
 const GOAL: Goal = Goal { name: "total bandwidth", unit: "Hz", larger_is_better: false };
@@ -46,19 +45,19 @@ pub(crate) fn inputs(problem: &Urllc) -> Vec<f64> {
     problem.users().iter().map(|user| user.gain.ln()).collect()
 }
 
-/// Judges what the users of a cell are given.
+/// Judges what the users of a cell are given, beside the optimum.
 pub(super) fn verdict(
-    solver: &mut UrllcSolver,
     problem: &Urllc,
     records: &[UserRecord],
     given: &[Allotted],
+    reference: Option<f64>,
 ) -> Result<Verdict, Error> {
     let allocation = allocation(records, given)?;
     let judged = problem.assess(&allocation)?;
     Ok(Verdict::new(Found {
         goal: GOAL,
         value: judged.total_bandwidth_hz,
-        reference: optimum_hz(solver, problem),
+        reference,
         missed: Some(missed(problem, &allocation, records)),
         budget_used: Some(1.0 + judged.power_excess),
         kkt_residual: judged.kkt_residual,

@@ -28,13 +28,6 @@ pub(crate) fn no_check() -> OptionSpec {
     .rare()
 }
 
-/// The same options, with it.
-pub(crate) fn unchecked(options: &Options) -> Options {
-    let mut options = options.clone();
-    options.set(NO_CHECK, "");
-    options
-}
-
 /// An answer for one cell.
 pub type UrllcAnswer = CellAnswer<Served>;
 

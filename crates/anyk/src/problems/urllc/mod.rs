@@ -49,7 +49,7 @@ pub(crate) use assess::{allocation, inputs, missed};
 pub use calibration::{CalibrationError, Judge, Judged, calibrate, required_factors};
 pub use cell_policy::CellPolicy;
 pub use certificate::{Certificate, Certifier};
-pub(crate) use desk::{NO_CHECK, no_check, unchecked};
+pub(crate) use desk::{NO_CHECK, no_check};
 pub use desk::{UrllcAnswer, solve_cell};
 pub use equal_power::{EqualPower, equal_power};
 pub(crate) use fully_connected::fnn_input;

@@ -15,13 +15,13 @@ use crate::framework::{
 };
 use crate::network::{Aggregator, SplitRule};
 use crate::problems::urllc::any_run::equal_power_gap_percent;
-use crate::problems::urllc::desk::{NO_CHECK, no_check, problem_of, solve_cell, unchecked};
+use crate::problems::urllc::desk::{NO_CHECK, no_check, optimum_hz, problem_of, solve_cell};
 use crate::problems::urllc::reports::{AnyReport, LearnedReport};
 use crate::problems::urllc::run::{mean_metrics, validation_set};
 use crate::problems::urllc::{
     Allocation, AnyPolicy, AnySettings, DEVIATIONS, EqualPower, LearnedPolicy, Recipe,
-    SampledSettings, Served, TrainRanges, TrainSettings, Urllc, UrllcSolver, UserInputs,
-    equal_power, law_for, measure_law, train_any_policy, train_sampled_policy, train_urllc,
+    SampledSettings, TrainRanges, TrainSettings, Urllc, UrllcSolver, UserInputs, law_for,
+    measure_law, train_any_policy, train_sampled_policy, train_urllc,
 };
 use crate::qos::ServiceClass;
 
@@ -425,7 +425,8 @@ impl Room for UrllcRoom {
         let system = CellOptions::ALL.system(options, &Config::default())?;
         let reading = CellReading::new(system, options)?;
         Ok(cell_assessor(reading, UrllcSolver::default, |solver, system, records, given| {
-            super::assess::verdict(solver, &problem_of(system, records)?, records, given)
+            let problem = problem_of(system, records)?;
+            super::assess::verdict(&problem, records, given, optimum_hz(solver, &problem))
         }))
     }
 
@@ -434,28 +435,6 @@ impl Room for UrllcRoom {
             ("optimum", "The exact optimum"),
             ("equal-power", "The same power for everyone, and the exact bandwidth that it needs"),
         ]
-    }
-
-    fn baseline(&self, name: &str, options: &Options) -> Option<Result<Box<dyn Counter>, Error>> {
-        let equal_power = || -> Result<Box<dyn Counter>, Error> {
-            let system = CellOptions::ALL.system(options, &Config::default())?;
-            Ok(cell_counter(
-                CellReading::new(system, options)?,
-                |_| Ok(UrllcSolver::default()),
-                |solver, system, records| {
-                    let problem = problem_of(system, records)?;
-                    let allocation = equal_power(&problem, solver).map_err(Error::other)?;
-                    let mut served = Served::unjudged(&allocation, records.iter());
-                    served.status = "heuristic";
-                    Ok(served)
-                },
-            ))
-        };
-        match name {
-            "optimum" => Some(self.solve(&unchecked(options))),
-            "equal-power" => Some(equal_power()),
-            _ => None,
-        }
     }
 
     fn amounts(&self) -> &'static [Amount] {

@@ -8,21 +8,21 @@ use serde::Serialize;
 use crate::config::{Config, System};
 use crate::exchange::UserRecord;
 use crate::framework::{
-    Allocate as _, Amount, Answer, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading,
-    Counter, Drawn, Error, Instances, LoadedModel, Model, ModelError, ModelFile, Observer,
-    OptionError, OptionSpec, OptionValue, Options, Outcome, Policy, Problem as _, ProblemError,
-    Quantity, Responder, Room, Show, Source, Text, Trained, Trials, UserOfCell, Verb, Workshop,
-    cell_assessor, cell_counter, no_better_than, reference_options, responder, sample_options,
-    sample_users, training_cells, user_instances,
+    Amount, Answer, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Counter, Drawn,
+    Error, Instances, LoadedModel, Model, ModelError, ModelFile, Observer, OptionError, OptionSpec,
+    OptionValue, Options, Outcome, Policy, Problem as _, ProblemError, Quantity, Responder, Room,
+    Show, Source, Text, Trained, Trials, UserOfCell, Verb, Workshop, cell_assessor, cell_counter,
+    judge_users, no_better_than, reference_options, responder, sample_options, sample_users,
+    training_cells, user_instances,
 };
-use crate::problems::urllc::{Allocation, NO_CHECK, no_check, unchecked};
-use crate::problems::urllc_power::assess::verdict;
+use crate::problems::urllc::{Allocation, NO_CHECK, no_check};
+use crate::problems::urllc_power::assess::{optimum_w, verdict};
 use crate::problems::urllc_power::evaluation::{
     BandTrials, USER_BAND_HZ, random_problem, validated,
 };
 use crate::problems::urllc_power::{
-    AnyBandPolicy, AnyBandSettings, BandAnswer, BandResult, BandServed, BandSolver, BandStatus,
-    EqualBand, UrllcPower, evaluate_band, train_any_band,
+    AnyBandPolicy, AnyBandSettings, BandAnswer, BandResult, BandServed, BandSolver, EqualBand,
+    UrllcPower, evaluate_band, train_any_band,
 };
 use crate::units::{Dbm, Watt};
 
@@ -232,7 +232,8 @@ impl Room for UrllcPowerRoom {
             CellReading::new(system, options)?,
             BandSolver::default,
             move |solver, system, records, given| {
-                verdict(solver, &budgets.problem(system, users_in(records))?, records, given)
+                let problem = budgets.problem(system, users_in(records))?;
+                verdict(&problem, records, given, optimum_w(solver, &problem))
             },
         ))
     }
@@ -247,33 +248,6 @@ impl Room for UrllcPowerRoom {
         ]
     }
 
-    fn baseline(&self, name: &str, options: &Options) -> Option<Result<Box<dyn Counter>, Error>> {
-        let equal_bandwidth = || -> Result<Box<dyn Counter>, Error> {
-            let system = CELL.system(options, &Config::default())?;
-            let budgets = Budgets::new(options)?;
-            Ok(cell_counter(
-                CellReading::new(system, options)?,
-                |_| Ok(EqualBand::default()),
-                move |equal, system, records| {
-                    let problem = budgets.problem(system, users_in(records))?;
-                    let mut allocation = Allocation::default();
-                    if let Outcome::Refused(why) = equal.allocate(&problem, &mut allocation) {
-                        return Err(Error::other(why));
-                    }
-                    let mut served =
-                        BandServed::learned(&problem, &allocation, records.iter(), false)?;
-                    served.status = "heuristic";
-                    Ok(served)
-                },
-            ))
-        };
-        match name {
-            "optimum" => Some(self.solve(&unchecked(options))),
-            "equal-bandwidth" => Some(equal_bandwidth()),
-            _ => None,
-        }
-    }
-
     fn amounts(&self) -> &'static [Amount] {
         UrllcPower::AMOUNTS
     }
@@ -284,9 +258,7 @@ impl Room for UrllcPowerRoom {
         Ok(user_instances(
             CellReading::new(system, options)?,
             move |system, users| Ok(budgets.problem(system, users.iter().copied())?),
-            super::arrays::users,
-            BandSolver::default,
-            verdict,
+            judge_users(super::arrays::users, optimum_w, verdict),
         ))
     }
 
@@ -517,12 +489,8 @@ impl LoadedModel for AnyBandPolicy {
                 problem.check(&allocation)?;
                 let mut served =
                     BandServed::learned(&problem, &allocation, records.iter(), checks)?;
-                if checks {
-                    let optimum = solver.solve(&problem);
-                    if !matches!(optimum.status, BandStatus::Infeasible(_)) {
-                        let optimum_w = optimum.allocation.total_power_w();
-                        served.duality_gap = Some(1.0 - optimum_w / served.total_power_w);
-                    }
+                if let Some(optimum_w) = checks.then(|| optimum_w(solver, &problem)).flatten() {
+                    served.duality_gap = Some(1.0 - optimum_w / served.total_power_w);
                 }
                 let outside = self.out_of_range(&problem);
                 served.in_distribution = Some(outside.is_empty());
