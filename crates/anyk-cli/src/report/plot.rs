@@ -15,9 +15,10 @@ use kuva::render::render::Primitive;
 use super::html::escape;
 use crate::printable::is_obeyed;
 
-/// Okabe and Ito's colours, which colour-blind readers can tell apart, with grey in place of yellow.
+/// Okabe and Ito's colours, which colour-blind readers can tell apart, with grey in place of yellow. Their orange and
+/// sky blue are darker here: a thin line needs a contrast of 3:1 to white.
 const COLOURS: [&str; 8] =
-    ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#808080"];
+    ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#C28100", "#3F9BD8", "#000000", "#808080"];
 /// Markers of measurements, and of the dashed curves that they are compared with.
 const MARKERS: [MarkerShape; 6] = [
     MarkerShape::Circle,
@@ -212,4 +213,23 @@ fn ticks((min, max): (f64, f64), log: bool) -> TickFormat {
 /// Text that kuva shows unchanged: a dollar sign would begin a formula, and XML has no control characters.
 fn text(label: &str) -> String {
     label.replace(is_obeyed, " ").replace('$', "\\$")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::COLOURS;
+
+    /// Contrast and luminance as the Web Content Accessibility Guidelines define them.
+    #[test]
+    fn every_colour_has_a_contrast_of_three_to_white() {
+        for colour in COLOURS {
+            let channel = |at: usize| {
+                let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+                if value <= 0.03928 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+            };
+            let luminance = 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
+            let contrast = 1.05 / (luminance + 0.05);
+            assert!(contrast >= 3.0, "{colour}: {contrast}");
+        }
+    }
 }
