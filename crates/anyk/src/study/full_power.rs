@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Invalid;
 use crate::channel::rayleigh_gains;
 use crate::math::Moments;
 use crate::math::in_blocks;
+use crate::problems::interference::Interference;
 use crate::problems::interference::Wmmse;
-use crate::problems::interference::{Interference, InterferenceError};
 use crate::tolerance::BINARY;
 
 /// Half the width of a bin of the direct gain (paper: `δ = 0.1`).
@@ -60,7 +61,7 @@ pub fn full_power(
     realizations: u64,
     seed: u64,
     progress: impl Fn() + Sync,
-) -> Result<FullPower, InterferenceError> {
+) -> Result<FullPower, Invalid> {
     let empty = || FullPower {
         k,
         full: Moments::default(),

@@ -4,9 +4,10 @@
 use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::{
-    LawSample, LawSizes, PretrainLoss, PretrainSettings, ProblemError, Schedule, Session,
-    TrainError, fit_law, square,
+    LawSample, LawSizes, PretrainLoss, PretrainSettings, Schedule, Session, TrainError, fit_law,
+    square,
 };
+use crate::invalid::Invalid;
 use crate::math::single;
 use crate::network::{BandwidthLaw, LawShape, SizeScale};
 use crate::problems::closed_forms::RateTarget;
@@ -53,7 +54,7 @@ pub(crate) fn pretrain_common_law(
     seed: u64,
     session: &mut Session<'_>,
 ) -> Result<BandwidthLaw, TrainError> {
-    let target = RateTarget::new(system, rate_bps).map_err(ProblemError::from)?;
+    let target = RateTarget::new(system, rate_bps).map_err(Invalid::from)?;
     let sizes = settings.sizes.list();
     let mut samples = Vec::with_capacity(sizes.len() * settings.samples_per_size);
     for size in sizes {

@@ -75,13 +75,13 @@ impl NetworkDesk<'_> {
                 "the power of link {link} is {power:e}, expected a number from 0 to its largest of {most:e}"
             )));
         }
-        let judged = problem.assess(powers).map_err(Error::other)?;
+        let judged = problem.assess(powers)?;
         if self.assessor.schedules && !judged.binary {
             return Err(Error::Allocation(
                 "a power is neither 0 nor the largest, expected a schedule".to_owned(),
             ));
         }
-        let best = self.solver.solve(problem).map_err(Error::other)?;
+        let best = self.solver.solve(problem)?;
         let used = powers.iter().zip(problem.max_power()).map(|(power, most)| power / most);
         let most = used.fold(0.0, f64::max);
         Ok(Verdict::new(Found {
@@ -128,7 +128,7 @@ impl AssessDesk for NetworkDesk<'_> {
                 };
                 let given = given();
                 let flags = &self.assessor.flags;
-                let problem = flags.problem(network, input.part + index).map_err(Error::other)?;
+                let problem = flags.problem(network, input.part + index)?;
                 let judged = match given {
                     Ok(Given::Nothing(reason)) => {
                         Ok(Verdict::absent(self.nothing(&problem)?, reason))
