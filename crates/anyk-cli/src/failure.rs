@@ -1,18 +1,19 @@
 //! How a command fails, and with which exit code.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
+use anyk::Invalid;
 use anyk::diagnosis::DiagnosisError;
 use anyk::exchange::{InputError, NotFinite};
-use anyk::framework::{
-    CellOptions, Error, ErrorKind, ModelError, OptionError, ProblemError, TrainError,
-};
-use anyk::qos::ServiceError;
+use anyk::framework::{CellOptions, Error, ErrorKind, ModelError, TrainError};
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapErrorKind};
 
+use crate::cli;
 use crate::output;
 use crate::printable::is_obeyed;
 
@@ -59,6 +60,26 @@ fn moved_to_file(error: &clap::Error) -> Option<String> {
     ))
 }
 
+/// The flags of the command that runs, without dashes.
+static FLAGS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    let all = cli::command();
+    let mut command = &all;
+    for name in std::env::args_os().skip(1) {
+        command = command.find_subcommand(&name).unwrap_or(command);
+    }
+    command.get_arguments().filter_map(|flag| flag.get_long().map(str::to_owned)).collect()
+});
+
+/// The message of an error. What a flag of the command says is told by the flag alone, wherever it was found.
+pub(crate) fn message(error: &Error) -> String {
+    let wrong = error.invalid().filter(|wrong| wrong.user.is_none());
+    let flag = wrong.map(|wrong| wrong.field.replace('_', "-"));
+    match (wrong, flag) {
+        (Some(wrong), Some(flag)) if FLAGS.contains(&flag) => format!("--{flag} {}", wrong.fault),
+        _ => error.to_string(),
+    }
+}
+
 /// Exit code of an answer in which not everyone is served.
 pub(crate) const INFEASIBLE: u8 = 3;
 /// Exit code of a program that was interrupted, as shells have it.
@@ -90,7 +111,7 @@ impl Failure {
             Self::PipeClosed => return ExitCode::SUCCESS,
             Self::Error(error) => error,
         };
-        output::note(&format!("error: {work}{error}"));
+        output::note(&format!("error: {work}{}", message(&error)));
         ExitCode::from(match error.kind() {
             ErrorKind::Machine => 1,
             ErrorKind::Input => 2,
@@ -148,12 +169,4 @@ macro_rules! through_error {
         }
     )*};
 }
-through_error!(
-    NotFinite,
-    OptionError,
-    InputError,
-    ProblemError,
-    ServiceError,
-    TrainError,
-    ModelError
-);
+through_error!(NotFinite, Invalid, InputError, TrainError, ModelError);

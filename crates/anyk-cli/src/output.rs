@@ -3,8 +3,9 @@
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
 
+use anyk::Invalid;
 use anyk::exchange::check_finite;
-use anyk::framework::{Answer, OptionError, Text, TextPart};
+use anyk::framework::{Answer, Text, TextPart};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
@@ -81,7 +82,7 @@ pub(crate) fn text(out: &mut impl Write, text: &Text) -> Result<(), Failure> {
                 if rows.len() > MOST_ROWS {
                     let value = format!("a table of {} rows", rows.len());
                     let expected = format!("json or csv for more than {MOST_ROWS} rows");
-                    return Err(OptionError::value("format", value, expected).into());
+                    return Err(Invalid::value("format", value, expected).into());
                 }
                 let header: Vec<&str> = header.iter().map(String::as_str).collect();
                 writeln!(out, "{}", table(&header, rows.iter().cloned()))?;

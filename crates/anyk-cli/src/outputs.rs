@@ -8,11 +8,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use anyk::Invalid;
 use anyk::exchange::{
     check_folder, check_writable, destination, fingerprint, is_same_file, read_plain_file, to_json,
     write_atomically,
 };
-use anyk::framework::{Error, ModelFile, OptionError};
+use anyk::framework::{Error, ModelFile};
 use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +93,7 @@ impl Outputs {
     /// Checks that a file may be written: it is not an input, and it is new or may be overwritten.
     fn allow(
         &self,
-        flag: &str,
+        flag: &'static str,
         path: &Path,
         may_overwrite: impl FnOnce(&Path) -> bool,
     ) -> Result<(), Failure> {
@@ -100,8 +101,8 @@ impl Outputs {
             // No --force makes a file of a folder or a device.
             io::ErrorKind::InvalidInput => {
                 let error = error.to_string();
-                let expected = error.trim_start_matches("expected ");
-                OptionError::value(flag, path.display(), expected).into()
+                let expected = error.trim_start_matches("expected ").to_owned();
+                Invalid::value(flag, path.display(), expected).into()
             }
             _ => Failure::write(path, error),
         })?;

@@ -78,7 +78,7 @@ impl Kind {
             return Ok(found);
         }
         let of_judge = options.only(&room.options(Verb::Assess));
-        let instances = room.instances(&of_judge).map_err(|error| options.blame(error))?;
+        let instances = room.instances(&of_judge)?;
         let kind =
             Arc::new(Self { room, options, instances: Some(instances), solvers: Mutex::default() });
         if let (true, Ok(mut known)) = (kept, KNOWN.try_lock()) {
@@ -533,7 +533,7 @@ pub(crate) fn sample(
     let shared = Arc::clone(&kind);
     let drawn = long(py, None, move |_| -> Result<Vec<Arc<dyn Instance>>, Error> {
         let mut text = Vec::new();
-        room.sample(&options, &mut text).map_err(|error| options.blame(error))?;
+        room.sample(&options, &mut text)?;
         let found = shared.instances()?.of_document(Input::new(&text, "the cells"));
         found.into_iter().map(|one| one.map(Arc::from)).collect()
     })?;

@@ -205,8 +205,7 @@ pub(crate) fn evaluate(
                 players.push(player((room, &options), name, policy, kind, watch)?);
             }
             let round = Rounds { sizes: vec![*size], ..rounds.clone() };
-            let found = compare(room, &options, &round, &mut players, &**watch)
-                .map_err(|error| options.blame(error))?;
+            let found = compare(room, &options, &round, &mut players, &**watch)?;
             match &mut all {
                 None => all = Some(found),
                 Some(all) => {
@@ -421,10 +420,7 @@ pub(crate) fn diagnose(
     };
     let system = || -> PyResult<System> {
         let options = known(py, options, &CellOptions::ALL.specs(), "a diagnosis")?;
-        CellOptions::ALL
-            .system(&options, &Config::default())
-            .map_err(|error| options.blame(error))
-            .or_raise(py)
+        CellOptions::ALL.system(&options, &Config::default()).or_raise(py)
     };
     let sizes = sizes.unwrap_or_else(|| Finding::SIZES.to_vec());
     let users = users.unwrap_or(Finding::USERS);

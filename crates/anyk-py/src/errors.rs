@@ -1,4 +1,4 @@
-//! Errors of the library as exceptions, with the program's texts.
+//! Errors of the library as exceptions.
 
 use anyk::framework::{Error, ErrorKind, Infeasibility};
 use pyo3::create_exception;
@@ -25,7 +25,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     if let Error::Infeasible(why) = error {
         return infeasible(py, why);
     }
-    let text = in_python(&error.to_string());
+    let text = error.to_string();
     match error.kind() {
         ErrorKind::Input => InputError::new_err(text),
         ErrorKind::Infeasible => Infeasible::new_err(text),
@@ -61,35 +61,6 @@ pub(crate) fn infeasible(py: Python<'_>, why: &Infeasibility) -> PyErr {
         Ok(()) => error,
         Err(other) => other,
     }
-}
-
-/// A message about flags as one about keyword arguments: `--max-power-dbm` is `max_power_dbm`.
-fn in_python(text: &str) -> String {
-    let mut found = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("--") {
-        let (before, after) = rest.split_at(at);
-        let name = after.trim_start_matches('-');
-        let starts = before.chars().next_back().is_none_or(|last| !last.is_alphanumeric())
-            && name.starts_with(|first: char| first.is_ascii_lowercase());
-        found.push_str(before);
-        if !starts {
-            let dashes = after.len() - name.len();
-            found.push_str(&after[..dashes]);
-            rest = name;
-            continue;
-        }
-        let end = name
-            .find(|letter: char| {
-                !(letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-')
-            })
-            .unwrap_or(name.len());
-        let end = name[..end].trim_end_matches('-').len();
-        found.push_str(&name[..end].replace('-', "_"));
-        rest = &name[end..];
-    }
-    found.push_str(rest);
-    found
 }
 
 /// Errors of the library in functions that return to Python.

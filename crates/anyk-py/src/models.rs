@@ -161,7 +161,7 @@ impl Model {
         let trials = Trials { sizes, samples, seed };
         let found = long(py, progress, move |watch| {
             let report = model.evaluate(&options, &trials, &**watch);
-            report.map_err(|error| options.blame(error)).and_then(|report| json_of(&*report))
+            report.and_then(|report| json_of(&*report))
         })?;
         found.or_raise(py)
     }
@@ -186,10 +186,7 @@ impl Model {
         let settings = CalibrationSettings { k, cells, beta, delta, seed, shrink };
         let found = long(py, None, move |_| {
             let made = model.calibrate(&options, &settings)?;
-            Some(
-                made.map_err(|error| options.blame(error))
-                    .and_then(|(model, guarantee)| Ok((model, json(&guarantee)?))),
-            )
+            Some(made.and_then(|(model, guarantee)| Ok((model, json(&guarantee)?))))
         })?;
         let Some(found) = found else {
             return Err(InputError::new_err(format!(
@@ -244,7 +241,7 @@ pub(crate) fn train(
     }
     let trained = long(py, progress, move |watch| -> Result<_, Error> {
         let workshop = Workshop { observer: &**watch, out: out.clone(), shared: None };
-        let trained = room.train(&options, &workshop).map_err(|error| options.blame(error))?;
+        let trained = room.train(&options, &workshop)?;
         if let Some(out) = &out {
             let bytes = trained.model.file_bytes()?;
             write_atomically(out, &bytes).map_err(|error| Error::write(out, error))?;

@@ -97,10 +97,7 @@ pub(crate) fn required_bandwidth<'py>(
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Curve<'py>> {
     let options = known(py, options, &CellOptions::ALL.specs(), "required_bandwidth")?;
-    let system = CellOptions::ALL
-        .system(&options, &Config::default())
-        .map_err(|error| options.blame(error))
-        .or_raise(py)?;
+    let system = CellOptions::ALL.system(&options, &Config::default()).or_raise(py)?;
     let table = table(&system).or_raise(py)?;
     let values =
         received_w.as_slice().map_err(|_| InputError::new_err("expected an array in C order"))?;
@@ -125,10 +122,7 @@ pub(crate) fn required_bandwidth<'py>(
 #[pyfunction]
 pub(crate) fn least_received_w(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<f64> {
     let options = known(py, options, &CellOptions::ALL.specs(), "least_received_w")?;
-    let system = CellOptions::ALL
-        .system(&options, &Config::default())
-        .map_err(|error| options.blame(error))
-        .or_raise(py)?;
+    let system = CellOptions::ALL.system(&options, &Config::default()).or_raise(py)?;
     let qos = system.qos(system.service()).map_err(Error::from).or_raise(py)?;
     Ok(RequiredBandwidth::new(qos).min_received_w())
 }

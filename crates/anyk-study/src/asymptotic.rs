@@ -2,13 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use anyk::System;
 use anyk::channel::sample_distances_m;
-use anyk::framework::ValueError;
 use anyk::math::Moments;
 use anyk::math::in_blocks;
 use anyk::problems::closed_forms::RateTarget;
 use anyk::problems::closed_forms::required_bandwidth_hz;
+use anyk::{Invalid, System};
 
 /// Points of the midpoint rule for `E(1/g)` along the road.
 const ROAD_POINTS: u32 = 10_000;
@@ -36,7 +35,7 @@ pub fn asymptotic_forms(
     rate_bps: f64,
     sizes: &[usize],
     (realizations, seed): (u64, u64),
-) -> Result<Vec<AsymptoticForm>, ValueError> {
+) -> Result<Vec<AsymptoticForm>, Invalid> {
     let target = RateTarget::new(system, rate_bps)?;
     let inverse = inverse_gain(system);
     let forms = sizes.iter().map(|&k| {
@@ -63,7 +62,7 @@ pub fn asymptotic_forms(
 }
 
 /// The number of users from which on `f_4` does not exist: `P_max/(E(1/g) N_0 s_0 ln 2)`.
-pub fn largest_size(system: &System, rate_bps: f64) -> Result<f64, ValueError> {
+pub fn largest_size(system: &System, rate_bps: f64) -> Result<f64, Invalid> {
     let target = RateTarget::new(system, rate_bps)?;
     Ok(system.max_power_w() / (inverse_gain(system) * target.least_received_w()))
 }

@@ -3,9 +3,7 @@
 use crate::fading::policy_of_draw;
 use crate::{Entry, Lab, TEST_SEED};
 use anyk::channel::FadingLaw;
-use anyk::framework::{
-    Chart, Claim, Error, Guarantee, GuaranteeError, PretrainLoss, Quietly, Series, Table,
-};
+use anyk::framework::{Chart, Claim, Error, Guarantee, PretrainLoss, Quietly, Series, Table};
 use anyk::problems::urllc::{CellPolicy, Judged, TestSet, required_factors, true_bandwidth};
 use anyk::qos::BandwidthTable;
 
@@ -86,13 +84,10 @@ fn table<P: CellPolicy + Sync>(
     // The share of broken promises is to be known within half a percent; one size is done in no time.
     let repetitions: u64 = lab.effort.of([1, 200, if own.len() == 1 { 4000 } else { 1000 }]);
     let factors = |size: usize, cells: usize, seed: u64, judged: Judged| {
-        required_factors(policy, judge, size, cells, seed, judged).map_err(Error::other)
+        required_factors(policy, judge, size, cells, seed, judged)
     };
     // The fewest cells that show anything.
-    let cells = match Guarantee::missed_allowed(1, BETA, DELTA, own.len()) {
-        Err(GuaranteeError::TooFew { least, .. }) => least,
-        _ => 1,
-    };
+    let cells = Guarantee::least_cells(BETA, DELTA, own.len());
     let allowed = Guarantee::missed_allowed(cells, BETA, DELTA, own.len())?;
     let margin = |repetition: u64| -> Result<f64, Error> {
         lab.go_on()?;

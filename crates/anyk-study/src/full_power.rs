@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use anyk::Invalid;
 use anyk::channel::rayleigh_gains;
 use anyk::math::Moments;
 use anyk::math::in_blocks;
+use anyk::problems::interference::Interference;
 use anyk::problems::interference::Wmmse;
-use anyk::problems::interference::{Interference, InterferenceError};
 use anyk::tolerance::BINARY;
 
 /// Half the width of a bin of the direct gain (paper: `δ = 0.1`).
@@ -60,7 +61,7 @@ pub fn full_power(
     realizations: u64,
     seed: u64,
     progress: impl Fn() + Sync,
-) -> Result<FullPower, InterferenceError> {
+) -> Result<FullPower, Invalid> {
     let empty = || FullPower {
         k,
         full: Moments::default(),

@@ -6,7 +6,7 @@ use crate::{
     asymptotic_forms, decoupling, largest_size, size_law, strings,
 };
 use anyk::System;
-use anyk::framework::{Chart, Claim, Error, ProblemError, Series, Table};
+use anyk::framework::{Chart, Claim, Error, Series, Table};
 use anyk::math::{Exponent, Input, Moments};
 use anyk::network::{Activation, Aggregator};
 
@@ -389,9 +389,8 @@ const FORM_REALIZATIONS: u64 = 1_000;
 /// `f_3` and `f_4` of (P6) for users on the road.
 fn bandwidth_form(system: &System) -> Result<Table, Error> {
     let draws = (FORM_REALIZATIONS, SEED);
-    let forms =
-        asymptotic_forms(system, RATE_BPS, &FORM_SIZES, draws).map_err(ProblemError::from)?;
-    let most = largest_size(system, RATE_BPS).map_err(ProblemError::from)?;
+    let forms = asymptotic_forms(system, RATE_BPS, &FORM_SIZES, draws)?;
+    let most = largest_size(system, RATE_BPS)?;
     let ratio = |form: &AsymptoticForm| {
         form.asymptotic_hz.map(|asymptotic_hz| form.bandwidth_hz.mean / asymptotic_hz)
     };

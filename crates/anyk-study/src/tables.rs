@@ -503,7 +503,7 @@ fn fnn_note(lab: &Lab<'_>) -> String {
         "The FNN has the paper's 100,000 samples.".to_owned()
     } else {
         let samples = paper_entries(lab.effort)[3].settings.samples;
-        format!("The FNN is on a reduced budget of {samples} samples; --full gives it all 100,000.")
+        format!("The FNN is on a reduced budget of {samples} samples; `full` gives it all 100,000.")
     }
 }
 

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::channel::{
-    Fading, FadingLaw, FadingQuadrature, PathLoss, PathLossError, PathLossModel, PathLossParameter,
-    Road, Shadowing,
+    Fading, FadingLaw, FadingQuadrature, PathLoss, PathLossModel, PathLossParameter, Road,
+    Shadowing,
 };
-use crate::qos::{Qos, ServiceClass, ServiceError};
+use crate::invalid::Invalid;
+use crate::qos::{Qos, ServiceClass};
 use crate::units::{Dbm, Watt};
 
 /// All parameters of a cell, as written in a TOML file; every field may be left out.
@@ -21,7 +21,7 @@ use crate::units::{Dbm, Watt};
 /// let config = anyk::Config::from_toml("[cell]\nantennas = 4\n")?;
 /// assert_eq!(config.cell.antennas, 4);
 /// assert_eq!(config.service.epsilon, 1e-5);
-/// # Ok::<(), anyk::ConfigError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -104,7 +104,7 @@ pub struct RoadConfig {
 /// let uma = "[path_loss]\nmodel = \"uma-los\"\ncarrier_ghz = 3.5\n";
 /// let system = anyk::Config::from_toml(uma)?.validate()?;
 /// assert!((system.path_loss().gain_db(100.0).0 + 83.14).abs() < 0.01);
-/// # Ok::<(), anyk::ConfigError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -254,15 +254,15 @@ impl PathLossConfig {
         if self.model == PathLossModel::LogDistance { self.filled() } else { self }
     }
 
-    fn path_loss(self) -> Result<PathLoss, ConfigError> {
-        let path_loss = self.model.path_loss(|parameter| self.value(parameter))?;
+    fn path_loss(self) -> Result<PathLoss, Invalid> {
+        let path_loss = self.model.path_loss(|parameter| self.value(parameter));
+        let path_loss = path_loss.map_err(|wrong| wrong.within("path_loss"))?;
         if self.shadowing == Some(Shadowing::Standard) && !self.model.has_standard_shadowing() {
             let expected = format!(
                 "a standard deviation in dB from 0.1 to 20 for {}: the standard is TR 38.901",
                 self.model
             );
-            let field = "path_loss.shadowing".to_owned();
-            return Err(ConfigError::Word { field, value: "standard".to_owned(), expected });
+            return Err(Invalid::value("path_loss.shadowing", "standard", expected));
         }
         Ok(path_loss)
     }
@@ -274,86 +274,24 @@ impl Default for FrameConfig {
     }
 }
 
-/// Why a config was refused.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum ConfigError {
-    /// Not TOML, or a field of the wrong name or type.
-    #[error("{0}")]
-    Syntax(String),
-    /// A value out of range.
-    #[error("{field} is {value}, expected {expected}")]
-    Range {
-        /// `section.field`.
-        field: String,
-        /// The value given.
-        value: f64,
-        /// What is accepted.
-        expected: String,
-    },
-    /// A word that does not fit the rest.
-    #[error("{field} is {value}, expected {expected}")]
-    Word {
-        /// `section.field`.
-        field: String,
-        /// The word.
-        value: String,
-        /// What is accepted.
-        expected: String,
-    },
-    /// A value that must be given.
-    #[error("{field} is missing, expected {expected}")]
-    Missing {
-        /// `section.field`.
-        field: String,
-        /// What is accepted.
-        expected: String,
-    },
-    /// A value without meaning.
-    #[error("{field} has no meaning for {what}; leave it out")]
-    Stray {
-        /// `section.field`.
-        field: String,
-        /// What it has no meaning for.
-        what: String,
-    },
-}
-
-impl From<PathLossError> for ConfigError {
-    fn from(error: PathLossError) -> Self {
-        let field = |parameter: PathLossParameter| format!("path_loss.{}", parameter.name());
-        match error {
-            PathLossError::Range { parameter, value, expected } => {
-                Self::Range { field: field(parameter), value, expected }
-            }
-            PathLossError::Missing { parameter, expected } => {
-                Self::Missing { field: field(parameter), expected }
-            }
-            PathLossError::Stray { parameter, model } => {
-                Self::Stray { field: field(parameter), what: format!("the path loss {model}") }
-            }
-        }
-    }
-}
-
 impl Config {
     /// Reads a TOML document; unknown fields are errors, so that a typing slip is not a default.
-    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
-        toml::from_str(text).map_err(|error| ConfigError::Syntax(error.to_string()))
+    pub fn from_toml(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str(text)
     }
 
     /// The config as a TOML document that [`Config::from_toml`] reads back.
-    pub fn to_toml(&self) -> Result<String, ConfigError> {
-        toml::to_string(self).map_err(|error| ConfigError::Syntax(error.to_string()))
+    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
+        toml::to_string(self)
     }
 
     /// Checks every value and derives what the rest of the library uses.
-    pub fn validate(&self) -> Result<System, ConfigError> {
-        let range = |field: &str, value: f64, low: f64, high: f64, unit: &str| {
+    pub fn validate(&self) -> Result<System, Invalid> {
+        let range = |field: &'static str, value: f64, low: f64, high: f64, unit: &str| {
             if (low..=high).contains(&value) {
                 return Ok(value);
             }
-            let expected = format!("{unit} from {low} to {high}");
-            Err(ConfigError::Range { field: field.to_owned(), value, expected })
+            Err(Invalid::number(field, value, format!("{unit} from {low} to {high}")))
         };
         let Self { cell, road, path_loss, frame, service } = self;
         range("cell.max_power_dbm", cell.max_power_dbm, -60.0, 100.0, "a power in dBm")?;
@@ -381,7 +319,7 @@ impl Config {
         ] {
             if !(nearest_m..=farthest_m).contains(&value) {
                 let expected = format!("a distance in m {}", path_loss.range_in_words());
-                return Err(ConfigError::Range { field: field.to_owned(), value, expected });
+                return Err(Invalid::number(field, value, expected));
             }
         }
         range("frame.frame_ms", frame.frame_ms, 1e-4, 1e3, "a time in ms")?;
@@ -399,10 +337,7 @@ impl Config {
             1e3 * frame.frame_ms,
             "a time in ms",
         )?;
-        service.validate().map_err(|ServiceError::Value { field, value, expected }| {
-            let field = format!("service.{field}");
-            ConfigError::Range { field, value, expected: expected.to_owned() }
-        })?;
+        service.validate().map_err(|wrong| wrong.within("service"))?;
         let config = Config { path_loss: self.path_loss.with_defaults(), ..self.clone() };
         Ok(System { config, path_loss })
     }
@@ -454,19 +389,15 @@ impl System {
     }
 
     /// Refuses a path loss that differs between users at one distance, for all that takes a gain for a distance.
-    pub fn refuse_random_path_loss(&self) -> Result<(), ConfigError> {
-        let field = |name: &str| format!("path_loss.{name}");
+    pub fn refuse_random_path_loss(&self) -> Result<(), Invalid> {
         if let Some(shadowing) = self.shadowing() {
-            let expected = "none: only users that `anyk sample` draws are shadowed".to_owned();
-            let value = shadowing.to_string();
-            return Err(ConfigError::Word { field: field("shadowing"), value, expected });
+            let expected = "none: only users that `anyk sample` draws are shadowed";
+            return Err(Invalid::value("path_loss.shadowing", shadowing, expected));
         }
         let PathLossConfig { model, user_height_m, .. } = self.config.path_loss;
         if model.is_mixed() {
-            let expected = "one with or without line of sight (-los, -nlos): only `anyk sample` draws users of both"
-                .to_owned();
-            let value = model.to_string();
-            return Err(ConfigError::Word { field: field("model"), value, expected });
+            let expected = "one with or without line of sight (-los, -nlos): only `anyk sample` draws users of both";
+            return Err(Invalid::value("path_loss.model", model, expected));
         }
         if self.path_loss.is_random() {
             let expected = format!(
@@ -474,7 +405,7 @@ impl System {
                  as only `anyk sample` does"
             );
             let value = user_height_m.unwrap_or(f64::NAN);
-            return Err(ConfigError::Range { field: field("user_height_m"), value, expected });
+            return Err(Invalid::number("path_loss.user_height_m", value, expected));
         }
         Ok(())
     }
@@ -498,7 +429,7 @@ impl System {
     }
 
     /// The QoS constraint of a service class in this cell.
-    pub fn qos(&self, service: ServiceClass) -> Result<Qos, ServiceError> {
+    pub fn qos(&self, service: ServiceClass) -> Result<Qos, Invalid> {
         service.validate()?;
         let FrameConfig { frame_ms, transmission_ms, queueing_delay_ms } = self.config.frame;
         let delay_frames = queueing_delay_ms / frame_ms;

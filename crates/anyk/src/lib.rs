@@ -32,7 +32,7 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | [`math`] | roots, tables of functions, statistics, random streams, vector code: no wireless |
-//! | [`units`], [`tolerance`], [`limits`] | dB and W; every tolerance there is; the largest sizes that are accepted. All may use them |
+//! | [`units`], [`tolerance`], [`limits`], [`Invalid`] | dB and W; every tolerance there is; the largest sizes that are accepted; a value that is refused. All may use them |
 //! | [`channel`] | places on a road or a field become gains; laws and samples of fading |
 //! | [`qos`] | what a service class needs: the least bandwidth `b(u)` at a received power, certified |
 //! | [`Config`], [`System`] | every parameter of a cell, and the same once checked |
@@ -49,6 +49,7 @@ mod config;
 pub mod diagnosis;
 pub mod exchange;
 pub mod framework;
+mod invalid;
 pub mod limits;
 pub mod math;
 pub mod network;
@@ -57,9 +58,9 @@ pub mod qos;
 pub mod tolerance;
 pub mod units;
 
-pub use config::{
-    CellConfig, Config, ConfigError, FrameConfig, PathLossConfig, RoadConfig, System,
-};
+pub use config::{CellConfig, Config, FrameConfig, PathLossConfig, RoadConfig, System};
+
+pub use invalid::{Fault, Invalid};
 
 /// Names the sources that this library was built from: 16 hexadecimal digits. Results that are kept carry it, so
 /// that new code never takes old results for its own.

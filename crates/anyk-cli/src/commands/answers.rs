@@ -5,12 +5,12 @@ use std::io::{self, IsTerminal as _, Read, Write};
 use std::process::ExitCode;
 
 use anyk::exchange::{Documents, Input, NewFile, name_of, write_json};
-use anyk::framework::{Answer, Answers, Counter, Error, Options, Standing, Summary, Verdict};
+use anyk::framework::{Answer, Answers, Counter, Error, Standing, Summary, Verdict};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::cli::SolveArgs;
-use crate::failure::{Failure, INFEASIBLE};
+use crate::failure::{Failure, INFEASIBLE, message};
 use crate::files;
 use crate::output;
 use crate::printable::printable;
@@ -48,18 +48,13 @@ enum Part {
 }
 
 /// Answers all of an input; the exit code says whether everyone is served, and every instance answered.
-pub(super) fn run(
-    args: &SolveArgs,
-    options: &Options,
-    counter: &dyn Counter,
-) -> Result<ExitCode, Failure> {
-    through(args, options, || counter.desk(), |desk, input| desk.answer(input))
+pub(super) fn run(args: &SolveArgs, counter: &dyn Counter) -> Result<ExitCode, Failure> {
+    through(args, || counter.desk(), |desk, input| desk.answer(input))
 }
 
 /// The same with anything that turns a document into answers.
 pub(super) fn through<W: Send>(
     args: &SolveArgs,
-    options: &Options,
     make: impl Fn() -> Result<W, Error> + Sync,
     answer: impl Fn(&mut W, Input<'_>) -> Answers + Sync,
 ) -> Result<ExitCode, Failure> {
@@ -82,9 +77,7 @@ pub(super) fn through<W: Send>(
     let mut sink = Sink::new(args, format, is_stream)?;
     let mut failure = None;
     let work = |worker: &mut W, input: Input<'_>| -> Vec<Part> {
-        let told = |answer: Result<Box<dyn Answer>, Error>| {
-            part(answer.map_err(|error| options.blame(error)), format, input)
-        };
+        let told = |answer: Result<Box<dyn Answer>, Error>| part(answer, format, input);
         answer(worker, input).into_iter().map(told).collect()
     };
     anyk::framework::in_order(Documents::new(reader), name, make, work, |done| {
@@ -167,7 +160,7 @@ fn refusal(error: &Error, cell: Option<&RawValue>, line: u64) -> Vec<u8> {
         line: u64,
         error: String,
     }
-    let line = Line { cell, line, error: error.to_string() };
+    let line = Line { cell, line, error: message(error) };
     let mut text = Vec::new();
     // Into memory: nothing can fail.
     let _ = write_json(&mut text, &line);
@@ -282,7 +275,7 @@ impl<'a> Sink<'a> {
                     self.put(&line)?;
                     if self.format == Format::Csv {
                         let cell = name.unwrap_or_else(|| self.count.to_string());
-                        self.waiting.push((cell, format!("error: {error}")));
+                        self.waiting.push((cell, format!("error: {}", message(&error))));
                         self.write_waiting()?;
                     }
                     self.refused += 1;

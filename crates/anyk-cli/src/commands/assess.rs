@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use anyk::Invalid;
 use anyk::exchange::Allotments;
-use anyk::framework::{Error, OptionError, Verb};
+use anyk::framework::{Error, Verb};
 use clap::ArgMatches;
 
 use super::problems::chosen;
@@ -23,9 +24,9 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: AssessArgs = parsed(matches);
     if args.allocations == "-" && args.solve.input == "-" {
         let expected = "a file: standard input is what --input reads already";
-        return Err(OptionError::value("allocations", "-", expected).into());
+        return Err(Invalid::value("allocations", "-", expected).into());
     }
-    let assessor = room.assess(&options).map_err(|error| options.blame(error))?;
+    let assessor = room.assess(&options)?;
     let (path, name) = (&args.allocations, files::name(&args.allocations));
     let unreadable = |source| Error::Read { path: name.into(), source };
     let reader: Box<dyn Read + Send> = if path == "-" {
@@ -37,7 +38,6 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let unread = AtomicUsize::new(0);
     let exit = answers::through(
         &args.solve,
-        &options,
         || assessor.desk(),
         |desk, input| {
             let verdicts = desk.answer(input, &given, name);

@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use anyk::Invalid;
 use anyk::diagnosis::{DiagnosisError, Finding, Samples, Subject, built_in_named};
 use anyk::exchange::{check_text, read_samples};
-use anyk::framework::{CellOptions, Error, OptionError, Quantity, Table};
+use anyk::framework::{CellOptions, Error, Quantity, Table};
 use clap::ArgMatches;
 
 use super::{parsed, small};
@@ -51,7 +52,7 @@ pub(super) fn run(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, F
         (Finding::of_samples(name, &samples, args.train_k, args.seed), samples)
     } else {
         let expected = "a policy, a MODEL or --samples".to_owned();
-        return Err(OptionError::Missing { name: "policy".to_owned(), expected }.into());
+        return Err(Invalid::missing("policy", expected).into());
     };
     if !args.no_check {
         finding.check(&samples, args.seed)?;

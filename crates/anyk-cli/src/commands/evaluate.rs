@@ -4,11 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyk::Invalid;
 use anyk::diagnosis::Finding;
 use anyk::exchange::{SampleRow, write_atomically};
 use anyk::framework::{
-    Chart, Comparison, LoadedModel, OptionError, Options, Player, PlayerPolicy, Room, Rounds,
-    Series, Show, Text, Trials, Verb, compare, complete_by_home,
+    Chart, Comparison, LoadedModel, Options, Player, PlayerPolicy, Room, Rounds, Series, Show,
+    Text, Trials, Verb, compare, complete_by_home,
 };
 use anyk::problems::{self, ROOMS};
 use clap::ArgMatches;
@@ -52,9 +53,7 @@ fn one_model(args: &EvaluateArgs, path: &str, matches: &ArgMatches) -> Result<Ex
     let trials =
         Trials { sizes: args.k.0.clone(), samples: args.samples, seed: args.seed.unwrap_or(7) };
     let watcher = Watcher::default();
-    let report = model
-        .evaluate(&options, &trials, &watcher)
-        .map_err(|error| named(files::name(path))(options.blame(error)))?;
+    let report = model.evaluate(&options, &trials, &watcher).map_err(named(files::name(path)))?;
     output::answer(&*report, args.json)
 }
 
@@ -86,7 +85,7 @@ impl Show for Report {
 fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut commands = args.policies.iter().filter_map(|policy| policy.strip_prefix(COMMAND));
     if commands.any(|command| command.trim().is_empty()) {
-        return Err(OptionError::value("policy", COMMAND, "a command line after it").into());
+        return Err(Invalid::value("policy", COMMAND, "a command line after it").into());
     }
     let mut models: Vec<(String, Box<dyn LoadedModel>)> = Vec::new();
     let mut room: Option<(&'static dyn Room, String)> = None;
@@ -101,7 +100,7 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
             (Some((known, said)), Some(own)) if known.name() != own.name() => {
                 let expected = format!("a model for {}, as {said} says", known.name());
                 let value = format!("{path}, {}", model.describe());
-                return Err(OptionError::value("policy", value, expected).into());
+                return Err(Invalid::value("policy", value, expected).into());
             }
             _ => {}
         }
@@ -110,7 +109,7 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     let Some((room, _)) = room else {
         let names: Vec<&str> = ROOMS.iter().map(|room| room.name()).collect();
         let expected = format!("one of {}, since no model says it", names.join(", "));
-        return Err(OptionError::Missing { name: "problem".into(), expected }.into());
+        return Err(Invalid::missing("problem", expected).into());
     };
     let options = instance_options(room, &models, matches)?;
     let mut players = Vec::new();
@@ -130,8 +129,7 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     end_with_us();
     let rounds = Rounds { sizes: args.k.0.clone(), samples: args.samples, seeds };
     let watcher = Watcher::default();
-    let comparison = compare(room, &options, &rounds, &mut players, &watcher)
-        .map_err(|error| options.blame(error))?;
+    let comparison = compare(room, &options, &rounds, &mut players, &watcher)?;
     let laws = comparison.samples_of.iter().filter(|(name, _)| name.starts_with(COMMAND));
     let size_laws = laws.map(|(name, rows)| size_law(name, rows)).collect();
     if let Some(path) = &args.csv {
@@ -180,7 +178,7 @@ fn player<'a>(
         let names: Vec<&str> = room.baselines().iter().map(|known| known.0).collect();
         let names = names.join(", ");
         let expected = format!("a model's file, {COMMAND}COMMAND, or for {} {names}", room.name());
-        OptionError::value("policy", policy, expected).into()
+        Invalid::value("policy", policy, expected).into()
     })
 }
 

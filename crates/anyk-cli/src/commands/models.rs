@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use anyk::framework::{
-    CalibrationSettings, Error, Guarantee, GuaranteeError, LoadedModel, MOST_CELLS, ModelError,
-    OptionError, Options, Show, Text, Verb,
+    CalibrationSettings, Error, Guarantee, LoadedModel, ModelError, Options, Show, Text, Verb,
 };
 use clap::ArgMatches;
 use serde::Serialize;
@@ -33,7 +32,7 @@ pub(super) fn opened(
 /// Errors of the model itself name its file.
 pub(super) fn named(path: &str) -> impl Fn(Error) -> Failure {
     move |error| match error {
-        Error::Model(_) | Error::Guarantee(_) | Error::Other(_) => error.in_file(path).into(),
+        Error::Model(_) | Error::NoGuarantee(_) | Error::Other(_) => error.in_file(path).into(),
         error => error.into(),
     }
 }
@@ -41,28 +40,8 @@ pub(super) fn named(path: &str) -> impl Fn(Error) -> Failure {
 pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: AllocateArgs = parsed(matches);
     let (model, options) = opened(&args.model, matches, Verb::Allocate)?;
-    let counter = model.allocate(&options).map_err(|error| options.blame(error))?;
-    answers::run(&args.solve, &options, &*counter)
-}
-
-/// What is wrong with a flag of `calibrate`, rather than with the model.
-fn told_by_flag(error: &Error) -> Option<OptionError> {
-    match error {
-        Error::Guarantee(GuaranteeError::Range { name, value }) => {
-            Some(OptionError::value(name, value, "a number from 1e-6 to 0.5"))
-        }
-        Error::Guarantee(GuaranteeError::TooFew { cells, beta, delta, least }) => {
-            let expected = format!(
-                "at least {least}: fewer cannot show that at most a share {beta} of users miss their QoS, at a \
-                 confidence of 1 − {delta}"
-            );
-            Some(OptionError::value("cells", cells, expected))
-        }
-        Error::Guarantee(GuaranteeError::TooMany(cells)) => {
-            Some(OptionError::value("cells", cells, format!("at most {MOST_CELLS}")))
-        }
-        _ => None,
-    }
+    let counter = model.allocate(&options)?;
+    answers::run(&args.solve, &*counter)
 }
 
 #[derive(Serialize)]
@@ -95,10 +74,7 @@ pub(super) fn calibrate(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitC
                        fnn or any-gnn";
         return Err(Error::from(ModelError::Content(message.to_owned())).in_file(path).into());
     };
-    let (model, guarantee) = calibrated.map_err(|error| match told_by_flag(&error) {
-        Some(error) => error.into(),
-        None => named(path)(error),
-    })?;
+    let (model, guarantee) = calibrated.map_err(named(path))?;
     save(&args.train.out, &model.file_bytes()?)?;
     let report = Report { model: args.train.out.display().to_string(), guarantee };
     output::answer(&report, args.train.json)

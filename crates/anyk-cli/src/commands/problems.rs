@@ -4,8 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyk::Invalid;
 use anyk::exchange::{fading_samples_to_npy, write_atomically};
-use anyk::framework::{OptionError, Options, Room, Verb};
+use anyk::framework::{Options, Room, Verb};
 use anyk::math::realization_rng;
 use anyk::problems::{read_model, room};
 use clap::ArgMatches;
@@ -33,8 +34,8 @@ pub(super) fn solve(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let args: SolveArgs = parsed(matches);
-    let counter = room.solve(&options).map_err(|error| options.blame(error))?;
-    answers::run(&args, &options, &*counter)
+    let counter = room.solve(&options)?;
+    answers::run(&args, &*counter)
 }
 
 /// Writes a model whole or not at all, once it reads back.
@@ -52,9 +53,7 @@ pub(super) fn sample(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     };
     let args: SampleArgs = parsed(matches);
     let array = options.text("format") == Some("npy");
-    write_samples(&args, array, |out| {
-        Ok(room.sample(&options, out).map_err(|error| options.blame(error))?)
-    })
+    write_samples(&args, array, |out| Ok(room.sample(&options, out)?))
 }
 
 /// Writes to the file that was named, whole or not at all, or to standard output.
@@ -72,7 +71,7 @@ fn write_samples(
         None => {
             if array && io::stdout().is_terminal() {
                 let expected = "json on a terminal; an array goes to a file or a pipe";
-                return Err(OptionError::value("format", "npy", expected).into());
+                return Err(Invalid::value("format", "npy", expected).into());
             }
             let mut out = output::stdout();
             make(&mut out)?;

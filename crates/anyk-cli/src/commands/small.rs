@@ -22,7 +22,7 @@ use crate::progress::Watcher;
 pub(super) fn system(matches: &ArgMatches) -> Result<System, Failure> {
     let options = given(matches, &CellOptions::ALL.specs());
     let system = CellOptions::ALL.system(&options, &Config::default());
-    Ok(system.map_err(|error| options.blame(error))?)
+    Ok(system?)
 }
 
 #[derive(Serialize)]
@@ -88,10 +88,10 @@ pub(super) fn sweep(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 pub(super) fn config(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let options = given(matches, &CellOptions::specs_of_files());
     let system = CellOptions::ALL.system_of_file(&options, &Config::default());
-    let system = system.map_err(|error| options.blame(error))?;
+    let system = system?;
     let config = system.config();
     let config = Config { path_loss: config.path_loss.filled(), ..config.clone() };
-    let toml = config.to_toml().map_err(anyk::framework::Error::from)?;
+    let toml = config.to_toml().map_err(anyk::framework::Error::other)?;
     let mut out = output::stdout();
     write!(out, "{toml}")?;
     out.flush()?;

@@ -102,11 +102,11 @@ pub(super) fn measure(
     unchecked.set("no-check", "");
     let solved = |options: &Options| {
         let counter = URLLC.solve(options)?;
-        fastest(&|| answers::run(&args, options, &*counter).map(drop))
+        fastest(&|| answers::run(&args, &*counter).map(drop))
     };
     let allocated = |model: &dyn LoadedModel, options: &Options| {
         let counter = model.allocate(options)?;
-        fastest(&|| answers::run(&args, options, &*counter).map(drop))
+        fastest(&|| answers::run(&args, &*counter).map(drop))
     };
     let floor = fastest(&|| {
         let reader = UserReader { system, reference: None };
@@ -123,7 +123,7 @@ pub(super) fn measure(
             };
             cells.into_iter().map(written).collect()
         };
-        answers::through(&args, &plain, || Ok(()), copied).map(drop)
+        answers::through(&args, || Ok(()), copied).map(drop)
     })?;
     let unchecked_s =
         [solved(&unchecked)?, allocated(any_gnn, &unchecked)?, allocated(p_gnn, &unchecked)?];

@@ -26,7 +26,7 @@ pub(super) fn train(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode,
     outputs.claim_model(&args.out)?;
     let watcher = Watcher::interruptible();
     let workshop = Workshop { observer: &watcher, out: Some(args.out.clone()), shared: None };
-    let trained = room.train(&options, &workshop).map_err(|error| options.blame(error))?;
+    let trained = room.train(&options, &workshop)?;
     keep(&args.out, &trained)?;
     output::answer(&*trained.report, args.json)
 }
@@ -98,7 +98,7 @@ fn train_several(
             options.set("seed", seed.to_string());
             let workshop =
                 Workshop { observer: &observer, out: Some(out.clone()), shared: Some(&shared) };
-            let trained = room.train(&options, &workshop).map_err(|error| options.blame(error))?;
+            let trained = room.train(&options, &workshop)?;
             keep(out, &trained)?;
             watcher.done(1);
             Ok(trained)

@@ -71,7 +71,7 @@ fn from_samples_to_an_allocation() {
     ] {
         let refused = run(&[&allocate[..], flags].concat(), users.clone());
         assert_eq!(refused.code, 2);
-        for word in [words, "a law of fading with --certify"] {
+        for word in [words, "a law of fading with `certify`"] {
             assert!(refused.stderr.contains(word), "{}", refused.stderr);
         }
     }

@@ -193,7 +193,7 @@ fn stray_flags_are_refused_by_name() {
             &["interference", "--method", "exact", "--iterations", "5"],
             ["--iterations has no meaning for", "other than wmmse and fplinq"],
         ),
-        (&["interference", "--seed", "5"], ["--seed has no meaning for", "--random-starts"]),
+        (&["interference", "--seed", "5"], ["--seed has no meaning for", "`random_starts`"]),
         (&["interference", "--p-max", "-1"], ["--p-max is -1", "expected a positive number"]),
         (&["interference", "--noise", "0"], ["--noise is 0", "expected a positive number"]),
         (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from collections.abc import Sequence
 from typing import Any, Union
 
@@ -35,11 +34,17 @@ _CLASS = ("epsilon", "packet_bits", "arrival_rate")
 
 def _users(arrays: dict[str, Any]) -> dict[str, Floats]:
     """The columns of users that were given."""
-    return {
-        _PLACES.get(name, name): numbers(name, value)
-        for name, value in arrays.items()
-        if value is not None
-    }
+    columns = {}
+    for name, value in arrays.items():
+        if value is None:
+            continue
+        array = numbers(name, value)
+        if array.ndim > 1:
+            raise InputError(
+                f"{name} has the shape {array.shape}, expected one number for each user; anyk.cells takes many cells"
+            )
+        columns[_PLACES.get(name, name)] = array
+    return columns
 
 
 class _Users(Cell):
@@ -72,24 +77,7 @@ class _Users(Cell):
                 "arrival_rate": arrival_rate,
             }
         )
-        for name, array in arrays.items():
-            if array.ndim > 1:
-                raise InputError(
-                    f"{name} has the shape {array.shape}, expected one number for each user; anyk.cells takes many cells"
-                )
-        try:
-            return super().__new__(cls, cls._problem, arrays, options)
-        except InputError as why:
-            raise _in_plural(why, arrays) from None
-
-
-def _in_plural(why: InputError, columns: dict[str, Floats]) -> InputError:
-    """The same by the names that were given, which are those of arrays and not of columns."""
-    text = str(why)
-    for plural, column in _PLACES.items():
-        if column in columns:
-            text = re.sub(rf"\b{column} (?=is|has)", f"{plural} ", text)
-    return InputError(text)
+        return super().__new__(cls, cls._problem, arrays, options)
 
 
 class Urllc(_Users):
@@ -222,10 +210,7 @@ def cells(problem: str, **given: Any) -> Batch:
         else:
             expected = "one number, one for each user, or a list of arrays like those of the users"
             raise InputError(f"{name} has the shape {array.shape}, expected {expected}")
-    try:
-        return Batch.of_arrays(problem, columns, sizes, given)
-    except InputError as why:
-        raise _in_plural(why, columns) from None
+    return Batch.of_arrays(problem, columns, sizes, given)
 
 
 def _rows(name: str, value: Any) -> tuple[Floats, list[int]]:

@@ -1,6 +1,6 @@
 //! Power gains between all transmitters and receivers of an interference network.
 
-use thiserror::Error;
+use crate::invalid::Invalid;
 
 /// Gains of `K` links that share a band: `g_kj` from transmitter `j` (column) to receiver `k` (row).
 ///
@@ -9,7 +9,7 @@ use thiserror::Error;
 /// let gains = GainMatrix::new(2, vec![1.0, 0.1, 0.2, 0.9])?;
 /// assert_eq!(gains.row(1), [0.2, 0.9]);   // what receiver 1 hears
 /// assert_eq!(gains.direct(0), 1.0);
-/// # Ok::<(), anyk::channel::GainError>(())
+/// # Ok::<(), anyk::Invalid>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct GainMatrix {
@@ -17,45 +17,19 @@ pub struct GainMatrix {
     gains: Vec<f64>,
 }
 
-/// Why gains were refused.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum GainError {
-    /// No link.
-    #[error("there is no link, expected at least one")]
-    Empty,
-    /// Not square.
-    #[error("{count} gains are no square matrix of {size} rows, expected {size}×{size}")]
-    Shape {
-        /// Rows.
-        size: usize,
-        /// Numbers given.
-        count: usize,
-    },
-    /// A number that is no gain.
-    #[error(
-        "row {row}, column {column}: the gain is {value}, expected a finite number, not negative"
-    )]
-    Value {
-        /// Receiver, from 0.
-        row: usize,
-        /// Transmitter, from 0.
-        column: usize,
-        /// The value given.
-        value: f64,
-    },
-}
-
 impl GainMatrix {
     /// From `size·size` gains, row by row.
-    pub fn new(size: usize, gains: Vec<f64>) -> Result<Self, GainError> {
+    pub fn new(size: usize, gains: Vec<f64>) -> Result<Self, Invalid> {
         if size == 0 {
-            return Err(GainError::Empty);
+            return Err(Invalid::value("the number of links", 0, "at least 1"));
         }
         if size.checked_mul(size) != Some(gains.len()) {
-            return Err(GainError::Shape { size, count: gains.len() });
+            let expected = format!("{size}×{size}");
+            return Err(Invalid::value("the number of gains", gains.len(), expected));
         }
         if let Some(at) = gains.iter().position(|gain| !(gain.is_finite() && *gain >= 0.0)) {
-            return Err(GainError::Value { row: at / size, column: at % size, value: gains[at] });
+            let field = format!("row {}, column {}: the gain", at / size, at % size);
+            return Err(Invalid::number(field, gains[at], "a finite number, not negative"));
         }
         Ok(Self { size, gains })
     }

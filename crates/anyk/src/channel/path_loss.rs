@@ -2,9 +2,8 @@
 
 use std::f64::consts::PI;
 
-use thiserror::Error;
-
 use crate::channel::{PathLossModel, Sight, Tr38901};
+use crate::invalid::Invalid;
 use crate::units::Decibel;
 
 /// Path loss, in dB, and the large-scale gain `α = 10^(−PL/10)` that it leaves, a power ratio below 1.
@@ -47,16 +46,6 @@ pub enum PathLoss {
 
 const LIGHT_M_S: f64 = 299_792_458.0;
 
-/// A distance for which a path loss is not given.
-#[derive(Debug, Clone, PartialEq, Error)]
-#[error("distance_m is {distance_m}, expected {expected}")]
-pub struct DistanceError {
-    /// The distance, m.
-    pub distance_m: f64,
-    /// What is accepted.
-    pub expected: String,
-}
-
 impl PathLoss {
     /// Large-scale gain in decibels, `10·log10(α)`: negative. Without a given line of sight, the mean loss in dB by
     /// the probability of it.
@@ -96,10 +85,10 @@ impl PathLoss {
     ///     "distance_m is 5, expected a number of metres from 10 to 5000 along the ground, the range of umi-los"
     /// );
     /// ```
-    pub fn checked_gain(&self, distance_m: f64) -> Result<f64, DistanceError> {
+    pub fn checked_gain(&self, distance_m: f64) -> Result<f64, Invalid> {
         let (low, high) = self.distances_m();
         if self.is_random() || !(low..=high).contains(&distance_m) {
-            return Err(DistanceError { distance_m, expected: self.distance_expected() });
+            return Err(Invalid::number("distance_m", distance_m, self.distance_expected()));
         }
         Ok(self.gain(distance_m))
     }

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use thiserror::Error;
 
 use crate::channel::Scenario::{self, InfDh, InfDl, InfSh, InfSl, Rma, Uma, Umi};
 use crate::channel::Sight::{self, Los, Nlos};
 use crate::channel::{PathLoss, Tr38901};
+use crate::invalid::Invalid;
 
 /// A path loss by its name.
 ///
@@ -66,37 +66,6 @@ pub struct Accepted {
     pub high: f64,
     /// What holds where none is given; without it, one must be.
     pub default: Option<f64>,
-}
-
-/// A parameter that does not make a path loss.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum PathLossError {
-    /// A value out of range.
-    #[error("{} is {value}, expected {expected}", parameter.name())]
-    Range {
-        /// Which.
-        parameter: PathLossParameter,
-        /// The value given.
-        value: f64,
-        /// What is accepted.
-        expected: String,
-    },
-    /// One that must be given.
-    #[error("{} is missing, expected {expected}", parameter.name())]
-    Missing {
-        /// Which.
-        parameter: PathLossParameter,
-        /// What is accepted.
-        expected: String,
-    },
-    /// One that the path loss does not have.
-    #[error("{} has no meaning for the path loss {model}; leave it out", parameter.name())]
-    Stray {
-        /// Which.
-        parameter: PathLossParameter,
-        /// The path loss.
-        model: PathLossModel,
-    },
 }
 
 impl PathLossParameter {
@@ -251,7 +220,7 @@ impl PathLossModel {
     pub fn path_loss(
         self,
         given: impl Fn(PathLossParameter) -> Option<f64>,
-    ) -> Result<PathLoss, PathLossError> {
+    ) -> Result<PathLoss, Invalid> {
         for parameter in PathLossParameter::ALL {
             self.check(parameter, given(parameter))?;
         }
@@ -294,11 +263,11 @@ impl PathLossModel {
         })
     }
 
-    fn check(self, parameter: PathLossParameter, given: Option<f64>) -> Result<(), PathLossError> {
+    fn check(self, parameter: PathLossParameter, given: Option<f64>) -> Result<(), Invalid> {
         let Some(Accepted { low, high, default }) = self.accepts(parameter) else {
             return match given {
                 None => Ok(()),
-                Some(_) => Err(PathLossError::Stray { parameter, model: self }),
+                Some(_) => Err(Invalid::stray(parameter.name(), format!("the path loss {self}"))),
             };
         };
         let unit = parameter.unit();
@@ -308,9 +277,9 @@ impl PathLossModel {
             _ => format!("{low}, the one height for which TR 38.901 gives {self}"),
         };
         match given.or(default) {
-            None => Err(PathLossError::Missing { parameter, expected: expected() }),
+            None => Err(Invalid::missing(parameter.name(), expected())),
             Some(value) if !(low..=high).contains(&value) => {
-                Err(PathLossError::Range { parameter, value, expected: expected() })
+                Err(Invalid::number(parameter.name(), value, expected()))
             }
             Some(_) => Ok(()),
         }
@@ -362,11 +331,12 @@ fn in_standard(
 }
 
 /// Whether the base station of a factory stands where its name says, and users within the clutter.
-fn check_clutter(site: &Tr38901) -> Result<(), PathLossError> {
+fn check_clutter(site: &Tr38901) -> Result<(), Invalid> {
     let &Tr38901 { base_height_m, user_height_m, clutter_height_m, .. } = site;
     let model = PathLossModel::Tr38901(site.scenario, None);
-    let fail =
-        |parameter, value, expected| Err(PathLossError::Range { parameter, value, expected });
+    let fail = |parameter: PathLossParameter, value: f64, expected: String| {
+        Err(Invalid::number(parameter.name(), value, expected))
+    };
     if !site.scenario.is_above_clutter() {
         return if base_height_m <= clutter_height_m {
             Ok(())

@@ -8,8 +8,9 @@ use rand::seq::SliceRandom;
 use super::{DiagnosisError, Instance, SampleError, Samples, SizeSamples, ToyPolicy};
 use crate::config::System;
 use crate::framework::{
-    BuiltIn, Draw, Error, LoadedModel, OptionError, Pairs, Quantity, Silent, Source, over_instances,
+    BuiltIn, Draw, Error, LoadedModel, Pairs, Quantity, Silent, Source, over_instances,
 };
+use crate::invalid::Invalid;
 use crate::limits::{MOST_DRAWN, MOST_USERS};
 use crate::math::{Input, realization_rng};
 use crate::problems;
@@ -143,9 +144,9 @@ impl Subject {
         }
         let count = |k: usize| users.div_ceil(k).max(super::samples::FEWEST_INSTANCES);
         // Of each size, whole instances and at least eight: those of the largest size are within the limit, too.
-        let check = |name: &str, value: usize, most: usize| match value <= most {
+        let check = |name: &'static str, value: usize, most: usize| match value <= most {
             true => Ok(()),
-            false => Err(Error::from(OptionError::value(name, value, format!("at most {most}")))),
+            false => Err(Error::from(Invalid::value(name, value, format!("at most {most}")))),
         };
         check("users", users, MOST_DRAWN)?;
         different.iter().try_for_each(|&k| check("k", k, MOST_USERS))?;

@@ -2,11 +2,12 @@
 
 use std::io;
 
-use crate::channel::{GainError, GainMatrix};
+use crate::channel::GainMatrix;
 use crate::exchange::input_error::{decode, shorten};
 use crate::exchange::npy::{self, Array, NpyError};
 use crate::exchange::users::{CELL, slip_of};
 use crate::exchange::{Extra, Input, InputError, LinkField, gains_csv, gains_json};
+use crate::invalid::Invalid;
 use crate::limits::MOST_USERS;
 
 const FORMAT: &str = "a NumPy array (.npy), CSV of K lines, or JSON [[1,0.1],[0.2,1]]";
@@ -120,10 +121,14 @@ pub fn read_networks(input: Input<'_>) -> Result<Vec<NetworkRecord>, InputError>
 ///
 /// An error if there is no matrix, or if their sizes differ.
 pub fn gains_to_npy(gains: &[GainMatrix]) -> io::Result<Vec<u8>> {
-    let refuse = |error: GainError| io::Error::new(io::ErrorKind::InvalidInput, error);
-    let size = gains.first().map(GainMatrix::size).ok_or_else(|| refuse(GainError::Empty))?;
+    let refuse = |field, value: usize, expected: String| {
+        io::Error::new(io::ErrorKind::InvalidInput, Invalid::value(field, value, expected))
+    };
+    let none = || refuse("the number of matrices", 0, "at least 1".to_owned());
+    let size = gains.first().map(GainMatrix::size).ok_or_else(none)?;
     if let Some(other) = gains.iter().find(|matrix| matrix.size() != size) {
-        return Err(refuse(GainError::Shape { size, count: other.as_slice().len() }));
+        let expected = format!("{size}, as in the first matrix");
+        return Err(refuse("the number of links", other.size(), expected));
     }
     let values = gains.iter().flat_map(|matrix| matrix.as_slice().iter().copied());
     Ok(npy::write(&[gains.len(), size, size], values))

@@ -8,12 +8,13 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use thiserror::Error;
 
-use crate::channel::{GainError, GainMatrix};
+use crate::channel::GainMatrix;
 use crate::exchange::documents::{Refused, each_document};
 use crate::exchange::gains::{NetworkRecord, slip_of_field};
 use crate::exchange::input_error::shorten;
 use crate::exchange::users::{CELL, Others};
-use crate::exchange::{Extra, Input, InputError, LinkField, LinkValues, LinkValuesError};
+use crate::exchange::{Extra, Input, InputError, LinkField, LinkValues};
+use crate::invalid::Invalid;
 use crate::limits::{MOST_LINKS, MOST_USERS};
 
 /// The networks of all documents in a text, one after the other.
@@ -48,10 +49,10 @@ enum MatrixError {
     MoreRows { width: usize },
     #[error("{rows} rows of {width} gains, expected as many rows as columns")]
     NotSquare { rows: usize, width: usize },
+    #[error("there is no link, expected at least one")]
+    NoLink,
     #[error(transparent)]
-    Gains(#[from] GainError),
-    #[error(transparent)]
-    Values(#[from] LinkValuesError),
+    Invalid(#[from] Invalid),
     #[error("row {row} has more gains, expected at most {MOST_LINKS}")]
     Wide { row: usize },
     #[error("there are more instances, expected at most {MOST_USERS}")]
@@ -96,7 +97,7 @@ impl Document {
         let (row, width) = (self.rows, self.width);
         self.rows += 1;
         if width == 0 {
-            self.fail(GainError::Empty.into());
+            self.fail(MatrixError::NoLink);
         } else if length != width {
             self.fail(MatrixError::Row { row, length, width });
         } else if row >= width {

@@ -1,11 +1,10 @@
 //! What a file or a flag says about each link of a network, beside the gains: weights, noise and largest power.
 
-use thiserror::Error;
-
 use crate::exchange::InputError;
 use crate::exchange::gains_csv::read_rows;
 use crate::exchange::input_error::decode;
 use crate::exchange::npy::{self, Array, NpyError};
+use crate::invalid::Invalid;
 use crate::tolerance;
 
 const FORMAT: &str = "numbers of links: CSV, a JSON list, or a NumPy array (.npy, K or N×K)";
@@ -32,46 +31,6 @@ pub enum LinkValues {
     Rows(Vec<Vec<f64>>),
 }
 
-/// Why numbers of links were refused.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum LinkValuesError {
-    /// Not one for each link.
-    #[error("{name} has {found} values, expected {links}, one for each link, or one for all")]
-    Count {
-        /// Which.
-        name: &'static str,
-        /// Values given.
-        found: usize,
-        /// Links.
-        links: usize,
-    },
-    /// Not a row for each network.
-    #[error("{name} has {rows} rows, expected {networks}, one for each network")]
-    Networks {
-        /// Which.
-        name: &'static str,
-        /// Rows given.
-        rows: usize,
-        /// Networks.
-        networks: usize,
-    },
-    /// A number that is none of this kind.
-    #[error("{name}[{link}] is {value}, expected {expected}")]
-    Value {
-        /// Which.
-        name: &'static str,
-        /// The link, from 0.
-        link: usize,
-        /// The value given.
-        value: f64,
-        /// What is accepted.
-        expected: &'static str,
-    },
-    /// No link counts.
-    #[error("the weights are all 0, expected a positive one")]
-    NoWeight,
-}
-
 impl LinkField {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Weights, Self::Noise, Self::MaxPower];
@@ -86,7 +45,7 @@ impl LinkField {
     }
 
     /// Refuses numbers that are none of this kind.
-    pub fn check(self, values: &[f64]) -> Result<(), LinkValuesError> {
+    pub fn check(self, values: &[f64]) -> Result<(), Invalid> {
         let (sound, expected): (fn(&f64) -> bool, _) = match self {
             Self::Weights => {
                 (|x| (0.0..=tolerance::LOUDEST).contains(x), "a number from 0 to 1e100")
@@ -94,11 +53,25 @@ impl LinkField {
             Self::Noise | Self::MaxPower => (|x| *x > 0.0 && x.is_finite(), "a positive number"),
         };
         if let Some(link) = values.iter().position(|value| !sound(value)) {
-            let (name, value) = (self.name(), values[link]);
-            return Err(LinkValuesError::Value { name, link, value, expected });
+            return Err(Invalid::number(
+                format!("{}[{link}]", self.name()),
+                values[link],
+                expected,
+            ));
         }
         let counts = self != Self::Weights || values.iter().any(|&weight| weight > 0.0);
-        if counts { Ok(()) } else { Err(LinkValuesError::NoWeight) }
+        let none = || Err(Invalid::value("the largest weight", 0, "a positive number"));
+        if counts { Ok(()) } else { none() }
+    }
+
+    /// Refuses anything but one sound number for each link.
+    pub fn check_each(self, values: &[f64], links: usize) -> Result<(), Invalid> {
+        if values.len() != links {
+            let expected = format!("{links}, one for each link, or one for all");
+            let count = format!("the number of values of {}", self.name());
+            return Err(Invalid::value(count, values.len(), expected));
+        }
+        self.check(values)
     }
 }
 
@@ -109,8 +82,7 @@ impl LinkValues {
         (index, networks): (usize, Option<usize>),
         links: usize,
         field: LinkField,
-    ) -> Result<Vec<f64>, LinkValuesError> {
-        let name = field.name();
+    ) -> Result<Vec<f64>, Invalid> {
         let values = match self {
             Self::One(value) => vec![*value; links],
             Self::Each(values) => values.clone(),
@@ -120,15 +92,14 @@ impl LinkValues {
                 match rows.get(index) {
                     Some(row) if rows.len() == networks => row.clone(),
                     _ => {
-                        return Err(LinkValuesError::Networks { name, rows: rows.len(), networks });
+                        let count = format!("the number of rows of {}", field.name());
+                        let expected = format!("{networks}, one for each network");
+                        return Err(Invalid::value(count, rows.len(), expected));
                     }
                 }
             }
         };
-        if values.len() != links {
-            return Err(LinkValuesError::Count { name, found: values.len(), links });
-        }
-        field.check(&values)?;
+        field.check_each(&values, links)?;
         Ok(values)
     }
 }

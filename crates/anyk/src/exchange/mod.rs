@@ -34,7 +34,7 @@ pub use finite::{Checked, NotFinite, check_finite, check_text, to_json, write_js
 pub use gains::{NetworkRecord, gains_to_npy, read_networks};
 pub use input::Input;
 pub use input_error::{CellPlace, InputError};
-pub use link_values::{LinkField, LinkValues, LinkValuesError, read_link_values};
+pub use link_values::{LinkField, LinkValues, read_link_values};
 pub use read::{read_bounded, read_file, read_plain_file, read_start};
 pub use samples::{SampleRow, read_samples};
 pub use stream::{Batch, Documents};

@@ -128,13 +128,15 @@ pub trait Responder: Send {
     ) -> Result<Outcome, Error>;
 }
 
+/// Finds the objective of the best answer; none if no answer serves everyone.
+type FindReference<P> = dyn Fn(&P) -> Result<Option<f64>, Error> + Send + Sync;
+/// Judges an answer beside that.
+type JudgeBeside<P> = dyn Fn(&P, &[&[f64]], Option<f64>) -> Result<Verdict, Error> + Send + Sync;
+
 /// What judges answers of a problem.
 pub(crate) struct JudgeColumns<P> {
-    /// The objective of the best answer; none if no answer serves everyone.
-    pub(crate) reference: Box<dyn Fn(&P) -> Result<Option<f64>, Error> + Send + Sync>,
-    /// The verdict on an answer beside that.
-    pub(crate) verdict:
-        Box<dyn Fn(&P, &[&[f64]], Option<f64>) -> Result<Verdict, Error> + Send + Sync>,
+    pub(crate) reference: Box<FindReference<P>>,
+    pub(crate) verdict: Box<JudgeBeside<P>>,
 }
 
 /// An instance with its judge.

@@ -1,9 +1,11 @@
 //! The options that describe a cell, for all problems of users of one base station.
 
 use crate::channel::{PathLossModel, PathLossParameter, Shadowing};
-use crate::config::{Config, ConfigError, System};
+use crate::config::{Config, System};
 use crate::exchange::read_start;
-use crate::framework::{Choice, Error, OptionError, OptionSpec, OptionValue, Options};
+use crate::framework::options::field_of;
+use crate::framework::{Choice, Error, OptionSpec, OptionValue, Options};
+use crate::invalid::{Fault, Invalid};
 
 const GROUP: &str = "Cell";
 
@@ -246,13 +248,7 @@ impl CellOptions {
         if self.draws_users() {
             refuse_unused_path_loss(options, &system)?;
         } else {
-            system.refuse_random_path_loss().map_err(|error| match options.text("config") {
-                // No other option says it.
-                Some(path) if matches!(error, ConfigError::Word { .. }) => {
-                    Error::from(error).in_file(path)
-                }
-                _ => error.into(),
-            })?;
+            system.refuse_random_path_loss().map_err(|wrong| told(wrong, options))?;
         }
         Ok(system)
     }
@@ -290,15 +286,33 @@ impl CellOptions {
             config.cell.antennas = u32::try_from(antennas).unwrap_or(u32::MAX);
         }
         set_path_loss(options, &mut config)?;
-        config.validate().map_err(|error| match error {
-            // What the option that names the path loss asks for is told by its option.
-            ConfigError::Missing { field, expected } if options.has("path-loss") => {
-                let part = parts().find(|part| field.ends_with(part.4.name()));
-                let name = part.map_or(field, |part| part.0.to_owned());
-                OptionError::Missing { name, expected }.into()
-            }
-            error => error.into(),
-        })
+        config.validate().map_err(|wrong| told(wrong, options))
+    }
+}
+
+/// The option that sets a field of the config.
+fn option_of(field: &str) -> &str {
+    let (section, name) = field.split_once('.').unwrap_or(("", field));
+    match (section, name) {
+        ("path_loss", "model") => "path-loss",
+        ("path_loss", name) => {
+            parts().find(|part| part.4.name() == name).map_or(name, |part| part.0)
+        }
+        _ => name,
+    }
+}
+
+/// What is wrong with a config that options were laid over, by the option that sets the field, or in the file where
+/// the file alone says it.
+fn told(wrong: Invalid, options: &Options) -> Error {
+    let option = field_of(option_of(&wrong.field));
+    let given = options.text(&option.replace('_', "-"));
+    match (options.text("config"), given, &wrong.fault) {
+        (Some(path), None, Fault::Value { .. }) => Error::from(wrong).in_file(path),
+        _ => {
+            let wrong = given.into_iter().fold(wrong, Invalid::given);
+            Invalid { field: option.into(), ..wrong }.into()
+        }
     }
 }
 
@@ -338,7 +352,7 @@ fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
 }
 
 /// Lays the options of the path loss over a config.
-fn set_path_loss(options: &Options, config: &mut Config) -> Result<(), OptionError> {
+fn set_path_loss(options: &Options, config: &mut Config) -> Result<(), Invalid> {
     let path_loss = &mut config.path_loss;
     if let Some(model) = options.choice("path-loss")? {
         path_loss.rename(model);
@@ -346,7 +360,10 @@ fn set_path_loss(options: &Options, config: &mut Config) -> Result<(), OptionErr
     for &(name, .., parameter) in parts() {
         if let Some(value) = options.number(name)? {
             if path_loss.model.accepts(parameter).is_none() {
-                return Err(OptionError::stray(name, format!("the path loss {}", path_loss.model)));
+                return Err(Invalid::stray(
+                    field_of(name),
+                    format!("the path loss {}", path_loss.model),
+                ));
             }
             *path_loss.slot(parameter) = Some(value);
         }
@@ -354,11 +371,11 @@ fn set_path_loss(options: &Options, config: &mut Config) -> Result<(), OptionErr
     if let Some(text) = options.text("shadowing") {
         let shadowing = text.parse();
         let shadowing =
-            shadowing.map_err(|_| OptionError::value("shadowing", text, Shadowing::EXPECTED))?;
+            shadowing.map_err(|_| Invalid::value("shadowing", text, Shadowing::EXPECTED))?;
         if shadowing == Shadowing::Standard && !path_loss.model.has_standard_shadowing() {
             let model = path_loss.model;
             let expected = format!("a standard deviation in dB for the path loss {model}");
-            return Err(OptionError::value("shadowing", text, expected));
+            return Err(Invalid::value("shadowing", text, expected));
         }
         path_loss.shadowing = Some(shadowing);
     }
@@ -366,7 +383,7 @@ fn set_path_loss(options: &Options, config: &mut Config) -> Result<(), OptionErr
 }
 
 /// Users that are written by their distances have no path loss yet: options of it would have no effect.
-fn refuse_unused_path_loss(options: &Options, system: &System) -> Result<(), OptionError> {
+fn refuse_unused_path_loss(options: &Options, system: &System) -> Result<(), Invalid> {
     let by_distance = !system.draws_gains();
     let parts: Vec<&str> = parts().map(|part| part.0).collect();
     if by_distance {

@@ -9,9 +9,10 @@ use crate::channel::{sample_distances_m, sample_gains_db};
 use crate::config::System;
 use crate::exchange::{CellRecord, Extra, Input, Reference, UserReader, UserRecord, to_json};
 use crate::framework::{
-    Answer, Choice, Counter, Error, OptionError, OptionSpec, OptionValue, Options, Show, Text,
-    check_count, counter,
+    Answer, Choice, Counter, Error, OptionSpec, OptionValue, Options, Show, Text, check_count,
+    counter,
 };
+use crate::invalid::Invalid;
 use crate::limits::{MOST_TRAINING_SAMPLES, MOST_USERS};
 
 /// How the users of an input are read.
@@ -43,23 +44,21 @@ pub(crate) fn reference_options() -> [OptionSpec; 2] {
 
 impl CellReading {
     /// In a cell, with what options say about the input.
-    pub(crate) fn new(system: System, options: &Options) -> Result<Self, OptionError> {
+    pub(crate) fn new(system: System, options: &Options) -> Result<Self, Invalid> {
         let power = options.number("reference-power-dbm")?;
         let bandwidth = options.positive("reference-bandwidth-hz")?;
         let reference = match (power, bandwidth) {
             (Some(power_dbm), Some(bandwidth_hz)) => {
                 if !(-200.0..=200.0).contains(&power_dbm) {
                     let expected = "a power in dBm from -200 to 200";
-                    return Err(OptionError::value("reference-power-dbm", power_dbm, expected));
+                    return Err(Invalid::number("reference_power_dbm", power_dbm, expected));
                 }
                 Some(Reference { power_dbm, bandwidth_hz })
             }
             (None, None) => None,
             (power, _) => {
-                let name = if power.is_some() { "bandwidth-hz" } else { "power-dbm" };
-                let (name, expected) =
-                    (format!("reference-{name}"), "it with the other".to_owned());
-                return Err(OptionError::Missing { name, expected });
+                let missing = if power.is_some() { "bandwidth_hz" } else { "power_dbm" };
+                return Err(Invalid::missing(format!("reference_{missing}"), "it with the other"));
             }
         };
         Ok(Self { system, reference })
@@ -187,9 +186,8 @@ pub(crate) fn sample_users(
     struct Cell {
         users: Vec<User>,
     }
-    let expected = "a number of users".to_owned();
     let size = options.whole("k", 1, MOST_USERS as u64)?;
-    let size = size.ok_or(OptionError::Missing { name: "k".into(), expected })?;
+    let size = size.ok_or_else(|| Invalid::missing("k", "a number of users"))?;
     #[allow(clippy::cast_possible_truncation)]
     let size = size as usize;
     let count = options.whole("count", 1, u64::MAX)?.unwrap_or(1);
@@ -197,7 +195,7 @@ pub(crate) fn sample_users(
     let format = options.choice("format")?.unwrap_or(UserFormat::Json);
     if format == UserFormat::Csv && count > 1 {
         let expected = "1 for CSV, which holds one cell; JSON holds several";
-        return Err(OptionError::value("count", count, expected).into());
+        return Err(Invalid::value("count", count, expected).into());
     }
     check_count("count", count, size)?;
     let failed = |error| Error::write("standard output".as_ref(), error);
@@ -231,7 +229,7 @@ pub(crate) fn sample_users(
 }
 
 /// Sizes and samples of a training on users of a cell.
-pub(crate) fn training_cells(options: &Options) -> Result<(Vec<usize>, usize), OptionError> {
+pub(crate) fn training_cells(options: &Options) -> Result<(Vec<usize>, usize), Invalid> {
     let sizes = options.sizes("train-k")?.unwrap_or_else(|| vec![10]);
     #[allow(clippy::cast_possible_truncation)]
     let samples = options

@@ -10,11 +10,13 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::exchange::{Allotment, Documents, Input, SampleRow, to_json};
+use crate::framework::options::field_of;
 use crate::framework::standing::{Standing, Tally, table};
 use crate::framework::{
-    Amount, AssessDesk, CellOptions, Error, Instance, LoadedModel, Observer, OptionError, Options,
-    Outcome, Responder, Room, Show, Text, Verb, Verdict,
+    Amount, AssessDesk, CellOptions, Error, Instance, LoadedModel, Observer, Options, Outcome,
+    Responder, Room, Show, Text, Verb, Verdict,
 };
+use crate::invalid::{Fault, Invalid};
 use crate::math::realization_rng;
 
 /// A random instance, as it is and as a line of a file has it.
@@ -99,13 +101,13 @@ impl<'a> Player<'a> {
         name: &str,
         model: &'a dyn LoadedModel,
         options: &Options,
-    ) -> Result<Self, OptionError> {
+    ) -> Result<Self, Invalid> {
         let (known, home) = (model.options(Verb::Allocate), model.home());
         for field in home.names().filter(|name| !known.iter().any(|spec| spec.name == *name)) {
             let (Some(own), Some(here)) = (home.text(field), options.text(field)) else { continue };
             if own != here && own.parse::<f64>() != here.parse::<f64>() {
                 let expected = format!("{own}, which {name} was trained for; any-gnn takes any");
-                return Err(OptionError::value(field, here, expected));
+                return Err(Invalid::value(field_of(field), here, expected));
             }
         }
         let make = move |options: &Options| model.responder(&options.only(&known));
@@ -265,8 +267,10 @@ impl Round {
             // What describes the cell may have no meaning for where its users are.
             while let Err(error) = room.sample(&options, &mut text) {
                 match error {
-                    Error::Option(OptionError::Stray { name, .. }) if options.has(&name) => {
-                        options.remove(&name);
+                    Error::Invalid(Invalid { field, fault: Fault::Stray { .. }, .. })
+                        if options.has(&field.replace('_', "-")) =>
+                    {
+                        options.remove(&field.replace('_', "-"));
                     }
                     error => return Err(error),
                 }

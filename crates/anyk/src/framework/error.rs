@@ -5,30 +5,17 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::config::ConfigError;
 use crate::exchange::{CellPlace, Extra, Input, InputError, NotFinite};
-use crate::framework::{CellOptions, GuaranteeError, Infeasibility, ProblemError};
-use crate::qos::{ServiceError, TooWeak};
+use crate::framework::{CellOptions, Infeasibility};
+use crate::invalid::Invalid;
+use crate::qos::TooWeak;
 
 /// Why a training ended without a model.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum TrainError {
-    /// A setting that cannot be trained with.
-    #[error("{field} is {value}, expected {expected}")]
-    Setting {
-        /// The setting.
-        field: &'static str,
-        /// Its value.
-        value: String,
-        /// What is accepted.
-        expected: &'static str,
-    },
-    /// The loss target is out of range.
+    /// A setting that cannot be trained with, or an instance that cannot be stated.
     #[error(transparent)]
-    Service(#[from] ServiceError),
-    /// The problem cannot be stated.
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
+    Invalid(#[from] Invalid),
     /// The power budget cannot serve what is trained on.
     #[error("the power budget cannot serve the training cells: {0}")]
     Infeasible(String),
@@ -64,16 +51,10 @@ pub enum TrainError {
 pub enum ModelError {
     /// The config in it is out of range.
     #[error("its config is refused: {0}")]
-    Config(#[from] ConfigError),
+    Config(#[from] Invalid),
     /// Its parts do not fit together.
     #[error("{0}")]
     Content(String),
-    /// The guarantee in it is not one.
-    #[error(transparent)]
-    Guarantee(#[from] GuaranteeError),
-    /// The service class in it is out of range.
-    #[error(transparent)]
-    Service(#[from] ServiceError),
     /// Not a model of ours, or damaged.
     #[error("not an AnyK model, or a damaged one: {0}")]
     Format(String),
@@ -101,51 +82,6 @@ pub enum ModelError {
     },
 }
 
-/// An option (a flag of the program, a field of a request) that cannot be used as it was given.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum OptionError {
-    /// A value that is not accepted.
-    #[error("--{name} is {value}, expected {expected}")]
-    Value {
-        /// The option, without dashes.
-        name: String,
-        /// What was given.
-        value: String,
-        /// What is accepted.
-        expected: String,
-    },
-    /// An option that means nothing here.
-    #[error("--{name} has no meaning for {what}; leave it out")]
-    Stray {
-        /// The option, without dashes.
-        name: String,
-        /// What it was given for.
-        what: String,
-    },
-    /// An option that is missing.
-    #[error("--{name} is missing, expected {expected}")]
-    Missing {
-        /// The option, without dashes.
-        name: String,
-        /// What is accepted.
-        expected: String,
-    },
-}
-
-impl OptionError {
-    /// A value that is not accepted.
-    // By value, since numbers and literals are given.
-    #[allow(clippy::needless_pass_by_value)]
-    pub fn value(name: &str, value: impl ToString, expected: impl Into<String>) -> Self {
-        Self::Value { name: name.to_owned(), value: value.to_string(), expected: expected.into() }
-    }
-
-    /// An option that means nothing here.
-    pub fn stray(name: &str, what: impl Into<String>) -> Self {
-        Self::Stray { name: name.to_owned(), what: what.into() }
-    }
-}
-
 /// Whose part it is to mend an [`Error`](enum@Error).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -162,21 +98,15 @@ pub enum ErrorKind {
 /// Why something could not be done.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// An option.
+    /// An option, or a value of an instance.
     #[error(transparent)]
-    Option(#[from] OptionError),
+    Invalid(#[from] Invalid),
     /// A file's content.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The cell's parameters.
+    /// A file of parameters that is no TOML, or has a field of the wrong name or type.
     #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// An instance that cannot be stated.
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
-    /// A service class.
-    #[error(transparent)]
-    Service(#[from] ServiceError),
+    Toml(#[from] toml::de::Error),
     /// A training.
     #[error(transparent)]
     Train(#[from] TrainError),
@@ -184,8 +114,8 @@ pub enum Error {
     #[error(transparent)]
     Model(#[from] ModelError),
     /// A guarantee that cannot be given.
-    #[error(transparent)]
-    Guarantee(#[from] GuaranteeError),
+    #[error("{0}: no margin gives this guarantee")]
+    NoGuarantee(String),
     /// The budget does not reach everyone.
     #[error(transparent)]
     Infeasible(#[from] Infeasibility),
@@ -330,6 +260,17 @@ impl Error {
             Self::Unjudged(unjudged) => Some(unjudged),
             Self::In { source, .. } => source.unjudged(),
             Self::OfCell(found) => found.source.unjudged(),
+            _ => None,
+        }
+    }
+
+    /// The option or value that is wrong, wherever it was found.
+    pub fn invalid(&self) -> Option<&Invalid> {
+        match self {
+            Self::Invalid(wrong) | Self::Train(TrainError::Invalid(wrong)) => Some(wrong),
+            Self::In { source, .. } => source.invalid(),
+            Self::Unjudged(unjudged) => unjudged.source.invalid(),
+            Self::OfCell(found) => found.source.invalid(),
             _ => None,
         }
     }

@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::framework::{Observer, OptionError, Trials};
+use crate::framework::{Observer, Trials};
+use crate::invalid::Invalid;
 use crate::limits::MOST_DRAWN;
 
 /// What was found on the instances of one size.
@@ -50,18 +51,18 @@ pub fn over_instances<S, R: Send, E: Send>(
 }
 
 /// Refuses a count of instances that have more users in all than [`MOST_DRAWN`].
-pub(crate) fn check_count(name: &str, count: u64, size: usize) -> Result<(), OptionError> {
+pub(crate) fn check_count(name: &'static str, count: u64, size: usize) -> Result<(), Invalid> {
     let most = MOST_DRAWN / size.max(1);
     if count <= most as u64 {
         return Ok(());
     }
     let expected = format!("at most {most} with K = {size} ({MOST_DRAWN} users in all)");
-    Err(OptionError::value(name, count, expected))
+    Err(Invalid::value(name, count, expected))
 }
 
 impl Trials {
     /// Refuses more instances of a size than one command draws.
-    pub fn check(&self) -> Result<(), OptionError> {
+    pub fn check(&self) -> Result<(), Invalid> {
         self.sizes.iter().try_for_each(|&size| check_count("samples", self.samples, size))
     }
 }

@@ -7,7 +7,9 @@
 //! in `docs/guarantees.md`.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
+
+use crate::framework::ModelError;
+use crate::invalid::Invalid;
 
 /// Most cells of each size: the sum over all that may miss must end, also for a file that was made to do harm.
 pub const MOST_CELLS: usize = 10_000_000;
@@ -35,60 +37,6 @@ pub struct Guarantee {
     pub fading: Option<String>,
 }
 
-/// Why a guarantee cannot be given.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum GuaranteeError {
-    /// A share or a probability out of range.
-    #[error("{name} is {value}, expected a number from 1e-6 to 0.5")]
-    Range {
-        /// `beta` or `delta`.
-        name: &'static str,
-        /// The value given.
-        value: f64,
-    },
-    /// No size to calibrate at, or too many.
-    #[error("there are {0} sizes to calibrate at, expected 1 to 100")]
-    Sizes(usize),
-    /// Too few users to conclude anything.
-    #[error(
-        "{cells} cells cannot show that at most a share {beta} of users miss their QoS, at a confidence of \
-         1 − {delta}; expected at least {least}"
-    )]
-    TooFew {
-        /// Cells of each size.
-        cells: usize,
-        /// The share.
-        beta: f64,
-        /// What is left of `δ` for one size.
-        delta: f64,
-        /// Cells that would do.
-        least: usize,
-    },
-    /// More users than can be drawn and judged.
-    #[error("there are {0} cells of each size, expected at most {MOST_CELLS}")]
-    TooMany(usize),
-    /// Users that no bandwidth serves are more than the guarantee allows.
-    #[error(
-        "{unserved} of {cells} users at K = {k} get a power that no bandwidth can make up for, more than the \
-         {missed} that a share {beta} allows: no margin gives this guarantee"
-    )]
-    Unserved {
-        /// The size.
-        k: usize,
-        /// Users whom no factor helps.
-        unserved: usize,
-        /// Cells of this size.
-        cells: usize,
-        /// Users that may miss their QoS.
-        missed: usize,
-        /// The share.
-        beta: f64,
-    },
-    /// The parts do not fit together: an edited file.
-    #[error("its guarantee does not follow from its own numbers: {0}")]
-    Inconsistent(&'static str),
-}
-
 impl Guarantee {
     /// How many of `cells` independent users may miss their QoS at each of `sizes` sizes: the largest `v`
     /// with `P(Bin(cells, β) ≤ v) ≤ δ/sizes`.
@@ -97,42 +45,58 @@ impl Guarantee {
     /// use anyk::framework::Guarantee;
     /// assert_eq!(Guarantee::missed_allowed(2995, 1e-3, 0.05, 1), Ok(0));
     /// let error = Guarantee::missed_allowed(2994, 1e-3, 0.05, 1).unwrap_err();
-    /// assert!(error.to_string().ends_with("expected at least 2995"));
+    /// assert!(error.to_string().starts_with("cells is 2994, expected at least 2995"));
     /// ```
     pub fn missed_allowed(
         cells: usize,
         beta: f64,
         delta: f64,
         sizes: usize,
-    ) -> Result<usize, GuaranteeError> {
+    ) -> Result<usize, Invalid> {
         for (name, value) in [("beta", beta), ("delta", delta)] {
             if !(1e-6..=0.5).contains(&value) {
-                return Err(GuaranteeError::Range { name, value });
+                return Err(Invalid::number(name, value, "a number from 1e-6 to 0.5"));
             }
         }
         if !(1..=100).contains(&sizes) {
-            return Err(GuaranteeError::Sizes(sizes));
+            return Err(Invalid::value("the number of sizes", sizes, "1 to 100"));
         }
         if cells > MOST_CELLS {
-            return Err(GuaranteeError::TooMany(cells));
+            return Err(Invalid::value("cells", cells, format!("at most {MOST_CELLS}")));
         }
-        let delta = delta / sizes as f64;
-        binomial_count(cells, beta, delta).ok_or_else(|| {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let least = (delta.ln() / (-beta).ln_1p()).ceil() as usize;
-            GuaranteeError::TooFew { cells, beta, delta, least }
+        binomial_count(cells, beta, delta / sizes as f64).ok_or_else(|| {
+            let expected = format!(
+                "at least {}: fewer cannot show that at most a share {beta} of users miss their QoS, at a confidence \
+                 of 1 − {}",
+                Self::least_cells(beta, delta, sizes),
+                delta / sizes as f64
+            );
+            Invalid::value("cells", cells, expected)
         })
     }
 
+    /// The fewest cells of each of `sizes` sizes that show anything.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub fn least_cells(beta: f64, delta: f64, sizes: usize) -> usize {
+        ((delta / sizes as f64).ln() / (-beta).ln_1p()).ceil() as usize
+    }
+
     /// Checks that the certificate is one.
-    pub fn validate(&self) -> Result<(), GuaranteeError> {
-        let missed = Self::missed_allowed(self.cells, self.beta, self.delta, self.k.len())?;
-        if self.missed > missed {
-            return Err(GuaranteeError::Inconsistent("it allows more misses than it may"));
+    pub fn validate(&self) -> Result<(), ModelError> {
+        let inconsistent = |why: String| {
+            let why = format!("its guarantee does not follow from its own numbers: {why}");
+            Err(ModelError::Content(why))
+        };
+        match Self::missed_allowed(self.cells, self.beta, self.delta, self.k.len()) {
+            Err(wrong) => return inconsistent(wrong.to_string()),
+            Ok(missed) if self.missed > missed => {
+                return inconsistent("it allows more misses than it may".to_owned());
+            }
+            Ok(_) => {}
         }
         // Whoever calibrates gets a margin around 1; none is this far from it.
         if !(1e-6..=1e6).contains(&self.margin) {
-            return Err(GuaranteeError::Inconsistent("its margin is not between 1e-6 and 1e6"));
+            return inconsistent("its margin is not between 1e-6 and 1e6".to_owned());
         }
         Ok(())
     }
@@ -205,13 +169,15 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         for (beta, delta) in [(0.0, 0.05), (1e-3, f64::NAN), (0.9, 0.05), (1e-3, -1.0)] {
-            let refused = Guarantee::missed_allowed(10_000, beta, delta, 1);
-            assert!(matches!(refused, Err(GuaranteeError::Range { .. })));
+            let refused = Guarantee::missed_allowed(10_000, beta, delta, 1).unwrap_err();
+            assert!(refused.field == "beta" || refused.field == "delta", "{refused}");
         }
-        assert_eq!(Guarantee::missed_allowed(10, 0.1, 0.1, 0), Err(GuaranteeError::Sizes(0)));
+        let refused = Guarantee::missed_allowed(10, 0.1, 0.1, 0).unwrap_err();
+        assert_eq!(refused.field, "the number of sizes");
         for cells in [MOST_CELLS + 1, 1_000_000_000_000, usize::MAX] {
-            let refused = Guarantee::missed_allowed(cells, 0.5, 0.5, 1);
-            assert_eq!(refused, Err(GuaranteeError::TooMany(cells)));
+            let refused = Guarantee::missed_allowed(cells, 0.5, 0.5, 1).unwrap_err();
+            let says = format!("cells is {cells}, expected at most {MOST_CELLS}");
+            assert_eq!(refused.to_string(), says);
         }
         assert!(Guarantee::missed_allowed(MOST_CELLS, 0.5, 0.5, 1).is_ok());
     }

@@ -58,10 +58,10 @@ pub use compare::{
 };
 pub(crate) use desk::counter;
 pub use desk::{Answers, Counter, Desk, in_order};
-pub use error::{Error, ErrorKind, ModelError, OfCell, OptionError, TrainError, Unjudged};
+pub use error::{Error, ErrorKind, ModelError, OfCell, TrainError, Unjudged};
 pub(crate) use evaluate::check_count;
 pub use evaluate::{Rows, over_instances};
-pub use guarantee::{Guarantee, GuaranteeError, MOST_CELLS};
+pub use guarantee::{Guarantee, MOST_CELLS};
 pub use initialization::Initialization;
 pub(crate) use law_fit::{LawSample, fit_law, square};
 pub use law_fit::{LawSizes, PretrainLoss, PretrainSettings};
@@ -71,17 +71,15 @@ pub use observer::{Counted, Observer, Quietly, Silent};
 pub use on_samples::{Cell, SampleNetwork, train_on_samples};
 pub use options::{Choice, OptionSpec, OptionValue, Options};
 pub(crate) use probe::probe;
-pub use problem::{
-    Allocate, Infeasibility, Outcome, Problem, ProblemError, Proof, Refusal, Status, ValueError,
-};
-pub(crate) use problem::{check_amounts, check_gain, checked_gains};
+pub use problem::{Allocate, Infeasibility, Outcome, Problem, Proof, Refusal, Status};
+pub(crate) use problem::{check_amounts, check_gain, checked_gains, no_users, wrong_size};
 pub use report::{Chart, Claim, Claimant, Picture, Series, Table};
 pub use room::{
     BuiltIn, Calibrated, CalibrationSettings, LoadedModel, Quantity, Room, Trained, Trials, Verb,
     no_better_than,
 };
 pub use schedule::{RatePer, Schedule, Update};
-pub(crate) use settings::{check, check_price_response, check_samples, check_training};
+pub(crate) use settings::{check, check_price_response, check_samples, check_training, joined};
 pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
 pub use standing::{Standing, Summary};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};

@@ -5,11 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::ConfigError;
-use crate::framework::{Error, OptionError, ProblemError, TrainError};
+use crate::invalid::Invalid;
 use crate::limits::MOST_USERS;
 use crate::network::Aggregator;
-use crate::qos::ServiceError;
 
 /// What the value of an option is.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,6 +99,11 @@ impl OptionSpec {
     }
 }
 
+/// The field that an option is, in errors: `max-power-dbm` is `max_power_dbm`.
+pub(crate) fn field_of(name: &str) -> String {
+    name.replace('-', "_")
+}
+
 /// A type whose values have names.
 pub trait Choice: Copy + 'static {
     /// Name, meaning and value of each.
@@ -133,18 +136,18 @@ impl Options {
     }
 
     /// Refuses what has no meaning: an option without effect would mislead. `what` is what it was given for.
-    pub fn refuse_others(&self, known: &[OptionSpec], what: &str) -> Result<(), OptionError> {
+    pub fn refuse_others(&self, known: &[OptionSpec], what: &str) -> Result<(), Invalid> {
         match self.names().find(|name| !known.iter().any(|spec| spec.name == *name)) {
             None => Ok(()),
-            Some(name) => Err(OptionError::stray(name, what)),
+            Some(name) => Err(Invalid::stray(field_of(name), what)),
         }
     }
 
     /// Refuses some options by name.
-    pub fn refuse(&self, names: &[&str], what: &str) -> Result<(), OptionError> {
+    pub fn refuse(&self, names: &[&str], what: &str) -> Result<(), Invalid> {
         match names.iter().find(|name| self.has(name)) {
             None => Ok(()),
-            Some(name) => Err(OptionError::stray(name, what)),
+            Some(name) => Err(Invalid::stray(field_of(name), what)),
         }
     }
 
@@ -162,18 +165,18 @@ impl Options {
     }
 
     /// The number of an option; any finite one.
-    pub fn number(&self, name: &str) -> Result<Option<f64>, OptionError> {
+    pub fn number(&self, name: &str) -> Result<Option<f64>, Invalid> {
         self.parsed(name, "a number", |text| text.parse().ok().filter(|x: &f64| x.is_finite()))
     }
 
     /// The number of an option, which must be positive.
-    pub fn positive(&self, name: &str) -> Result<Option<f64>, OptionError> {
+    pub fn positive(&self, name: &str) -> Result<Option<f64>, Invalid> {
         let positive = |text: &str| text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite());
         self.parsed(name, "a positive number", positive)
     }
 
     /// The whole number of an option, within bounds.
-    pub fn whole(&self, name: &str, least: u64, most: u64) -> Result<Option<u64>, OptionError> {
+    pub fn whole(&self, name: &str, least: u64, most: u64) -> Result<Option<u64>, Invalid> {
         let expected = if most == u64::MAX {
             format!("a whole number from {least}")
         } else {
@@ -184,12 +187,12 @@ impl Options {
     }
 
     /// A whole number of any size, with a value where it is not given: a seed.
-    pub fn seed(&self, name: &str, default: u64) -> Result<u64, OptionError> {
+    pub fn seed(&self, name: &str, default: u64) -> Result<u64, Invalid> {
         Ok(self.whole(name, 0, u64::MAX)?.unwrap_or(default))
     }
 
     /// Numbers of users.
-    pub fn sizes(&self, name: &str) -> Result<Option<Vec<usize>>, OptionError> {
+    pub fn sizes(&self, name: &str) -> Result<Option<Vec<usize>>, Invalid> {
         let expected =
             format!("whole numbers of users from 1 to {MOST_USERS}, separated by commas");
         self.parsed(name, &expected, |text| {
@@ -200,52 +203,11 @@ impl Options {
     }
 
     /// One of the values of a type, by its name.
-    pub fn choice<T: Choice>(&self, name: &str) -> Result<Option<T>, OptionError> {
+    pub fn choice<T: Choice>(&self, name: &str) -> Result<Option<T>, Invalid> {
         let names: Vec<&str> = T::ALL.iter().map(|choice| choice.0).collect();
         self.parsed(name, &names.join(", "), |text| {
             T::ALL.iter().find(|choice| choice.0 == text).map(|choice| choice.2)
         })
-    }
-
-    /// An error about a value that an option gave, told by the option's name: callers know their options, not the
-    /// fields that the values end up in. Other errors stay as they are.
-    #[must_use]
-    pub fn blame(&self, error: Error) -> Error {
-        self.at_fault(&error).map_or(error, Error::from)
-    }
-
-    fn at_fault(&self, error: &Error) -> Option<OptionError> {
-        let (field, value, expected) = match error {
-            Error::Option(found) => return Some(found.clone()),
-            // What is wrong in a file of parameters is the file's own.
-            Error::In { source, .. } if !matches!(**source, Error::Config(_)) => {
-                return self.at_fault(source);
-            }
-            Error::Unjudged(unjudged) => return self.at_fault(&unjudged.source),
-            Error::OfCell(found) => return self.at_fault(&found.source),
-            Error::Config(ConfigError::Range { field, value, expected }) => {
-                (field.as_str(), Some(*value), expected.as_str())
-            }
-            Error::Problem(ProblemError::Value(found))
-            | Error::Train(TrainError::Problem(ProblemError::Value(found))) => {
-                (found.field, Some(found.value), found.expected.as_str())
-            }
-            Error::Service(ServiceError::Value { field, value, expected })
-            | Error::Train(TrainError::Service(ServiceError::Value { field, value, expected })) => {
-                (*field, Some(*value), *expected)
-            }
-            Error::Train(TrainError::Setting { field, expected, .. }) => (*field, None, *expected),
-            _ => return None,
-        };
-        let field = field.replace(['.', '_'], "-");
-        // `service.epsilon` is --epsilon, and `path_loss.slope_db` is --path-loss-slope-db.
-        let is_of = |name: &str| {
-            field.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
-        };
-        let given = self.0.iter().filter(|(name, _)| is_of(name));
-        let (name, text) = given.max_by_key(|(name, _)| name.len())?;
-        let same = |value: f64| text.trim().parse().is_ok_and(|x: f64| x.total_cmp(&value).is_eq());
-        value.is_none_or(same).then(|| OptionError::value(name, text, expected))
     }
 
     fn parsed<T>(
@@ -253,9 +215,11 @@ impl Options {
         name: &str,
         expected: &str,
         parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, OptionError> {
+    ) -> Result<Option<T>, Invalid> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        parse(text.trim()).map(Some).ok_or_else(|| OptionError::value(name, text, expected))
+        parse(text.trim())
+            .map(Some)
+            .ok_or_else(|| Invalid::value(field_of(name), text, expected.to_owned()))
     }
 }
 
@@ -281,39 +245,12 @@ mod tests {
         assert_eq!(options.sizes("absent"), Ok(None));
         assert_eq!(options.number("rate"), Ok(Some(-3.0)));
         let error = options.positive("rate").unwrap_err().to_string();
-        assert_eq!(error, "--rate is -3, expected a positive number");
+        assert_eq!(error, "rate is -3, expected a positive number");
         let error = options.whole("steps", 1, 10).unwrap_err().to_string();
-        assert_eq!(error, "--steps is 1e3, expected a whole number from 1 to 10");
+        assert_eq!(error, "steps is 1e3, expected a whole number from 1 to 10");
         let known = [OptionSpec::new("k", OptionValue::Sizes, "")];
         let error = options.refuse_others(&known, "a model of it").unwrap_err().to_string();
-        assert_eq!(error, "--rate has no meaning for a model of it; leave it out");
-    }
-
-    #[test]
-    fn an_error_is_told_by_the_option_that_gave_the_value() {
-        let mut options = Options::default();
-        options.set("epsilon", "0.5");
-        options.set("train-k", "20000");
-        let range = |value| ConfigError::Range {
-            field: "service.epsilon".into(),
-            value,
-            expected: "less".into(),
-        };
-        let told = |error: Error| options.blame(error).to_string();
-        assert_eq!(told(range(0.5).into()), "--epsilon is 0.5, expected less");
-        // Of another value, or in a file, it is not the option's.
-        assert_eq!(told(range(0.7).into()), "service.epsilon is 0.7, expected less");
-        let in_file = Error::from(range(0.5)).in_file("cell.toml");
-        assert_eq!(told(in_file), "cell.toml: service.epsilon is 0.5, expected less");
-        let setting =
-            TrainError::Setting { field: "train_k", value: "[20000]".into(), expected: "fewer" };
-        assert_eq!(told(setting.into()), "--train-k is 20000, expected fewer");
-        // An option is not the input's, wherever it is missed.
-        let missing = OptionError::Missing { name: "k".into(), expected: "a size".into() };
-        let missing = Error::from(missing).in_file("standard input");
-        assert_eq!(told(missing), "--k is missing, expected a size");
-        let setting = TrainError::Setting { field: "rate", value: "0".into(), expected: "more" };
-        assert_eq!(told(setting.into()), "rate is 0, expected more");
+        assert_eq!(error, "rate has no meaning for a model of it; leave it out");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::qos::ServiceError;
+use crate::invalid::Invalid;
 use crate::tolerance;
 
 /// One instance of a problem: K users or links, and what is asked for.
@@ -19,11 +19,11 @@ pub trait Problem: Sized {
     fn size(&self) -> usize;
 
     /// Judges any answer; an error if it is for another number of users.
-    fn judge(&self, answer: &Self::Answer) -> Result<Self::Verdict, ProblemError>;
+    fn judge(&self, answer: &Self::Answer) -> Result<Self::Verdict, Invalid>;
 
     /// Refuses what is no answer at all, however bad: another number of users, an amount that is negative or no
     /// number, more than there is. Whether users are served is for the judge.
-    fn check(&self, answer: &Self::Answer) -> Result<(), ProblemError>;
+    fn check(&self, answer: &Self::Answer) -> Result<(), Invalid>;
 
     /// The same instance with its users in another order: user `order[i]` comes to place `i`.
     fn reordered(&self, order: &[usize]) -> Self;
@@ -91,99 +91,41 @@ impl Outcome {
     }
 }
 
-/// A number that is out of range.
-#[derive(Debug, Clone, PartialEq, Error)]
-#[error("{field} is {value}, expected {expected}")]
-pub struct ValueError {
-    /// Name of the field, as in files and flags.
-    pub field: &'static str,
-    /// The value given.
-    pub value: f64,
-    /// What is accepted.
-    pub expected: String,
-}
-
-/// Why a problem could not be stated.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum ProblemError {
-    /// No user.
-    #[error("there is no user, expected at least one")]
-    NoUsers,
-    /// Not a valid gain.
-    #[error("user {index}: gain is {gain}, expected a power ratio above 1e-60 and at most 1")]
-    Gain {
-        /// Position of the user, from 0.
-        index: usize,
-        /// The value given.
-        gain: f64,
-    },
-    /// A service class out of range.
-    #[error("user {index}: {source}")]
-    Service {
-        /// Position of the user, from 0.
-        index: usize,
-        /// What is wrong with it.
-        source: ServiceError,
-    },
-    /// Another number out of range.
-    #[error(transparent)]
-    Value(#[from] ValueError),
-    /// Not a valid budget.
-    #[error("the power budget is {0} W, expected a positive number")]
-    Budget(f64),
-    /// An answer that is none.
-    #[error("the {what} of user {index} is {amount}, expected a number that is not negative")]
-    Amount {
-        /// Position of the user, from 0.
-        index: usize,
-        /// Which of the answers.
-        what: &'static str,
-        /// The amount found.
-        amount: f64,
-    },
-    /// An answer that gives away more than there is.
-    #[error("the {what} of all users is {total}, more than the budget of {budget}")]
-    Overdrawn {
-        /// Which of the answers.
-        what: &'static str,
-        /// The sum found.
-        total: f64,
-        /// The budget.
-        budget: f64,
-    },
-    /// An allocation for another number of users.
-    #[error("the allocation is for {given} users, the problem has {expected}")]
-    Size {
-        /// Users in the allocation.
-        given: usize,
-        /// Users in the problem.
-        expected: usize,
-    },
-}
-
 /// Refuses amounts that are not one for each user, or are negative or no numbers, and a sum over the budget.
 pub(crate) fn check_amounts(
     what: &'static str,
     amounts: &[f64],
     size: usize,
     budget: Option<f64>,
-) -> Result<(), ProblemError> {
+) -> Result<(), Invalid> {
     if amounts.len() != size {
-        return Err(ProblemError::Size { given: amounts.len(), expected: size });
+        return Err(wrong_size(amounts.len(), size));
     }
     let unfit = |amount: &f64| !(*amount >= 0.0 && amount.is_finite());
-    if let Some(index) = amounts.iter().position(unfit) {
-        return Err(ProblemError::Amount { index, what, amount: amounts[index] });
+    let expected = "a number that is not negative";
+    if let Some(user) = amounts.iter().position(unfit) {
+        return Err(Invalid::number(what, amounts[user], expected).of_user(user));
     }
     let total: f64 = amounts.iter().sum();
     match budget {
         Some(budget) if total > budget * (1.0 + tolerance::LEARNED_BUDGET) => {
-            Err(ProblemError::Overdrawn { what, total, budget })
+            let field = format!("the {what} of all users");
+            Err(Invalid::number(field, total, format!("at most the budget of {budget}")))
         }
         // The sum of numbers may be none.
-        _ if !total.is_finite() => Err(ProblemError::Amount { index: 0, what, amount: amounts[0] }),
+        _ if !total.is_finite() => Err(Invalid::number(what, amounts[0], expected).of_user(0)),
         _ => Ok(()),
     }
+}
+
+/// An allocation for another number of users.
+pub(crate) fn wrong_size(given: usize, expected: usize) -> Invalid {
+    Invalid::value("the number of users in the allocation", given, expected.to_string())
+}
+
+/// An instance without users.
+pub(crate) fn no_users() -> Invalid {
+    Invalid::value("the number of users", 0, "at least 1")
 }
 
 /// Why a cell cannot be served, and what part of it can.
@@ -230,17 +172,19 @@ impl Infeasibility {
 }
 
 /// Refuses what is not a valid gain.
-pub(crate) fn check_gain(index: usize, gain: f64) -> Result<(), ProblemError> {
-    if gain > 1e-60 && gain <= 1.0 { Ok(()) } else { Err(ProblemError::Gain { index, gain }) }
+pub(crate) fn check_gain(index: usize, gain: f64) -> Result<(), Invalid> {
+    if gain > 1e-60 && gain <= 1.0 {
+        return Ok(());
+    }
+    let expected = "a power ratio above 1e-60 and at most 1";
+    Err(Invalid::number("gain", gain, expected).of_user(index))
 }
 
 /// The gains of at least one user, each a power ratio.
-pub(crate) fn checked_gains(
-    gains: impl IntoIterator<Item = f64>,
-) -> Result<Vec<f64>, ProblemError> {
+pub(crate) fn checked_gains(gains: impl IntoIterator<Item = f64>) -> Result<Vec<f64>, Invalid> {
     let gains: Vec<f64> = gains.into_iter().collect();
     for (index, &gain) in gains.iter().enumerate() {
         check_gain(index, gain)?;
     }
-    if gains.is_empty() { Err(ProblemError::NoUsers) } else { Ok(gains) }
+    if gains.is_empty() { Err(no_users()) } else { Ok(gains) }
 }

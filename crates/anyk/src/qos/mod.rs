@@ -15,4 +15,4 @@ pub(crate) use curve::{Curve, Curves};
 pub use margin::{Margin, MarginCurvature, Qos};
 pub(crate) use required_bandwidth::Response;
 pub use required_bandwidth::{BandwidthPoint, RequiredBandwidth, TooWeak};
-pub use service::{ServiceClass, ServiceError};
+pub use service::ServiceClass;

@@ -4,7 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 use statrs::function::erf::erfc_inv;
-use thiserror::Error;
+
+use crate::invalid::Invalid;
 
 /// The service of one user: how reliable, how large, how often (paper, section V-A).
 ///
@@ -32,21 +33,6 @@ impl Default for ServiceClass {
     }
 }
 
-/// Why a service class cannot be had in a cell.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum ServiceError {
-    /// A value that is out of range.
-    #[error("{field} is {value}, expected {expected}")]
-    Value {
-        /// Name of the field, as in files.
-        field: &'static str,
-        /// The value given.
-        value: f64,
-        /// What is accepted.
-        expected: &'static str,
-    },
-}
-
 impl ServiceClass {
     /// What [`epsilon`](Self::epsilon) accepts, in words.
     pub const EPSILON_EXPECTED: &'static str = "a probability from 1e-15 to 0.1";
@@ -57,7 +43,7 @@ impl ServiceClass {
         "a number of packets per frame from 1e-4 to 100";
 
     /// Checks the ranges; NaN is in none of them.
-    pub fn validate(&self) -> Result<(), ServiceError> {
+    pub fn validate(&self) -> Result<(), Invalid> {
         let checks = [
             ("epsilon", self.epsilon, 1e-15..=0.1, Self::EPSILON_EXPECTED),
             ("packet_bits", self.packet_bits, 1.0..=1e6, Self::PACKET_BITS_EXPECTED),
@@ -65,7 +51,7 @@ impl ServiceClass {
         ];
         for (field, value, range, expected) in checks {
             if !range.contains(&value) {
-                return Err(ServiceError::Value { field, value, expected });
+                return Err(Invalid::number(field, value, expected));
             }
         }
         Ok(())
@@ -145,7 +131,7 @@ mod tests {
         for epsilon in [f64::NAN, 0.0, -1e-5, 0.2, f64::INFINITY] {
             let class = ServiceClass { epsilon, ..ServiceClass::default() };
             let error = class.validate().unwrap_err();
-            assert!(matches!(error, ServiceError::Value { field: "epsilon", .. }), "{error}");
+            assert_eq!(error.field, "epsilon");
         }
     }
 }

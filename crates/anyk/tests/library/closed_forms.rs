@@ -5,9 +5,10 @@
 
 use std::sync::OnceLock;
 
+use anyk::Invalid;
 use anyk::exchange::UserRecord;
 use anyk::framework::{
-    LoadedModel, Method, Model, ModelError, ProblemError, Session, Silent, Status, TrainError,
+    LoadedModel, Method, Model, ModelError, Session, Silent, Status, TrainError,
 };
 use anyk::network::{Aggregator, Output};
 use anyk::problems::closed_forms::ClosedFormPolicy;
@@ -232,7 +233,7 @@ fn plenty_of_bandwidth_and_none_left_over() {
 #[test]
 fn bad_numbers_are_refused_by_name() {
     let system = paper();
-    let message = |result: Result<QosPower, ProblemError>| result.unwrap_err().to_string();
+    let message = |result: Result<QosPower, Invalid>| result.unwrap_err().to_string();
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 2e12] {
         let error = message(QosPower::new(&system, rate, 1e6, [0.5]));
         assert!(error.starts_with("rate_bps is ") && error.contains("1 to 1e12"), "{error}");
@@ -246,7 +247,8 @@ fn bad_numbers_are_refused_by_name() {
         assert!(QosPower::new(&system, 1e6, 1e6, [0.5, gain]).is_err());
         assert!(EqualBandwidth::new(&system, 1e6, [0.5, gain]).is_err());
     }
-    assert_eq!(QosPower::new(&system, 1e6, 1e6, []).unwrap_err(), ProblemError::NoUsers);
+    let none = message(QosPower::new(&system, 1e6, 1e6, []));
+    assert_eq!(none, "the number of users is 0, expected at least 1");
     let problem = QosPower::new(&system, 1e6, 1e6, [0.5]).unwrap();
     assert!(problem.assess(&[1.0, 2.0]).is_err());
     assert!(!problem.assess(&[0.0]).unwrap().is_feasible());

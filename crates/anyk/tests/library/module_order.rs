@@ -8,12 +8,12 @@ use std::path::Path;
 
 use syn::buffer::{Cursor, TokenBuffer};
 
-const ORDER: &str = "math units tolerance limits channel qos config exchange network framework \
+const ORDER: &str = "math units tolerance limits invalid channel qos config exchange network framework \
                      problems diagnosis";
 /// The order of the folders in `problems`.
 const ROOMS: &str = "urllc urllc_power closed_forms interference separable";
 /// Modules that every module may use.
-const FOR_ALL: [&str; 3] = ["units", "tolerance", "limits"];
+const FOR_ALL: [&str; 4] = ["units", "tolerance", "limits", "invalid"];
 
 /// Adds the paths in these tokens, except those in tests. `prefix` is the path before the braces of `a::{b, c}`.
 fn add_paths(mut rest: Cursor<'_>, prefix: &[String], found: &mut BTreeSet<Vec<String>>) {
@@ -189,4 +189,42 @@ fn there_is_one_writer_and_one_gate() {
         }
     }
     assert!(found > 3, "{found}: the calls have another name now");
+}
+
+/// The literals in these tokens that name a flag, except in documentation, and in command lines to try.
+fn flags(mut rest: Cursor<'_>, found: &mut Vec<String>) {
+    while let Some((token, after)) = rest.token_tree() {
+        let next = after.ident().map(|(name, _)| name.to_string());
+        if token.to_string() == "fn" && next.as_deref() == Some("examples") {
+            rest = after_item(after);
+            continue;
+        }
+        if let Some((literal, _)) = rest.literal() {
+            let text = literal.to_string();
+            if text.split("--").skip(1).any(|after| after.starts_with(char::is_alphabetic)) {
+                found.push(text);
+            }
+        } else if let Some((inside, ..)) = rest.any_group()
+            && inside.ident().is_none_or(|(name, _)| name != "doc")
+        {
+            flags(inside, found);
+        }
+        rest = after;
+    }
+}
+
+/// The library names fields, which are keyword arguments in Python; the program makes flags of them.
+#[test]
+fn no_text_of_the_library_names_a_flag() {
+    let all = library().into_iter().flat_map(|(file, source)| {
+        let mut found = Vec::new();
+        flags(TokenBuffer::new2(source.parse().unwrap()).begin(), &mut found);
+        found.into_iter().map(move |text| format!("{file}: {text}"))
+    });
+    let all: Vec<String> = all.collect();
+    assert!(all.is_empty(), "flags in the library:\n{}", all.join("\n"));
+    let mut found = Vec::new();
+    let source = "/// --doc\nfn a() { \"a --flag\" } fn examples() -> [u8] { \"--example\" } #[error(\"--b\")] c";
+    flags(TokenBuffer::new2(source.parse().unwrap()).begin(), &mut found);
+    assert_eq!(found, ["\"a --flag\"", "\"--b\""]);
 }

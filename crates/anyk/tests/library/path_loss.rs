@@ -3,11 +3,12 @@
 // Losses of one formula are compared with themselves.
 #![allow(clippy::unwrap_used, clippy::float_cmp)]
 
+use anyk::Invalid;
 use anyk::channel::{
     PathLoss, PathLossModel, PathLossParameter, Road, Scenario, Shadowing, Sight, Tr38901,
     sample_distances_m, sample_gains_db,
 };
-use anyk::{Config, ConfigError, PathLossConfig};
+use anyk::{Config, PathLossConfig};
 
 const SCENARIOS: [(&str, Scenario); 7] = [
     ("uma", Scenario::Uma),
@@ -340,7 +341,7 @@ fn parameters_are_held_to_the_standards() {
             let field = format!("path_loss.{}", parameter.name());
             let Some(accepted) = model.accepts(parameter) else {
                 let what = format!("the path loss {name}");
-                assert_eq!(with(parameter, 20.0), Err(ConfigError::Stray { field, what }));
+                assert_eq!(with(parameter, 20.0), Err(Invalid::stray(field, what)));
                 continue;
             };
             let heights = name.starts_with("inf") && parameter.name().contains("height");

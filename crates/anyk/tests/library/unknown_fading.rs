@@ -10,7 +10,7 @@ use anyk::problems::urllc::{Allocation, Urllc};
 use anyk::problems::urllc::{AnyPolicy, CellPolicy, Unserved};
 use anyk::problems::urllc::{AnySettings, SampledSettings, TrainRanges, learn_bandwidth};
 use anyk::problems::urllc::{
-    CalibrationError, Judge, TestSet, calibrate, draw_fading, train_sampled_policy, true_bandwidth,
+    Judge, TestSet, calibrate, draw_fading, train_sampled_policy, true_bandwidth,
 };
 use anyk::qos::RequiredBandwidth;
 use anyk::qos::ServiceClass;
@@ -189,7 +189,8 @@ fn a_learned_bandwidth_is_calibrated() {
         shrink: true,
     };
     // It knows no law that could stand in for a judge.
-    assert_eq!(calibrate(&policy, None, &settings).unwrap_err(), CalibrationError::NoLaw);
+    let error = calibrate(&policy, None, &settings).unwrap_err();
+    assert_eq!(error.invalid().unwrap().field, "fading");
     let calibrated = calibrate(&policy, Some(&judge), &settings).unwrap();
     let guarantee = calibrated.record().guarantee.clone().unwrap();
     assert_eq!(guarantee.fading.as_deref(), Some("rayleigh"));

@@ -355,7 +355,7 @@ fn models_without_weights_refuse_them() {
     let outcome =
         policy.ready(8).unwrap().allocate(&networks(D2D).draw(1, 8, 0).unwrap(), &mut shares);
     let Outcome::Refused(refusal) = outcome else { unreachable!("{outcome:?}") };
-    assert!(refusal.to_string().contains("anyk train interference --random-weights"), "{refusal}");
+    assert!(refusal.to_string().contains("trained with `random_weights`"), "{refusal}");
     // The two flags of a record must agree.
     let mut wrong = settings.clone();
     wrong.network.weighted = true;

@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use crate::config::System;
 use crate::exchange::input_error::{comma_hint, decode, shorten};
 use crate::exchange::{Input, InputError};
-use crate::qos::{ServiceClass, ServiceError};
+use crate::qos::ServiceClass;
 use crate::units::{Dbm, Decibel, Watt};
 
 /// One user of a file, checked.
@@ -271,9 +271,9 @@ impl UserReader<'_> {
                 .unwrap_or(default.arrival_rate),
         };
         if service != default {
-            service.validate().map_err(|ServiceError::Value { field, expected, .. }| {
-                let column = COLUMNS.iter().position(|&column| column == field).unwrap_or(own);
-                fail(format!("{field} is {}, expected {expected}", shown(column)))
+            service.validate().map_err(|wrong| {
+                let column = COLUMNS.iter().position(|column| wrong.field == *column);
+                fail(wrong.given(shown(column.unwrap_or(own))).to_string())
             })?;
         }
         Ok(UserRecord { id, gain, service, extra: fields.extra })
@@ -295,10 +295,7 @@ impl UserReader<'_> {
     fn gain(&self, column: usize, value: f64) -> Result<f64, Option<String>> {
         let within = |inside: bool| if inside { Ok(()) } else { Err(None) };
         Ok(match column {
-            1 => {
-                let gain = self.system.path_loss().checked_gain(value);
-                gain.map_err(|error| Some(error.expected))?
-            }
+            1 => self.system.path_loss().checked_gain(value).map_err(|_| None)?,
             2 => {
                 within((-300.0..0.0).contains(&value))?;
                 Decibel(value).to_ratio()
@@ -311,7 +308,7 @@ impl UserReader<'_> {
                 within((-200.0..=200.0).contains(&value))?;
                 let Some(reference) = self.reference else {
                     let message = "another column, or the power and bandwidth that it was measured at, by \
-                                   --reference-power-dbm and --reference-bandwidth-hz";
+                                   `reference_power_dbm` and `reference_bandwidth_hz`";
                     return Err(Some(message.to_owned()));
                 };
                 let gain = reference.gain(value, self.system.noise_w_hz());

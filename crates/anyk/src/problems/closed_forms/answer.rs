@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::exchange::{Extra, UserRecord};
-use crate::framework::{CellAnswer, Denied, ProblemError, Show, Status, Text};
+use crate::framework::{CellAnswer, Denied, Show, Status, Text};
+use crate::invalid::Invalid;
 use crate::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, RateAssessment};
 use crate::problems::closed_forms::{solve_equal_bandwidth, solve_qos_power};
 
@@ -49,10 +50,7 @@ pub struct RateUser {
 }
 
 /// The optimum of (P5), beside the users' ids.
-pub fn answer_qos_power(
-    problem: &QosPower,
-    records: &[UserRecord],
-) -> Result<RateAnswer, ProblemError> {
+pub fn answer_qos_power(problem: &QosPower, records: &[UserRecord]) -> Result<RateAnswer, Invalid> {
     let power_w = solve_qos_power(problem);
     Ok(CellAnswer::Served(RateServed::of_qos_power(problem, "optimal", power_w, records)?))
 }
@@ -61,7 +59,7 @@ pub fn answer_qos_power(
 pub fn answer_equal_bandwidth(
     problem: &EqualBandwidth,
     records: &[UserRecord],
-) -> Result<RateAnswer, ProblemError> {
+) -> Result<RateAnswer, Invalid> {
     let all: Vec<&UserRecord> = records.iter().collect();
     let solution = solve_equal_bandwidth(problem);
     let Status::Infeasible(why) = &solution.status else {
@@ -86,7 +84,7 @@ impl RateServed {
         problem: &QosPower,
         allocation: CommonAllocation,
         records: &[UserRecord],
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let optimum: f64 = solve_qos_power(problem).iter().sum();
         let availability = problem.assess(&allocation.power_w)?.availability;
         let served = Self::of_qos_power(problem, "learned", allocation.power_w, records)?;
@@ -99,7 +97,7 @@ impl RateServed {
         problem: &EqualBandwidth,
         allocation: &CommonAllocation,
         records: &[UserRecord],
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let records: Vec<&UserRecord> = records.iter().collect();
         let exact = solve_equal_bandwidth(problem);
         let gap = || 100.0 * (allocation.bandwidth_hz / exact.allocation.bandwidth_hz - 1.0);
@@ -114,7 +112,7 @@ impl RateServed {
         status: &'static str,
         power_w: Vec<f64>,
         records: &[UserRecord],
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let judged = problem.assess(&power_w)?;
         let rates = problem.rates_bps(&power_w)?;
         let allocation = CommonAllocation { power_w, bandwidth_hz: problem.bandwidth_hz() };
@@ -127,7 +125,7 @@ impl RateServed {
         status: &'static str,
         allocation: &CommonAllocation,
         records: &[&UserRecord],
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let judged = problem.assess(allocation)?;
         let rates = problem.rates_bps(allocation)?;
         Ok(Self::new(status, &judged, allocation, rates, records))

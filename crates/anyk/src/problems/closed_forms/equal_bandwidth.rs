@@ -2,8 +2,8 @@
 //! budget.
 
 use crate::config::System;
-use crate::framework::ProblemError;
 use crate::framework::checked_gains;
+use crate::invalid::Invalid;
 use crate::problems::closed_forms::qos_power::rates_bps;
 use crate::problems::closed_forms::{RateAssessment, RateTarget};
 
@@ -38,7 +38,7 @@ impl EqualBandwidth {
         system: &System,
         rate_bps: f64,
         gains: impl IntoIterator<Item = f64>,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let target = RateTarget::new(system, rate_bps)?;
         Ok(Self { target, max_power_w: system.max_power_w(), gains: checked_gains(gains)? })
     }
@@ -65,7 +65,7 @@ impl EqualBandwidth {
     }
 
     /// Rate of each user, bit/s.
-    pub fn rates_bps(&self, allocation: &CommonAllocation) -> Result<Vec<f64>, ProblemError> {
+    pub fn rates_bps(&self, allocation: &CommonAllocation) -> Result<Vec<f64>, Invalid> {
         rates_bps(&self.target, &self.gains, &allocation.power_w, allocation.bandwidth_hz)
     }
 
@@ -75,7 +75,7 @@ impl EqualBandwidth {
     /// `K = Σ λ_k ∂R_k/∂B`. Rates grow in both variables, so positive multipliers always exist, and an
     /// answer is optimal where every rate is `s_0` and the whole budget is used. The residual is the
     /// largest of `|R_k/s_0 − 1|` and `|Σ P_k/P_max − 1|`.
-    pub fn assess(&self, allocation: &CommonAllocation) -> Result<RateAssessment, ProblemError> {
+    pub fn assess(&self, allocation: &CommonAllocation) -> Result<RateAssessment, Invalid> {
         let rates = self.rates_bps(allocation)?;
         let ratios = rates.iter().map(|rate| rate / self.target.rate_bps());
         let total_power_w: f64 = allocation.power_w.iter().sum();

@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::sample_faded_gains;
 use crate::config::System;
-use crate::framework::{
-    Method, Model, ProblemError, Rows, Session, Silent, TrainError, over_instances,
-};
+use crate::framework::{Method, Model, Rows, Session, Silent, TrainError, over_instances};
+use crate::invalid::Invalid;
 use crate::network::LawShape;
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormSettings, common_pretraining, pretrain_common_law, train_networks,
@@ -59,13 +58,13 @@ pub fn evaluate_closed_form(
     sizes: &[usize],
     samples: u64,
     seed: u64,
-) -> Result<Vec<ClosedFormResult>, ProblemError> {
+) -> Result<Vec<ClosedFormResult>, Invalid> {
     let system = policy.system();
     let problem = policy.record().training.problem;
     let measured = over_instances(
         sizes,
         samples,
-        |k| Ok::<_, ProblemError>(policy.at_size(k)),
+        |k| Ok::<_, Invalid>(policy.at_size(k)),
         |sized, k, index| {
             let gains = sample_faded_gains(&system.road(), &system.path_loss(), seed, k, index);
             let learned = sized.allocate(&gains);
@@ -122,7 +121,7 @@ const VALIDATION_SEED: u64 = 0x7a11_da7e;
 const VALIDATION_SAMPLES: u64 = 200;
 
 /// Measures a policy on the cells that it is measured on after its training.
-pub(crate) fn validation(policy: &ClosedFormPolicy) -> Result<Vec<ClosedFormResult>, ProblemError> {
+pub(crate) fn validation(policy: &ClosedFormPolicy) -> Result<Vec<ClosedFormResult>, Invalid> {
     let settings = &policy.record().training;
     let seed = VALIDATION_SEED ^ settings.seed;
     evaluate_closed_form(policy, &settings.train_k, VALIDATION_SAMPLES, seed)

@@ -8,10 +8,11 @@ use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::{
     Allocate, Answer, BuiltIn, CellAnswer, CellReading, Counter, DrawInstance, Drawn, Error,
-    LoadedModel, Model, ModelError, Observer, OptionSpec, Options, Outcome, Policy, Problem,
-    ProblemError, Proof, Quantity, Responder, Show, Source, Status, Text, Trials, Verb,
-    cell_counter, check_amounts, reference_options, refuse_own_class, sized_responder,
+    LoadedModel, Model, ModelError, Observer, OptionSpec, Options, Outcome, Policy, Problem, Proof,
+    Quantity, Responder, Show, Source, Status, Text, Trials, Verb, cell_counter, check_amounts,
+    reference_options, refuse_own_class, sized_responder,
 };
+use crate::invalid::Invalid;
 use crate::problems::closed_forms::room::{EQUAL_BANDWIDTH, QOS_POWER, SAME_RATE};
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormPolicy, ClosedFormResult, CommonAllocation, EqualBandwidth, QosPower,
@@ -28,11 +29,11 @@ impl Problem for QosPower {
         self.gains().len()
     }
 
-    fn judge(&self, power_w: &Vec<f64>) -> Result<RateAssessment, ProblemError> {
+    fn judge(&self, power_w: &Vec<f64>) -> Result<RateAssessment, Invalid> {
         self.assess(power_w)
     }
 
-    fn check(&self, power_w: &Vec<f64>) -> Result<(), ProblemError> {
+    fn check(&self, power_w: &Vec<f64>) -> Result<(), Invalid> {
         check_amounts("power", power_w, self.gains().len(), None)
     }
 
@@ -49,11 +50,11 @@ impl Problem for EqualBandwidth {
         self.gains().len()
     }
 
-    fn judge(&self, allocation: &CommonAllocation) -> Result<RateAssessment, ProblemError> {
+    fn judge(&self, allocation: &CommonAllocation) -> Result<RateAssessment, Invalid> {
         self.assess(allocation)
     }
 
-    fn check(&self, allocation: &CommonAllocation) -> Result<(), ProblemError> {
+    fn check(&self, allocation: &CommonAllocation) -> Result<(), Invalid> {
         check_amounts("power", &allocation.power_w, self.gains().len(), Some(self.max_power_w()))?;
         check_amounts("bandwidth", &[allocation.bandwidth_hz], 1, None)
     }
@@ -166,7 +167,7 @@ fn ln_all(gains: &[f64]) -> Vec<f64> {
 /// Random users with a state of Rayleigh fading each.
 fn instances<P>(
     system: &System,
-    state: impl Fn(&System, Vec<f64>) -> Result<P, ProblemError> + Send + Sync + 'static,
+    state: impl Fn(&System, Vec<f64>) -> Result<P, Invalid> + Send + Sync + 'static,
 ) -> DrawInstance<P> {
     let system = system.clone();
     Box::new(move |seed, size, index| {

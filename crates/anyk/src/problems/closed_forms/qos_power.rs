@@ -1,8 +1,8 @@
 //! Problem (P5): the least total power that gives every user its rate over a given bandwidth.
 
 use crate::config::System;
-use crate::framework::ProblemError;
-use crate::framework::checked_gains;
+use crate::framework::{checked_gains, wrong_size};
+use crate::invalid::Invalid;
 use crate::problems::closed_forms::RateTarget;
 use crate::tolerance;
 
@@ -79,7 +79,7 @@ impl QosPower {
         rate_bps: f64,
         bandwidth_hz: f64,
         gains: impl IntoIterator<Item = f64>,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let target = RateTarget::new(system, rate_bps)?;
         target.check_bandwidth(bandwidth_hz)?;
         Ok(Self { target, bandwidth_hz, gains: checked_gains(gains)? })
@@ -107,7 +107,7 @@ impl QosPower {
     }
 
     /// Rate of each user, bit/s.
-    pub fn rates_bps(&self, power_w: &[f64]) -> Result<Vec<f64>, ProblemError> {
+    pub fn rates_bps(&self, power_w: &[f64]) -> Result<Vec<f64>, Invalid> {
         rates_bps(&self.target, &self.gains, power_w, self.bandwidth_hz)
     }
 
@@ -116,7 +116,7 @@ impl QosPower {
     /// KKT: with a multiplier `λ_k` on each rate, `1 = λ_k ∂R_k/∂P_k` always has a positive solution,
     /// so an answer is optimal where every rate is `s_0`. The residual is the largest
     /// `|R_k/s_0 − 1|`.
-    pub fn assess(&self, power_w: &[f64]) -> Result<RateAssessment, ProblemError> {
+    pub fn assess(&self, power_w: &[f64]) -> Result<RateAssessment, Invalid> {
         let rates = self.rates_bps(power_w)?;
         let ratios = rates.iter().map(|rate| rate / self.target.rate_bps());
         let total_bandwidth_hz = self.bandwidth_hz * rates.len() as f64;
@@ -130,9 +130,9 @@ pub(super) fn rates_bps(
     gains: &[f64],
     power_w: &[f64],
     bandwidth_hz: f64,
-) -> Result<Vec<f64>, ProblemError> {
+) -> Result<Vec<f64>, Invalid> {
     if power_w.len() != gains.len() {
-        return Err(ProblemError::Size { given: power_w.len(), expected: gains.len() });
+        return Err(wrong_size(power_w.len(), gains.len()));
     }
     let users = gains.iter().zip(power_w);
     Ok(users.map(|(gain, power_w)| target.achieved_bps(gain * power_w, bandwidth_hz)).collect())

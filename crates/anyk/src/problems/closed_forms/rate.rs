@@ -3,7 +3,7 @@
 use std::f64::consts::LN_2;
 
 use crate::config::System;
-use crate::framework::ValueError;
+use crate::invalid::Invalid;
 
 /// A rate that every user must get over a link with Gaussian noise (paper, eqs. (P5a) and (P6a)):
 ///
@@ -39,16 +39,16 @@ const MOST_EFFICIENCY: f64 = 500.0;
 
 impl RateTarget {
     /// The target of a rate `s_0`, bit/s, in a system's noise.
-    pub fn new(system: &System, rate_bps: f64) -> Result<Self, ValueError> {
+    pub fn new(system: &System, rate_bps: f64) -> Result<Self, Invalid> {
         if !(1.0..=1e12).contains(&rate_bps) {
-            let expected = "a number of bit/s from 1 to 1e12".to_owned();
-            return Err(ValueError { field: "rate_bps", value: rate_bps, expected });
+            let expected = "a number of bit/s from 1 to 1e12";
+            return Err(Invalid::number("rate_bps", rate_bps, expected));
         }
         Ok(Self { rate_bps, noise_w_hz: system.noise_w_hz() })
     }
 
     /// Checks a bandwidth that is given and not sought, Hz.
-    pub(crate) fn check_bandwidth(&self, bandwidth_hz: f64) -> Result<(), ValueError> {
+    pub(crate) fn check_bandwidth(&self, bandwidth_hz: f64) -> Result<(), Invalid> {
         let least = (self.rate_bps / MOST_EFFICIENCY).max(1.0);
         if (least..=1e12).contains(&bandwidth_hz) {
             return Ok(());
@@ -58,7 +58,7 @@ impl RateTarget {
              bit/s)",
             self.rate_bps
         );
-        Err(ValueError { field: "bandwidth_hz", value: bandwidth_hz, expected })
+        Err(Invalid::number("bandwidth_hz", bandwidth_hz, expected))
     }
 
     /// `s_0`, bit/s.

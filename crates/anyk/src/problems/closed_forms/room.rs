@@ -7,11 +7,12 @@ use serde::Serialize;
 use crate::config::Config;
 use crate::framework::{
     Amount, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Error,
-    Instances, LoadedModel, Method, Model, ModelError, ModelFile, OptionError, OptionSpec,
-    OptionValue, Options, Responder, Room, Show, Text, Trained, Verb, Workshop, cell_assessor,
-    cell_counter, no_better_than, reference_options, refuse_own_class, responder, sample_options,
-    sample_users, training_cells,
+    Instances, LoadedModel, Method, Model, ModelError, ModelFile, OptionSpec, OptionValue, Options,
+    Responder, Room, Show, Text, Trained, Verb, Workshop, cell_assessor, cell_counter,
+    no_better_than, reference_options, refuse_own_class, responder, sample_options, sample_users,
+    training_cells,
 };
+use crate::invalid::Invalid;
 use crate::network::{Aggregator, Output};
 use crate::problems::closed_forms::assess;
 use crate::problems::closed_forms::evaluation::validation;
@@ -92,7 +93,7 @@ impl ClosedFormRoom {
         options
     }
 
-    fn problem(&self, options: &Options) -> Result<ClosedForm, OptionError> {
+    fn problem(&self, options: &Options) -> Result<ClosedForm, Invalid> {
         let rate_bps = options.number("rate-bps")?.unwrap_or(1e6);
         Ok(if self.shared {
             ClosedForm::EqualBandwidth { rate_bps }

@@ -7,6 +7,7 @@ use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::supervised::{Example, Fit, Loss, Start, train};
 use crate::framework::{Method, Session, TrainError, check_samples};
+use crate::invalid::Invalid;
 use crate::network::{Activation, Aggregator, BandwidthLaw, Gnn, Output, UNIT_HZ};
 use crate::problems::closed_forms::common_law::common_unit_hz;
 use crate::problems::closed_forms::{EqualBandwidth, QosPower};
@@ -111,9 +112,10 @@ impl ClosedFormSettings {
     }
 
     /// Checks every value.
-    pub fn validate(&self, system: &System) -> Result<(), TrainError> {
-        let fail =
-            |field, value: String, expected| Err(TrainError::Setting { field, value, expected });
+    pub fn validate(&self, system: &System) -> Result<(), Invalid> {
+        let fail = |field: &'static str, value: String, expected: &'static str| {
+            Err(Invalid::value(field, value, expected))
+        };
         match self.problem {
             ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
                 QosPower::new(system, rate_bps, bandwidth_hz, [1.0])?;

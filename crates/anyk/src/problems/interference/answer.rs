@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::framework::{Show, Text};
-use crate::problems::interference::{Interference, InterferenceError, PowerSolution};
+use crate::invalid::Invalid;
+use crate::problems::interference::{Interference, PowerSolution};
 use crate::tolerance;
 
 /// What comes back for one interference network.
@@ -42,7 +43,7 @@ pub struct PowerAnswer {
 
 impl PowerAnswer {
     /// A solver's answer, judged by the problem.
-    pub fn new(problem: &Interference, solution: PowerSolution) -> Result<Self, InterferenceError> {
+    pub fn new(problem: &Interference, solution: PowerSolution) -> Result<Self, Invalid> {
         let power = solution.powers(problem);
         let judged = problem.assess(&power)?;
         let max_power = problem.max_power().to_vec();

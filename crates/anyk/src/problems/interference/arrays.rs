@@ -54,7 +54,7 @@ pub(super) struct NetworkInstances {
 
 impl NetworkInstances {
     fn stated(&self, network: NetworkRecord) -> Result<Box<dyn Instance>, Error> {
-        let problem = self.flags.problem(network, 0).map_err(Error::other)?;
+        let problem = self.flags.problem(network, 0)?;
         Ok(Stated::boxed(problem, &self.judge))
     }
 }
@@ -78,7 +78,7 @@ impl Instances for NetworkInstances {
                 )));
             }
         };
-        let matrix = GainMatrix::new(size, gains.values.to_vec()).map_err(Error::other)?;
+        let matrix = GainMatrix::new(size, gains.values.to_vec())?;
         let mut values = LinkField::ALL.map(|_| None);
         for (slot, field) in values.iter_mut().zip(LinkField::ALL) {
             let Some((name, view)) = given.iter().find(|(name, _)| *name == field.name()) else {

@@ -56,7 +56,7 @@ impl NetworkDesk<'_> {
 
 /// The sum rate of a solver's powers.
 pub(super) fn best(solver: &mut LinkSolver, problem: &Interference) -> Result<Option<f64>, Error> {
-    Ok(Some(solver.solve(problem).map_err(Error::other)?.sum_rate_bits))
+    Ok(Some(solver.solve(problem)?.sum_rate_bits))
 }
 
 impl NetworkAssessor {
@@ -82,7 +82,7 @@ impl NetworkAssessor {
                 "the power of link {link} is {power:e}, expected a number from 0 to its largest of {most:e}"
             )));
         }
-        let judged = problem.assess(powers).map_err(Error::other)?;
+        let judged = problem.assess(powers)?;
         if self.schedules && !judged.binary {
             return Err(Error::Allocation(
                 "a power is neither 0 nor the largest, expected a schedule".to_owned(),
@@ -134,7 +134,7 @@ impl AssessDesk for NetworkDesk<'_> {
                 };
                 let given = given();
                 let flags = &self.assessor.flags;
-                let problem = flags.problem(network, input.part + index).map_err(Error::other)?;
+                let problem = flags.problem(network, input.part + index)?;
                 let judged = match given {
                     Ok(Given::Nothing(reason)) => {
                         Ok(Verdict::absent(self.nothing(&problem)?, reason))

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::framework::{Silent, over_instances};
-use crate::problems::interference::{InterferenceError, Scenario, is_binary};
+use crate::invalid::Invalid;
+use crate::problems::interference::{Scenario, is_binary};
 use crate::problems::interference::{Wmmse, WmmseSettings, binary_optimum};
 use crate::tolerance;
 
@@ -34,7 +35,7 @@ pub fn binary_gap(
     samples: u64,
     seed: u64,
     settings: WmmseSettings,
-) -> Result<BinaryGap, InterferenceError> {
+) -> Result<BinaryGap, Invalid> {
     // Binary powers, WMMSE's sum rate, that of the best schedule.
     let measured = over_instances(
         &[size],

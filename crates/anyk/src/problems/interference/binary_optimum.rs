@@ -1,7 +1,8 @@
 //! The best schedule: branch and bound over which links are on.
 
+use crate::invalid::Invalid;
+use crate::problems::interference::Interference;
 use crate::problems::interference::greedy::worth_alone;
-use crate::problems::interference::{Interference, InterferenceError};
 use crate::problems::interference::{PowerSolution, PowerStatus, greedy};
 
 /// Largest number of links that is searched.
@@ -12,10 +13,13 @@ pub const MOST_LINKS: usize = 20;
 ///
 /// Depth-first over the links, strongest first. The bound of a node counts every link that is on or
 /// undecided with the interference of those that are on alone: more of them can only add interference.
-pub fn binary_optimum(problem: &Interference) -> Result<PowerSolution, InterferenceError> {
+pub fn binary_optimum(problem: &Interference) -> Result<PowerSolution, Invalid> {
     let links = problem.size();
     if links > MOST_LINKS {
-        return Err(InterferenceError::TooLarge { links, most: MOST_LINKS });
+        let expected = format!(
+            "at most {MOST_LINKS} links for the exact optimum, which takes up to 2^K schedules"
+        );
+        return Err(Invalid::value("K", links, expected));
     }
     let incumbent = greedy(problem, 5);
     let gains = problem.normalised();

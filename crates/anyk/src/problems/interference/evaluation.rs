@@ -5,11 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::training::VALIDATION_SEED;
 use crate::framework::{ModelError, Observer, Rows, Session, Silent, TrainError, over_instances};
+use crate::invalid::Invalid;
 use crate::math::Mean;
 use crate::problems::interference::{Features, PowerObjective, PowerTrainSettings};
-use crate::problems::interference::{InterferenceError, RandomLinks, SparseInterference};
 use crate::problems::interference::{MOST_LINKS, Wmmse, binary_optimum, greedy, scheduled};
 use crate::problems::interference::{PowerModelRecord, PowerOutput, PowerPolicy};
+use crate::problems::interference::{RandomLinks, SparseInterference};
 
 /// Sum rates at one size, weighted where links have weights. Percentages are of the mean sum rate of WMMSE (100 iterations from full power).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,7 +58,7 @@ pub fn power_over_sizes(
     samples: u64,
     seed: u64,
     observer: &dyn Observer,
-) -> Result<Vec<PowerSizeResult>, InterferenceError> {
+) -> Result<Vec<PowerSizeResult>, Invalid> {
     let networks: RandomLinks = networks.into();
     let threshold = networks.scenario.threshold();
     let prepare = |_| {

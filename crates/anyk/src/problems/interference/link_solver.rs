@@ -1,9 +1,9 @@
 //! The solvers of interference networks behind one door.
 
 use crate::framework::{Allocate, Choice, ModelError, Outcome, Policy};
+use crate::invalid::Invalid;
 use crate::problems::interference::{
-    Interference, InterferenceError, PowerSolution, PowerStatus, Wmmse, WmmseSettings,
-    binary_optimum, fplinq, greedy,
+    Interference, PowerSolution, PowerStatus, Wmmse, WmmseSettings, binary_optimum, fplinq, greedy,
 };
 
 /// How the links of an interference network get their powers.
@@ -44,7 +44,7 @@ impl LinkSolver {
     }
 
     /// Solves a network.
-    pub fn solve(&mut self, problem: &Interference) -> Result<PowerSolution, InterferenceError> {
+    pub fn solve(&mut self, problem: &Interference) -> Result<PowerSolution, Invalid> {
         Ok(match self.method {
             LinkMethod::Wmmse => self.wmmse.solve(problem),
             LinkMethod::Fplinq => fplinq(problem, self.settings.iterations),

@@ -1,8 +1,9 @@
 //! From a file of networks, and flags beside it, to problems.
 
 use crate::exchange::{LinkField, LinkValues, NetworkRecord, read_file, read_link_values};
-use crate::framework::{Error, OptionError, OptionSpec, OptionValue, Options};
-use crate::problems::interference::{Interference, InterferenceError};
+use crate::framework::{Error, OptionSpec, OptionValue, Options};
+use crate::invalid::Invalid;
+use crate::problems::interference::Interference;
 
 /// What flags say about the links of every network.
 #[derive(Debug, Clone, Default)]
@@ -11,7 +12,7 @@ pub(super) struct LinkFlags {
 }
 
 /// The flag of a field.
-const fn flag(field: LinkField) -> &'static str {
+const fn option(field: LinkField) -> &'static str {
     match field {
         LinkField::Weights => "weights",
         LinkField::Noise => "noise",
@@ -49,7 +50,7 @@ impl LinkFlags {
     pub(super) fn read(options: &Options) -> Result<Self, Error> {
         let mut flags = Self::default();
         for (slot, field) in flags.values.iter_mut().zip(LinkField::ALL) {
-            if let Some(text) = options.text(flag(field)) {
+            if let Some(text) = options.text(option(field)) {
                 *slot = Some(values(field, text)?);
             }
         }
@@ -61,24 +62,17 @@ impl LinkFlags {
         &self,
         network: NetworkRecord,
         place: usize,
-    ) -> Result<Interference, InterferenceError> {
+    ) -> Result<Interference, Invalid> {
         let links = network.gains.size();
         let mut found = LinkField::ALL.map(|_| None);
         for ((slot, field), flagged) in found.iter_mut().zip(LinkField::ALL).zip(&self.values) {
             *slot = match (network.values(field), flagged) {
                 (Some(_), Some(_)) => {
-                    let flag = match field {
-                        LinkField::Weights => "--weights",
-                        LinkField::Noise => "--noise",
-                        LinkField::MaxPower => "--p-max",
-                    };
-                    return Err(InterferenceError::Both { name: field.name(), flag });
+                    let what = format!("a network whose file gives {}", field.name());
+                    return Err(Invalid::stray(option(field).replace('-', "_"), what));
                 }
                 (Some(values), None) => Some(values.to_vec()),
-                (None, Some(values)) => {
-                    let values = values.of_network((place, None), links, field);
-                    Some(values.map_err(InterferenceError::Links)?)
-                }
+                (None, Some(values)) => Some(values.of_network((place, None), links, field)?),
                 (None, None) => None,
             };
         }
@@ -99,7 +93,12 @@ fn values(field: LinkField, text: &str) -> Result<LinkValues, Error> {
     let Some(numbers) = numbers else {
         // A list that went wrong, or the next flag: no file is called so.
         if text.starts_with('-') {
-            return Err(OptionError::value(flag(field), text, "numbers, or a file of them").into());
+            return Err(Invalid::value(
+                option(field).replace('-', "_"),
+                text,
+                "numbers, or a file of them",
+            )
+            .into());
         }
         let failed = |source| Error::Read { path: text.into(), source };
         let bytes = read_file(text.as_ref()).map_err(failed)?;
@@ -110,7 +109,9 @@ fn values(field: LinkField, text: &str) -> Result<LinkValues, Error> {
         LinkField::Noise | LinkField::MaxPower if numbers.len() == 1 => "a positive number",
         LinkField::Noise | LinkField::MaxPower => "positive numbers",
     };
-    field.check(&numbers).map_err(|_| OptionError::value(flag(field), text, expected))?;
+    field
+        .check(&numbers)
+        .map_err(|_| Invalid::value(option(field).replace('-', "_"), text, expected))?;
     Ok(match *numbers {
         [one] => LinkValues::One(one),
         _ => LinkValues::Each(numbers),

@@ -42,7 +42,7 @@ pub use scenario::Scenario;
 pub use sparse::SparseInterference;
 pub use sparse_wmmse::SparseWmmse;
 pub(crate) use statement::is_binary;
-pub use statement::{Interference, InterferenceError, PowerAssessment};
+pub use statement::{Interference, PowerAssessment};
 pub use training::{PowerLoss, PowerObjective, PowerTrainSettings};
 pub use weight_law::{RandomLinks, WeightLaw};
 pub use wmmse::{PowerSolution, PowerStatus, Wmmse, WmmseSettings};

@@ -11,8 +11,8 @@ use crate::framework::{
 };
 use crate::problems::interference::room::{INTERFERENCE, network_counter, source};
 use crate::problems::interference::{
-    InterferenceError, PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus,
-    SparseInterference, WeightLaw, power_over_sizes,
+    PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus, SparseInterference, WeightLaw,
+    power_over_sizes,
 };
 
 #[derive(Serialize)]
@@ -138,8 +138,7 @@ impl LoadedModel for PowerPolicy {
         observer.begin("networks", samples * sizes.len() as u64);
         let networks = self.record().training.networks();
         let policies = std::slice::from_ref(self);
-        let results = power_over_sizes(networks, policies, sizes, *samples, *seed, observer)
-            .map_err(Error::other)?;
+        let results = power_over_sizes(networks, policies, sizes, *samples, *seed, observer)?;
         observer.end();
         Ok(Box::new(Evaluation {
             scenario: networks.scenario.name(),
@@ -160,7 +159,7 @@ impl LoadedModel for PowerPolicy {
                 self.check_weights(problem)?;
                 let sparse = SparseInterference::new(problem, threshold);
                 let shares = controller.shares(&sparse).to_vec();
-                problem.check(&shares).map_err(InterferenceError::Answer)?;
+                problem.check(&shares)?;
                 Ok(PowerSolution {
                     status: PowerStatus::Learned,
                     sum_rate_bits: problem.sum_rate_bits(&shares),

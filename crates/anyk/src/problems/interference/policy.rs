@@ -6,14 +6,15 @@ use crate::exchange::Tensor;
 use crate::framework::{
     Allocate, Model, ModelError, Outcome, Policy, Refusal, Tensors, network_tensors,
 };
+use crate::invalid::Invalid;
 use crate::math::single;
 use crate::network::{EdgeTape, LinkGraph};
 use crate::problems::interference::Features;
+use crate::problems::interference::Interference;
 use crate::problems::interference::PowerTrainSettings;
 use crate::problems::interference::SparseInterference;
 use crate::problems::interference::admission::Admission;
 use crate::problems::interference::sparse_kernel::SparseKernel;
-use crate::problems::interference::{Interference, InterferenceError};
 
 /// What makes powers of the network's outputs `o_k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,9 +121,10 @@ impl PowerPolicy {
     }
 
     /// An error for networks that the policy is not for: weights where it was trained without.
-    pub fn check_weights(&self, problem: &Interference) -> Result<(), InterferenceError> {
+    pub fn check_weights(&self, problem: &Interference) -> Result<(), Invalid> {
         if problem.weights().is_some() && !self.record.features.weighted {
-            return Err(InterferenceError::Unweighted);
+            let expected = "one trained with `random_weights`, since the links have weights";
+            return Err(Invalid::value("the model", "trained without weights", expected));
         }
         Ok(())
     }

@@ -10,19 +10,20 @@ use crate::channel::{D2dField, GainMatrix};
 use crate::exchange::{Input, gains_to_npy, read_networks, to_json};
 use crate::framework::{
     Amount, Answer, Arrays as _, Assessor, BuiltIn, Choice, Counter, Drawn, Error, Instances,
-    JudgeColumns, LoadedModel, Model, ModelError, ModelFile, OptionError, OptionSpec, OptionValue,
-    Options, Policy, Responder, Room, Show, Source, Text, Trained, Verb, Workshop, counter,
-    in_cell, responder,
+    JudgeColumns, LoadedModel, Model, ModelError, ModelFile, OptionSpec, OptionValue, Options,
+    Policy, Responder, Room, Show, Source, Text, Trained, Verb, Workshop, counter, in_cell,
+    responder,
 };
+use crate::invalid::Invalid;
 use crate::limits::{MOST_LINKS, MOST_NUMBERS};
 use crate::network::{Aggregator, EdgeGnn};
 use crate::problems::interference::arrays::{BestSchedule, FullPower, NetworkInstances};
 use crate::problems::interference::assess::{NetworkAssessor, best};
 use crate::problems::interference::links_input::{LinkFlags, link_options};
 use crate::problems::interference::{
-    Interference, InterferenceError, LinkMethod, LinkSolver, PASSES, PowerAnswer, PowerAnswers,
-    PowerLoss, PowerOutput, PowerPolicy, PowerSolution, PowerTrainSettings, RandomLinks, Scenario,
-    WeightLaw, WmmseSettings, train_power,
+    Interference, LinkMethod, LinkSolver, PASSES, PowerAnswer, PowerAnswers, PowerLoss,
+    PowerOutput, PowerPolicy, PowerSolution, PowerTrainSettings, RandomLinks, Scenario, WeightLaw,
+    WmmseSettings, train_power,
 };
 
 /// A policy that reaches less of WMMSE's sum rate on validation has failed.
@@ -126,13 +127,13 @@ impl Choice for Format {
 pub(super) fn network_counter<'a, S: Send>(
     options: &Options,
     prepare: impl Fn() -> S + Sync + Send + 'a,
-    solve: impl Fn(&mut S, &Interference) -> Result<PowerSolution, InterferenceError> + Sync + Send + 'a,
+    solve: impl Fn(&mut S, &Interference) -> Result<PowerSolution, Invalid> + Sync + Send + 'a,
 ) -> Result<Box<dyn Counter + 'a>, Error> {
     let flags = LinkFlags::read(options)?;
     let answer = move |input: Input<'_>| -> Result<Box<dyn Answer>, Error> {
         let networks = read_networks(input)?;
         let extra = networks.first().map(|network| network.extra.clone()).unwrap_or_default();
-        let results: Vec<Result<PowerAnswer, InterferenceError>> = networks
+        let results: Vec<Result<PowerAnswer, Invalid>> = networks
             .into_par_iter()
             .enumerate()
             .map_init(&prepare, |state, (index, network)| {
@@ -142,10 +143,10 @@ pub(super) fn network_counter<'a, S: Send>(
             })
             .collect();
         // In the input's order, so that the first of several errors is told, however the threads ran.
-        let named = |(index, result): (usize, Result<PowerAnswer, InterferenceError>)| {
+        let named = |(index, result): (usize, Result<PowerAnswer, Invalid>)| {
             result.map_err(|error| {
                 let instance = input.part + index;
-                Error::other(error).in_file(format!("{}: instance {instance}", input.name))
+                Error::from(error).in_file(format!("{}: instance {instance}", input.name))
             })
         };
         let instances = results.into_iter().enumerate().map(named).collect::<Result<_, Error>>()?;
@@ -156,12 +157,12 @@ pub(super) fn network_counter<'a, S: Send>(
 
 impl LinkRoom {
     /// The solver, with options that belong to it.
-    fn solver(&self, options: &Options) -> Result<LinkSolver, OptionError> {
+    fn solver(&self, options: &Options) -> Result<LinkSolver, Invalid> {
         let usual = if self.scheduling { LinkMethod::Fplinq } else { LinkMethod::Wmmse };
         let method = options.choice("method")?.unwrap_or(usual);
         if self.scheduling && method == LinkMethod::Wmmse {
             let expected = "fplinq, greedy or exact: the powers of WMMSE are no schedule";
-            return Err(OptionError::value("method", "wmmse", expected));
+            return Err(Invalid::value("method", "wmmse", expected));
         }
         if method != LinkMethod::Wmmse {
             let of_wmmse = ["tolerance", "random-starts", "seed", "trace"];
@@ -175,7 +176,7 @@ impl LinkRoom {
         let iterations = options.whole("iterations", 1, 1_000_000)?.map(|count| count as usize);
         let random_starts = options.whole("random-starts", 1, 1_000_000)?;
         if random_starts.is_none() {
-            options.refuse(&["seed"], "a solver without --random-starts")?;
+            options.refuse(&["seed"], "a solver without `random_starts`")?;
         }
         let settings = WmmseSettings {
             iterations: iterations.unwrap_or(usual.iterations),
@@ -199,7 +200,7 @@ impl LinkRoom {
             Some([size]) => settings.train_k = *size,
             Some(_) => {
                 let given = options.text("train-k").unwrap_or_default();
-                let error = OptionError::value("train-k", given, "one size for this problem");
+                let error = Invalid::value("train_k", given, "one size for this problem");
                 return Err(error.into());
             }
         }
@@ -224,7 +225,7 @@ impl LinkRoom {
         let output = options.choice("output")?.unwrap_or(usual);
         if self.scheduling && !output.is_schedule() {
             let expected = "classifier or ranked: other powers are no schedule";
-            return Err(OptionError::value("output", output.name(), expected).into());
+            return Err(Invalid::value("output", output.name(), expected).into());
         }
         settings.validate()?;
         Ok((settings, output))
@@ -476,12 +477,12 @@ impl Room for LinkRoom {
         let networks = RandomLinks { scenario, weights: options.choice("random-weights")? };
         let format = options.choice("format")?.unwrap_or(Format::Json);
         if networks.weights.is_some() && format == Format::Npy {
-            let expected = "json with --random-weights: a .npy holds gains alone";
-            return Err(OptionError::value("format", "npy", expected).into());
+            let expected = "json with `random_weights`: a .npy holds gains alone";
+            return Err(Invalid::value("format", "npy", expected).into());
         }
         let expected = "a number of links".to_owned();
         let size = options.whole("k", 1, MOST_LINKS as u64)?;
-        let size = size.ok_or(OptionError::Missing { name: "k".into(), expected })?;
+        let size = size.ok_or_else(|| Invalid::missing("k", expected))?;
         #[allow(clippy::cast_possible_truncation)]
         let size = size as usize;
         let count = options.whole("count", 1, u64::MAX)?.unwrap_or(1);
@@ -489,9 +490,9 @@ impl Room for LinkRoom {
         let most = MOST_NUMBERS / (size * size);
         if count > most as u64 {
             let expected = format!("at most {most} with K = {size} ({MOST_NUMBERS} gains in all)");
-            return Err(OptionError::value("count", count, expected).into());
+            return Err(Invalid::value("count", count, expected).into());
         }
-        let draw = |index| networks.draw(seed, size, index).map_err(Error::other);
+        let draw = |index| networks.draw(seed, size, index).map_err(Error::from);
         let failed = |error| Error::write("standard output".as_ref(), error);
         match format {
             Format::Npy => {
@@ -528,8 +529,8 @@ impl Room for LinkRoom {
         };
         let warning = (report.sum_rate_percent < POOR_PERCENT).then(|| {
             format!(
-                "on validation it reaches {:.1} % of WMMSE's sum rate: try --output ranked (dense) or priced (d2d), more \
-                 --steps or --samples, or another --seed",
+                "on validation it reaches {:.1} % of WMMSE's sum rate: try the output ranked (dense) or priced (d2d), more \
+                 steps or samples, or another seed",
                 report.sum_rate_percent
             )
         });
@@ -573,7 +574,7 @@ pub(super) fn source(
         label,
         policy,
         instance: Box::new(move |seed, size, index| {
-            networks.draw(seed, size, index).map_err(Error::other)
+            networks.draw(seed, size, index).map_err(Error::from)
         }),
         inputs: |problem: &Interference| {
             // A gain of exactly 0 has no logarithm.

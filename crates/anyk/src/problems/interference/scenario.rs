@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::channel::{D2dField, rayleigh_gains};
+use crate::invalid::Invalid;
 use crate::limits::MOST_LINKS;
-use crate::problems::interference::{Interference, InterferenceError};
+use crate::problems::interference::Interference;
 
 /// Random interference networks of any size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -38,14 +39,10 @@ impl Scenario {
     }
 
     /// One realization, the same for the same three numbers.
-    pub fn draw(
-        &self,
-        seed: u64,
-        size: usize,
-        index: u64,
-    ) -> Result<Interference, InterferenceError> {
+    pub fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Interference, Invalid> {
         if size > MOST_LINKS {
-            return Err(InterferenceError::TooMany(size));
+            let expected = format!("at most {MOST_LINKS} links");
+            return Err(Invalid::value("K", size, expected));
         }
         match self {
             Self::Dense => Interference::new(rayleigh_gains(seed, size, index), 1.0, 1.0),

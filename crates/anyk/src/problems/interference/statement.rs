@@ -1,12 +1,11 @@
 //! Problems (P2-case1) and (P2-D2D): the largest sum rate of links that share a band.
 
 use serde::Serialize;
-use thiserror::Error;
 
 use crate::channel::GainMatrix;
-use crate::exchange::{LinkField, LinkValuesError};
-use crate::framework::{Problem, ProblemError, check_amounts};
-use crate::limits::MOST_LINKS;
+use crate::exchange::LinkField;
+use crate::framework::{Problem, check_amounts};
+use crate::invalid::Invalid;
 use crate::tolerance;
 
 /// Power control in an interference network (paper, eq. (P2-case1), where all weights α are 1):
@@ -33,71 +32,6 @@ pub struct Interference {
     weights: Option<Vec<f64>>,
 }
 
-/// Why a problem could not be stated.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum InterferenceError {
-    /// A power or a noise that is none.
-    #[error("{name} is {value}, expected a positive number")]
-    Scale {
-        /// Which of the two.
-        name: &'static str,
-        /// The value given.
-        value: f64,
-    },
-    /// More links than a network may have.
-    #[error("K is {0}, expected at most {MOST_LINKS} links")]
-    TooMany(usize),
-    /// A signal so far above the noise that products of such numbers overflow.
-    #[error(
-        "row {row}, column {column}: the gain is {value}, which is over 1e100 times the noise at full \
-         power; expected less"
-    )]
-    Loud {
-        /// Receiver, from 0.
-        row: usize,
-        /// Transmitter, from 0.
-        column: usize,
-        /// The gain given.
-        value: f64,
-    },
-    /// Something about the links that is not so.
-    #[error(transparent)]
-    Links(LinkValuesError),
-    /// The same from two sides.
-    #[error("{name} stands in the file, and {flag} says another; expected one of them")]
-    Both {
-        /// Which.
-        name: &'static str,
-        /// The flag.
-        flag: &'static str,
-    },
-    /// Weights for a model that knows none.
-    #[error(
-        "the links have weights, and the model was trained without; expected a model of `anyk train interference \
-         --random-weights log-uniform`"
-    )]
-    Unweighted,
-    /// As many powers as links.
-    #[error("{powers} powers for {links} links, expected one for each")]
-    Powers {
-        /// Powers given.
-        powers: usize,
-        /// Links.
-        links: usize,
-    },
-    /// An answer that is none.
-    #[error(transparent)]
-    Answer(ProblemError),
-    /// An exact search over too many schedules.
-    #[error("the exact optimum takes up to 2^{links} schedules, expected at most {most} links")]
-    TooLarge {
-        /// Links.
-        links: usize,
-        /// Largest number of links that is searched.
-        most: usize,
-    },
-}
-
 /// The judgement of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PowerAssessment {
@@ -121,10 +55,10 @@ pub struct PowerAssessment {
 
 impl Interference {
     /// From gains, the largest power of each transmitter and the noise power, in one unit.
-    pub fn new(gains: GainMatrix, max_power: f64, noise: f64) -> Result<Self, InterferenceError> {
+    pub fn new(gains: GainMatrix, max_power: f64, noise: f64) -> Result<Self, Invalid> {
         for (name, value) in [("the largest power", max_power), ("the noise", noise)] {
             if !(value > 0.0 && value.is_finite()) {
-                return Err(InterferenceError::Scale { name, value });
+                return Err(Invalid::number(name, value, "a positive number"));
             }
         }
         let size = gains.size();
@@ -136,18 +70,19 @@ impl Interference {
         gains: GainMatrix,
         max_power: Vec<f64>,
         noise: Vec<f64>,
-    ) -> Result<Self, InterferenceError> {
+    ) -> Result<Self, Invalid> {
         let size = gains.size();
         for (field, values) in [(LinkField::MaxPower, &max_power), (LinkField::Noise, &noise)] {
-            check_links(field, values, size).map_err(InterferenceError::Links)?;
+            field.check_each(values, size)?;
         }
         // 0 times an infinite scale is no number, and refused as well.
         let quiet = |gain: f64| (0.0..=tolerance::LOUDEST).contains(&gain);
         for (row, noise) in noise.iter().enumerate() {
             let loud = |(gain, power): (&f64, &f64)| !quiet(gain * (power / noise));
             if let Some(column) = gains.row(row).iter().zip(&max_power).position(loud) {
-                let value = gains.row(row)[column];
-                return Err(InterferenceError::Loud { row, column, value });
+                let field = format!("row {row}, column {column}: the gain");
+                let expected = "at most 1e100 times the noise at full power";
+                return Err(Invalid::number(field, gains.row(row)[column], expected));
             }
         }
         let gains = gains.scaled(|row, column| max_power[column] / noise[row]);
@@ -155,8 +90,8 @@ impl Interference {
     }
 
     /// The same with a weight for each link: its rate counts so many times. Weights of 1 are none.
-    pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self, InterferenceError> {
-        check_links(LinkField::Weights, &weights, self.size()).map_err(InterferenceError::Links)?;
+    pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self, Invalid> {
+        LinkField::Weights.check_each(&weights, self.size())?;
         let plain = weights.iter().all(|weight| weight.total_cmp(&1.0).is_eq());
         self.weights = (!plain).then_some(weights);
         Ok(self)
@@ -237,10 +172,11 @@ impl Interference {
     }
 
     /// Judges powers (not shares): feasible, a schedule, how good, how far from a local optimum.
-    pub fn assess(&self, powers: &[f64]) -> Result<PowerAssessment, InterferenceError> {
+    pub fn assess(&self, powers: &[f64]) -> Result<PowerAssessment, Invalid> {
         let links = self.size();
         if powers.len() != links {
-            return Err(InterferenceError::Powers { powers: powers.len(), links });
+            let expected = format!("{links}, one for each link");
+            return Err(Invalid::value("the number of powers", powers.len(), expected));
         }
         let feasible = powers
             .iter()
@@ -305,14 +241,13 @@ impl Problem for Interference {
         self.gains.size()
     }
 
-    fn judge(&self, shares: &Vec<f64>) -> Result<PowerAssessment, ProblemError> {
+    fn judge(&self, shares: &Vec<f64>) -> Result<PowerAssessment, Invalid> {
         let powers: Vec<f64> =
             shares.iter().zip(&self.max_power).map(|(share, most)| share * most).collect();
-        let size = || ProblemError::Size { given: powers.len(), expected: self.gains.size() };
-        self.assess(&powers).map_err(|_| size())
+        self.assess(&powers)
     }
 
-    fn check(&self, shares: &Vec<f64>) -> Result<(), ProblemError> {
+    fn check(&self, shares: &Vec<f64>) -> Result<(), Invalid> {
         check_amounts("share of P_max", shares, self.gains.size(), None)?;
         // Each link has a budget of its own.
         shares.iter().try_for_each(|&share| check_amounts("share of P_max", &[share], 1, Some(1.0)))
@@ -327,15 +262,6 @@ impl Problem for Interference {
             weights: self.weights.as_ref().map(moved),
         }
     }
-}
-
-/// One sound number for each link.
-fn check_links(field: LinkField, values: &[f64], links: usize) -> Result<(), LinkValuesError> {
-    if values.len() != links {
-        let (name, found) = (field.name(), values.len());
-        return Err(LinkValuesError::Count { name, found, links });
-    }
-    field.check(values)
 }
 
 /// A sum of products, in eight partial sums that become vector instructions.

@@ -8,12 +8,13 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::framework::{Objective, Plan, Schedule, TrainError};
+use crate::invalid::Invalid;
 use crate::limits::{MOST_NUMBERS, MOST_TRAINING_SAMPLES};
 use crate::math::single;
 use crate::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph};
 use crate::problems::interference::{Features, Standard};
 use crate::problems::interference::{
-    Interference, InterferenceError, RandomLinks, Scenario, SparseInterference, WeightLaw,
+    Interference, RandomLinks, Scenario, SparseInterference, WeightLaw,
 };
 use crate::problems::interference::{Wmmse, fplinq};
 
@@ -104,9 +105,9 @@ impl PowerTrainSettings {
     }
 
     /// Checks every value.
-    pub fn validate(&self) -> Result<(), TrainError> {
-        let check = |field, sound: bool, value: String, expected| {
-            if sound { Ok(()) } else { Err(TrainError::Setting { field, value, expected }) }
+    pub fn validate(&self) -> Result<(), Invalid> {
+        let check = |field: &'static str, sound: bool, value: String, expected: &'static str| {
+            if sound { Ok(()) } else { Err(Invalid::value(field, value, expected)) }
         };
         let Self { network, train_k, samples, batch, steps, .. } = self;
         check(
@@ -230,11 +231,9 @@ fn draw(
             let sparse = SparseInterference::new(&problem, networks.scenario.threshold());
             Ok((problem, sparse))
         })
-        .collect::<Result<_, InterferenceError>>()
-        .map_err(|error| TrainError::Setting {
-            field: "scenario",
-            value: error.to_string(),
-            expected: "gains that a network can be drawn from",
+        .collect::<Result<_, Invalid>>()
+        .map_err(|error| {
+            Invalid::value("scenario", error, "gains that a network can be drawn from").into()
         })
 }
 

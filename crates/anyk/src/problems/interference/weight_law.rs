@@ -5,8 +5,9 @@ use rand_distr::Exp1;
 use serde::{Deserialize, Serialize};
 
 use crate::framework::Choice;
+use crate::invalid::Invalid;
 use crate::math::realization_rng;
-use crate::problems::interference::{Interference, InterferenceError, Scenario};
+use crate::problems::interference::{Interference, Scenario};
 
 /// How weights of links are drawn, each on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,12 +63,7 @@ impl From<&Scenario> for RandomLinks {
 
 impl RandomLinks {
     /// One realization, the same for the same three numbers.
-    pub fn draw(
-        &self,
-        seed: u64,
-        size: usize,
-        index: u64,
-    ) -> Result<Interference, InterferenceError> {
+    pub fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Interference, Invalid> {
         let problem = self.scenario.draw(seed, size, index)?;
         match self.weights {
             None => Ok(problem),

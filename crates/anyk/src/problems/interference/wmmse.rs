@@ -103,7 +103,7 @@ impl Default for WmmseSettings {
 /// let problem = Interference::new(rayleigh_gains(1, 10, 0), 1.0, 1.0)?;
 /// let solution = Wmmse::default().solve(&problem);
 /// assert!(solution.sum_rate_bits > problem.sum_rate_bits(&[1.0; 10]));
-/// # Ok::<(), anyk::problems::interference::InterferenceError>(())
+/// # Ok::<(), anyk::Invalid>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Wmmse {

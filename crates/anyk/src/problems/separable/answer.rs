@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::exchange::{Extra, UserRecord};
-use crate::framework::{CellAnswer, Denied, Problem, ProblemError, Show, Text};
+use crate::framework::{CellAnswer, Denied, Problem, Show, Text};
+use crate::invalid::Invalid;
 use crate::problems::separable::{Separable, SeparableSolution, SeparableSolver, SeparableStatus};
 
 /// What comes back for one cell.
@@ -56,7 +57,7 @@ impl SeparableServed {
         problem: &Separable,
         amounts: &[f64],
         records: impl Iterator<Item = &'a UserRecord>,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let amounts = amounts.to_vec();
         let judged = problem.judge(&amounts)?;
         let user = |(user, (&power_w, record)): (usize, (&f64, &'a UserRecord))| {
@@ -80,7 +81,7 @@ impl SeparableServed {
         problem: &Separable,
         solution: &SeparableSolution,
         records: impl Iterator<Item = &'a UserRecord>,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let mut served = Self::new(problem, &solution.amounts, records)?;
         let optimal = solution.status == SeparableStatus::Optimal;
         served.status = if optimal { "optimal" } else { "inaccurate" };
@@ -95,7 +96,7 @@ pub(super) fn solve(
     solver: &mut SeparableSolver,
     problem: &Separable,
     records: &[UserRecord],
-) -> Result<SeparableAnswer, ProblemError> {
+) -> Result<SeparableAnswer, Invalid> {
     let solution = solver.solve(problem);
     let SeparableStatus::Infeasible(why) = &solution.status else {
         let served = SeparableServed::solved(problem, &solution, records.iter())?;

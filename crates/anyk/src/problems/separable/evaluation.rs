@@ -6,6 +6,7 @@ use crate::framework::{
     Allocate, Error, Model, Observer, Policy, Problem, Silent, TrainError, Trials, no_better_than,
     over_instances,
 };
+use crate::invalid::Invalid;
 use crate::problems::separable::{
     AnySeparablePolicy, EqualShares, Separable, SeparableMetrics, SeparableSolver, SeparableStatus,
 };
@@ -154,12 +155,8 @@ pub fn shortfall(policy: &AnySeparablePolicy) -> Result<Option<String>, Error> {
 pub(crate) fn validated(policy: &AnySeparablePolicy) -> Result<SeparableMetrics, TrainError> {
     let sizes = policy.record().training.train_k.clone();
     let trials = Trials { sizes, samples: VALIDATION, seed: SEED };
-    let found =
-        evaluate_separable(policy, &trials, &Silent).map_err(|error| TrainError::Setting {
-            field: "validation",
-            value: error.to_string(),
-            expected: "instances that have an answer",
-        })?;
+    let found = evaluate_separable(policy, &trials, &Silent)
+        .map_err(|error| Invalid::value("validation", error, "instances that have an answer"))?;
     let mean = |column: fn(&SeparableResult) -> f64| {
         found.iter().map(column).sum::<f64>() / found.len().max(1) as f64
     };

@@ -10,11 +10,12 @@ use crate::exchange::{UserRecord, read_cost_samples, read_file};
 use crate::framework::{
     Allocate as _, Amount, Answer, Arrays as _, Assessor, CellAnswer, CellOptions, CellReading,
     Choice as _, Counter, Drawn, Error, Instances, LoadedModel, Model, ModelError, ModelFile,
-    Observer, OptionError, OptionSpec, OptionValue, Options, Outcome, Problem as _, ProblemError,
-    Quantity, Refusal, Responder, Room, Show, Source, Text, Trained, Trials, Verb, Workshop,
-    cell_assessor, cell_counter, reference_options, refuse_own_class, responder, sample_options,
-    sample_users, training_cells,
+    Observer, OptionSpec, OptionValue, Options, Outcome, Problem as _, Quantity, Refusal,
+    Responder, Room, Show, Source, Text, Trained, Trials, Verb, Workshop, cell_assessor,
+    cell_counter, reference_options, refuse_own_class, responder, sample_options, sample_users,
+    training_cells,
 };
+use crate::invalid::Invalid;
 use crate::problems::separable::answer::solve;
 use crate::problems::separable::assess::{optimum, verdict};
 use crate::problems::separable::{
@@ -78,7 +79,7 @@ fn cost(options: &Options) -> Result<(Arc<Cost>, String), Error> {
     }
     let path = std::path::Path::new(given);
     if !path.exists() {
-        return Err(OptionError::value("cost", given, expected()).into());
+        return Err(Invalid::value("cost", given, expected()).into());
     }
     let bytes = read_file(path).map_err(|source| Error::Read { path: path.into(), source })?;
     let samples = read_cost_samples(&bytes, given)?;
@@ -86,7 +87,7 @@ fn cost(options: &Options) -> Result<(Arc<Cost>, String), Error> {
     Ok((Arc::new(cost), given.to_owned()))
 }
 
-fn bandwidth_hz(options: &Options, default: f64) -> Result<f64, OptionError> {
+fn bandwidth_hz(options: &Options, default: f64) -> Result<f64, Invalid> {
     Ok(options.positive("bandwidth-hz")?.unwrap_or(default))
 }
 
@@ -439,7 +440,7 @@ impl LoadedModel for AnySeparablePolicy {
             label: "amount of a model with separable costs over ln α".to_owned(),
             policy: self.clone(),
             instance: Box::new(move |seed, size, index| {
-                let problem: Result<Separable, ProblemError> =
+                let problem: Result<Separable, Invalid> =
                     settings.draw(&costs, (seed, size, index));
                 Ok(problem?)
             }),

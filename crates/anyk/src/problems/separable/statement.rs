@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::framework::{Problem, ProblemError, ValueError, check_amounts};
+use crate::framework::{Problem, check_amounts, no_users, wrong_size};
+use crate::invalid::Invalid;
 use crate::problems::separable::Cost;
 use crate::tolerance;
 
@@ -78,24 +79,22 @@ impl Separable {
         costs: Vec<Arc<Cost>>,
         users: impl IntoIterator<Item = (f64, usize)>,
         budget: f64,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let (gains, class): (Vec<f64>, Vec<usize>) = users.into_iter().unzip();
         if gains.is_empty() {
-            return Err(ProblemError::NoUsers);
+            return Err(no_users());
         }
-        let refuse = |field, value, expected| Err(ValueError { field, value, expected }.into());
         for (index, (&gain, &class)) in gains.iter().zip(&class).enumerate() {
             if !(GAINS.0..=GAINS.1).contains(&gain) {
-                return refuse("gain", gain, format!("1e-60 to 1e60, for user {index} from 0"));
+                return Err(Invalid::number("gain", gain, "1e-60 to 1e60").of_user(index));
             }
             if class >= costs.len() {
-                let most = costs.len();
-                let expected = format!("one of the {most} costs, from 0, for user {index}");
-                return refuse("class", class as f64, expected);
+                let expected = format!("one of the {} costs, from 0", costs.len());
+                return Err(Invalid::value("class", class, expected).of_user(index));
             }
         }
         if !(BUDGETS.0..=BUDGETS.1).contains(&budget) {
-            return refuse("budget", budget, "1e-60 to 1e60".to_owned());
+            return Err(Invalid::number("budget", budget, "1e-60 to 1e60"));
         }
         let inverse = gains.iter().map(|gain| gain.recip()).collect();
         Ok(Self { costs, class, gains, inverse, budget })
@@ -106,7 +105,7 @@ impl Separable {
         cost: Arc<Cost>,
         gains: impl IntoIterator<Item = f64>,
         budget: f64,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         Self::new(vec![cost], gains.into_iter().map(|gain| (gain, 0)), budget)
     }
 
@@ -174,13 +173,13 @@ impl Problem for Separable {
         self.gains.len()
     }
 
-    fn check(&self, amounts: &Vec<f64>) -> Result<(), ProblemError> {
+    fn check(&self, amounts: &Vec<f64>) -> Result<(), Invalid> {
         check_amounts("amount", amounts, self.size(), Some(self.budget))
     }
 
-    fn judge(&self, amounts: &Vec<f64>) -> Result<SeparableAssessment, ProblemError> {
+    fn judge(&self, amounts: &Vec<f64>) -> Result<SeparableAssessment, Invalid> {
         if amounts.len() != self.size() {
-            return Err(ProblemError::Size { given: amounts.len(), expected: self.size() });
+            return Err(wrong_size(amounts.len(), self.size()));
         }
         let (mut objective, mut total, mut starved) = (0.0, 0.0, 0);
         // The most that a little more is worth to anyone, the least that a little less is.

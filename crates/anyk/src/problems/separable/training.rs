@@ -12,9 +12,8 @@ use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
 use crate::framework::batches::{Batches, Order};
-use crate::framework::{
-    Objective, Plan, ProblemError, Schedule, Session, TrainError, check, check_training,
-};
+use crate::framework::{Objective, Plan, Schedule, Session, TrainError, check, check_training};
+use crate::invalid::Invalid;
 use crate::math::realization_rng;
 use crate::network::{RESPONSE_OUTPUTS, ResponseGradient};
 use crate::problems::separable::evaluation::validated;
@@ -79,7 +78,7 @@ impl AnySeparableSettings {
     }
 
     /// Checks every value.
-    pub fn validate(&self) -> Result<(), TrainError> {
+    pub fn validate(&self) -> Result<(), Invalid> {
         let Self { train_k, samples, batch, steps, rate, gain, budget, .. } = self;
         check_training(train_k, *samples, (*batch, *steps, *rate))?;
         let sound = gain.0 >= 1e-50 && gain.0 <= gain.1 && gain.1 <= 1e50;
@@ -116,7 +115,7 @@ impl AnySeparableSettings {
         &self,
         costs: &[Arc<Cost>],
         (seed, size, index): (u64, usize, u64),
-    ) -> Result<Separable, ProblemError> {
+    ) -> Result<Separable, Invalid> {
         let mut rng = realization_rng(seed, size, index);
         let users = self.users(self.gain, (size, None), costs.len(), &mut rng);
         with_slack(costs, users, self.budget)
@@ -128,7 +127,7 @@ fn with_slack(
     costs: &[Arc<Cost>],
     users: Vec<(f64, usize)>,
     slack: f64,
-) -> Result<Separable, ProblemError> {
+) -> Result<Separable, Invalid> {
     let least: f64 = users.iter().map(|&(gain, class)| costs[class].range().0 / gain).sum();
     Separable::new(costs.to_vec(), users, least + slack)
 }
@@ -137,7 +136,7 @@ fn with_slack(
 fn draw_instances(
     settings: &AnySeparableSettings,
     costs: &[Arc<Cost>],
-) -> Result<Vec<Separable>, ProblemError> {
+) -> Result<Vec<Separable>, Invalid> {
     let mut instances = Vec::new();
     for &size in &settings.train_k {
         for index in 0..settings.samples as u64 {

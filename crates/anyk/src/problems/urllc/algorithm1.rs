@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::System;
 use crate::framework::{
-    ATTEMPTS, Initialization, Method, Objective, Plan, Schedule, TrainError, check_samples,
+    ATTEMPTS, Initialization, Method, Objective, Plan, Schedule, TrainError, check_samples, joined,
 };
+use crate::invalid::Invalid;
 use crate::math::single;
 use crate::network::{Activation, Aggregator, BandwidthLaw, Dense, scaled_gain};
 use crate::problems::urllc::dataset::{Pick, TrainingSet};
@@ -77,12 +78,13 @@ impl TrainSettings {
     }
 
     /// Checks every value.
-    pub fn validate(&self) -> Result<(), TrainError> {
-        let fail =
-            |field, value: String, expected| Err(TrainError::Setting { field, value, expected });
+    pub fn validate(&self) -> Result<(), Invalid> {
+        let fail = |field: &'static str, value: String, expected: &'static str| {
+            Err(Invalid::value(field, value, expected))
+        };
         check_samples(&self.train_k, self.samples)?;
         if self.hidden.is_empty() || self.hidden.iter().any(|width| !(1..=1024).contains(width)) {
-            return fail("hidden", format!("{:?}", self.hidden), "layers of 1 to 1024 features");
+            return fail("hidden", joined(&self.hidden), "layers of 1 to 1024 features");
         }
         if self.method == Method::Fnn && !self.inputs.is_usual() {
             return fail("inputs", "gain-and-size".to_owned(), "gain, for the fnn");
@@ -124,11 +126,8 @@ impl Algorithm1 {
         let qos: Qos = system.qos(service)?;
         let law = match (settings.method, law) {
             (Method::PGnn, None) => {
-                return Err(TrainError::Setting {
-                    field: "method",
-                    value: "p-gnn".into(),
-                    expected: "a pre-trained law with it",
-                });
+                let expected = "a pre-trained law with it";
+                return Err(Invalid::value("method", "p-gnn", expected).into());
             }
             (Method::PGnn, law) => law,
             (Method::MGnn | Method::Fnn, _) => None,
@@ -380,9 +379,10 @@ pub(crate) fn fnn_network(settings: &TrainSettings) -> Dense {
 }
 
 impl Recipe {
-    fn validate(&self) -> Result<(), TrainError> {
-        let fail =
-            |field, value: String, expected| Err(TrainError::Setting { field, value, expected });
+    fn validate(&self) -> Result<(), Invalid> {
+        let fail = |field: &'static str, value: String, expected: &'static str| {
+            Err(Invalid::value(field, value, expected))
+        };
         if !(1..=100_000).contains(&self.batch) {
             return fail("batch", self.batch.to_string(), "a number from 1 to 100000");
         }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::exchange::{Extra, UserRecord};
-use crate::framework::{Guarantee, ProblemError, Show, Status, Text};
+use crate::framework::{Guarantee, Show, Status, Text};
+use crate::invalid::Invalid;
 use crate::problems::urllc::{Allocation, Certificate, Solution, Urllc};
 
 /// An allocation of one cell.
@@ -84,7 +85,7 @@ impl Served {
         allocation: &Allocation,
         optimum_hz: Option<f64>,
         records: &[UserRecord],
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let mut served = Self::unjudged(allocation, records.iter());
         served.availability = Some(problem.assess(allocation)?.availability);
         served.add_losses(problem, allocation)?;
@@ -125,7 +126,7 @@ impl Served {
         }
     }
 
-    fn add_losses(&mut self, problem: &Urllc, allocation: &Allocation) -> Result<(), ProblemError> {
+    fn add_losses(&mut self, problem: &Urllc, allocation: &Allocation) -> Result<(), Invalid> {
         for (user, packet_loss) in self.users.iter_mut().zip(problem.packet_losses(allocation)?) {
             user.packet_loss = Some(packet_loss);
         }
@@ -166,7 +167,7 @@ impl Served {
         solution: &Solution,
         records: impl Iterator<Item = &'a UserRecord>,
         checks: bool,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let mut served = Self::unjudged(&solution.allocation, records);
         if checks {
             served.add_losses(problem, &solution.allocation)?;
@@ -221,7 +222,7 @@ impl Served {
                 "{status}: total bandwidth within {gap:.1e} of the optimum; power is worth {price:.4e} Hz/W here"
             ),
             (_, _, None) => format!(
-                "{status}, not judged: without checks, or from samples of fading, whose law is not known (--fading names \
+                "{status}, not judged: without checks, or from samples of fading, whose law is not known (`fading` names \
                  one to judge by)"
             ),
             (gap, _, Some(availability)) => {

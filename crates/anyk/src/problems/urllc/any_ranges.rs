@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::channel::Road;
 use crate::config::{RoadConfig, System};
 use crate::framework::TrainError;
+use crate::invalid::Invalid;
 use crate::math::realization_rng;
 use crate::network::{CONTEXT, SplitRule};
 use crate::problems::urllc::AnySettings;
@@ -160,10 +161,8 @@ pub(crate) fn draw_classes(
             let antennas = WIDE_ANTENNAS[rng.random_range(0..WIDE_ANTENNAS.len())];
             let mut config = system.config().clone();
             config.cell.antennas = antennas;
-            let system = config.validate().map_err(|error| TrainError::Setting {
-                field: "config",
-                value: error.to_string(),
-                expected: "a cell that may have 1 to 64 antennas",
+            let system = config.validate().map_err(|error| {
+                Invalid::value("config", error, "a cell that may have 1 to 64 antennas")
             })?;
             Ok(TrainingClass { qos: system.qos(service)?, antennas })
         })

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::System;
 use crate::framework::batches::{Batches, Order};
 use crate::framework::{Objective, Plan, Schedule, Session, TrainError, check_price_response};
+use crate::invalid::Invalid;
 use crate::network::{
     ClassResponse, ContextScaling, DenseTape, PowerSplit, PriceResponse, ResponseGradient,
     SplitRule,
@@ -69,7 +70,7 @@ impl AnySettings {
     }
 
     /// Checks every value.
-    pub fn validate(&self) -> Result<(), TrainError> {
+    pub fn validate(&self) -> Result<(), Invalid> {
         let Self { train_k, samples, network, batch, steps, rate, .. } = self;
         check_price_response(train_k, *samples, network, (*batch, *steps, *rate))
     }
@@ -110,11 +111,8 @@ pub fn train_any_on(
 ) -> Result<TrainedAny, TrainError> {
     settings.validate()?;
     if settings.ranges != TrainRanges::Paper {
-        return Err(TrainError::Setting {
-            field: "ranges",
-            value: "wide".into(),
-            expected: "paper: what is learned from samples of fading is one class's bandwidth",
-        });
+        let expected = "paper: what is learned from samples of fading is one class's bandwidth";
+        return Err(Invalid::value("ranges", "wide", expected).into());
     }
     let classes = draw_classes(system, settings)?;
     train(system, settings, &classes, std::slice::from_ref(bandwidth), session)

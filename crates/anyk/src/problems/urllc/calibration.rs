@@ -3,37 +3,12 @@
 
 use std::sync::Arc;
 
-use thiserror::Error;
-
 use crate::channel::{FadingQuadrature, sample_distances_m};
-use crate::framework::{
-    CalibrationSettings, Guarantee, GuaranteeError, ModelError, ProblemError, Rows, Silent,
-    over_instances,
-};
+use crate::framework::{CalibrationSettings, Error, Guarantee, Rows, Silent, over_instances};
+use crate::invalid::Invalid;
 use crate::problems::urllc::{Allocation, CellPolicy, Urllc, User};
 use crate::qos::BandwidthTable;
-use crate::qos::ServiceError;
 use crate::tolerance;
-
-/// Why a calibration failed.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum CalibrationError {
-    /// No guarantee can be given.
-    #[error(transparent)]
-    Guarantee(#[from] GuaranteeError),
-    /// The policy does not fit the size.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    /// The model's service class is out of range.
-    #[error(transparent)]
-    Service(#[from] ServiceError),
-    /// A policy that was learned from samples, and nothing to judge it by.
-    #[error("it was learned from samples and knows no law of fading: a judge is needed")]
-    NoLaw,
-    /// No cell can be made of the model's config.
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
-}
 
 /// The fading that users are judged under.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +41,7 @@ pub fn required_factors<P: CellPolicy + Sync>(
     cells: usize,
     seed: u64,
     judged: Judged,
-) -> Result<Vec<f64>, CalibrationError> {
+) -> Result<Vec<f64>, Error> {
     let system = policy.system();
     let (fold_hz, most_hz) = (table.exact().max_bandwidth_hz(), policy.most_hz()?);
     let plain = policy.without_guarantee();
@@ -85,7 +60,7 @@ pub fn required_factors<P: CellPolicy + Sync>(
     let measured = over_instances(
         &[size],
         cells as u64,
-        |size| Ok::<_, CalibrationError>((plain.ready(size)?, Allocation::default())),
+        |size| Ok::<_, Error>((plain.ready(size)?, Allocation::default())),
         |(ready, allocation), size, index| {
             let distances = sample_distances_m(&road, seed, size, index);
             let gains = distances.iter().map(|&d| path_loss.gain(d));
@@ -117,7 +92,7 @@ pub fn calibrate<P: CellPolicy + Sync>(
     policy: &P,
     judge: Option<&Judge>,
     settings: &CalibrationSettings,
-) -> Result<P, CalibrationError> {
+) -> Result<P, Error> {
     let CalibrationSettings { k, cells, beta, delta, seed, shrink } = settings;
     let missed = Guarantee::missed_allowed(*cells, *beta, *delta, k.len())?;
     let system = policy.system();
@@ -125,7 +100,10 @@ pub fn calibrate<P: CellPolicy + Sync>(
     let table = BandwidthTable::new(match judge {
         Some(judge) => own.with_fading(Arc::clone(&judge.rule)),
         None if policy.knows_fading() => own,
-        None => return Err(CalibrationError::NoLaw),
+        None => {
+            let expected = "a judge: the model was learned from samples and knows no law of fading";
+            return Err(Invalid::missing("fading", expected).into());
+        }
     });
     let mut margin = if *shrink { 0.0f64 } else { 1.0 };
     for &size in k {
@@ -133,8 +111,10 @@ pub fn calibrate<P: CellPolicy + Sync>(
         let unserved = factors.iter().filter(|factor| factor.is_infinite()).count();
         let factor = Guarantee::order_statistic(factors, missed).unwrap_or(f64::INFINITY);
         if factor.is_infinite() {
-            let (cells, beta) = (*cells, *beta);
-            return Err(GuaranteeError::Unserved { k: size, unserved, cells, missed, beta }.into());
+            return Err(Error::NoGuarantee(format!(
+                "{unserved} of {cells} users at K = {size} get a power that no bandwidth can make up for, more than \
+                 the {missed} that a share {beta} allows"
+            )));
         }
         margin = margin.max(factor);
     }

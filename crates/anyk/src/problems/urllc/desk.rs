@@ -6,9 +6,10 @@ use crate::channel::FadingLaw;
 use crate::config::System;
 use crate::exchange::{UserRecord, read_fading_samples, read_file};
 use crate::framework::{
-    CellAnswer, Denied, Error, Infeasibility, OptionError, OptionSpec, OptionValue, Options,
-    Problem as _, ProblemError, Status,
+    CellAnswer, Denied, Error, Infeasibility, OptionSpec, OptionValue, Options, Problem as _,
+    Status,
 };
+use crate::invalid::Invalid;
 use crate::problems::urllc::{
     Allocation, AnyAllocator, AnyPolicy, CellPolicy, Certifier, Judge, LearnedPolicy, Served,
     SizedPolicy, Unserved, Urllc, UrllcSolver,
@@ -32,7 +33,7 @@ pub(crate) fn no_check() -> OptionSpec {
 pub type UrllcAnswer = CellAnswer<Served>;
 
 /// The problem of the users of a cell.
-pub(crate) fn problem_of(system: &System, records: &[UserRecord]) -> Result<Urllc, ProblemError> {
+pub(crate) fn problem_of(system: &System, records: &[UserRecord]) -> Result<Urllc, Invalid> {
     Urllc::new(system, records.iter().map(|record| (record.gain, record.service)))
 }
 
@@ -42,7 +43,7 @@ pub fn solve_cell(
     problem: &Urllc,
     records: &[UserRecord],
     checks: bool,
-) -> Result<UrllcAnswer, ProblemError> {
+) -> Result<UrllcAnswer, Invalid> {
     let solution = solver.solve(problem);
     let Status::Infeasible(why) = &solution.status else {
         let served = Served::solved(problem, &solution, records.iter(), checks)?;
@@ -77,7 +78,7 @@ pub(crate) fn judge(options: &Options, system: &System) -> Result<Option<Judge>,
     };
     if !std::path::Path::new(text).exists() {
         let expected = format!("a law or a file that is there: {error}");
-        return Err(OptionError::value("fading", text, expected).into());
+        return Err(Invalid::value("fading", text, expected).into());
     }
     let bytes =
         read_file(text.as_ref()).map_err(|source| Error::Read { path: text.into(), source })?;

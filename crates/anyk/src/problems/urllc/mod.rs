@@ -46,7 +46,7 @@ pub use any_run::{train_any_policy, train_sampled_policy};
 pub use any_training::{AnySettings, TrainedAny, train_any, train_any_on};
 pub(crate) use arrays::{users_of, work, write_allocation};
 pub(crate) use assess::{allocation, inputs, missed};
-pub use calibration::{CalibrationError, Judge, Judged, calibrate, required_factors};
+pub use calibration::{Judge, Judged, calibrate, required_factors};
 pub use cell_policy::CellPolicy;
 pub use certificate::{Certificate, Certifier};
 pub(crate) use desk::{NO_CHECK, no_check};

@@ -6,15 +6,15 @@ use crate::channel::FadingLaw;
 use crate::config::System;
 use crate::framework::{
     Answer, Calibrated, CalibrationSettings, CellOptions, CellReading, Counter, Error, LoadedModel,
-    Model, ModelError, Observer, OptionError, OptionSpec, OptionValue, Options, Quantity,
-    Responder, Source, Trials, Verb, cell_counter, reference_options,
+    Model, ModelError, Observer, OptionSpec, OptionValue, Options, Quantity, Responder, Source,
+    Trials, Verb, cell_counter, reference_options,
 };
+use crate::invalid::Invalid;
 use crate::problems::urllc::desk::{AnyDesk, How, LearnedDesk, judge, no_check};
 use crate::problems::urllc::reports::{EvaluatedSize, Evaluation, Measured};
 use crate::problems::urllc::room::source;
 use crate::problems::urllc::{
-    Allocation, AnyPolicy, CalibrationError, CellPolicy, EqualPower, Judge, LearnedPolicy, TestSet,
-    Urllc, calibrate,
+    Allocation, AnyPolicy, CellPolicy, EqualPower, Judge, LearnedPolicy, TestSet, Urllc, calibrate,
 };
 
 /// The heading of options that put a model into another cell.
@@ -64,7 +64,7 @@ fn evaluate(
     if served.iter().all(|count| *count == 0) {
         set.check_served().map_err(|why| {
             let expected = format!("a size that the budget can serve: {why}");
-            OptionError::value("k", why.size, expected)
+            Invalid::value("k", why.size, expected)
         })?;
     }
     let set = set.without_unserved();
@@ -159,10 +159,7 @@ fn calibrated<P: CellPolicy + LoadedModel + 'static>(
     judge: Option<&Judge>,
     settings: &CalibrationSettings,
 ) -> Result<Calibrated, Error> {
-    let policy = calibrate(policy, judge, settings).map_err(|error| match error {
-        CalibrationError::Guarantee(error) => error.into(),
-        error => Error::other(error),
-    })?;
+    let policy = calibrate(policy, judge, settings)?;
     let none = || ModelError::Content("the calibrated model has no guarantee".to_owned());
     let guarantee = policy.guarantee().cloned().ok_or_else(none)?;
     Ok((Box::new(policy), guarantee))
@@ -175,8 +172,7 @@ impl AnyPolicy {
         if judge.is_none() && !self.knows_fading() {
             let expected = "a law of fading, or samples held out, to judge the model by: it was learned from \
                             samples and knows no law";
-            let (name, expected) = ("fading".to_owned(), expected.to_owned());
-            return Err(OptionError::Missing { name, expected }.into());
+            return Err(Invalid::missing("fading", expected).into());
         }
         Ok(judge)
     }
@@ -221,15 +217,12 @@ impl LoadedModel for AnyPolicy {
         let how = How::new(options);
         // Samples certify nothing.
         if how.certify && !self.knows_fading() {
-            let expected = "a law of fading with --certify: the model was learned from samples, which certify \
+            let expected = "a law of fading with `certify`: the model was learned from samples, which certify \
                             nothing";
             match options.text("fading") {
                 Some(text) if text.parse::<FadingLaw>().is_ok() => (),
-                Some(text) => return Err(OptionError::value("fading", text, expected).into()),
-                None => {
-                    let (name, expected) = ("fading".to_owned(), expected.to_owned());
-                    return Err(OptionError::Missing { name, expected }.into());
-                }
+                Some(text) => return Err(Invalid::value("fading", text, expected).into()),
+                None => return Err(Invalid::missing("fading", expected).into()),
             }
         }
         let judge = judge.map(Arc::new);
@@ -245,7 +238,7 @@ impl LoadedModel for AnyPolicy {
         if certify && !self.knows_fading() {
             let expected = "a model that knows the law of fading: this one was learned from samples, which certify \
                             nothing";
-            return Err(OptionError::value("certify", "given", expected).into());
+            return Err(Invalid::value("certify", "given", expected).into());
         }
         Ok(self.cell_responder(certify))
     }

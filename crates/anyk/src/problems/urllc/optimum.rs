@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::channel::sample_distances_m;
 use crate::config::System;
-use crate::framework::{Observer, ProblemError, Rows, Status, over_instances};
+use crate::framework::{Observer, Rows, Status, over_instances};
+use crate::invalid::Invalid;
 use crate::math::Mean;
 use crate::problems::urllc::Urllc;
 use crate::problems::urllc::UrllcSolver;
@@ -35,17 +36,13 @@ pub fn optimum_over_sizes(
     samples: u64,
     seed: u64,
     observer: &dyn Observer,
-) -> Result<Vec<OptimumRow>, ProblemError> {
+) -> Result<Vec<OptimumRow>, Invalid> {
     let mut prepared = UrllcSolver::default();
-    prepared.table(
-        &system
-            .qos(system.service())
-            .map_err(|source| ProblemError::Service { index: 0, source })?,
-    );
+    prepared.table(&system.qos(system.service())?);
     let solved = over_instances(
         sizes,
         samples,
-        |_| Ok::<_, ProblemError>(prepared.clone()),
+        |_| Ok::<_, Invalid>(prepared.clone()),
         |solver, k, index| {
             let distances = sample_distances_m(&system.road(), seed, k, index);
             let gains = distances.into_iter().map(|d| system.path_loss().gain(d));

@@ -146,7 +146,7 @@ impl Show for AnyReport {
         if let Some(Sampled { record, largest_standard_error }) = &self.sampled {
             text.push(format!(
                 "bandwidth from {} samples of fading: its standard error is at most {:.2} %, and {} of them are \
-                 added; judge it with `anyk evaluate --fading`",
+                 added; `fading` names a law to evaluate it by",
                 record.samples,
                 100.0 * largest_standard_error,
                 record.deviations

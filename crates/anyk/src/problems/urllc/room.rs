@@ -8,11 +8,12 @@ use crate::config::{Config, System};
 use crate::exchange::{read_fading_samples, read_file};
 use crate::framework::{
     Amount, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Drawn,
-    Error, Instances, LoadedModel, Method, Model, ModelError, ModelFile, OptionError, OptionSpec,
-    OptionValue, Options, Policy, PretrainLoss, PretrainSettings, Responder, Room, Source, Trained,
-    Verb, Workshop, cell_assessor, cell_counter, no_better_than, reference_options, responder,
+    Error, Instances, LoadedModel, Method, Model, ModelError, ModelFile, OptionSpec, OptionValue,
+    Options, Policy, PretrainLoss, PretrainSettings, Responder, Room, Source, Trained, Verb,
+    Workshop, cell_assessor, cell_counter, no_better_than, reference_options, responder,
     sample_options, sample_users, training_cells,
 };
+use crate::invalid::Invalid;
 use crate::network::{Aggregator, SplitRule};
 use crate::problems::urllc::any_run::equal_power_gap_percent;
 use crate::problems::urllc::desk::{NO_CHECK, no_check, optimum_hz, problem_of, solve_cell};
@@ -129,7 +130,7 @@ impl Choice for SplitRule {
 
 fn training_options() -> Vec<OptionSpec> {
     let mut options = vec![
-        OptionSpec::choice::<Trainable>("method", "What to train").or("p-gnn; any-gnn with --fading"),
+        OptionSpec::choice::<Trainable>("method", "What to train").or("p-gnn; any-gnn with samples of fading"),
         OptionSpec::new(
             "train-k",
             OptionValue::Sizes,
@@ -154,7 +155,7 @@ fn training_options() -> Vec<OptionSpec> {
             .or("fast"),
         OptionSpec::choice::<PretrainLoss>(
             "pretraining",
-            "Loss of the outer function's pre-training, for p-gnn, or of the bandwidth's with --fading",
+            "Loss of the outer function's pre-training, for p-gnn, or of the bandwidth's with samples of fading",
         )
         .or("supervised")
         .rare(),
@@ -175,7 +176,7 @@ fn training_options() -> Vec<OptionSpec> {
         OptionSpec::new(
             "deviations",
             OptionValue::Number("N"),
-            "Standard errors added to the bandwidth that is learned from the samples, with --fading",
+            "Standard errors added to the bandwidth that is learned from samples of fading",
         )
         .or("3.719, which 9,999 of 10,000 normal errors are within")
         .rare(),
@@ -208,7 +209,7 @@ fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, 
     let epsilon_d = options.number("epsilon-d")?.unwrap_or(6e-6);
     ServiceClass { epsilon: epsilon_d, ..ServiceClass::default() }
         .validate()
-        .map_err(|_| OptionError::value("epsilon-d", epsilon_d, ServiceClass::EPSILON_EXPECTED))?;
+        .map_err(|_| Invalid::value("epsilon_d", epsilon_d, ServiceClass::EPSILON_EXPECTED))?;
     let (train_k, samples) = training_cells(options)?;
     let largest = train_k.iter().copied().max().unwrap_or(1);
     let settings = TrainSettings {
@@ -273,7 +274,7 @@ fn train_learned(
     let equal_percent = mean_metrics(&equal).gap_percent;
     let report = LearnedReport::new(workshop, &session, &policy, law_error, equal_percent);
     let availability = Model::record(&policy).metrics.availability;
-    let hint = "a stricter --epsilon-d, more --samples, another --seed, or --method any-gnn";
+    let hint = "a stricter `epsilon_d`, more samples, another seed, or the method any-gnn";
     let warning = (availability < AVAILABLE).then(|| not_all_served(availability, hint));
     Ok(Trained::new(&session, policy, report, warning))
 }
@@ -285,13 +286,12 @@ fn not_all_served(availability: f64, hint: &str) -> String {
 fn any_settings(options: &Options) -> Result<AnySettings, Error> {
     options.refuse(&OF_PAPER, "any-gnn")?;
     if !options.has("fading") {
-        options.refuse(&["pretraining", "deviations"], "any-gnn without --fading")?;
+        options.refuse(&["pretraining", "deviations"], "any-gnn without `fading`")?;
     }
     let ranges = options.choice("train-ranges")?.unwrap_or(TrainRanges::Paper);
     if ranges == TrainRanges::Wide && options.has("fading") {
-        let expected =
-            "paper: with --fading the bandwidth of one service class is learned, in one cell";
-        return Err(OptionError::value("train-ranges", "wide", expected).into());
+        let expected = "paper: from samples of fading the bandwidth of one service class is learned, in one cell";
+        return Err(Invalid::value("train_ranges", "wide", expected).into());
     }
     let output = options.choice("output")?.unwrap_or(SplitRule::Kkt);
     let mut settings = AnySettings::preset(ranges, output, options.seed("seed", 1)?);
@@ -314,7 +314,7 @@ fn train_any_gnn(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, 
             let deviations = options.number("deviations")?.unwrap_or(DEVIATIONS);
             if !(0.0..=100.0).contains(&deviations) {
                 let expected = "a number from 0 to 100";
-                return Err(OptionError::value("deviations", deviations, expected).into());
+                return Err(Invalid::value("deviations", deviations, expected).into());
             }
             let bytes = read_file(file.as_ref())
                 .map_err(|source| Error::Read { path: file.into(), source })?;
@@ -334,7 +334,7 @@ fn train_any_gnn(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, 
     let report = AnyReport::new(workshop, &session, &policy, equal_percent);
     let metrics = policy.record().metrics;
     let warning = if metrics.availability < AVAILABLE {
-        Some(not_all_served(metrics.availability, "more --samples, or another --seed"))
+        Some(not_all_served(metrics.availability, "more samples, or another seed"))
     } else {
         no_better_than("equal power with exact bandwidths", metrics.gap_percent, equal_percent)
     };
@@ -480,8 +480,7 @@ impl Room for UrllcRoom {
         Ok(match file.method() {
             "any-gnn" => Box::new(file.into_model::<AnyPolicy>()?),
             ModelFile::OUTER_FUNCTION => {
-                let message =
-                    "it is an outer function that `anyk train --seeds` keeps, expected a policy";
+                let message = "it is an outer function, kept for trainings from several seeds, expected a policy";
                 return Err(ModelError::Content(message.into()));
             }
             _ => Box::new(file.into_model::<LearnedPolicy>()?),

@@ -2,10 +2,10 @@
 
 use crate::channel::FadingLaw;
 use crate::config::System;
+use crate::invalid::Invalid;
 use crate::math::realization_rng;
 use crate::problems::urllc::SampledBandwidth;
 use crate::qos::BandwidthTable;
-use crate::qos::ServiceError;
 
 /// Samples of a law, the same for the same numbers.
 pub fn draw_fading(system: &System, law: &FadingLaw, count: usize, seed: u64) -> Vec<f64> {
@@ -27,7 +27,7 @@ pub fn bandwidth_errors(
 }
 
 /// The exact `b(u)` of the system's own class under a law.
-pub fn true_bandwidth(system: &System, law: &FadingLaw) -> Result<BandwidthTable, ServiceError> {
+pub fn true_bandwidth(system: &System, law: &FadingLaw) -> Result<BandwidthTable, Invalid> {
     let qos = system.qos(system.service())?;
     Ok(BandwidthTable::new(qos.with_fading(system.fading_rule(law))))
 }

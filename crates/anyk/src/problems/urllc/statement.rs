@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use crate::channel::FadingQuadrature;
 use crate::config::System;
-use crate::framework::{Problem, ProblemError, check_amounts, check_gain};
+use crate::framework::{Problem, check_amounts, check_gain, no_users, wrong_size};
+use crate::invalid::Invalid;
 use crate::qos::{Qos, ServiceClass};
 use crate::tolerance;
 
@@ -88,7 +89,7 @@ impl Urllc {
     pub fn new(
         system: &System,
         users: impl IntoIterator<Item = (f64, ServiceClass)>,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let mut index_of: HashMap<ServiceClass, usize> = HashMap::new();
         let mut classes: Vec<Qos> = Vec::new();
         let mut list = Vec::new();
@@ -101,9 +102,7 @@ impl Urllc {
                 _ => match index_of.get(&service) {
                     Some(&class) => class,
                     None => {
-                        let qos = system
-                            .qos(service)
-                            .map_err(|source| ProblemError::Service { index, source })?;
+                        let qos = system.qos(service).map_err(|wrong| wrong.of_user(index))?;
                         classes.push(qos);
                         index_of.insert(service, classes.len() - 1);
                         classes.len() - 1
@@ -114,25 +113,22 @@ impl Urllc {
             list.push(User { gain, class });
         }
         if list.is_empty() {
-            return Err(ProblemError::NoUsers);
+            return Err(no_users());
         }
         let antennas = system.fading().antennas;
         Ok(Self { max_power_w: system.max_power_w(), antennas, classes, users: list })
     }
 
     /// The problem of users that all have the system's own service class.
-    pub fn uniform(
-        system: &System,
-        gains: impl IntoIterator<Item = f64>,
-    ) -> Result<Self, ProblemError> {
+    pub fn uniform(system: &System, gains: impl IntoIterator<Item = f64>) -> Result<Self, Invalid> {
         let service = system.service();
         Self::new(system, gains.into_iter().map(|gain| (gain, service)))
     }
 
     /// The same users with another power budget, W.
-    pub fn with_max_power_w(mut self, max_power_w: f64) -> Result<Self, ProblemError> {
+    pub fn with_max_power_w(mut self, max_power_w: f64) -> Result<Self, Invalid> {
         if !(max_power_w > 0.0 && max_power_w.is_finite()) {
-            return Err(ProblemError::Budget(max_power_w));
+            return Err(Invalid::number("max_power_w", max_power_w, "a positive number"));
         }
         self.max_power_w = max_power_w;
         Ok(self)
@@ -181,17 +177,17 @@ impl Urllc {
         self.users.len()
     }
 
-    fn check_size(&self, allocation: &Allocation) -> Result<(), ProblemError> {
+    fn check_size(&self, allocation: &Allocation) -> Result<(), Invalid> {
         for given in [allocation.power_w.len(), allocation.bandwidth_hz.len()] {
             if given != self.size() {
-                return Err(ProblemError::Size { given, expected: self.size() });
+                return Err(wrong_size(given, self.size()));
             }
         }
         Ok(())
     }
 
     /// Achieved packet loss `ε_k` of every user; uses all cores.
-    pub fn packet_losses(&self, allocation: &Allocation) -> Result<Vec<f64>, ProblemError> {
+    pub fn packet_losses(&self, allocation: &Allocation) -> Result<Vec<f64>, Invalid> {
         self.check_size(allocation)?;
         let rows = self.users.par_iter().zip(&allocation.power_w).zip(&allocation.bandwidth_hz);
         Ok(rows
@@ -203,7 +199,7 @@ impl Urllc {
     }
 
     /// Judges any allocation: feasibility, availability and optimality.
-    pub fn assess(&self, allocation: &Allocation) -> Result<Assessment, ProblemError> {
+    pub fn assess(&self, allocation: &Allocation) -> Result<Assessment, Invalid> {
         self.check_size(allocation)?;
         let rows: Vec<(f64, f64, f64)> = self
             .users
@@ -248,11 +244,11 @@ impl Problem for Urllc {
         self.users.len()
     }
 
-    fn judge(&self, allocation: &Allocation) -> Result<Assessment, ProblemError> {
+    fn judge(&self, allocation: &Allocation) -> Result<Assessment, Invalid> {
         self.assess(allocation)
     }
 
-    fn check(&self, allocation: &Allocation) -> Result<(), ProblemError> {
+    fn check(&self, allocation: &Allocation) -> Result<(), Invalid> {
         check_amounts("power", &allocation.power_w, self.size(), Some(self.max_power_w))?;
         check_amounts("bandwidth", &allocation.bandwidth_hz, self.size(), None)
     }

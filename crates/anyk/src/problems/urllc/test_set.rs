@@ -7,7 +7,8 @@ use thiserror::Error;
 
 use crate::channel::FadingQuadrature;
 use crate::config::System;
-use crate::framework::{ModelError, Policy, ProblemError, Rows, Silent, Status, over_instances};
+use crate::framework::{ModelError, Policy, Rows, Silent, Status, over_instances};
+use crate::invalid::Invalid;
 use crate::math::realization_rng;
 use crate::problems::urllc::{Allocation, Urllc, UrllcSolver};
 
@@ -66,7 +67,7 @@ impl TestSet {
         sizes: &[usize],
         samples: u64,
         seed: u64,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         Self::draw_under(system, None, sizes, samples, seed)
     }
 
@@ -77,8 +78,8 @@ impl TestSet {
         sizes: &[usize],
         samples: u64,
         seed: u64,
-    ) -> Result<Self, ProblemError> {
-        let state = |gains: &[f64]| -> Result<Urllc, ProblemError> {
+    ) -> Result<Self, Invalid> {
+        let state = |gains: &[f64]| -> Result<Urllc, Invalid> {
             let problem = Urllc::uniform(system, gains.iter().copied())?;
             Ok(match fading {
                 Some(fading) => problem.with_fading(fading),
@@ -92,7 +93,7 @@ impl TestSet {
         let drawn = over_instances(
             sizes,
             samples,
-            |_| Ok::<_, ProblemError>(prepared.clone()),
+            |_| Ok::<_, Invalid>(prepared.clone()),
             |solver, size, index| {
                 let mut rng = realization_rng(seed, size, index);
                 let mut gain =

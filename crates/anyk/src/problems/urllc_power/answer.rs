@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::exchange::{Extra, UserRecord};
-use crate::framework::{Problem, ProblemError, Show, Text, dropped_line, names};
+use crate::framework::{Problem, Show, Text, dropped_line, names};
+use crate::invalid::Invalid;
 use crate::problems::urllc::Allocation;
 use crate::problems::urllc_power::{Admission, BandSolution, BandSolver, BandStatus, UrllcPower};
 
@@ -95,7 +96,7 @@ impl BandServed {
         solution: &BandSolution,
         records: impl Iterator<Item = &'a UserRecord>,
         checks: bool,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let optimal = solution.status == BandStatus::Optimal;
         let mut served = Self::learned(problem, &solution.allocation, records, checks)?;
         served.status = if optimal { "optimal" } else { "inaccurate" };
@@ -110,7 +111,7 @@ impl BandServed {
         allocation: &Allocation,
         records: impl Iterator<Item = &'a UserRecord>,
         checks: bool,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let rows = allocation.power_w.iter().zip(&allocation.bandwidth_hz);
         let mut users: Vec<BandUser> = records
             .zip(rows)
@@ -151,7 +152,7 @@ impl BandAnswer {
         problem: &UrllcPower,
         records: &[UserRecord],
         checks: bool,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let solution = solver.solve(problem);
         match &solution.status {
             BandStatus::Infeasible(why) => Self::denied(solver, problem, why, (records, checks)),
@@ -164,7 +165,7 @@ impl BandAnswer {
         problem: &UrllcPower,
         why: &Admission,
         (records, checks): (&[UserRecord], bool),
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let part = problem.subset(&why.admissible);
         let admissible = if why.admissible.is_empty() {
             None

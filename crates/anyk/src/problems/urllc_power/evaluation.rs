@@ -6,9 +6,9 @@ use serde::Serialize;
 use crate::channel::sample_distances_m;
 use crate::config::System;
 use crate::framework::{
-    Allocate, Error, Model, Observer, Policy, Problem, ProblemError, Rows, Silent, TrainError,
-    over_instances,
+    Allocate, Error, Model, Observer, Policy, Problem, Rows, Silent, TrainError, over_instances,
 };
+use crate::invalid::Invalid;
 use crate::problems::urllc::Allocation;
 use crate::problems::urllc_power::{
     AnyBandPolicy, BandMetrics, BandSolver, BandStatus, EqualBand, UrllcPower,
@@ -142,7 +142,7 @@ pub(crate) fn validated(policy: &AnyBandPolicy) -> Result<(BandMetrics, f64), Tr
         band_hz: &|size| USER_BAND_HZ * size as f64,
     };
     let results = evaluate_band(policy, &trials, &Silent).map_err(|error| match error {
-        Error::Problem(error) => TrainError::Problem(error),
+        Error::Invalid(wrong) => TrainError::Invalid(wrong),
         Error::Model(error) => TrainError::Model(error),
         other => TrainError::Infeasible(other.to_string()),
     })?;
@@ -164,7 +164,7 @@ pub(crate) fn random_problem(
     system: &System,
     (seed, size, index): (u64, usize, u64),
     max_bandwidth_hz: f64,
-) -> Result<UrllcPower, ProblemError> {
+) -> Result<UrllcPower, Invalid> {
     let distances = sample_distances_m(&system.road(), seed, size, index);
     let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
     UrllcPower::uniform(system, gains, max_bandwidth_hz)

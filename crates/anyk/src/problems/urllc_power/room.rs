@@ -9,12 +9,12 @@ use crate::config::{Config, System};
 use crate::exchange::UserRecord;
 use crate::framework::{
     Amount, Answer, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Counter, Drawn,
-    Error, Instances, LoadedModel, Model, ModelError, ModelFile, Observer, OptionError, OptionSpec,
-    OptionValue, Options, Outcome, Policy, Problem as _, ProblemError, Quantity, Responder, Room,
-    Show, Source, Text, Trained, Trials, UserOfCell, Verb, Workshop, cell_assessor, cell_counter,
-    judge_users, no_better_than, reference_options, responder, sample_options, sample_users,
-    training_cells, user_instances,
+    Error, Instances, LoadedModel, Model, ModelError, ModelFile, Observer, OptionSpec, OptionValue,
+    Options, Outcome, Policy, Problem as _, Quantity, Responder, Room, Show, Source, Text, Trained,
+    Trials, UserOfCell, Verb, Workshop, cell_assessor, cell_counter, judge_users, no_better_than,
+    reference_options, responder, sample_options, sample_users, training_cells, user_instances,
 };
+use crate::invalid::Invalid;
 use crate::problems::urllc::{Allocation, NO_CHECK, no_check};
 use crate::problems::urllc_power::assess::{optimum_w, verdict};
 use crate::problems::urllc_power::evaluation::{
@@ -37,7 +37,7 @@ const STATEMENT: &str = "  min   Σ_k P_k
   P,B
   s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k B_k ≤ B_max
 
-The mirror of urllc: the band is given, and power is what is scarce. With --max-power-dbm as well, the answer says \
+The mirror of urllc: the band is given, and power is what is scarce. With `max_power_dbm` as well, the answer says \
 whether everyone fits, and which is the largest set that does if not.";
 
 const INPUT: &str = "\
@@ -77,18 +77,15 @@ struct Budgets {
 }
 
 impl Budgets {
-    fn new(options: &Options) -> Result<Self, OptionError> {
-        let missing = || OptionError::Missing {
-            name: "max-bandwidth-hz".into(),
-            expected: "the band of all users in Hz".into(),
-        };
+    fn new(options: &Options) -> Result<Self, Invalid> {
+        let missing = || Invalid::missing("max_bandwidth_hz", "the band of all users in Hz");
         let max_bandwidth_hz = options.positive("max-bandwidth-hz")?.ok_or_else(missing)?;
         let max_power_w = match options.number("max-power-dbm")? {
             None => None,
             Some(dbm) if (-60.0..=100.0).contains(&dbm) => Some(Watt::from(Dbm(dbm)).0),
             Some(dbm) => {
                 let expected = "a power in dBm from -60 to 100";
-                return Err(OptionError::value("max-power-dbm", dbm, expected));
+                return Err(Invalid::number("max_power_dbm", dbm, expected));
             }
         };
         Ok(Self { max_bandwidth_hz, max_power_w })
@@ -99,7 +96,7 @@ impl Budgets {
         self,
         system: &System,
         users: impl Iterator<Item = UserOfCell>,
-    ) -> Result<UrllcPower, ProblemError> {
+    ) -> Result<UrllcPower, Invalid> {
         let problem = UrllcPower::new(system, users, self.max_bandwidth_hz)?;
         match self.max_power_w {
             None => Ok(problem),
@@ -456,7 +453,7 @@ impl LoadedModel for AnyBandPolicy {
         let fixed_hz = options.positive("max-bandwidth-hz")?;
         if each_hz.is_some() && fixed_hz.is_some() {
             let what = "a band that is the same at every size";
-            return Err(OptionError::stray("user-bandwidth-hz", what).into());
+            return Err(Invalid::stray("user_bandwidth_hz", what).into());
         }
         let each_hz = each_hz.unwrap_or(USER_BAND_HZ);
         let Trials { sizes, samples, seed } = trials;

@@ -1,7 +1,8 @@
 //! The problem and its judge.
 
 use crate::config::System;
-use crate::framework::{Problem, ProblemError, ValueError, check_amounts};
+use crate::framework::{Problem, check_amounts, wrong_size};
+use crate::invalid::Invalid;
 use crate::problems::urllc::{Allocation, Urllc};
 use crate::qos::ServiceClass;
 use crate::tolerance;
@@ -53,12 +54,11 @@ impl UrllcPower {
         system: &System,
         users: impl IntoIterator<Item = (f64, ServiceClass)>,
         max_bandwidth_hz: f64,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let (low, high) = BANDWIDTHS_HZ;
         if !(low..=high).contains(&max_bandwidth_hz) {
-            let expected = "a number of Hz from 1 to 1e15".to_owned();
-            let field = "max_bandwidth_hz";
-            return Err(ValueError { field, value: max_bandwidth_hz, expected }.into());
+            let expected = "a number of Hz from 1 to 1e15";
+            return Err(Invalid::number("max_bandwidth_hz", max_bandwidth_hz, expected));
         }
         Ok(Self { cell: Urllc::new(system, users)?, max_bandwidth_hz, max_power_w: None })
     }
@@ -68,15 +68,15 @@ impl UrllcPower {
         system: &System,
         gains: impl IntoIterator<Item = f64>,
         max_bandwidth_hz: f64,
-    ) -> Result<Self, ProblemError> {
+    ) -> Result<Self, Invalid> {
         let service = system.service();
         Self::new(system, gains.into_iter().map(|gain| (gain, service)), max_bandwidth_hz)
     }
 
     /// The same with a power budget, W.
-    pub fn with_max_power_w(mut self, max_power_w: f64) -> Result<Self, ProblemError> {
+    pub fn with_max_power_w(mut self, max_power_w: f64) -> Result<Self, Invalid> {
         if !(max_power_w > 0.0 && max_power_w.is_finite()) {
-            return Err(ProblemError::Budget(max_power_w));
+            return Err(Invalid::number("max_power_w", max_power_w, "a positive number"));
         }
         self.max_power_w = Some(max_power_w);
         Ok(self)
@@ -111,17 +111,17 @@ impl Problem for UrllcPower {
         self.cell.users().len()
     }
 
-    fn check(&self, allocation: &Allocation) -> Result<(), ProblemError> {
+    fn check(&self, allocation: &Allocation) -> Result<(), Invalid> {
         let bandwidth_hz = &allocation.bandwidth_hz;
         check_amounts("bandwidth", bandwidth_hz, self.size(), Some(self.max_bandwidth_hz))?;
         check_amounts("power", &allocation.power_w, self.size(), self.max_power_w)
     }
 
-    fn judge(&self, allocation: &Allocation) -> Result<BandAssessment, ProblemError> {
+    fn judge(&self, allocation: &Allocation) -> Result<BandAssessment, Invalid> {
         let expected = self.size();
         for given in [allocation.power_w.len(), allocation.bandwidth_hz.len()] {
             if given != expected {
-                return Err(ProblemError::Size { given, expected });
+                return Err(wrong_size(given, expected));
             }
         }
         let total_bandwidth_hz = allocation.total_bandwidth_hz();

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::System;
 use crate::framework::batches::{Batches, Order};
 use crate::framework::{Objective, Plan, Schedule, Session, TrainError, check_price_response};
+use crate::invalid::Invalid;
 use crate::math::{PriceSearch, price_of_budget, realization_rng};
 use crate::network::{
     ClassResponse, ContextScaling, DenseTape, PowerSplit, PriceResponse, ResponseGradient,
@@ -67,7 +68,7 @@ impl AnyBandSettings {
     }
 
     /// Checks every value.
-    pub fn validate(&self) -> Result<(), TrainError> {
+    pub fn validate(&self) -> Result<(), Invalid> {
         let Self { train_k, samples, network, batch, steps, rate, .. } = self;
         check_price_response(train_k, *samples, network, (*batch, *steps, *rate))
     }
