@@ -13,7 +13,9 @@ use crate::exchange::documents::{Refused, each_document};
 use crate::exchange::gains::{NetworkRecord, slip_of_field};
 use crate::exchange::input_error::shorten;
 use crate::exchange::users::{CELL, Others};
-use crate::exchange::{Extra, Input, InputError, LinkField, LinkValues, LinkValuesError};
+use crate::exchange::{
+    Extra, Input, InputError, LinkField, LinkValues, LinkValuesError, Parameters,
+};
 use crate::limits::{MOST_LINKS, MOST_USERS};
 
 /// The networks of all documents in a text, one after the other.
@@ -52,6 +54,8 @@ enum MatrixError {
     Gains(#[from] GainError),
     #[error(transparent)]
     Values(#[from] LinkValuesError),
+    #[error("{0}")]
+    Parameter(String),
     #[error("row {row} has more gains, expected at most {MOST_LINKS}")]
     Wide { row: usize },
     #[error("there are more instances, expected at most {MOST_USERS}")]
@@ -162,7 +166,7 @@ impl<'de> Visitor<'de> for Top<'_> {
         let first = self.0.networks.len();
         let mut seen = false;
         let mut fields: [Option<LinkValues>; LinkField::ALL.len()] = Default::default();
-        let mut others = Others::default();
+        let mut others = Others::new(Parameters::of_links());
         while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
             if key == "gains" {
                 if std::mem::replace(&mut seen, true) {
@@ -196,7 +200,14 @@ impl<'de> Visitor<'de> for Top<'_> {
                 self.0.set(first, field, values);
             }
         }
-        self.0.keep(first, &others.finish());
+        match others.finish() {
+            Ok(extra) => self.0.keep(first, &extra),
+            Err(message) if self.0.failure.is_none() => {
+                self.0.failed_at = Some(first);
+                self.0.fail(MatrixError::Parameter(message));
+            }
+            Err(_) => {}
+        }
         Ok(())
     }
 
