@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use anyk::Invalid;
 use anyk::channel::{FadingLaw, GainMatrix};
 use anyk::exchange::{
     Input, LinkField, fading_samples_to_npy, gains_to_npy, read_cost_samples, read_fading_samples,

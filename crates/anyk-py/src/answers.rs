@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice};
 use rayon::prelude::*;
 
-use crate::cells::place;
+use crate::cells::{Batch, Rows, place};
 use crate::errors::{InputError, OrRaise as _, infeasible as raise_infeasible};
 use crate::pool::Pool;
 use crate::work::long;
@@ -198,6 +198,7 @@ pub(crate) struct Allocations {
     columns: Vec<Py<PyArray1<f64>>>,
     sizes: Vec<usize>,
     worths: Vec<Worth>,
+    rows: Option<Arc<Rows>>,
 }
 
 /// Instances that a thread takes at a time.
@@ -207,9 +208,10 @@ const SHARE: usize = 64;
 pub(crate) fn allocate_all(
     py: Python<'_>,
     pool: &Arc<Pool>,
-    instances: &Arc<Vec<Arc<dyn Instance>>>,
+    batch: &Batch,
     infeasible: &str,
 ) -> PyResult<Allocations> {
+    let instances = &batch.instances;
     let raise = match infeasible {
         "raise" => true,
         "zero" => false,
@@ -240,7 +242,7 @@ pub(crate) fn allocate_all(
     }
     let columns =
         columns.into_iter().map(|values| PyArray1::from_vec(py, values).unbind()).collect();
-    Ok(Allocations { amounts, columns, sizes, worths })
+    Ok(Allocations { amounts, columns, sizes, worths, rows: batch.rows.clone() })
 }
 
 type AllAnswers = (Result<Vec<Worth>, Error>, Vec<Vec<f64>>);
@@ -290,6 +292,22 @@ fn answer_all(
     (found.map(|all| all.into_iter().flatten().collect()), columns)
 }
 
+impl Allocations {
+    /// An amount of all cells, one cell after the other.
+    fn column<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<(&'static Amount, Bound<'py, PyArray1<f64>>)> {
+        let mut all = self.amounts.iter().zip(&self.columns);
+        let names = || self.amounts.iter().map(|amount| amount.name).collect::<Vec<_>>().join(", ");
+        let missing =
+            || PyAttributeError::new_err(format!("allocations here have {}, not {name}", names()));
+        let found = all.find(|(amount, _)| amount.name == name);
+        found.map(|(amount, column)| (amount, column.bind(py).clone())).ok_or_else(missing)
+    }
+}
+
 #[pymethods]
 impl Allocations {
     fn __len__(&self) -> usize {
@@ -329,20 +347,37 @@ impl Allocations {
         Ok(PyArray1::from_vec(py, gaps.ok_or_else(none)?))
     }
 
-    /// An amount of all cells in one array, one cell after the other.
+    /// An amount of all cells in one array: in the order of the rows if the users come from a table, else one cell after
+    /// the other. An amount that all users of a cell share has one number for each cell.
     fn flat<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let place = self.amounts.iter().position(|amount| amount.name == name);
-        let found = place.and_then(|place| self.columns.get(place));
-        let names = || self.amounts.iter().map(|amount| amount.name).collect::<Vec<_>>().join(", ");
-        let missing =
-            || PyAttributeError::new_err(format!("allocations here have {}, not {name}", names()));
-        Ok(found.ok_or_else(missing)?.bind(py).clone())
+        let (amount, column) = self.column(py, name)?;
+        let Some(rows) = self.rows.as_ref().filter(|_| !amount.common) else { return Ok(column) };
+        let by_cell = column.readonly();
+        let mut by_row = vec![0.0; rows.of_users.len()];
+        for (&row, &value) in rows.of_users.iter().zip(by_cell.as_array()) {
+            by_row[row] = value;
+        }
+        Ok(PyArray1::from_vec(py, by_row))
+    }
+
+    /// A `pandas.DataFrame` with a row for each user: the amounts, and the status of the cell. It has the index of the
+    /// table that the users come from; without one, cell and user by their positions.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, answers) = (slf.py(), slf.get());
+        let users: Vec<usize> = answers.sizes.clone();
+        let names: Vec<&str> = answers.amounts.iter().map(|amount| amount.name).collect();
+        let columns: Vec<_> = answers.columns.iter().map(|column| column.bind(py)).collect();
+        let amounts: Vec<_> = names.into_iter().zip(columns).collect();
+        let rows = answers.rows.as_ref();
+        let rows = rows.map(|rows| (rows.of_users.clone(), rows.index.clone_ref(py)));
+        let python = py.import("anyk._answers")?;
+        python.call_method1("to_pandas", (users, amounts, answers.status(), rows))
     }
 
     /// An amount of all cells: one array, a row for each cell, where all have the same size; else a list of arrays.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let flat = self.flat(py, name)?;
-        let common = self.amounts.iter().any(|amount| amount.name == name && amount.common);
+        let (amount, flat) = self.column(py, name)?;
+        let common = amount.common;
         let size = self.sizes.first().copied().unwrap_or(0);
         if common {
             return Ok(flat.into_any());

@@ -368,6 +368,16 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
 pub(crate) struct Batch {
     pub(crate) kind: Arc<Kind>,
     pub(crate) instances: Arc<Vec<Arc<dyn Instance>>>,
+    /// The table that the users come from.
+    pub(crate) rows: Option<Arc<Rows>>,
+}
+
+/// A table of users, cells in any order.
+pub(crate) struct Rows {
+    /// The row of each user, one cell after the other.
+    pub(crate) of_users: Vec<usize>,
+    /// What the table calls its rows; None for their numbers.
+    pub(crate) index: Py<PyAny>,
 }
 
 #[pymethods]
@@ -388,7 +398,7 @@ impl Batch {
             instances.push(Arc::clone(&cell.instance));
         }
         let none = || InputError::new_err("there is no cell, expected at least one");
-        Ok(Self { kind: kind.ok_or_else(none)?, instances: Arc::new(instances) })
+        Ok(Self { kind: kind.ok_or_else(none)?, instances: Arc::new(instances), rows: None })
     }
 
     /// From arrays of all cells, one cell after the other: cell i has `sizes[i]` users. Arrays have one number for each
@@ -423,7 +433,23 @@ impl Batch {
         }
         let shared = Arc::clone(&kind);
         let made = long(py, None, move |_| make(&shared, &columns, &sizes))?;
-        Ok(Self { kind, instances: Arc::new(made.or_raise(py)?) })
+        Ok(Self { kind, instances: Arc::new(made.or_raise(py)?), rows: None })
+    }
+
+    /// The same cells, with the row of a table that each user comes from, one cell after the other.
+    fn of_rows(&self, of_users: Vec<usize>, index: Py<PyAny>) -> PyResult<Self> {
+        let users: usize = self.sizes().iter().sum();
+        let mut seen = vec![false; users];
+        let is_new =
+            |row: &usize| seen.get_mut(*row).is_some_and(|seen| !std::mem::replace(seen, true));
+        if of_users.len() != users || !of_users.iter().all(is_new) {
+            return Err(InputError::new_err(format!(
+                "rows: expected each of 0 to {} once",
+                users - 1
+            )));
+        }
+        let rows = Some(Arc::new(Rows { of_users, index }));
+        Ok(Self { kind: Arc::clone(&self.kind), instances: Arc::clone(&self.instances), rows })
     }
 
     #[getter]
@@ -459,7 +485,7 @@ impl Batch {
         method: Option<&str>,
         infeasible: &str,
     ) -> PyResult<Allocations> {
-        allocate_all(py, &self.kind.solver(method), &self.instances, infeasible)
+        allocate_all(py, &self.kind.solver(method), self, infeasible)
     }
 }
 
@@ -537,7 +563,7 @@ pub(crate) fn sample(
         let found = shared.instances()?.of_document(Input::new(&text, "the cells"));
         found.into_iter().map(|one| one.map(Arc::from)).collect()
     })?;
-    Ok(Batch { kind, instances: Arc::new(drawn.or_raise(py)?) })
+    Ok(Batch { kind, instances: Arc::new(drawn.or_raise(py)?), rows: None })
 }
 
 /// The cells of a document in a form that files have: JSON or CSV of users, JSON of gains.
@@ -553,5 +579,30 @@ pub(crate) fn read_cells(
     let read = long(py, None, move |_| -> Result<Vec<_>, Error> {
         shared.read(&bytes).into_iter().collect()
     })?;
-    Ok(Batch { kind, instances: Arc::new(read.or_raise(py)?) })
+    Ok(Batch { kind, instances: Arc::new(read.or_raise(py)?), rows: None })
+}
+
+/// Whether a column of a table is called like a parameter of a problem.
+#[pyfunction]
+pub(crate) fn is_parameter(
+    py: Python<'_>,
+    problem: &str,
+    name: &str,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<bool> {
+    let kind = Kind::find(py, problem, options)?;
+    Ok(kind.instances().or_raise(py)?.parameters().is_one(name))
+}
+
+/// What is wrong with the value of a parameter in a table, as JSON; None if it is the one in effect.
+#[pyfunction]
+pub(crate) fn refused_parameter(
+    py: Python<'_>,
+    problem: &str,
+    name: &str,
+    value: &str,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Option<String>> {
+    let kind = Kind::find(py, problem, options)?;
+    Ok(kind.instances().or_raise(py)?.parameters().check(name, value).err())
 }

@@ -142,7 +142,7 @@ impl Model {
         certify: bool,
         infeasible: &str,
     ) -> PyResult<Allocations> {
-        allocate_all(py, &self.pool(py, certify)?, &batch.get().instances, infeasible)
+        allocate_all(py, &self.pool(py, certify)?, batch.get(), infeasible)
     }
 
     /// What it reaches on random instances, as JSON.

@@ -274,6 +274,21 @@ impl Default for FrameConfig {
     }
 }
 
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ParameterValue {
+    /// A number.
+    Number(f64),
+    /// A name.
+    Word(String),
+}
+
+impl From<f64> for ParameterValue {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
 impl Config {
     /// Reads a TOML document; unknown fields are errors, so that a typing slip is not a default.
     pub fn from_toml(text: &str) -> Result<Self, toml::de::Error> {
@@ -283,6 +298,44 @@ impl Config {
     /// The config as a TOML document that [`Config::from_toml`] reads back.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
         toml::to_string(self)
+    }
+
+    /// The sections of the file.
+    pub const SECTIONS: [&'static str; 5] = ["cell", "road", "path_loss", "frame", "service"];
+
+    /// Section, field and value of every parameter; no value where none is given.
+    pub fn parameters(&self) -> Vec<(&'static str, &'static str, Option<ParameterValue>)> {
+        // Without `..`, so that a new field is not forgotten.
+        let Self { cell, road, path_loss, frame, service } = self;
+        let CellConfig { max_power_dbm, noise_density_dbm_hz, antennas } = *cell;
+        let RoadConfig { min_distance_m, cell_radius_m } = *road;
+        let FrameConfig { frame_ms, transmission_ms, queueing_delay_ms } = *frame;
+        let ServiceClass { epsilon, packet_bits, arrival_rate } = *service;
+        let numbers = [
+            ("cell", "max_power_dbm", max_power_dbm),
+            ("cell", "noise_density_dbm_hz", noise_density_dbm_hz),
+            ("cell", "antennas", f64::from(antennas)),
+            ("road", "min_distance_m", min_distance_m),
+            ("road", "cell_radius_m", cell_radius_m),
+            ("frame", "frame_ms", frame_ms),
+            ("frame", "transmission_ms", transmission_ms),
+            ("frame", "queueing_delay_ms", queueing_delay_ms),
+            ("service", "epsilon", epsilon),
+            ("service", "packet_bits", packet_bits),
+            ("service", "arrival_rate", arrival_rate),
+        ];
+        let numbers = numbers
+            .map(|(section, field, value)| (section, field, Some(ParameterValue::from(value))));
+        let of_path_loss = PathLossParameter::ALL.map(|parameter| {
+            ("path_loss", parameter.name(), path_loss.value(parameter).map(ParameterValue::from))
+        });
+        let model = ParameterValue::Word(path_loss.model.to_string());
+        let shadowing = path_loss.shadowing.map(|shadowing| match shadowing {
+            Shadowing::Standard => ParameterValue::Word(shadowing.to_string()),
+            Shadowing::Deviation(deviation_db) => deviation_db.into(),
+        });
+        let words = [("path_loss", "model", Some(model)), ("path_loss", "shadowing", shadowing)];
+        numbers.into_iter().chain(of_path_loss).chain(words).collect()
     }
 
     /// Checks every value and derives what the rest of the library uses.

@@ -46,3 +46,6 @@ pub const LOUDEST: f64 = 1e100;
 /// Relative difference under which two sum rates count as the same: powers that WMMSE has not quite
 /// brought to 0 or `P_max` differ by more than rounding.
 pub const SUM_RATE: f64 = 1e-6;
+
+/// Relative difference under which a parameter in a file is the value in effect, such as the rate in an answer.
+pub const SAME_PARAMETER: f64 = 1e-9;

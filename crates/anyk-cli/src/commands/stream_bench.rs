@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyk::System;
-use anyk::exchange::{UserReader, write_atomically};
+use anyk::exchange::{Parameters, UserReader, write_atomically};
 use anyk::framework::{Answer, Answers, LoadedModel, Options, Room as _};
 use anyk::problems::urllc::{Allocation, AnyPolicy, LearnedPolicy, Served, URLLC};
 use serde::Serialize;
@@ -108,8 +108,9 @@ pub(super) fn measure(
         let counter = model.allocate(options)?;
         fastest(&|| answers::run(&args, &*counter).map(drop))
     };
+    let parameters = &Parameters::of(system);
     let floor = fastest(&|| {
-        let reader = UserReader { system, reference: None };
+        let reader = UserReader { system, reference: None, parameters };
         let copied = |(): &mut (), input: anyk::exchange::Input<'_>| -> Answers {
             let cells = match reader.read(input) {
                 Ok(cells) => cells,

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ._anyk import Allocation, Cell, InputError
 from ._arrays import Floats, numbers
 
@@ -94,3 +96,24 @@ class Verdict:
 def verdict(text: str) -> Verdict:
     """The verdict that the compiled part has found."""
     return Verdict(json.loads(text))
+
+
+def to_pandas(
+    sizes: list[int],
+    amounts: list[tuple[str, Floats]],
+    status: list[str],
+    rows: tuple[list[int], Any] | None,
+) -> Any:
+    """Answers of cells with these numbers of users as a ``pandas.DataFrame``, a row for each user."""
+    import pandas
+
+    cell = np.repeat(np.arange(len(sizes)), sizes)
+    # An amount that all users of a cell share has one number for each cell.
+    columns = {name: values if values.size == cell.size else values[cell] for name, values in amounts}
+    columns["status"] = np.array(status, dtype=object)[cell]
+    if rows is None:
+        user = np.concatenate([np.arange(size) for size in sizes])
+        return pandas.DataFrame(columns, index=pandas.MultiIndex.from_arrays([cell, user], names=["cell", "user"]))
+    of_users, index = rows
+    in_order = np.argsort(of_users)
+    return pandas.DataFrame({name: values[in_order] for name, values in columns.items()}, index=index)

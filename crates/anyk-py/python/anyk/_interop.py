@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 
+from . import _anyk
 from ._anyk import Batch, InputError
 from ._arrays import Floats
 from ._cells import _CLASS, _PLACES, Option, cells
@@ -99,7 +101,11 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
     One of the columns ``distance_m``, ``gain``, ``gain_db``, ``path_loss_db`` or ``snr_db`` says where users are (their
     plurals are taken, too); ``epsilon``, ``packet_bits`` and ``arrival_rate`` are their classes, and the column ``cell``
     tells cells apart, in the order in which they first appear. Without it, all users are of one cell. Other columns are
-    left alone.
+    left alone, unless they are parameters of the cell or the problem, such as ``max_power_dbm``: those are options, and a
+    column with a value other than the one in effect raises :class:`InputError`.
+
+    Rows may have any order: ``answers.to_pandas()`` has the table's index, and ``answers.flat("power_w")`` the order of its
+    rows, so that ``table.join(anyk.from_table(table).solve().to_pandas())`` gives every user its own power.
     """
     names = _column_names(table)
     singular = {column: plural for plural, column in _PLACES.items()}
@@ -127,6 +133,9 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
             raise InputError(f"the column {name} has the shape {values.shape}, expected ({users},): one for each user")
     if users == 0:
         raise InputError("the table has no users, expected at least one")
+    for name in names:
+        if name not in (cell, *singular, *_PLACES, *_CLASS) and _anyk.is_parameter(problem, name, options):
+            _check_parameter(name, _column(table, name), problem, options)
     if cell not in names:
         parts = [np.arange(users)]
     else:
@@ -139,16 +148,42 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
         by_cell = np.argsort(order, kind="stable")
         parts = np.split(by_cell, np.cumsum(np.bincount(order))[:-1])
     arrays = {name: [values[part].astype(np.float64) for part in parts] for name, values in found.items()}
-    return cells(problem, **arrays, **options)
+    batch = cells(problem, **arrays, **options)
+    index = table.index if _is_of(table, "pandas") else None
+    return batch.of_rows(np.concatenate(parts).tolist(), index)
 
 
-def _is_arrow(table: Any) -> bool:
+def _check_parameter(name: str, values: np.ndarray[Any, Any], problem: str, options: dict[str, Any]) -> None:
+    """Refuses a column that gives users another value of a parameter than the one in effect."""
+    accepted = set()
+    for row, value in enumerate(values.tolist()):
+        # A table has no other way to say that a row says nothing.
+        text = "null" if _is_absent(value) else json.dumps(value, default=str)
+        if text in accepted:
+            continue
+        why = _anyk.refused_parameter(problem, name, text, options)
+        if why is not None:
+            raise InputError(f"row {row}: {why}")
+        accepted.add(text)
+
+
+def _is_absent(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or NA."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:
+        return False
+
+
+def _is_of(table: Any, package: str) -> bool:
     # A column may be called like anything that one could ask for.
-    return type(table).__module__.split(".")[0] == "pyarrow"
+    return type(table).__module__.split(".")[0] == package
 
 
 def _column_names(table: Any) -> list[str]:
-    if _is_arrow(table):
+    if _is_of(table, "pyarrow"):
         names = table.schema.names
     elif hasattr(table, "keys"):
         names = table.keys()
@@ -159,7 +194,7 @@ def _column_names(table: Any) -> list[str]:
 
 
 def _column(table: Any, name: str) -> np.ndarray[Any, Any]:
-    column = table.column(name) if _is_arrow(table) else table[name]
+    column = table.column(name) if _is_of(table, "pyarrow") else table[name]
     if hasattr(column, "to_numpy"):
         try:
             return np.asarray(column.to_numpy())

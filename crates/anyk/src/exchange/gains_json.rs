@@ -13,7 +13,7 @@ use crate::exchange::documents::{Refused, each_document};
 use crate::exchange::gains::{NetworkRecord, slip_of_field};
 use crate::exchange::input_error::shorten;
 use crate::exchange::users::{CELL, Others};
-use crate::exchange::{Extra, Input, InputError, LinkField, LinkValues};
+use crate::exchange::{Extra, Input, InputError, LinkField, LinkValues, Parameters};
 use crate::invalid::Invalid;
 use crate::limits::{MOST_LINKS, MOST_USERS};
 
@@ -53,6 +53,8 @@ enum MatrixError {
     NoLink,
     #[error(transparent)]
     Invalid(#[from] Invalid),
+    #[error("{0}")]
+    Parameter(String),
     #[error("row {row} has more gains, expected at most {MOST_LINKS}")]
     Wide { row: usize },
     #[error("there are more instances, expected at most {MOST_USERS}")]
@@ -163,7 +165,7 @@ impl<'de> Visitor<'de> for Top<'_> {
         let first = self.0.networks.len();
         let mut seen = false;
         let mut fields: [Option<LinkValues>; LinkField::ALL.len()] = Default::default();
-        let mut others = Others::default();
+        let mut others = Others::new(Parameters::of_links());
         while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
             if key == "gains" {
                 if std::mem::replace(&mut seen, true) {
@@ -197,7 +199,14 @@ impl<'de> Visitor<'de> for Top<'_> {
                 self.0.set(first, field, values);
             }
         }
-        self.0.keep(first, &others.finish());
+        match others.finish() {
+            Ok(extra) => self.0.keep(first, &extra),
+            Err(message) if self.0.failure.is_none() => {
+                self.0.failed_at = Some(first);
+                self.0.fail(MatrixError::Parameter(message));
+            }
+            Err(_) => {}
+        }
         Ok(())
     }
 

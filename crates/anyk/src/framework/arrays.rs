@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use crate::exchange::Input;
+use crate::exchange::{Input, Parameters};
 use crate::framework::{Allocate, Error, Outcome, Policy, Problem, Verdict};
 
 /// Numbers that a caller holds, the last axis the fastest.
@@ -116,6 +116,9 @@ pub trait Instances: Send + Sync {
 
     /// The instances of a document, in the form that files have.
     fn of_document(&self, input: Input<'_>) -> Vec<Result<Box<dyn Instance>, Error>>;
+
+    /// The parameters that users may repeat.
+    fn parameters(&self) -> &Parameters;
 }
 
 /// What answers instances of one problem, of any size, one after the other: a solver or a model.

@@ -207,6 +207,18 @@ impl CellOptions {
         specs.into_iter().map(|spec| shown(spec.of(GROUP))).collect()
     }
 
+    /// The fields of the config file that the problem has no use for.
+    pub(crate) fn unused(self) -> impl Iterator<Item = &'static str> {
+        let uses = move |section: &str, field: &str| match (section, field) {
+            ("cell", "max_power_dbm") => self.power,
+            ("cell", "noise_density_dbm_hz") | ("path_loss", _) => self.radio,
+            ("cell" | "frame" | "service", _) => self.service,
+            _ => true,
+        };
+        let fields = Config::default().parameters().into_iter();
+        fields.filter(move |(section, field, _)| !uses(section, field)).map(|(_, field, _)| field)
+    }
+
     /// Whether an option is about the path loss.
     pub fn is_of_path_loss(name: &str) -> bool {
         name == "path-loss" || parts().any(|part| part.0 == name)

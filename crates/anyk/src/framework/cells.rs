@@ -6,11 +6,13 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::channel::{sample_distances_m, sample_gains_db};
-use crate::config::System;
-use crate::exchange::{CellRecord, Extra, Input, Reference, UserReader, UserRecord, to_json};
+use crate::config::{ParameterValue, System};
+use crate::exchange::{
+    CellRecord, Extra, Input, Parameters, Reference, UserReader, UserRecord, to_json,
+};
 use crate::framework::{
-    Answer, Choice, Counter, Error, OptionSpec, OptionValue, Options, Show, Text, check_count,
-    counter,
+    Answer, CellOptions, Choice, Counter, Error, OptionSpec, OptionValue, Options, Show, Text,
+    check_count, counter,
 };
 use crate::invalid::Invalid;
 use crate::limits::{MOST_TRAINING_SAMPLES, MOST_USERS};
@@ -20,6 +22,8 @@ use crate::limits::{MOST_TRAINING_SAMPLES, MOST_USERS};
 pub(crate) struct CellReading {
     pub(crate) system: System,
     pub(crate) reference: Option<Reference>,
+    /// The parameters that users may repeat.
+    pub(crate) parameters: Parameters,
 }
 
 /// What an `snr_db` in the input refers to.
@@ -61,13 +65,35 @@ impl CellReading {
                 return Err(Invalid::missing(format!("reference_{missing}"), "it with the other"));
             }
         };
-        Ok(Self { system, reference })
+        let mut parameters = Parameters::of(&system);
+        parameters.set("reference_power_dbm", power.map(ParameterValue::from));
+        parameters.set("reference_bandwidth_hz", bandwidth.map(ParameterValue::from));
+        Ok(Self { system, reference, parameters })
+    }
+
+    /// For a problem that uses only some parameters of the cell.
+    pub(crate) fn using(mut self, cell: CellOptions) -> Self {
+        for name in cell.unused() {
+            self.parameters.leave_out(name);
+        }
+        self
+    }
+
+    /// For a problem with a parameter of its own; none if an option could say it and does not.
+    pub(crate) fn with(mut self, name: &'static str, value: Option<ParameterValue>) -> Self {
+        self.parameters.set(name, value);
+        self
+    }
+
+    /// What reads the users of a cell.
+    pub(crate) fn reader(&self) -> UserReader<'_> {
+        let Self { system, reference, parameters } = self;
+        UserReader { system, reference: *reference, parameters }
     }
 
     /// The cells of an input, each with what is wrong with it.
     pub(crate) fn read(&self, input: Input<'_>) -> Vec<Result<CellRecord, Error>> {
-        let Self { system, reference } = self;
-        let cells = UserReader { system, reference: *reference }.read_each(input);
+        let cells = self.reader().read_each(input);
         cells.into_iter().map(|cell| cell.map_err(Error::from)).collect()
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::config::System;
-use crate::exchange::{Allotted, Input, UserReader, UserRecord};
+use crate::exchange::{Allotted, Input, Parameters, UserRecord};
 use crate::framework::arrays::{JudgeColumns, Stated};
 use crate::framework::{
     Amount, ArrayView, Arrays, CellReading, Error, Instance, Instances, NamedArray, Verdict,
@@ -87,7 +87,6 @@ where
     M: Fn(&System, &[UserOfCell]) -> Result<P, Error> + Send + Sync,
 {
     fn of_arrays(&self, given: &[(&str, ArrayView<'_>)]) -> Result<Box<dyn Instance>, Error> {
-        let CellReading { system, reference } = &self.reading;
         let mut columns = Vec::with_capacity(given.len());
         for (name, view) in given {
             if view.shape.len() > 1 {
@@ -98,10 +97,12 @@ where
             }
             columns.push((*name, view.values));
         }
-        let users = UserReader { system, reference: *reference }
-            .of_columns(&columns)
-            .map_err(Error::Array)?;
-        Ok(Stated::boxed((self.make)(system, &users)?, &self.judge))
+        let users = self.reading.reader().of_columns(&columns).map_err(Error::Array)?;
+        Ok(Stated::boxed((self.make)(&self.reading.system, &users)?, &self.judge))
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.reading.parameters
     }
 
     fn of_document(&self, input: Input<'_>) -> Vec<Result<Box<dyn Instance>, Error>> {

@@ -16,6 +16,7 @@ mod model_format;
 mod module_order;
 mod networks;
 mod optimum;
+mod parameters;
 mod path_loss;
 mod power_control;
 mod required_bandwidth;

@@ -6,6 +6,7 @@ use super::spelling::slip_of;
 use super::{
     CELL, COLUMNS, Cell, CellRecord, Extra, Fields, OF_ANSWERS, PLACES, UserReader, extra,
 };
+use crate::exchange::Parameters;
 use crate::exchange::input_error::{CellPlace, InputError, check_fields, shorten};
 use crate::limits::MOST_USERS;
 
@@ -13,8 +14,8 @@ use crate::limits::MOST_USERS;
 enum Column {
     Known(usize),
     Cell,
-    /// Anything else, by the name under which it comes back.
-    Other(Box<str>),
+    /// Anything else: its name if it is a parameter, and the name under which it comes back.
+    Other(Option<Box<str>>, Box<str>),
 }
 
 /// A cell whose rows are being read; what is wrong with the first bad one of them.
@@ -46,7 +47,8 @@ pub(super) fn read(
         .comment(Some(b'#'))
         .from_reader(text.as_bytes());
     let header = rows.headers().map_err(|error| fail("the header", error.to_string()))?.clone();
-    let columns = columns(&header).map_err(|message| fail("the header", message))?;
+    let columns =
+        columns(&header, reader.parameters).map_err(|message| fail("the header", message))?;
     let cell = || Cell::new(reader, file, "line ".to_owned());
     let named_by = columns.iter().position(|column| matches!(column, Column::Cell));
     // In the order in which they first appear.
@@ -95,7 +97,7 @@ pub(super) fn read(
         let number = count.to_string();
         let read = match misfit {
             Some(message) => Err(fail(&place, message)),
-            None => fields(&columns, &row, (line, &number))
+            None => fields((reader.parameters, &columns), &row, (line, &number))
                 .map_err(|message| fail(&place, message))
                 .and_then(|fields| open.record(fields)),
         };
@@ -126,7 +128,7 @@ fn in_cell(error: InputError, extra: &Extra, line: u64) -> InputError {
 
 /// The fields of a row; without an id, a user is called by the row's number.
 fn fields<'a>(
-    columns: &[Column],
+    (parameters, columns): (&Parameters, &[Column]),
     row: &'a csv::StringRecord,
     (line, number): (u64, &'a str),
 ) -> Result<Fields<'a>, String> {
@@ -136,15 +138,18 @@ fn fields<'a>(
         match column {
             Column::Known(known) => values[*known] = Some(text).filter(|text| !text.is_empty()),
             Column::Cell => {}
-            Column::Other(name) => {
+            Column::Other(parameter, name) => {
                 let value = extra::of_text(text).map_err(|error| error.to_string())?;
+                if let Some(parameter) = parameter {
+                    parameters.check(parameter, value.get())?;
+                }
                 others.push((name.clone(), value));
             }
         }
     }
     let [id, numbers @ ..] = values;
     let id = Some(id.unwrap_or(number));
-    Ok(Fields { number: line, id, numbers, extra: Extra::new(others) })
+    Ok(Fields { number: line, id, numbers, extra: Ok(Extra::new(others)) })
 }
 
 /// Numbers of lines: the reader's own leaves out comments, and the ends of lines that are two characters.
@@ -178,7 +183,7 @@ impl Lines<'_> {
 }
 
 /// What the columns of a header hold; the error says what is wrong with it.
-fn columns(header: &csv::StringRecord) -> Result<Vec<Column>, String> {
+fn columns(header: &csv::StringRecord, parameters: &Parameters) -> Result<Vec<Column>, String> {
     let mut columns = Vec::with_capacity(header.len());
     for (position, name) in header.iter().enumerate() {
         if header.iter().take(position).any(|before| before == name) {
@@ -195,7 +200,8 @@ fn columns(header: &csv::StringRecord) -> Result<Vec<Column>, String> {
         } else {
             let is_taken = |free: &str| header.iter().any(|name| name == free);
             let apart = extra::name_apart(name, &OF_ANSWERS, is_taken);
-            Column::Other(apart.unwrap_or_else(|| name.into()))
+            let parameter = parameters.is_one(name).then(|| name.into());
+            Column::Other(parameter, apart.unwrap_or_else(|| name.into()))
         });
     }
     let place = |column: &Column| matches!(column, Column::Known(known) if PLACES.contains(known));

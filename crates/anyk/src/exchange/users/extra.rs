@@ -9,6 +9,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use super::{CELL, OF_ANSWERS};
+use crate::exchange::Parameters;
 use crate::exchange::input_error::{MOST_FIELDS, shorten};
 
 /// Names and values, in the order of the file.
@@ -75,13 +76,19 @@ impl Serialize for Extra {
 }
 
 /// What is kept of a map beside what is known, while it is read.
-#[derive(Default)]
-pub(in crate::exchange) struct Others {
+pub(in crate::exchange) struct Others<'a> {
+    parameters: &'a Parameters,
     entries: Vec<Entry>,
     names: HashSet<Box<str>>,
+    /// The first parameter that is not the one in effect, in words.
+    refused: Option<String>,
 }
 
-impl Others {
+impl<'a> Others<'a> {
+    pub(in crate::exchange) fn new(parameters: &'a Parameters) -> Self {
+        Self { parameters, entries: Vec::new(), names: HashSet::new(), refused: None }
+    }
+
     pub(in crate::exchange) fn push<E: Error>(
         &mut self,
         name: Box<str>,
@@ -105,6 +112,9 @@ impl Others {
             }
             false => value.to_owned(),
         };
+        if self.refused.is_none() {
+            self.refused = self.parameters.check(&name, value.get()).err();
+        }
         self.entries.push((name, value));
         Ok(())
     }
@@ -120,11 +130,20 @@ impl Others {
         self.push(CELL.into(), value)
     }
 
-    /// All of it, under names that answers do not have; the cell's goes first, wherever it stands.
-    pub(in crate::exchange) fn finish(mut self) -> Extra {
+    /// The name of the cell, as JSON.
+    pub(in crate::exchange) fn cell(&self) -> Option<&str> {
+        self.entries.iter().find(|(name, _)| **name == *CELL).map(|(_, value)| value.get())
+    }
+
+    /// All of it, under names that answers do not have; the cell's goes first, wherever it stands. An error says which
+    /// parameter is not the one in effect.
+    pub(in crate::exchange) fn finish(mut self) -> Result<Extra, String> {
+        if let Some(refused) = self.refused {
+            return Err(refused);
+        }
         set_apart(&mut self.entries, &OF_ANSWERS);
         self.entries.sort_by_key(|(name, _)| **name != *CELL);
-        Extra::new(self.entries)
+        Ok(Extra::new(self.entries))
     }
 }
 

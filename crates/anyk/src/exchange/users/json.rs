@@ -32,7 +32,7 @@ pub(super) fn read(
         let label = format!("{place}{comma}user ");
         let mut cell = Cell::new(reader, input.name, label);
         let mut refused = None;
-        let object = CellObject { cell: &mut cell, refused: &mut refused };
+        let object = CellObject { cell: &mut cell, place: &place, refused: &mut refused };
         let read = object.deserialize(document);
         if let Some(error) = refused {
             return Err(Refused::Input(error));
@@ -87,7 +87,9 @@ impl Visitor<'_> for KeyOf {
 /// `{"users":[…]}`.
 struct CellObject<'c, 'a> {
     cell: &'c mut Cell<'a>,
-    /// Why a user was refused; the document is then not read on.
+    /// Where it is, for messages.
+    place: &'c str,
+    /// Why it or a user was refused; the document is then not read on.
     refused: &'c mut Option<InputError>,
 }
 
@@ -108,7 +110,7 @@ impl<'de> Visitor<'de> for CellObject<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Extra, A::Error> {
         let mut seen = false;
-        let mut others = Others::default();
+        let mut others = Others::new(self.cell.reader.parameters);
         while let Some(key) = map.next_key_seed(KeyOf(&KEYS))? {
             match key {
                 Key::Known(0) => {
@@ -121,7 +123,15 @@ impl<'de> Visitor<'de> for CellObject<'_, '_> {
                 Key::Other(name) => others.push(name, map.next_value()?)?,
             }
         }
-        if seen { Ok(others.finish()) } else { Err(A::Error::missing_field("users")) }
+        if !seen {
+            return Err(A::Error::missing_field("users"));
+        }
+        let place = others.cell().map(|name| format!("cell {}", shorten(name)));
+        others.finish().map_err(|message| {
+            let place = place.as_deref().unwrap_or(self.place);
+            *self.refused = Some(InputError::new(self.cell.file, place, message));
+            A::Error::custom("a cell is refused")
+        })
     }
 }
 
@@ -173,7 +183,7 @@ impl<'de> Visitor<'de> for User<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut values: [Option<&'de str>; COLUMNS.len()] = [None; COLUMNS.len()];
-        let mut others = Others::default();
+        let mut others = Others::new(self.cell.reader.parameters);
         while let Some(key) = map.next_key_seed(KeyOf(&COLUMNS))? {
             match key {
                 Key::Known(column) => {
@@ -198,7 +208,7 @@ impl<'de> Visitor<'de> for User<'_, '_> {
 fn push(
     cell: &mut Cell<'_>,
     [id, numbers @ ..]: [Option<&str>; COLUMNS.len()],
-    extra: Extra,
+    extra: Result<Extra, String>,
 ) -> Result<(), InputError> {
     let number = cell.records.len() as u64 + 1;
     if cell.records.len() == MOST_USERS {

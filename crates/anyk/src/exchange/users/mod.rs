@@ -1,7 +1,8 @@
 //! Users of a cell, read from JSON or CSV.
 //!
-//! Files are people's own: what is beside the columns that are known is kept, and comes back with the answer. Only what
-//! looks like a slip of the pen is refused, since a misspelt column would silently be a default.
+//! Files are people's own: what is beside the columns that are known is kept, and comes back with the answer. Two things
+//! are refused: what looks like a slip of the pen, since a misspelt column would silently be a default, and parameters
+//! of the cell that are not in effect.
 
 mod arrays;
 mod csv;
@@ -19,7 +20,7 @@ use serde_json::value::RawValue;
 
 use crate::config::System;
 use crate::exchange::input_error::{comma_hint, decode, shorten};
-use crate::exchange::{Input, InputError};
+use crate::exchange::{Input, InputError, Parameters};
 use crate::qos::ServiceClass;
 use crate::units::{Dbm, Decibel, Watt};
 
@@ -131,7 +132,8 @@ pub fn read_users(
     file: &str,
     system: &System,
 ) -> Result<Vec<CellRecord>, InputError> {
-    UserReader { system, reference: None }.read(Input::new(bytes, file))
+    let parameters = &Parameters::of(system);
+    UserReader { system, reference: None, parameters }.read(Input::new(bytes, file))
 }
 
 /// The power and the bandwidth at which `snr_db` was measured.
@@ -158,6 +160,8 @@ pub struct UserReader<'a> {
     pub system: &'a System,
     /// What an `snr_db` refers to; without it, users with one are refused.
     pub reference: Option<Reference>,
+    /// The parameters that users may repeat.
+    pub parameters: &'a Parameters,
 }
 
 /// The values of one user as the file has them, and where.
@@ -168,7 +172,8 @@ struct Fields<'a> {
     id: Option<&'a str>,
     /// In the order of [`COLUMNS`] without the id.
     numbers: [Option<&'a str>; COLUMNS.len() - 1],
-    extra: Extra,
+    /// Or what is wrong with it.
+    extra: Result<Extra, String>,
 }
 
 impl UserReader<'_> {
@@ -276,7 +281,8 @@ impl UserReader<'_> {
                 fail(wrong.given(shown(column.unwrap_or(own))).to_string())
             })?;
         }
-        Ok(UserRecord { id, gain, service, extra: fields.extra })
+        let extra = fields.extra.as_ref().map_err(|message| fail(message.clone()))?.clone();
+        Ok(UserRecord { id, gain, service, extra })
     }
 
     /// What a way to a gain accepts, in words.

@@ -7,13 +7,13 @@ use serde::Serialize;
 use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::{
-    Allocate, Answer, BuiltIn, CellAnswer, CellReading, Counter, DrawInstance, Drawn, Error,
-    LoadedModel, Model, ModelError, Observer, OptionSpec, Options, Outcome, Policy, Problem, Proof,
-    Quantity, Responder, Show, Source, Status, Text, Trials, Verb, cell_counter, check_amounts,
+    Allocate, Answer, BuiltIn, CellAnswer, Counter, DrawInstance, Drawn, Error, LoadedModel, Model,
+    ModelError, Observer, OptionSpec, Options, Outcome, Policy, Problem, Proof, Quantity,
+    Responder, Show, Source, Status, Text, Trials, Verb, cell_counter, check_amounts,
     reference_options, refuse_own_class, sized_responder,
 };
 use crate::invalid::Invalid;
-use crate::problems::closed_forms::room::{EQUAL_BANDWIDTH, QOS_POWER, SAME_RATE};
+use crate::problems::closed_forms::room::{EQUAL_BANDWIDTH, QOS_POWER, SAME_RATE, reading};
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormPolicy, ClosedFormResult, CommonAllocation, EqualBandwidth, QosPower,
     RateAssessment, RateServed, SizedClosedForm, equal_bandwidth_shares, evaluate_closed_form,
@@ -337,7 +337,7 @@ impl LoadedModel for ClosedFormPolicy {
 
     fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
         Ok(cell_counter(
-            CellReading::new(self.system().clone(), options)?,
+            reading(self.record().training.problem, self.system().clone(), options)?,
             |_| Ok(()),
             |(), system, records| {
                 refuse_own_class(records, system, SAME_RATE)?;

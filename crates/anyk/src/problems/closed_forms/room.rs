@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::config::Config;
+use crate::config::{Config, System};
 use crate::framework::{
     Amount, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Error,
     Instances, LoadedModel, Method, Model, ModelError, ModelFile, OptionSpec, OptionValue, Options,
@@ -104,6 +104,24 @@ impl ClosedFormRoom {
     }
 }
 
+/// How the users of a problem are read.
+pub(super) fn reading(
+    problem: ClosedForm,
+    system: System,
+    options: &Options,
+) -> Result<CellReading, Invalid> {
+    let reading = CellReading::new(system, options)?;
+    Ok(match problem {
+        ClosedForm::QosPower { rate_bps, bandwidth_hz } => reading
+            .using(QOS_POWER.cell())
+            .with("rate_bps", Some(rate_bps.into()))
+            .with("bandwidth_hz", Some(bandwidth_hz.into())),
+        ClosedForm::EqualBandwidth { rate_bps } => {
+            reading.using(EQUAL_BANDWIDTH.cell()).with("rate_bps", Some(rate_bps.into()))
+        }
+    })
+}
+
 impl Room for ClosedFormRoom {
     fn name(&self) -> &'static str {
         if self.shared { "equal-bandwidth" } else { "qos-power" }
@@ -199,7 +217,7 @@ impl Room for ClosedFormRoom {
         let problem = self.problem(options)?;
         let system = self.cell().system(options, &Config::default())?;
         Ok(cell_counter(
-            CellReading::new(system, options)?,
+            reading(problem, system, options)?,
             |_| Ok(()),
             move |(), system, records| {
                 refuse_own_class(records, system, SAME_RATE)?;
@@ -222,7 +240,7 @@ impl Room for ClosedFormRoom {
         let problem = self.problem(options)?;
         let system = self.cell().system(options, &Config::default())?;
         Ok(cell_assessor(
-            CellReading::new(system, options)?,
+            reading(problem, system, options)?,
             || (),
             move |(), system, records, given| {
                 refuse_own_class(records, system, SAME_RATE)?;
@@ -252,8 +270,9 @@ impl Room for ClosedFormRoom {
     }
 
     fn instances(&self, options: &Options) -> Result<Box<dyn Instances>, Error> {
+        let problem = self.problem(options)?;
         let system = self.cell().system(options, &Config::default())?;
-        Ok(super::arrays::instances(self.problem(options)?, CellReading::new(system, options)?))
+        Ok(super::arrays::instances(problem, reading(problem, system, options)?))
     }
 
     fn responder(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::channel::GainMatrix;
-use crate::exchange::{Input, LinkField, NetworkRecord, read_networks};
+use crate::exchange::{Input, LinkField, NetworkRecord, Parameters, read_networks};
 use crate::framework::{
     Allocate, Amount, ArrayView, Arrays, Error, Instance, Instances, JudgeColumns, NamedArray,
     Outcome, Proof, Stated,
@@ -104,6 +104,10 @@ impl Instances for NetworkInstances {
             Ok(networks) => networks.into_iter().map(|network| self.stated(network)).collect(),
             Err(error) => vec![Err(error.into())],
         }
+    }
+
+    fn parameters(&self) -> &Parameters {
+        Parameters::of_links()
     }
 }
 

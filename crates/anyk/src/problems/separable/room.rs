@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::config::{Config, System};
+use crate::config::{Config, ParameterValue, System};
 use crate::exchange::{UserRecord, read_cost_samples, read_file};
 use crate::framework::{
     Allocate as _, Amount, Answer, Arrays as _, Assessor, CellAnswer, CellOptions, CellReading,
@@ -95,12 +95,24 @@ fn bandwidth_hz(options: &Options, default: f64) -> Result<f64, Invalid> {
 #[derive(Debug, Clone)]
 pub(super) struct Setting {
     cost: Arc<Cost>,
+    /// Its name; none of a model with costs of its own.
+    name: Option<String>,
     bandwidth_hz: f64,
 }
 
 impl Setting {
     fn new(options: &Options) -> Result<Self, Error> {
-        Ok(Self { cost: cost(options)?.0, bandwidth_hz: bandwidth_hz(options, BANDWIDTH_HZ)? })
+        let (cost, name) = cost(options)?;
+        let bandwidth_hz = bandwidth_hz(options, BANDWIDTH_HZ)?;
+        Ok(Self { cost, name: Some(name), bandwidth_hz })
+    }
+
+    /// How its users are read.
+    fn reading(&self, system: System, options: &Options) -> Result<CellReading, Invalid> {
+        Ok(CellReading::new(system, options)?
+            .using(CELL)
+            .with("bandwidth_hz", Some(self.bandwidth_hz.into()))
+            .with("cost", self.name.clone().map(ParameterValue::Word)))
     }
 
     fn problem(&self, system: &System, records: &[UserRecord]) -> Result<Separable, Error> {
@@ -197,7 +209,7 @@ impl Room for SeparableRoom {
         let system = CELL.system(options, &Config::default())?;
         let setting = Setting::new(options)?;
         Ok(cell_counter(
-            CellReading::new(system, options)?,
+            setting.reading(system, options)?,
             |_| Ok(SeparableSolver::default()),
             move |solver, system, records| {
                 Ok(solve(solver, &setting.problem(system, records)?, records)?)
@@ -209,7 +221,7 @@ impl Room for SeparableRoom {
         let system = CELL.system(options, &Config::default())?;
         let setting = Setting::new(options)?;
         Ok(cell_assessor(
-            CellReading::new(system, options)?,
+            setting.reading(system, options)?,
             SeparableSolver::default,
             move |solver, system, records, given| {
                 let problem = setting.problem(system, records)?;
@@ -229,7 +241,7 @@ impl Room for SeparableRoom {
     fn instances(&self, options: &Options) -> Result<Box<dyn Instances>, Error> {
         let system = CELL.system(options, &Config::default())?;
         let setting = Setting::new(options)?;
-        Ok(super::arrays::instances(setting, CellReading::new(system, options)?))
+        Ok(super::arrays::instances(setting.clone(), setting.reading(system, options)?))
     }
 
     fn responder(
@@ -398,9 +410,10 @@ impl LoadedModel for AnySeparablePolicy {
         let system = CELL.system(options, &config)?;
         let default_hz = cell.map_or(BANDWIDTH_HZ, |cell| cell.bandwidth_hz);
         let bandwidth_hz = bandwidth_hz(options, default_hz)?;
-        let setting = Setting { cost: Arc::clone(cost), bandwidth_hz };
+        let name = cell.map(|cell| cell.cost.clone());
+        let setting = Setting { cost: Arc::clone(cost), name, bandwidth_hz };
         Ok(cell_counter(
-            CellReading::new(system, options)?,
+            setting.reading(system, options)?,
             |_| Ok((SeparableSolver::default(), self.allocator())),
             move |(solver, allocator), system, records| {
                 if self.costs().len() > 1 {

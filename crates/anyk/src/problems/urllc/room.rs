@@ -52,7 +52,8 @@ The input are users, as JSON or CSV, told apart by the first character:
 Each user has `distance_m`, `gain_db` (10·log10 of the large-scale gain α), `path_loss_db` (the same without its sign) \
 or `snr_db` (with the power and bandwidth that it was measured at), and may have `epsilon`, `packet_bits` and \
 `arrival_rate` of its own. Without an `id` it is called by its number. Whatever else is there comes back with the \
-answer; what looks like a slip of a known name is refused.
+answer. What looks like a slip of a known name is refused, and so is a parameter of the cell that differs from the value \
+in effect.
 
 JSON may hold any number of cells, one object after the other, and is answered while it arrives; `\"cell\"` names one. \
 CSV may be separated by commas, semicolons or tabs, have lines of comment that start with #, and tell cells apart by a \

@@ -91,6 +91,15 @@ impl Budgets {
         Ok(Self { max_bandwidth_hz, max_power_w })
     }
 
+    /// How users within them are read.
+    fn reading(self, system: System, options: &Options) -> Result<CellReading, Invalid> {
+        let max_power_dbm = self.max_power_w.map(|power_w| Dbm::from(Watt(power_w)).0.into());
+        Ok(CellReading::new(system, options)?
+            .using(CELL)
+            .with("max_power_dbm", max_power_dbm)
+            .with("max_bandwidth_hz", Some(self.max_bandwidth_hz.into())))
+    }
+
     /// The problem of the users of a cell within them.
     fn problem(
         self,
@@ -213,7 +222,7 @@ impl Room for UrllcPowerRoom {
         let system = CELL.system(options, &Config::default())?;
         let (budgets, checks) = (Budgets::new(options)?, !options.has(NO_CHECK));
         Ok(cell_counter(
-            CellReading::new(system, options)?,
+            budgets.reading(system, options)?,
             |_| Ok(BandSolver::default()),
             move |solver, system, records| {
                 let problem = budgets.problem(system, users_in(records))?;
@@ -226,7 +235,7 @@ impl Room for UrllcPowerRoom {
         let system = CELL.system(options, &Config::default())?;
         let budgets = Budgets::new(options)?;
         Ok(cell_assessor(
-            CellReading::new(system, options)?,
+            budgets.reading(system, options)?,
             BandSolver::default,
             move |solver, system, records, given| {
                 let problem = budgets.problem(system, users_in(records))?;
@@ -253,7 +262,7 @@ impl Room for UrllcPowerRoom {
         let system = CELL.system(options, &Config::default())?;
         let budgets = Budgets::new(options)?;
         Ok(user_instances(
-            CellReading::new(system, options)?,
+            budgets.reading(system, options)?,
             move |system, users| Ok(budgets.problem(system, users.iter().copied())?),
             judge_users(super::arrays::users, optimum_w, verdict),
         ))
@@ -474,7 +483,7 @@ impl LoadedModel for AnyBandPolicy {
         let system = CELL.system(options, &self.record().config)?;
         let (budgets, checks) = (Budgets::new(options)?, !options.has(NO_CHECK));
         Ok(cell_counter(
-            CellReading::new(system, options)?,
+            budgets.reading(system, options)?,
             |_| Ok((BandSolver::default(), self.ready(1)?)),
             move |(solver, ready), system, records| {
                 let problem = budgets.problem(system, users_in(records))?;

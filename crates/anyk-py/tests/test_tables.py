@@ -1,0 +1,112 @@
+"""Tables of users: parameters in columns, and answers in the order of the rows."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import anyk
+
+# Options that say how to solve, or where the parameters are.
+NO_PARAMETERS = {"config", "method", "no_check", "trace"}
+USERS = {"distance_m": [60.0, 90.0]}
+
+
+def parameters(problem: str) -> dict[str, str]:
+    """The names of the parameters of a problem and of all cells, each with a value that it does not have."""
+    rows = anyk.options("urllc", "solve") + anyk.options("urllc", "sample") + anyk.options(problem, "solve")
+    of_sample = {"k", "count", "seed", "format"}
+    names = {row["name"].replace("-", "_") for row in rows} - NO_PARAMETERS - of_sample
+    names |= {"rate_bps", "max_bandwidth_hz", "noise", "p_max", "max_power", "max_power_w", "cell.antennas", "slope_db"}
+    return {name: "rma-nlos" if name in ("path_loss", "cost") else 7.25 for name in names}
+
+
+@pytest.mark.parametrize("problem", ["urllc", "urllc-power", "qos-power", "equal-bandwidth", "separable"])
+def test_no_parameter_in_a_table_is_ignored(problem: str) -> None:
+    options: dict[str, Any] = {"max_bandwidth_hz": 2e6} if problem == "urllc-power" else {}
+    amount = "x" if problem == "separable" else "power_w"
+    plain = anyk.from_table(USERS, problem=problem, **options).solve().flat(amount)
+    for name, value in parameters(problem).items():
+        for spelling in {name, name.upper()} - {"EPSILON", "PACKET_BITS", "ARRIVAL_RATE"}:
+            try:
+                batch = anyk.from_table({**USERS, spelling: [value, value]}, problem=problem, **options)
+                powers = batch.solve().flat(amount)
+            except anyk.InputError as why:
+                # A service class is refused as a whole.
+                assert spelling in str(why) or "class" in str(why)
+            else:
+                assert not np.array_equal(powers, plain), f"{problem}: {spelling} is ignored"
+
+
+def test_values_in_effect_are_accepted() -> None:
+    table = {**USERS, "max_power_dbm": [40, 40], "antennas": ["", 4], "path_loss": [None, "log-distance"], "site": [7, 8]}
+    batch = anyk.from_table(table, max_power_dbm=40, antennas=4)
+    expected = anyk.Urllc(USERS["distance_m"], max_power_dbm=40, antennas=4).solve()
+    assert np.array_equal(batch.solve().flat("power_w"), expected.power_w)
+    for value in (np.nan, 43.0, np.float32(43), np.int8(43)):
+        anyk.from_table({**USERS, "max_power_dbm": np.array([43.0, value])})
+    says = "row 1: max_power_dbm is 20.0, expected 43, the value in effect: it is a parameter of the cell"
+    with pytest.raises(anyk.InputError, match=re.escape(says)):
+        anyk.from_table({**USERS, "max_power_dbm": [43.0, 20.0]})
+
+
+def test_files_read_from_python_obey_the_same_rule() -> None:
+    cell = {"max_power_dbm": 20, "users": [{"distance_m": 60}]}
+    with pytest.raises(anyk.InputError, match="max_power_dbm is 20, expected 43"):
+        anyk.read("urllc", json.dumps(cell).encode())
+    assert len(anyk.read("urllc", json.dumps(cell).encode(), max_power_dbm=20)) == 1
+
+
+MIXED = {"cell": ["a", "b", "a", "b", "c"], "distance_m": [60.0, 70.0, 80.0, 90.0, 100.0]}
+
+
+def alone(problem: str = "urllc") -> list[float]:
+    """The power of each row of MIXED, solved cell by cell."""
+    powers = {}
+    for name in "abc":
+        rows = [row for row, cell in enumerate(MIXED["cell"]) if cell == name]
+        found = anyk.cells(problem, distances_m=[[MIXED["distance_m"][row] for row in rows]]).solve()
+        powers.update(zip(rows, found.flat("power_w").tolist()))
+    return [powers[row] for row in range(5)]
+
+
+def test_answers_have_the_order_of_the_rows() -> None:
+    answers = anyk.from_table(MIXED).solve()
+    assert answers.flat("power_w").tolist() == alone()
+    # Cells have the order in which they first appear, as before.
+    assert answers[1].power_w.tolist() == [alone()[1], alone()[3]]
+    assert [part.size for part in answers.power_w] == [2, 2, 1]
+    assert anyk.from_table(MIXED)[0].solve().power_w.tolist() == [alone()[0], alone()[2]]
+
+
+def test_answers_as_a_table_keep_the_index() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(MIXED, index=["u5", "u4", "u3", "u2", "u1"])
+    found = anyk.from_table(table).solve().to_pandas()
+    assert found.index.equals(table.index)
+    assert list(found.columns) == ["power_w", "bandwidth_hz", "status"]
+    assert found["power_w"].tolist() == alone()
+    joined = table.join(found)
+    assert joined.loc["u4", "power_w"] == alone()[1]
+    # An amount that a cell shares is that of each of its users.
+    shared = anyk.from_table(table, problem="equal-bandwidth").solve()
+    found = shared.to_pandas()
+    assert found["power_w"].tolist() == alone("equal-bandwidth")
+    assert found["bandwidth_hz"].tolist() == [shared.bandwidth_hz[cell] for cell in (0, 1, 0, 1, 2)]
+    # Without a table, users are called by their positions.
+    found = anyk.cells("urllc", distances_m=[[60.0, 80.0], [70.0]]).solve().to_pandas()
+    assert list(found.index) == [(0, 0), (0, 1), (1, 0)] and found.index.names == ["cell", "user"]
+    # A cell that is not served has nothing, and says so.
+    far = anyk.from_table({"cell": [1, 2, 1], "gain_db": [-100.0, -199.0, -100.0]})
+    found = far.solve(infeasible="zero").to_pandas()
+    assert found["status"].tolist() == ["optimal", "infeasible", "optimal"] and found["power_w"][1] == 0
+
+
+def test_models_answer_in_the_order_of_the_rows(any_gnn: anyk.Model) -> None:
+    by_row = any_gnn.allocate(anyk.from_table(MIXED)).flat("power_w")
+    one = any_gnn.allocate(anyk.from_table({"distance_m": [70.0, 90.0]}))
+    assert by_row[[1, 3]] == pytest.approx(one.flat("power_w"))

@@ -1,0 +1,232 @@
+//! Parameters of cells and problems that people write into their data.
+//!
+//! Data describe users and links; parameters come as options. A parameter in the data that was only echoed would look as
+//! if it had been applied. Hence it must repeat the value in effect, or the data are rejected.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::LazyLock;
+
+use serde_json::value::RawValue;
+
+use crate::channel::PathLossModel;
+use crate::config::{Config, ParameterValue, System};
+use crate::exchange::input_error::shorten;
+use crate::tolerance;
+use crate::units::{Dbm, Watt};
+
+/// Parameters of problems, beside those of the config file. What only some problems have under a name that others use
+/// for something else ([`Parameters::set`]) is not among them.
+const OF_PROBLEMS: [&str; 7] = [
+    "rate_bps",
+    "max_bandwidth_hz",
+    "noise",
+    "p_max",
+    "max_power",
+    "reference_power_dbm",
+    "reference_bandwidth_hz",
+];
+/// The budget in watts, as answers have it.
+const MAX_POWER_W: &str = "max_power_w";
+/// No name of a parameter is as long.
+const LONGEST: usize = 64;
+
+/// The parameters that data may name, each with what is in effect.
+#[derive(Debug, Clone)]
+pub struct Parameters(HashMap<Cow<'static, str>, Parameter>);
+
+#[derive(Debug, Clone)]
+struct Parameter {
+    /// Whether the config file may set it.
+    in_config: bool,
+    state: State,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    Is(ParameterValue),
+    /// An option could set it.
+    Unset,
+    /// The problem has no use for it.
+    Unused,
+}
+
+impl From<Option<ParameterValue>> for State {
+    fn from(value: Option<ParameterValue>) -> Self {
+        value.map_or(Self::Unset, Self::Is)
+    }
+}
+
+/// The names under which files have a field of a section of the config file.
+fn spellings(section: &'static str, field: &'static str) -> Vec<Cow<'static, str>> {
+    let mut names = vec![
+        field.into(),
+        format!("{section}_{field}").into(),
+        format!("{section}.{field}").into(),
+    ];
+    match field {
+        // Its option.
+        "model" => names.push(section.into()),
+        "max_power_dbm" => names.push(MAX_POWER_W.into()),
+        _ => {}
+    }
+    names
+}
+
+impl Parameters {
+    /// Those of networks of links, whose own parameters are read from the data.
+    pub(crate) fn of_links() -> &'static Self {
+        static ALL: LazyLock<Parameters> = LazyLock::new(|| {
+            let mut all = Parameters::of_config(&Config::default());
+            all.0.values_mut().for_each(|parameter| parameter.state = State::Unused);
+            all
+        });
+        &ALL
+    }
+
+    /// Those of a cell, all of them in use; no problem's.
+    pub fn of(system: &System) -> Self {
+        let config = system.config();
+        Self::of_config(&Config { path_loss: config.path_loss.filled(), ..config.clone() })
+    }
+
+    fn of_config(config: &Config) -> Self {
+        let mut all = Self(HashMap::new());
+        for name in OF_PROBLEMS {
+            all.put(vec![name.into()], false, &State::Unused);
+        }
+        for (section, field, value) in config.parameters() {
+            all.put(spellings(section, field), true, &value.into());
+        }
+        all
+    }
+
+    /// Says what is in effect of a parameter; none if nothing is, though an option could say so.
+    pub fn set(&mut self, name: &'static str, value: Option<ParameterValue>) {
+        self.change(name, &value.into());
+    }
+
+    /// Says that the problem has no use for a parameter.
+    pub fn leave_out(&mut self, name: &'static str) {
+        self.change(name, &State::Unused);
+    }
+
+    fn change(&mut self, name: &'static str, state: &State) {
+        let of_config = Config::default().parameters();
+        match of_config.into_iter().find(|(_, field, _)| *field == name) {
+            Some((section, ..)) => self.put(spellings(section, name), true, state),
+            None => self.put(vec![name.into()], false, state),
+        }
+    }
+
+    fn put(&mut self, names: Vec<Cow<'static, str>>, in_config: bool, state: &State) {
+        for name in names {
+            let state = match (&*name, state) {
+                (MAX_POWER_W, State::Is(ParameterValue::Number(dbm))) => {
+                    State::Is(Watt::from(Dbm(*dbm)).0.into())
+                }
+                _ => state.clone(),
+            };
+            self.0.insert(name, Parameter { in_config, state });
+        }
+    }
+
+    /// Whether a field is called like a parameter.
+    pub fn is_one(&self, name: &str) -> bool {
+        self.find(&plain(name)).is_some()
+    }
+
+    fn find(&self, plain: &str) -> Option<&Parameter> {
+        if plain.len() > LONGEST { None } else { self.0.get(plain) }
+    }
+
+    /// Rejects a field, whose value is JSON, that is a parameter and says something else than what is in effect.
+    pub fn check(&self, name: &str, value: &str) -> Result<(), String> {
+        let plain = plain(name);
+        if value.starts_with('{') && Config::SECTIONS.contains(&&*plain) {
+            let fields: BTreeMap<Cow<'_, str>, &RawValue> =
+                serde_json::from_str(value).unwrap_or_default();
+            return fields.iter().try_for_each(|(field, value)| {
+                self.check(&format!("{plain}.{}", shorten(field)), value.get())
+            });
+        }
+        match self.find(&plain) {
+            Some(parameter) if !says_nothing(&plain, value) => parameter.check(name, value),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a value says nothing of a parameter: it is empty, or what the name means in everyday language, which a
+/// phone's model is, and what a user costs in an answer.
+fn says_nothing(plain: &str, value: &str) -> bool {
+    match plain {
+        _ if matches!(value, "null" | "\"\"") => true,
+        "model" => word(value).is_none_or(|word| PathLossModel::by_name(&word).is_none()),
+        "cost" => word(value).is_none(),
+        _ => false,
+    }
+}
+
+/// A name in the form of those that are known: small letters, joined by underscores.
+fn plain(name: &str) -> Cow<'_, str> {
+    let name = name.trim();
+    let is_plain = |byte: u8| !byte.is_ascii_uppercase() && !matches!(byte, b' ' | b'-');
+    if name.len() > LONGEST || name.bytes().all(is_plain) {
+        return name.into();
+    }
+    name.to_ascii_lowercase().replace([' ', '-'], "_").into()
+}
+
+/// The text that a value of JSON is.
+fn word(value: &str) -> Option<String> {
+    if value.starts_with('"') { serde_json::from_str(value).ok() } else { None }
+}
+
+impl Parameter {
+    fn check(&self, name: &str, value: &str) -> Result<(), String> {
+        let expected = match &self.state {
+            State::Is(in_effect) if is_same(in_effect, value) => return Ok(()),
+            State::Is(in_effect) => format!("{in_effect}, the value in effect"),
+            State::Unset => "none, as in effect".to_owned(),
+            State::Unused => "no such field".to_owned(),
+        };
+        let (of, by) = match self.in_config {
+            true => ("cell", "as an option or in the config file"),
+            false => ("problem", "as an option"),
+        };
+        let reason = match self.state {
+            State::Unused => "it is a parameter that this problem does not have; remove it".into(),
+            _ => format!(
+                "it is a parameter of the {of}, which the data cannot set; pass it {by}, or remove it"
+            ),
+        };
+        let (name, value) = (shorten(name), shorten(value));
+        Err(format!("{name} is {value}, expected {expected}: {reason}"))
+    }
+}
+
+/// Whether a value of JSON is the one in effect, up to the digits that files lose.
+fn is_same(in_effect: &ParameterValue, value: &str) -> bool {
+    let word = word(value);
+    match in_effect {
+        ParameterValue::Word(in_effect) => word.as_ref() == Some(in_effect),
+        ParameterValue::Number(in_effect) => {
+            let number = word.as_deref().unwrap_or(value).trim().parse();
+            let close = |number: f64| {
+                (number - in_effect).abs() <= tolerance::SAME_PARAMETER * in_effect.abs()
+            };
+            number.is_ok_and(close)
+        }
+    }
+}
+
+impl fmt::Display for ParameterValue {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(out, "{number}"),
+            Self::Word(word) => out.write_str(word),
+        }
+    }
+}
