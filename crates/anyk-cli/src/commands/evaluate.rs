@@ -14,7 +14,7 @@ use anyk::problems::{self, ROOMS};
 use clap::ArgMatches;
 use serde::Serialize;
 
-use super::models::{named, opened};
+use super::models::{named, note_beyond, opened};
 use super::parsed;
 use crate::arguments::{given, model_options};
 use crate::cli::EvaluateArgs;
@@ -55,7 +55,15 @@ fn one_model(args: &EvaluateArgs, path: &str, matches: &ArgMatches) -> Result<Ex
     let report = model
         .evaluate(&options, &trials, &watcher)
         .map_err(|error| named(files::name(path))(options.blame(error)))?;
+    note_sizes(path, &*model, &trials.sizes);
     output::answer(&*report, args.json)
+}
+
+/// Tells that a model is measured at sizes that it was not validated at.
+fn note_sizes(path: &str, model: &dyn LoadedModel, sizes: &[usize]) {
+    if let Some(note) = sizes.iter().max().and_then(|&most| model.beyond_validation(most)) {
+        note_beyond(path, &note);
+    }
 }
 
 /// The size law of a policy that is known by its answers.
@@ -132,6 +140,9 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     let watcher = Watcher::default();
     let comparison = compare(room, &options, &rounds, &mut players, &watcher)
         .map_err(|error| options.blame(error))?;
+    for (path, model) in &models {
+        note_sizes(path, &**model, &rounds.sizes);
+    }
     let laws = comparison.samples_of.iter().filter(|(name, _)| name.starts_with(COMMAND));
     let size_laws = laws.map(|(name, rows)| size_law(name, rows)).collect();
     if let Some(path) = &args.csv {
