@@ -119,6 +119,17 @@ impl Model {
         Ok(all)
     }
 
+    /// The largest number of users that it was measured at; None for a method that does not depend on it.
+    #[getter]
+    fn validated_k(&self) -> Option<usize> {
+        self.model.validated_k()
+    }
+
+    /// What to tell whoever uses it for a number of users; None up to those that it was measured at.
+    fn _beyond(&self, k: usize) -> Option<String> {
+        self.model.beyond_validation(k)
+    }
+
     fn __repr__(&self) -> String {
         format!("<anyk.Model: {}>", self.model.describe())
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -118,3 +119,23 @@ def test_an_exception_of_a_callback_ends_the_training() -> None:
 
     with pytest.raises(RuntimeError, match="enough"):
         anyk.train("urllc", method="p-gnn", progress=fail)
+
+
+def test_models_warn_beyond_the_size_that_they_were_validated_at(any_gnn: anyk.Model) -> None:
+    folder = Path(__file__).parents[2] / "anyk-cli" / "tests" / "data" / "models-0.2"
+    model = anyk.load(folder / "urllc-m-gnn.safetensors")
+    assert model.validated_k == 10 and any_gnn.validated_k is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.allocate(anyk.sample("urllc", 10, count=2))
+        model.evaluate([1, 10], samples=1, progress=False)
+        any_gnn.allocate(anyk.sample("urllc", 11)[0])
+    says = "validated up to K = 10, not for K = 11"
+    with pytest.warns(UserWarning, match=says):
+        model.allocate(anyk.sample("urllc", 11)[0])
+    with pytest.warns(UserWarning, match=says):
+        model.allocate(anyk.sample("urllc", 11, count=2))
+    with pytest.warns(UserWarning, match=says):
+        model.evaluate([1, 11], samples=1, progress=False)
+    with pytest.warns(UserWarning, match=says):
+        anyk.evaluate({"mine": model}, sizes=[1, 11], samples=1, progress=False)

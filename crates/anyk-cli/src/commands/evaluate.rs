@@ -15,7 +15,7 @@ use anyk::problems::{self, ROOMS};
 use clap::ArgMatches;
 use serde::Serialize;
 
-use super::models::{named, opened};
+use super::models::{named, note_beyond, opened};
 use super::parsed;
 use crate::arguments::{given, model_options};
 use crate::cli::EvaluateArgs;
@@ -54,7 +54,15 @@ fn one_model(args: &EvaluateArgs, path: &str, matches: &ArgMatches) -> Result<Ex
         Trials { sizes: args.k.0.clone(), samples: args.samples, seed: args.seed.unwrap_or(7) };
     let watcher = Watcher::default();
     let report = model.evaluate(&options, &trials, &watcher).map_err(named(files::name(path)))?;
+    note_sizes(path, &*model, &trials.sizes);
     output::answer(&*report, args.json)
+}
+
+/// Tells that a model is measured at sizes that it was not validated at.
+fn note_sizes(path: &str, model: &dyn LoadedModel, sizes: &[usize]) {
+    if let Some(note) = sizes.iter().max().and_then(|&most| model.beyond_validation(most)) {
+        note_beyond(path, &note);
+    }
 }
 
 /// The size law of a policy that is known by its answers.
@@ -130,6 +138,9 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     let rounds = Rounds { sizes: args.k.0.clone(), samples: args.samples, seeds };
     let watcher = Watcher::default();
     let comparison = compare(room, &options, &rounds, &mut players, &watcher)?;
+    for (path, model) in &models {
+        note_sizes(path, &**model, &rounds.sizes);
+    }
     let laws = comparison.samples_of.iter().filter(|(name, _)| name.starts_with(COMMAND));
     let size_laws = laws.map(|(name, rows)| size_law(name, rows)).collect();
     if let Some(path) = &args.csv {

@@ -19,6 +19,9 @@ struct Info {
     problem: String,
     method: String,
     bytes: usize,
+    /// The largest K that it was measured at, for methods that depend on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validated_k: Option<usize>,
     record: Box<RawValue>,
     tensors: Vec<TensorInfo>,
     parameters: usize,
@@ -47,6 +50,7 @@ pub(super) fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
         problem: file.problem().to_owned(),
         method: file.method().to_owned(),
         bytes: bytes.len(),
+        validated_k: model.validated_k(),
         record: file.record().to_owned(),
         parameters: tensors.iter().map(|tensor| tensor.shape.iter().product::<usize>()).sum(),
         tensors,
@@ -60,6 +64,9 @@ impl Show for Info {
             "{}: {}, {} parameters, {} bytes",
             self.model, self.what, self.parameters, self.bytes
         ));
+        if let Some(k) = self.validated_k {
+            text.push(format!("validated up to K = {k}"));
+        }
         let record: Value = serde_json::from_str(self.record.get()).unwrap_or_default();
         let mut rows = Vec::new();
         flatten(String::new(), &record, &mut rows);

@@ -1,9 +1,11 @@
 //! `anyk allocate`, `anyk calibrate`: the model's file says which problem it is of.
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyk::exchange::Input;
 use anyk::framework::{
-    CalibrationSettings, Error, Guarantee, LoadedModel, ModelError, Options, Show, Text, Verb,
+    CalibrationSettings, Desk, Error, Guarantee, LoadedModel, ModelError, Options, Show, Text, Verb,
 };
 use clap::ArgMatches;
 use serde::Serialize;
@@ -41,7 +43,22 @@ pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: AllocateArgs = parsed(matches);
     let (model, options) = opened(&args.model, matches, Verb::Allocate)?;
     let counter = model.allocate(&options)?;
-    answers::run(&args.solve, &*counter)
+    let noted = AtomicBool::new(false);
+    // At once, since a stream may never end.
+    let answer = |desk: &mut Box<dyn Desk + '_>, input: Input<'_>| {
+        let answers = desk.answer(input);
+        let beyond = model.beyond_validation(counter.largest());
+        if let Some(note) = beyond.filter(|_| !noted.swap(true, Ordering::Relaxed)) {
+            note_beyond(&args.model, &note);
+        }
+        answers
+    };
+    answers::through(&args.solve, || counter.desk(), answer)
+}
+
+/// Tells that a model is used for more users than it was measured at.
+pub(super) fn note_beyond(path: &str, note: &str) {
+    output::note(&format!("note: {}: {note}", files::name(path)));
 }
 
 #[derive(Serialize)]

@@ -52,3 +52,51 @@ fn amounts(answer: &Value, name: &str) -> Vec<f64> {
         (one, _) => vec![one.as_f64().unwrap()],
     }
 }
+
+/// P-GNN, M-GNN and FNN depend on K: they state up to which K they were measured, and it is told beyond it.
+#[test]
+fn models_state_the_size_up_to_which_they_were_validated() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/models-0.2");
+    let path = |name: &str| folder.join(format!("{name}.safetensors")).to_str().unwrap().to_owned();
+    let validated = |name: &str| -> Value {
+        let outcome = run(&["info", &path(name), "--json"], "");
+        let info: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        info["validated_k"].clone()
+    };
+    for name in ["urllc-p-gnn", "urllc-m-gnn", "urllc-fnn", "equal-bandwidth-p-gnn", "qos-power"] {
+        assert_eq!(validated(name), 10, "{name}");
+    }
+    for name in ["urllc-any-gnn", "urllc-power", "separable", "interference-dense"] {
+        assert_eq!(validated(name), Value::Null, "{name}");
+    }
+    let text = run(&["info", &path("urllc-m-gnn")], "").stdout;
+    assert!(text.contains("validated up to K = 10"), "{text}");
+
+    let cell = |size: usize| {
+        let users: Vec<String> = (0..size).map(|_| r#"{"distance_m":60}"#.to_owned()).collect();
+        format!("{{\"users\":[{}]}}\n", users.join(","))
+    };
+    let note = "the model was validated up to K = 10, not for K = 12";
+    let allocate = |name: &str, input: &str| {
+        let outcome =
+            run(&["allocate", &path(name), "--input", "-", "--json", "--no-check"], input);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome.stderr
+    };
+    assert_eq!(allocate("urllc-p-gnn", &(cell(1) + &cell(10))), "");
+    let told = allocate("urllc-p-gnn", &(cell(1) + &cell(12) + &cell(11) + &cell(12)));
+    assert_eq!(told.matches("validated up to").count(), 1, "{told}");
+    assert!(told.starts_with("note: ") && told.contains("validated up to K = 10"), "{told}");
+    assert_eq!(allocate("urllc-any-gnn", &cell(12)), "");
+    let evaluate = |sizes: &str, more: &[&str]| {
+        let model = path("urllc-p-gnn");
+        let mut arguments = vec!["evaluate", &model, "--k", sizes, "--samples", "1"];
+        arguments.extend(more);
+        let outcome = run(&arguments, "");
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome.stderr
+    };
+    assert!(evaluate("2,12,11", &[]).contains(note));
+    assert!(evaluate("2,12", &["--problem", "urllc"]).contains(note));
+    assert!(!evaluate("2,10", &[]).contains("validated"));
+}

@@ -189,12 +189,14 @@ def evaluate(
     if not isinstance(policies, Mapping):
         policies = {_name(policies): policies}
     given: list[tuple[str, Any]] = []
+    models: list[Model] = []
     for name, policy in policies.items():
         if isinstance(policy, (str, os.PathLike)) and os.path.isfile(policy):
             policy = load(policy)
         if isinstance(policy, Model):
             problem = problem or policy.problem
             given.append((name, policy._model))
+            models.append(policy)
         elif policy is None or isinstance(policy, str):
             given.append((name, name if policy is None else policy))
         elif isinstance(policy, batched):
@@ -217,4 +219,6 @@ def evaluate(
     drawn = [whole("seed", seed)] if seeds is None else wholes("seeds", seeds)
     with watching(progress) as tick:
         found = _anyk.evaluate(problem, given, of, count, drawn, options, tick)
+    for policy in models:
+        policy._warn_beyond(of)
     return Comparison(json.loads(found))

@@ -48,6 +48,19 @@ class Model:
         """The cell that it was trained for, as options."""
         return self._model.home
 
+    @property
+    def validated_k(self) -> int | None:
+        """The largest number of users that the model was measured at, after its training or by :meth:`calibrate`.
+
+        ``allocate`` and ``evaluate`` warn beyond it. None for methods that do not depend on the number of users."""
+        return self._model.validated_k
+
+    def _warn_beyond(self, sizes: Sequence[int]) -> None:
+        note = self._model._beyond(max(sizes, default=0))
+        if note is not None:
+            # The caller of the method that asks.
+            warnings.warn(note, stacklevel=3)
+
     @overload
     def allocate(self, cells: Cell, *, certify: bool = ..., infeasible: str = ...) -> Allocation: ...
     @overload
@@ -60,9 +73,11 @@ class Model:
         """What the users of a cell get, or of many cells, which are answered on all cores.
 
         ``certify`` raises bandwidths to what is certified (models for urllc). A cell that the budget cannot serve raises
-        :class:`anyk.Infeasible`; with ``infeasible="zero"`` cells of a batch are left at 0 and marked in ``served``.
+        :class:`anyk.Infeasible`; with ``infeasible="zero"`` cells of a batch are left at 0 and marked in ``served``. A model
+        that is used for more than ``validated_k`` users warns.
         """
         if isinstance(cells, Cell):
+            self._warn_beyond([len(cells)])
             return self._model._allocate(cells, certify)
         if isinstance(cells, Batch):
             batch = cells
@@ -70,6 +85,7 @@ class Model:
             raise InputError("expected a cell, cells, or a Batch: anyk.Urllc(…) and others make them")
         else:
             batch = Batch.of_cells(list(cells))
+        self._warn_beyond(batch.sizes)
         return self._model._allocate_all(batch, certify, infeasible)
 
     def __call__(self, cell: Cell) -> Allocation:
@@ -91,6 +107,7 @@ class Model:
         of, count, first = wholes("sizes", sizes, 1), whole("samples", samples, 1), whole("seed", seed)
         with watching(progress) as tick:
             report = json.loads(self._model._evaluate(of, count, first, options, tick))
+        self._warn_beyond(of)
         rows = report["sizes"]
         columns = list(dict.fromkeys(name for row in rows for name in row))
         title = f"{self!r} on {samples} cells of each size, seed {seed}"

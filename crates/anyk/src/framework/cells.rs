@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
 
@@ -106,11 +107,14 @@ pub(crate) fn cell_counter<'a, S: Send + 'a, A: Serialize + Show + Send + 'stati
 ) -> Box<dyn Counter + 'a> {
     let reading = Arc::new(reading);
     let same = Arc::clone(&reading);
+    let largest = Arc::<AtomicUsize>::default();
     counter(
+        Arc::clone(&largest),
         move || make(&same.system),
         move |state, input| {
             let answered = |cell: Result<CellRecord, Error>| -> Result<Box<dyn Answer>, Error> {
                 let CellRecord { users, extra } = cell?;
+                largest.fetch_max(users.len(), Ordering::Relaxed);
                 let found = answer(state, &reading.system, &users)
                     .map_err(|error| error.in_cell(&extra, input))?;
                 // Who is not in the answer has a row in a table all the same.

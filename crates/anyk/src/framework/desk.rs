@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -18,6 +19,9 @@ pub type Answers = Vec<Result<Box<dyn Answer>, Error>>;
 pub trait Counter: Send + Sync {
     /// A desk, with buffers of its own.
     fn desk(&self) -> Result<Box<dyn Desk + '_>, Error>;
+
+    /// The most users of a cell that was read so far; 0 if that is not counted.
+    fn largest(&self) -> usize;
 }
 
 /// Answers one document after the other.
@@ -113,15 +117,17 @@ pub fn in_order<W: Send, O: Send>(
     Ok(())
 }
 
-/// A counter made of two functions: what makes the state of a desk, and what answers with it.
+/// A counter made of two functions: what makes the state of a desk, and what answers with it. The second keeps `largest`.
 pub(crate) fn counter<'a, S: Send + 'a>(
+    largest: Arc<AtomicUsize>,
     make: impl Fn() -> Result<S, Error> + Send + Sync + 'a,
     answer: impl Fn(&mut S, Input<'_>) -> Answers + Send + Sync + 'a,
 ) -> Box<dyn Counter + 'a> {
-    Box::new(OfFunctions { make, answer, state: PhantomData })
+    Box::new(OfFunctions { largest, make, answer, state: PhantomData })
 }
 
 struct OfFunctions<S, M, A> {
+    largest: Arc<AtomicUsize>,
     make: M,
     answer: A,
     state: PhantomData<fn() -> S>,
@@ -134,6 +140,10 @@ where
 {
     fn desk(&self) -> Result<Box<dyn Desk + '_>, Error> {
         Ok(Box::new(FunctionDesk { state: (self.make)()?, answer: &self.answer }))
+    }
+
+    fn largest(&self) -> usize {
+        self.largest.load(Ordering::Relaxed)
     }
 }
 

@@ -222,6 +222,14 @@ pub enum Quantity {
 /// A model with a guarantee, and what it promises.
 pub type Calibrated = (Box<dyn LoadedModel>, Guarantee);
 
+impl dyn LoadedModel + '_ {
+    /// What to tell whoever uses the model for a number of users that it was not measured at; nothing for fewer.
+    pub fn beyond_validation(&self, k: usize) -> Option<String> {
+        let validated = self.validated_k().filter(|&validated| k > validated)?;
+        Some(format!("the model was validated up to K = {validated}, not for K = {k}"))
+    }
+}
+
 /// A model of any room.
 pub trait LoadedModel: Send + Sync {
     /// The problem that it is for.
@@ -239,6 +247,12 @@ pub trait LoadedModel: Send + Sync {
     /// The options that describe the instances that it was trained for: its cell.
     fn home(&self) -> Options {
         Options::default()
+    }
+
+    /// The largest number of users that it was measured at, after its training or by a calibration; `None` for a method
+    /// that does not depend on it.
+    fn validated_k(&self) -> Option<usize> {
+        None
     }
 
     /// What it reaches on random instances, beside the optimum or the classical policies.

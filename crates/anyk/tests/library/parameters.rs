@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use anyk::Config;
 use anyk::exchange::Input;
-use anyk::framework::{CellOptions, Counter, Options, Room, Verb};
+use anyk::framework::{Answer, CellOptions, Counter, Options, Room, Verb};
 use anyk::problems::{ROOMS, room};
 
 /// Options that say how to solve, or where the parameters are: not parameters themselves.
@@ -54,7 +54,7 @@ fn solver(room: &dyn Room, options: &Options) -> Box<dyn Counter> {
 fn answer(solver: &dyn Counter, text: &str) -> Result<Vec<String>, String> {
     let answers = solver.answer_all(Input::new(text.as_bytes(), "users"));
     let answers = answers.map_err(|error| error.to_string())?;
-    let amounts = |answer: &Box<dyn anyk::framework::Answer>| {
+    let amounts = |answer: &dyn Answer| {
         let mut text = Vec::new();
         answer.write_json(&mut text).unwrap();
         let answer: serde_json::Value = serde_json::from_slice(&text).unwrap();
@@ -66,7 +66,7 @@ fn answer(solver: &dyn Counter, text: &str) -> Result<Vec<String>, String> {
         };
         users.iter().map(amount).collect::<Vec<_>>().join("; ")
     };
-    Ok(answers.iter().map(amounts).collect())
+    Ok(answers.iter().map(|answer| amounts(&**answer)).collect())
 }
 
 /// A document with a field in each of the places where data may have one.

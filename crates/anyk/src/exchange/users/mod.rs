@@ -208,14 +208,16 @@ impl UserReader<'_> {
         label: &str,
         fields: Fields<'_>,
     ) -> Result<UserRecord, InputError> {
+        let Fields { number: place, id, numbers, extra } = fields;
         let fail = |message: String| {
             // "user 2 (user "b")" would say it twice.
             let user = if label.contains("user") { "" } else { "user " };
-            let user = fields.id.map_or(String::new(), |id| format!(" ({user}{})", quote(id)));
-            InputError::new(file, &format!("{label}{}{user}", fields.number), message)
+            let user = id.map_or(String::new(), |id| format!(" ({user}{})", quote(id)));
+            InputError::new(file, &format!("{label}{place}{user}"), message)
         };
-        let id = match fields.id {
-            None => fields.number.to_string(),
+        let extra = extra.map_err(fail)?;
+        let id = match id {
+            None => place.to_string(),
             Some(id) => id.to_owned(),
         };
         // Most ids are short and plain: one look at the bytes tells.
@@ -227,9 +229,9 @@ impl UserReader<'_> {
                 shorten(&quote(&id))
             )));
         }
-        let shown = |column: usize| shorten(fields.numbers[column - 1].unwrap_or_default());
+        let shown = |column: usize| shorten(numbers[column - 1].unwrap_or_default());
         let number = |column: usize, expected: &str| -> Result<Option<f64>, InputError> {
-            let Some(text) = fields.numbers[column - 1] else {
+            let Some(text) = numbers[column - 1] else {
                 return Ok(None);
             };
             // Rust also reads "inf" and "nan"; the range checks below refuse them.
@@ -238,10 +240,10 @@ impl UserReader<'_> {
                 fail(format!("{name} is {}, expected {expected}{hint}", shorten(text)))
             })
         };
-        let mut given = PLACES.filter(|&column| fields.numbers[column - 1].is_some());
+        let mut given = PLACES.filter(|&column| numbers[column - 1].is_some());
         let gain = match (given.next(), given.next()) {
             (Some(column), None) => {
-                let text = fields.numbers[column - 1].unwrap_or_default();
+                let text = numbers[column - 1].unwrap_or_default();
                 let gain = match text.parse() {
                     Ok(value) => self.gain(column, value),
                     Err(_) => Err(None),
@@ -281,7 +283,6 @@ impl UserReader<'_> {
                 fail(wrong.given(shown(column.unwrap_or(own))).to_string())
             })?;
         }
-        let extra = fields.extra.as_ref().map_err(|message| fail(message.clone()))?.clone();
         Ok(UserRecord { id, gain, service, extra })
     }
 

@@ -322,6 +322,10 @@ impl LoadedModel for ClosedFormPolicy {
         options
     }
 
+    fn validated_k(&self) -> Option<usize> {
+        self.record().training.train_k.iter().copied().max()
+    }
+
     fn evaluate(
         &self,
         _options: &Options,

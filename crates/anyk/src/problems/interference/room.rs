@@ -152,7 +152,7 @@ pub(super) fn network_counter<'a, S: Send>(
         let instances = results.into_iter().enumerate().map(named).collect::<Result<_, Error>>()?;
         Ok(in_cell(extra, Vec::new(), PowerAnswers { instances }))
     };
-    Ok(counter(|| Ok(()), move |(), input| vec![answer(input)]))
+    Ok(counter(Arc::default(), || Ok(()), move |(), input| vec![answer(input)]))
 }
 
 impl LinkRoom {

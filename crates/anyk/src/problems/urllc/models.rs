@@ -119,6 +119,11 @@ impl LoadedModel for LearnedPolicy {
         CellOptions::ALL.describe(&self.record().config)
     }
 
+    fn validated_k(&self) -> Option<usize> {
+        let calibrated = self.guarantee().map_or(&[][..], |guarantee| &guarantee.k);
+        self.record().training.train_k.iter().chain(calibrated).copied().max()
+    }
+
     fn evaluate(
         &self,
         _options: &Options,
