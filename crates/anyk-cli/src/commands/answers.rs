@@ -53,7 +53,7 @@ pub(super) fn run(
     options: &Options,
     counter: &dyn Counter,
 ) -> Result<ExitCode, Failure> {
-    through(args, options, || counter.desk(), |desk, input| desk.answer(input))
+    through(args, options, || Ok(counter.fork()), |counter, input| counter.answer(input))
 }
 
 /// The same with anything that turns a document into answers.

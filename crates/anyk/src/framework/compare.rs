@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use crate::exchange::{Allotment, Documents, Input, SampleRow, to_json};
 use crate::framework::standing::{Standing, Tally, table};
 use crate::framework::{
-    CellOptions, Counter, Desk, Error, LoadedModel, Observer, OptionError, Options, Room, Show,
-    Text, Verb, Verdict,
+    CellOptions, Counter, Error, LoadedModel, Observer, OptionError, Options, Room, Show, Text,
+    Verb, Verdict,
 };
 use crate::math::realization_rng;
 
@@ -42,7 +42,7 @@ pub trait Contestant: Send {
 
 /// What makes a policy ready for options, which may depend on the size.
 pub type MakeCounter<'a> =
-    Box<dyn Fn(&Options) -> Result<Box<dyn Counter + 'a>, Error> + Send + Sync + 'a>;
+    Box<dyn Fn(&Options) -> Result<Box<dyn Counter>, Error> + Send + Sync + 'a>;
 
 /// One of the policies.
 pub struct Player<'a> {
@@ -221,8 +221,8 @@ pub fn compare(
         };
         let share = drawn.len().div_ceil(rayon::current_num_threads()).max(1);
         let part = |part: &[Drawn]| -> Vec<bool> {
-            let mut desk = best.desk();
-            part.iter().map(|one| is_served(&mut desk, one)).collect()
+            let mut best = best.fork();
+            part.iter().map(|one| is_served(&mut *best, one)).collect()
         };
         let feasible: Vec<bool> = drawn.par_chunks(share).flat_map_iter(part).collect();
         for (place, player) in players.iter_mut().enumerate() {
@@ -282,9 +282,8 @@ fn draw(
 }
 
 /// Whether the reference serves everyone.
-fn is_served(desk: &mut Result<Box<dyn Desk + '_>, Error>, one: &Drawn) -> bool {
-    let Ok(desk) = desk else { return false };
-    let answers = desk.answer(Input::new(&one.text, "the instance"));
+fn is_served(counter: &mut dyn Counter, one: &Drawn) -> bool {
+    let answers = counter.answer(Input::new(&one.text, "the instance"));
     answers.iter().all(|answer| answer.as_ref().is_ok_and(|answer| answer.is_served()))
 }
 
@@ -316,25 +315,25 @@ fn stand(
     let (outcomes, reordered) = match &mut player.policy {
         PlayerPolicy::Counter(make) => {
             let counter = make(options)?;
-            let desks = || (counter.desk(), assessor.desk());
-            // A desk for each thread, which has made its tables before the clock runs.
+            let desks = || (counter.fork(), assessor.desk());
+            // A counter for each thread, which has made its tables before the clock runs.
             let share = asked.len().div_ceil(rayon::current_num_threads()).max(1);
             let part = |part: &[&Drawn]| -> Vec<Asked> {
-                let (mut desk, mut judge) = desks();
+                let (mut counter, mut judge) = desks();
                 if let Some(first) = part.first() {
-                    let _ = answer_of(&mut desk, &first.text);
+                    let _ = answer_of(&mut *counter, &first.text);
                 }
                 let one = |one: &&Drawn| {
                     observer.done(1);
-                    ask(|text| answer_of(&mut desk, text), &mut judge, &one.text)
+                    ask(|text| answer_of(&mut *counter, text), &mut judge, &one.text)
                 };
                 part.iter().map(one).collect()
             };
             let outcomes: Vec<Asked> = asked.par_chunks(share).flat_map_iter(part).collect();
-            let (mut desk, mut judge) = desks();
+            let (mut counter, mut judge) = desks();
             let again = |(one, order): (&&Drawn, &Vec<usize>)| {
                 let text = reorder(&one.text, order)?;
-                Some(ask(|text| answer_of(&mut desk, text), &mut judge, &text))
+                Some(ask(|text| answer_of(&mut *counter, text), &mut judge, &text))
             };
             (outcomes, asked.iter().zip(&orders).map(again).collect::<Vec<_>>())
         }
@@ -452,9 +451,8 @@ impl Interview {
 }
 
 /// A policy's answer to a document, as JSON.
-fn answer_of(desk: &mut Result<Box<dyn Desk + '_>, Error>, text: &[u8]) -> Result<Vec<u8>, String> {
-    let desk = desk.as_mut().map_err(|error| error.to_string())?;
-    let answers = desk.answer(Input::new(text, "the instance"));
+fn answer_of(counter: &mut dyn Counter, text: &[u8]) -> Result<Vec<u8>, String> {
+    let answers = counter.answer(Input::new(text, "the instance"));
     let first = answers.into_iter().next().ok_or("there is no answer")?;
     let answer = first.map_err(|error| error.to_string())?;
     if !answer.is_served() {

@@ -4,7 +4,7 @@ use super::fading::policy_of_draw;
 use super::{Entry, Lab, TEST_SEED};
 use crate::channel::FadingLaw;
 use crate::framework::{
-    Chart, Claim, Error, Guarantee, GuaranteeError, PretrainLoss, Quietly, Series, Table,
+    Chart, Claim, Error, Guarantee, GuaranteeError, PretrainLoss, Quietly, Series, Silent, Table,
 };
 use crate::problems::urllc::{CellPolicy, Judged, TestSet, required_factors, true_bandwidth};
 use crate::qos::BandwidthTable;
@@ -110,7 +110,7 @@ fn table<P: CellPolicy + Sync>(
     })?;
     let count = margins.len().max(1) as f64;
     let mean = margins.iter().sum::<f64>() / count;
-    let before = test.evaluate(policy)?;
+    let before = test.evaluate(&policy.allocator(), &Silent)?;
     let (mut rows, mut curve) = (Vec::new(), Vec::new());
     // Margins that break the promise at any of the sizes that it is for: as they are, and if at least 1.
     let mut broken_at_own = [vec![false; margins.len()], vec![false; margins.len()]];

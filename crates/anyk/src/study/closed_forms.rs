@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::shown::with_range;
 use super::verdict::{either, holds, paper_says};
 use super::{Lab, TEST_SEED};
-use crate::framework::{Chart, Claim, Error, Method, Quietly, Series, Session, Table};
+use crate::framework::{Chart, Claim, Error, Method, Quietly, Series, Session, Silent, Table};
 use crate::math::worst_but;
 use crate::network::{Aggregator, Output};
 use crate::problems::closed_forms::{
@@ -222,7 +222,7 @@ fn measure(
                     &settings,
                     &mut Session::new(&Quietly(lab.observer)),
                 )?;
-                Ok(evaluate_closed_form(&policy, &SIZES, lab.cells, TEST_SEED)?)
+                Ok(evaluate_closed_form(&policy, &SIZES, lab.cells, TEST_SEED, &Silent)?)
             })?;
             lab.observer.done(1);
             Ok(result)

@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::System;
-use crate::framework::{Method, Observer, PretrainSettings, Session, TrainError};
+use crate::framework::{Method, Observer, PretrainSettings, Session, Silent, TrainError};
 use crate::math::second_worst;
 use crate::network::{Aggregator, BandwidthLaw};
 use crate::problems::urllc::{
-    LearnedPolicy, Recipe, SizeResult, TestSet, TrainSettings, UserInputs, train_urllc,
+    CellPolicy as _, LearnedPolicy, Recipe, SizeResult, TestSet, TrainSettings, UserInputs,
+    train_urllc,
 };
 
 /// Seed of the test set, fixed before the first training.
@@ -77,7 +78,7 @@ impl Entry {
         observer: &dyn Observer,
     ) -> Result<Measure, TrainError> {
         let (policy, train_seconds) = self.train(system, run, law, observer)?;
-        Ok(Measure { train_seconds, sizes: test.evaluate(&policy)? })
+        Ok(Measure { train_seconds, sizes: test.evaluate(&policy.allocator(), &Silent)? })
     }
 
     /// Trains one run; the seconds are those of Algorithm 1 alone.

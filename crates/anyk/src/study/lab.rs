@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::cache::Cache;
 use super::{Effort, Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
 use crate::config::{Config, System};
-use crate::framework::{Counted, Error, Method, Model, Observer, Quietly, Session, TrainError};
+use crate::framework::{
+    Counted, Error, Method, Model, Observer, Quietly, Session, Silent, TrainError,
+};
 use crate::network::{BandwidthLaw, SplitRule};
 use crate::problems::interference::{
     PowerOutput, PowerPolicy, PowerTrainSettings, Scenario, train_power,
@@ -343,7 +345,7 @@ impl<'a> Lab<'a> {
 
 /// Equal power with exact bandwidths, as if it were one training.
 pub(crate) fn equal_power_on(test: &TestSet) -> Result<EntryResult, Error> {
-    let sizes = test.evaluate(&EqualPower::default())?;
+    let sizes = test.evaluate(&EqualPower::default(), &Silent)?;
     Ok(EntryResult { runs: vec![Measure { train_seconds: 0.0, sizes }], diverged: 0 })
 }
 

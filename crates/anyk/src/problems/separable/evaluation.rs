@@ -3,11 +3,12 @@
 use serde::Serialize;
 
 use crate::framework::{
-    Allocate, Error, Model, Observer, Policy, Problem, Silent, TrainError, Trials, no_better_than,
+    Allocate, Error, Model, Observer, Problem, Silent, TrainError, Trials, no_better_than,
     over_instances,
 };
 use crate::problems::separable::{
-    AnySeparablePolicy, EqualShares, Separable, SeparableMetrics, SeparableSolver, SeparableStatus,
+    AnySeparableAllocator, AnySeparablePolicy, EqualShares, Separable, SeparableMetrics,
+    SeparableSolver, SeparableStatus,
 };
 
 /// What was found at one size.
@@ -51,13 +52,14 @@ pub fn evaluate_separable(
     observer: &dyn Observer,
 ) -> Result<Vec<SeparableResult>, Error> {
     let settings = &policy.record().training;
+    let allocator = policy.allocator();
     let found = over_instances(
         &trials.sizes,
         trials.samples,
-        |size| Ok::<_, Error>((SeparableSolver::default(), policy.ready(size)?)),
-        |(solver, ready), size, index| {
+        |_| Ok::<_, Error>((SeparableSolver::default(), allocator.clone())),
+        |(solver, allocator), size, index| {
             let problem = settings.draw(policy.costs(), (trials.seed, size, index))?;
-            row(solver, &mut **ready, &problem)
+            row(solver, allocator, &problem)
         },
         observer,
     )?;
@@ -83,7 +85,7 @@ pub fn evaluate_separable(
 /// One instance; `None` without an answer.
 fn row(
     solver: &mut SeparableSolver,
-    ready: &mut dyn Allocate<Separable>,
+    allocator: &mut AnySeparableAllocator,
     problem: &Separable,
 ) -> Result<Option<Row>, Error> {
     let optimum = solver.solve(problem);
@@ -91,7 +93,7 @@ fn row(
         return Ok(None);
     }
     let mut amounts = Vec::new();
-    if !ready.allocate(problem, &mut amounts).is_served() {
+    if !allocator.allocate(problem, &mut amounts).is_served() {
         return Ok(None);
     }
     problem.check(&amounts)?;

@@ -197,7 +197,7 @@ impl Room for SeparableRoom {
         let setting = Setting::new(options)?;
         Ok(cell_counter(
             CellReading::new(system, options)?,
-            |_| Ok(SeparableSolver::default()),
+            SeparableSolver::default(),
             move |solver, system, records| {
                 Ok(solve(solver, &setting.problem(system, records)?, records)?)
             },
@@ -226,7 +226,7 @@ impl Room for SeparableRoom {
             let setting = Setting::new(options)?;
             Ok(cell_counter(
                 CellReading::new(system, options)?,
-                |_| Ok(SeparableSolver::default()),
+                SeparableSolver::default(),
                 move |solver, system, records| {
                     let problem = setting.problem(system, records)?;
                     let mut powers = Vec::new();
@@ -263,9 +263,9 @@ impl Room for SeparableRoom {
         _options: &Options,
     ) -> Option<Result<Box<dyn Responder>, Error>> {
         match name {
-            "optimum" => Some(Ok(responder(Box::new(SeparableSolver::default())))),
+            "optimum" => Some(Ok(responder(SeparableSolver::default()))),
             // In a cell the shares are powers.
-            "equal-power" | "equal-shares" => Some(Ok(responder(Box::new(EqualShares)))),
+            "equal-power" | "equal-shares" => Some(Ok(responder(EqualShares))),
             _ => None,
         }
     }
@@ -416,7 +416,7 @@ impl LoadedModel for AnySeparablePolicy {
         Ok(Box::new(Evaluation { samples: *samples, seed: *seed, sizes: found }))
     }
 
-    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
         let cost = &self.costs()[0];
         let cell = self.record().cell.as_ref();
         let config = cell.map_or_else(Config::default, |cell| cell.config.clone());
@@ -426,9 +426,9 @@ impl LoadedModel for AnySeparablePolicy {
         let setting = Setting { cost: Arc::clone(cost), bandwidth_hz };
         Ok(cell_counter(
             CellReading::new(system, options)?,
-            |_| Ok((SeparableSolver::default(), self.allocator())),
+            (SeparableSolver::default(), self.allocator()),
             move |(solver, allocator), system, records| {
-                if self.costs().len() > 1 {
+                if allocator.policy().costs().len() > 1 {
                     let message = "the model has several costs, and users of a cell do not say which is theirs";
                     return Err(Error::other(Refusal(message.to_owned())));
                 }
@@ -444,7 +444,7 @@ impl LoadedModel for AnySeparablePolicy {
                 let size = optimum.objective.abs() + optimum.price * problem.budget();
                 let gap = (served.total_cost - optimum.objective) / size;
                 served.duality_gap = gap.is_finite().then_some(gap);
-                let outside = self.out_of_range(&problem);
+                let outside = allocator.policy().out_of_range(&problem);
                 served.in_distribution = Some(outside.is_empty());
                 served.out_of_range = Some(outside);
                 Ok(CellAnswer::Served(served))
@@ -452,8 +452,8 @@ impl LoadedModel for AnySeparablePolicy {
         ))
     }
 
-    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
-        Ok(responder(Box::new(self.allocator())))
+    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder>, Error> {
+        Ok(responder(self.allocator()))
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
@@ -463,7 +463,7 @@ impl LoadedModel for AnySeparablePolicy {
         let (settings, costs) = (self.record().training.clone(), self.costs().to_vec());
         Ok(Some(Arc::new(Drawn {
             label: "amount of a model with separable costs over ln α".to_owned(),
-            policy: self.clone(),
+            allocator: self.allocator(),
             instance: Box::new(move |seed, size, index| {
                 let problem: Result<Separable, ProblemError> =
                     settings.draw(&costs, (seed, size, index));

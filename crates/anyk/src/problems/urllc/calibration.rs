@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::channel::{FadingQuadrature, sample_distances_m};
 use crate::framework::{
-    CalibrationSettings, Guarantee, GuaranteeError, ModelError, ProblemError, Rows, Silent,
-    over_instances,
+    Allocate as _, CalibrationSettings, Guarantee, GuaranteeError, ModelError, ProblemError, Rows,
+    Silent, over_instances,
 };
 use crate::problems::urllc::{Allocation, CellPolicy, Urllc, User};
 use crate::qos::BandwidthTable;
@@ -69,7 +69,8 @@ pub fn required_factors<P: CellPolicy + Sync>(
 ) -> Result<Vec<f64>, CalibrationError> {
     let system = policy.system();
     let (fold_hz, most_hz) = (table.exact().max_bandwidth_hz(), policy.most_hz()?);
-    let plain = policy.without_guarantee();
+    let allocator = policy.without_guarantee().allocator();
+    allocator.check_size(size)?;
     let (road, path_loss) = (system.road(), system.path_loss());
     // So that the rounding of factor and table cannot turn a QoS that holds into one that does not.
     let up = 1.0 + table.error_bound() + tolerance::TABLE;
@@ -85,12 +86,12 @@ pub fn required_factors<P: CellPolicy + Sync>(
     let measured = over_instances(
         &[size],
         cells as u64,
-        |size| Ok::<_, CalibrationError>((plain.ready(size)?, Allocation::default())),
-        |(ready, allocation), size, index| {
+        |_| Ok::<_, CalibrationError>((allocator.clone(), Allocation::default())),
+        |(allocator, allocation), size, index| {
             let distances = sample_distances_m(&road, seed, size, index);
             let gains = distances.iter().map(|&d| path_loss.gain(d));
             let problem = Urllc::uniform(system, gains)?;
-            if !ready.allocate(&problem, allocation).is_served() {
+            if !allocator.allocate(&problem, allocation).is_served() {
                 return Ok(Some(vec![f64::INFINITY; judged]));
             }
             let users = problem.users().iter().zip(&allocation.power_w);
