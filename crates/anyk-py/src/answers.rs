@@ -157,9 +157,9 @@ fn answer(
     instance: &dyn Instance,
     columns: &mut [&mut [f64]],
 ) -> Result<Worth, Error> {
-    let mut desk = pool.take()?;
-    let outcome = desk.with(|desk| desk.respond(instance, columns));
-    pool.put_back(desk);
+    let mut responder = pool.take()?;
+    let outcome = responder.respond(instance, columns);
+    pool.put_back(responder);
     Worth::new(outcome?)
 }
 
@@ -273,7 +273,7 @@ fn answer_all(
         if watch.stop() {
             return Err(Error::Interrupted);
         }
-        let mut desk = pool.take()?;
+        let mut responder = pool.take()?;
         let mut worths = Vec::with_capacity(share.len());
         for instance in share {
             let mut columns: Vec<&mut [f64]> = Vec::with_capacity(amounts.len());
@@ -282,10 +282,10 @@ fn answer_all(
                 columns.push(own);
                 *part = left;
             }
-            let outcome = desk.with(|desk| desk.respond(&**instance, &mut columns));
+            let outcome = responder.respond(&**instance, &mut columns);
             worths.push(Worth::new(outcome?)?);
         }
-        pool.put_back(desk);
+        pool.put_back(responder);
         Ok(worths)
     };
     let found: Result<Vec<Vec<Worth>>, Error> = shares.into_par_iter().map(work).collect();

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyk::Config;
 use anyk::framework::{Error, ModelFile};
-use anyk::problems::urllc::{Allocation, AnyPolicy, Solution, Urllc, UrllcSolver};
+use anyk::problems::urllc::{Allocation, AnyPolicy, CellPolicy as _, Solution, Urllc, UrllcSolver};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;

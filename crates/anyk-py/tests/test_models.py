@@ -60,6 +60,10 @@ def test_certify_makes_up_for_what_is_missing() -> None:
     cell = anyk.sample("urllc", 40, seed=1)[0]
     assert cell.judge(model.allocate(cell)).availability < 1
     assert cell.judge(model.allocate(cell, certify=True)).availability == 1
+    # A certified answer for users that the budget cannot serve is that of the solver.
+    with pytest.raises(anyk.Infeasible) as why:
+        model.allocate(anyk.Urllc(gains_db=[-160.0, -90.0]), certify=True)
+    assert why.value.admissible == [1]
     # It knows one class and one budget.
     with pytest.raises(anyk.InputError, match="which the model was trained for"):
         model.allocate(anyk.Urllc([60.0, 90.0], epsilon=1e-6))

@@ -15,13 +15,13 @@ use crate::{
 };
 use anyk::channel::FadingLaw;
 use anyk::framework::{
-    Chart, Claim, Error, Method, Objective, PretrainLoss, Quietly, Series, Session, Table,
+    Chart, Claim, Error, Method, Objective, PretrainLoss, Quietly, Series, Session, Silent, Table,
 };
 use anyk::math::second_worst;
 use anyk::network::SplitRule;
 use anyk::problems::urllc::{
-    Algorithm1, AnyPolicy, DEVIATIONS, EqualPower, SizeResult, TestSet, Urllc, finish,
-    train_any_policy,
+    Algorithm1, AnyPolicy, CellPolicy as _, DEVIATIONS, EqualPower, SizeResult, TestSet, Urllc,
+    finish, train_any_policy,
 };
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
@@ -54,7 +54,7 @@ struct Row {
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let test = TestSet::draw(&lab.system, &SIZES, lab.cells, TEST_SEED)?;
-    let equal = test.evaluate(&EqualPower::default())?;
+    let equal = test.evaluate(&EqualPower::default(), &Silent)?;
     let optimum: Vec<f64> = equal.iter().map(|size| size.optimum_mhz).collect();
     let mut rows = Vec::new();
     for (label, output) in ANY {
@@ -108,10 +108,10 @@ fn timed(lab: &Lab<'_>, entries: &[Entry], rows: &mut [Row]) -> Result<f64, Erro
     let cell = random_cell(&lab.system, TIMED)?;
     let mut times = Vec::new();
     for (_, output) in ANY {
-        times.push(policy_us(&short_any_policy(&lab.system, output)?, &cell)?);
+        times.push(policy_us(&short_any_policy(&lab.system, output)?, &cell));
         lab.observer.done(1);
     }
-    let (us, _) = policy_us(&short_sampled_policy(&lab.system)?, &cell)?;
+    let (us, _) = policy_us(&short_sampled_policy(&lab.system)?, &cell);
     // There is no law to certify it by.
     times.push((us, f64::NAN));
     lab.observer.done(1);
@@ -177,7 +177,7 @@ pub(crate) fn any_runs(
             let started = Instant::now();
             let policy = train(run)?;
             let train_seconds = started.elapsed().as_secs_f64();
-            Ok(Measure { train_seconds, sizes: test.evaluate(&policy)? })
+            Ok(Measure { train_seconds, sizes: test.evaluate(&policy.allocator(), &Silent)? })
         })?;
         lab.observer.done(1);
         Ok(measure)
@@ -194,12 +194,12 @@ fn paper_us(lab: &Lab<'_>, entry: &Entry, cell: &Urllc) -> Result<(f64, f64), Er
     let law = lab.law(entry);
     if law.is_none() && settings.method == Method::PGnn {
         // All its trainings were in the cache: any outer function of the shape does.
-        return policy_us(&untrained_p_gnn(&lab.system)?.1, cell);
+        return Ok(policy_us(&untrained_p_gnn(&lab.system)?.1, cell));
     }
     let mut objective = Algorithm1::new(&lab.system, &settings, law)?;
     let start = objective.start(0);
     let policy = finish(&lab.system, &objective, &start, (&entry.pretraining, law))?;
-    policy_us(&policy, cell)
+    Ok(policy_us(&policy, cell))
 }
 
 fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {

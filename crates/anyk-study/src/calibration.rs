@@ -3,7 +3,9 @@
 use crate::fading::policy_of_draw;
 use crate::{Entry, Lab, TEST_SEED};
 use anyk::channel::FadingLaw;
-use anyk::framework::{Chart, Claim, Error, Guarantee, PretrainLoss, Quietly, Series, Table};
+use anyk::framework::{
+    Chart, Claim, Error, Guarantee, PretrainLoss, Quietly, Series, Silent, Table,
+};
 use anyk::problems::urllc::{CellPolicy, Judged, TestSet, required_factors, true_bandwidth};
 use anyk::qos::BandwidthTable;
 
@@ -105,7 +107,7 @@ fn table<P: CellPolicy + Sync>(
     })?;
     let count = margins.len().max(1) as f64;
     let mean = margins.iter().sum::<f64>() / count;
-    let before = test.evaluate(policy)?;
+    let before = test.evaluate(&policy.allocator(), &Silent)?;
     let (mut rows, mut curve) = (Vec::new(), Vec::new());
     // Margins that break the promise at any of the sizes that it is for: as they are, and if at least 1.
     let mut broken_at_own = [vec![false; margins.len()], vec![false; margins.len()]];

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use crate::shown::with_range;
 use crate::verdict::{either, holds, paper_says};
 use crate::{Lab, TEST_SEED};
-use anyk::framework::{Chart, Claim, Error, Method, Quietly, Series, Session, Table};
+use anyk::framework::{Chart, Claim, Error, Method, Quietly, Series, Session, Silent, Table};
 use anyk::math::worst_but;
 use anyk::network::{Aggregator, Output};
 use anyk::problems::closed_forms::{
@@ -222,7 +222,7 @@ fn measure(
                     &settings,
                     &mut Session::new(&Quietly(lab.observer)),
                 )?;
-                Ok(evaluate_closed_form(&policy, &SIZES, lab.cells, TEST_SEED)?)
+                Ok(evaluate_closed_form(&policy, &SIZES, lab.cells, TEST_SEED, &Silent)?)
             })?;
             lab.observer.done(1);
             Ok(result)

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use anyk::System;
-use anyk::framework::{Method, Observer, PretrainSettings, Session, TrainError};
+use anyk::framework::{Method, Observer, PretrainSettings, Session, Silent, TrainError};
 use anyk::math::second_worst;
 use anyk::network::BandwidthLaw;
 use anyk::problems::urllc::{
-    LearnedPolicy, Recipe, SizeResult, TestSet, TrainSettings, train_urllc,
+    CellPolicy as _, LearnedPolicy, Recipe, SizeResult, TestSet, TrainSettings, train_urllc,
 };
 
 /// Seed of the test set, fixed before the first training.
@@ -67,7 +67,7 @@ impl Entry {
         observer: &dyn Observer,
     ) -> Result<Measure, TrainError> {
         let (policy, train_seconds) = self.train(system, run, law, observer)?;
-        Ok(Measure { train_seconds, sizes: test.evaluate(&policy)? })
+        Ok(Measure { train_seconds, sizes: test.evaluate(&policy.allocator(), &Silent)? })
     }
 
     /// Trains one run; the seconds are those of Algorithm 1 alone.

@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use crate::{Lab, TEST_SEED};
 use anyk::channel::{FadingLaw, FadingSamples};
-use anyk::framework::{Error, Observer, PretrainLoss, Quietly, Session, Table};
+use anyk::framework::{Error, Observer, PretrainLoss, Quietly, Session, Silent, Table};
 use anyk::network::SplitRule;
 use anyk::problems::urllc::{
-    AnyPolicy, DEVIATIONS, SampledSettings, SizeResult, TestSet, bandwidth_errors, draw_fading,
-    train_sampled_policy, true_bandwidth,
+    AnyPolicy, CellPolicy as _, DEVIATIONS, SampledSettings, SizeResult, TestSet, bandwidth_errors,
+    draw_fading, train_sampled_policy, true_bandwidth,
 };
 use anyk::qos::BandwidthTable;
 
@@ -83,7 +83,8 @@ fn rows(lab: &Lab<'_>) -> Result<Rows, Error> {
     let mut rows = Rows::default();
     for law in FadingLaw::SHOWN {
         let rule = lab.system.fading_rule(&law);
-        let test = TestSet::draw_under(&lab.system, Some(&rule), &SIZES, TEST_CELLS, TEST_SEED)?;
+        let test =
+            TestSet::draw_under(&lab.system, Some(&rule), &SIZES, TEST_CELLS, TEST_SEED, &Silent)?;
         let truth = Truth { law, table: true_bandwidth(&lab.system, &law)?, test };
         for &samples in counts(lab) {
             for way in WAYS {
@@ -199,14 +200,14 @@ fn learn(
     let errors = policy
         .bandwidth()
         .map_or_else(Vec::new, |learned| bandwidth_errors(learned, &truth.table, &RECEIVED_W));
-    let plain = truth.test.evaluate(&policy)?;
+    let plain = truth.test.evaluate(&policy.allocator(), &Silent)?;
     let widened = widened(truth, &policy, DEVIATIONS)?;
     Ok(Run { errors, plain, widened, policy })
 }
 
 fn widened(truth: &Truth, policy: &AnyPolicy, deviations: f64) -> Result<Vec<SizeResult>, Error> {
     let wide = policy.with_deviations(deviations)?;
-    Ok(truth.test.evaluate(&wide)?)
+    Ok(truth.test.evaluate(&wide.allocator(), &Silent)?)
 }
 
 /// Mean over runs of a figure at each size.

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
 use crate::{Effort, Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
-use anyk::framework::{Counted, Error, Method, Model, Observer, Quietly, Session, TrainError};
+use anyk::framework::{
+    Counted, Error, Method, Model, Observer, Quietly, Session, Silent, TrainError,
+};
 use anyk::network::{BandwidthLaw, SplitRule};
 use anyk::problems::interference::{
     PowerOutput, PowerPolicy, PowerTrainSettings, Scenario, train_power,
@@ -343,7 +345,7 @@ impl<'a> Lab<'a> {
 
 /// Equal power with exact bandwidths, as if it were one training.
 pub(crate) fn equal_power_on(test: &TestSet) -> Result<EntryResult, Error> {
-    let sizes = test.evaluate(&EqualPower::default())?;
+    let sizes = test.evaluate(&EqualPower::default(), &Silent)?;
     Ok(EntryResult { runs: vec![Measure { train_seconds: 0.0, sizes }], diverged: 0 })
 }
 

@@ -120,8 +120,8 @@ fn times(plan: &Plan, policies: &[PowerPolicy]) -> Result<(f64, f64), Error> {
     let problem = plan.measured_on.draw(TEST_SEED, TIMED, 0).map_err(Error::other)?;
     let sparse = SparseInterference::new(&problem, plan.measured_on.threshold());
     let Some(policy) = policies.first() else { return Ok((0.0, 0.0)) };
-    let mut controller = policy.controller();
-    let pass = median_seconds(|| controller.shares(black_box(&sparse)).len());
+    let mut allocator = policy.allocator();
+    let pass = median_seconds(|| allocator.shares(black_box(&sparse)).len());
     let mut wmmse = Wmmse::new(many_starts());
     let starts = median_seconds(|| wmmse.solve(black_box(&problem)).sum_rate_bits);
     Ok((1e6 * pass, 1e6 * starts))

@@ -9,7 +9,7 @@ use crate::entry::AVAILABLE;
 use crate::fading::policy_of_draw;
 use crate::{Lab, paper_entries, strings};
 use anyk::channel::{D2dField, FadingLaw};
-use anyk::framework::{Claim, Error, Model, Observer, PretrainLoss, Session, Table};
+use anyk::framework::{Claim, Error, Model, Observer, PretrainLoss, Session, Silent, Table};
 use anyk::math::median;
 use anyk::network::SplitRule;
 use anyk::problems::closed_forms::{
@@ -108,7 +108,7 @@ static KINDS: [Kind; 8] = [
                 lab.effort.of_training((settings.samples, settings.steps));
             let mut session = Session::new(observer);
             let policy = train_closed_form(&lab.system, &settings, &mut session)?;
-            let results = evaluate_closed_form(&policy, &SIZES, TEST.1, TEST.0)?;
+            let results = evaluate_closed_form(&policy, &SIZES, TEST.1, TEST.0, &Silent)?;
             let worst = results.iter().map(ClosedFormResult::power_percent).fold(0.0, f64::max);
             Ok((100.0 - worst, None))
         },
@@ -153,7 +153,7 @@ fn on_cells(
     sizes: &[usize],
 ) -> Result<Figures, Error> {
     let test = TestSet::draw(&lab.system, sizes, TEST.1, TEST.0)?;
-    let results = test.evaluate(policy)?;
+    let results = test.evaluate(&policy.allocator(), &Silent)?;
     let lowest = |values: Vec<f64>| values.into_iter().fold(f64::INFINITY, f64::min);
     let over = results.iter().map(|size| 100.0 / (1.0 + size.gap_percent / 100.0)).collect();
     let availability = results.iter().map(|size| size.availability).collect();

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use crate::Entry;
 use anyk::System;
 use anyk::channel::{FadingLaw, FadingSamples, sample_distances_m};
-use anyk::framework::{Error, Objective, Policy, PretrainLoss, PretrainSettings, Session, Silent};
+use anyk::framework::{
+    Allocate as _, Error, Objective, PretrainLoss, PretrainSettings, Session, Silent,
+};
 use anyk::network::SplitRule;
 use anyk::problems::urllc::{
-    Algorithm1, Allocation, AnyPolicy, AnySettings, Certifier, DEVIATIONS, LearnedPolicy, Recipe,
-    SampledSettings, Solution, TrainRanges, Urllc, UrllcSolver, draw_fading, finish, law_for,
-    train_any_policy, train_sampled_policy,
+    Algorithm1, Allocation, AnyPolicy, AnySettings, CellPolicy, Certifier, DEVIATIONS,
+    LearnedPolicy, Recipe, SampledSettings, Solution, TrainRanges, Urllc, UrllcSolver, draw_fading,
+    finish, law_for, train_any_policy, train_sampled_policy,
 };
 
 /// Median time of a call, over as many calls as fit into half a second (five at least), after one
@@ -32,16 +34,16 @@ pub fn median_seconds<T>(mut call: impl FnMut() -> T) -> f64 {
 }
 
 /// Microseconds of an allocation, without and with the certificate.
-pub fn policy_us(policy: &dyn Policy<Urllc>, problem: &Urllc) -> Result<(f64, f64), Error> {
-    let mut ready = policy.ready(problem.users().len())?;
+pub fn policy_us(policy: &impl CellPolicy, problem: &Urllc) -> (f64, f64) {
+    let mut allocator = policy.allocator();
     let mut allocation = Allocation::default();
-    let plain_s = median_seconds(|| ready.allocate(black_box(problem), &mut allocation));
+    let plain_s = median_seconds(|| allocator.allocate(black_box(problem), &mut allocation));
     let mut certifier = Certifier::default();
     let certified_s = median_seconds(|| {
-        let served = ready.allocate(black_box(problem), &mut allocation).is_served();
+        let served = allocator.allocate(black_box(problem), &mut allocation).is_served();
         served && certifier.certify(problem, &mut allocation).is_complete()
     });
-    Ok((1e6 * plain_s, 1e6 * certified_s))
+    (1e6 * plain_s, 1e6 * certified_s)
 }
 
 /// Microseconds of an exact solve.

@@ -13,7 +13,7 @@ use anyk::problems::separable::{
 use anyk::problems::urllc::equal_power;
 use anyk::problems::urllc::finish;
 use anyk::problems::urllc::{Algorithm1, TrainSettings};
-use anyk::problems::urllc::{Allocation, Urllc};
+use anyk::problems::urllc::{Allocation, CellPolicy, Urllc};
 use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::qos::{BandwidthTable, RequiredBandwidth};
 use anyk::{Config, System};
@@ -52,14 +52,14 @@ fn hot(criterion: &mut Criterion) {
     });
     let pretraining = PretrainSettings::default();
     let policy = finish(&system, &objective, &state.parameters, (&pretraining, None)).unwrap();
-    let mut sized = policy.at_size(200).unwrap();
+    let mut allocator = policy.allocator();
     let gains: Vec<f64> = sample_distances_m(&system.road(), 1, 200, 0)
         .into_iter()
         .map(|distance_m| system.path_loss().gain(distance_m))
         .collect();
     let mut allocation = Allocation::default();
     criterion.bench_function("allocate, M-GNN, K = 200", |bencher| {
-        bencher.iter(|| sized.allocate(black_box(&gains), &mut allocation));
+        bencher.iter(|| allocator.serve(black_box(&gains), &mut allocation));
     });
     let mut solve = criterion.benchmark_group("solve");
     let mut solver = UrllcSolver::default();

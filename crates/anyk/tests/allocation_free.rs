@@ -20,7 +20,7 @@ use anyk::problems::separable::{
     AnySeparableSettings, Cost, Separable, SeparableSolution, SeparableSolver, train_any_separable,
 };
 use anyk::problems::urllc::{Algorithm1, AnySettings, TrainRanges, TrainSettings};
-use anyk::problems::urllc::{Allocation, Urllc};
+use anyk::problems::urllc::{Allocation, CellPolicy, Urllc};
 use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::problems::urllc::{finish, train_any_policy};
 
@@ -85,10 +85,10 @@ fn hot_paths_allocate_nothing() {
     let policy =
         finish(&system, &objective, &state.parameters, (&PretrainSettings::default(), None))
             .unwrap();
-    let mut sized = policy.at_size(200).unwrap();
-    let mut allocation = Allocation::default();
-    sized.allocate(&gains, &mut allocation);
-    assert_eq!(calls_during(|| sized.allocate(&gains, &mut allocation)), 0, "allocate");
+    let (mut allocator, mut allocation) = (policy.allocator(), Allocation::default());
+    allocator.allocate(&problem, &mut allocation);
+    let allocate = calls_during(|| _ = allocator.allocate(&problem, &mut allocation));
+    assert_eq!(allocate, 0, "allocate");
 
     let mut settings = AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 1);
     (settings.samples, settings.steps) = (20, 20);
@@ -128,8 +128,8 @@ fn hot_paths_allocate_nothing() {
     let (features, parameters) = (objective.features(), objective.start(0));
     for output in [PowerOutput::Ranked { passes: 5 }, PowerOutput::Priced { steps: 1 }] {
         let policy = finish_power(&settings, features, output, parameters.clone()).unwrap();
-        let mut controller = policy.controller();
-        controller.shares(&sparse);
-        assert_eq!(calls_during(|| _ = controller.shares(&sparse).len()), 0, "{output:?}");
+        let mut allocator = policy.allocator();
+        allocator.shares(&sparse);
+        assert_eq!(calls_during(|| _ = allocator.shares(&sparse).len()), 0, "{output:?}");
     }
 }

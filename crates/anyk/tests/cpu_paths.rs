@@ -24,7 +24,7 @@ use anyk::problems::interference::{
 use anyk::problems::interference::{SparseWmmse, Wmmse, WmmseSettings, fplinq};
 use anyk::problems::read_model;
 use anyk::problems::urllc::{Algorithm1, AnySettings, Recipe, TrainRanges, TrainSettings};
-use anyk::problems::urllc::{Allocation, LearnedPolicy, Urllc};
+use anyk::problems::urllc::{Allocation, CellPolicy, LearnedPolicy, Urllc};
 use anyk::problems::urllc::{finish, law_for, train_any_policy};
 use anyk::qos::ServiceClass;
 use anyk::{Config, System};
@@ -185,10 +185,10 @@ fn urllc_allocation_by_the_fused_pair() {
     same_on_every_level("the fused pair", |bits| {
         let mut allocation = Allocation::default();
         for policy in &policies {
+            let mut allocator = policy.allocator();
             for size in [1, 7, 15, 16, 17, 200] {
-                let mut sized = policy.at_size(size).unwrap();
                 for gains in gains(size) {
-                    sized.allocate(&gains, &mut allocation);
+                    allocator.serve(&gains, &mut allocation).unwrap();
                     bits.allocation(&allocation);
                 }
             }
@@ -319,9 +319,9 @@ fn interference_training_and_every_output() {
                 let parameters = state.parameters.clone();
                 let features = objective.features();
                 let policy = finish_power(&settings, features, output, parameters).unwrap();
-                let mut controller = policy.controller();
+                let mut allocator = policy.allocator();
                 for (_, sparse) in &networks {
-                    bits.doubles(controller.shares(sparse));
+                    bits.doubles(allocator.shares(sparse));
                 }
             }
         }

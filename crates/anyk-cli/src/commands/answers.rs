@@ -49,7 +49,7 @@ enum Part {
 
 /// Answers all of an input; the exit code says whether everyone is served, and every instance answered.
 pub(super) fn run(args: &SolveArgs, counter: &dyn Counter) -> Result<ExitCode, Failure> {
-    through(args, || counter.desk(), |desk, input| desk.answer(input))
+    through(args, || Ok(counter.fork()), |counter, input| counter.answer(input))
 }
 
 /// The same with anything that turns a document into answers.

@@ -5,13 +5,13 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::channel::{D2dField, sample_distances_m};
-use anyk::framework::{Error, Observer, Policy, Session, Silent, State};
+use anyk::framework::{Error, Observer, Session, Silent, State};
 use anyk::network::SplitRule;
 use anyk::problems::interference::{
     PowerOutput, PowerPolicy, PowerTrainSettings, Scenario, SparseInterference, SparseWmmse, Wmmse,
     train_power,
 };
-use anyk::problems::urllc::{Allocation, Solution, Urllc, UrllcSolver};
+use anyk::problems::urllc::{Allocation, CellPolicy, Solution, Urllc, UrllcSolver};
 use anyk::qos::BandwidthTable;
 use anyk::{Config, System};
 use anyk_study::{random_cell, short_any_policy, short_sampled_policy, untrained_p_gnn};
@@ -175,21 +175,20 @@ fn measure(system: &System, progress: &Watcher) -> Result<Figures, Failure> {
             let step = |_| state.advance(&mut objective, &plan, &mut gradient);
             (0..100).map(step).sum::<f64>()
         });
-    let allocate_us = |size: usize| -> Result<f64, Failure> {
+    let allocate_us = |size: usize| {
         let gains: Vec<f64> = sample_distances_m(&system.road(), 1, size, 0)
             .into_iter()
             .map(|distance_m| system.path_loss().gain(distance_m))
             .collect();
-        let mut sized = policy.at_size(size).map_err(Error::other)?;
-        let mut allocation = Allocation::default();
-        Ok(1e6 * median_seconds(progress, || sized.allocate(black_box(&gains), &mut allocation)))
+        let (mut allocator, mut allocation) = (policy.allocator(), Allocation::default());
+        1e6 * median_seconds(progress, || allocator.serve(black_box(&gains), &mut allocation))
     };
-    let (allocate_us_k200, allocate_us_k10000) = (allocate_us(200)?, allocate_us(10_000)?);
-    let allocate_us_k1000000 = allocate_us(1_000_000)?;
+    let (allocate_us_k200, allocate_us_k10000) = (allocate_us(200), allocate_us(10_000));
+    let allocate_us_k1000000 = allocate_us(1_000_000);
     let cell = random_cell(system, 200)?;
     let any_gnn = short_any_policy(system, SplitRule::Kkt)?;
-    let (any_us_k200, certify_us_k200) = policy_us(&any_gnn, &cell, progress)?;
-    let (sampled_us_k200, _) = policy_us(&short_sampled_policy(system)?, &cell, progress)?;
+    let (any_us_k200, certify_us_k200) = policy_us(&any_gnn, &cell, progress);
+    let (sampled_us_k200, _) = policy_us(&short_sampled_policy(system)?, &cell, progress);
     let network = Scenario::Dense.draw(1, 100, 0).map_err(Error::other)?;
     let mut wmmse = Wmmse::default();
     let wmmse_us_k100 =
@@ -214,13 +213,13 @@ fn measure(system: &System, progress: &Watcher) -> Result<Figures, Failure> {
     let wmmse_dense_us_k1000 =
         1e6 * median_seconds(progress, || wmmse.shares(black_box(&field)).len());
     let policy_for_links = learned_powers(scenario)?;
-    let mut controller = policy_for_links.controller();
+    let mut allocator = policy_for_links.allocator();
     let control_us_k1000 =
-        1e6 * median_seconds(progress, || controller.shares(black_box(&sparse)).len());
+        1e6 * median_seconds(progress, || allocator.shares(black_box(&sparse)).len());
     let control_dense_us_k1000 = 1e6
         * median_seconds(progress, || {
             let sparse = SparseInterference::new(black_box(&field), scenario.threshold());
-            controller.shares(&sparse).len()
+            allocator.shares(&sparse).len()
         });
     let streams = stream_bench::measure(system, &any_gnn, &policy, || progress.done(1))?;
     Ok(Figures {
@@ -262,14 +261,10 @@ fn median_seconds<T>(progress: &Watcher, call: impl FnMut() -> T) -> f64 {
 }
 
 /// Microseconds of an allocation, without and with the certificate: two of the measurements.
-fn policy_us(
-    policy: &dyn Policy<Urllc>,
-    problem: &Urllc,
-    progress: &Watcher,
-) -> Result<(f64, f64), Failure> {
-    let us = anyk_study::policy_us(policy, problem)?;
+fn policy_us(policy: &impl CellPolicy, problem: &Urllc, progress: &Watcher) -> (f64, f64) {
+    let us = anyk_study::policy_us(policy, problem);
     progress.done(2);
-    Ok(us)
+    us
 }
 
 /// A policy for a field of links after a short training: long enough that its powers are not all alike.

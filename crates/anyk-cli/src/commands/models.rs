@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyk::exchange::Input;
 use anyk::framework::{
-    CalibrationSettings, Desk, Error, Guarantee, LoadedModel, ModelError, Options, Show, Text, Verb,
+    CalibrationSettings, Counter, Error, Guarantee, LoadedModel, ModelError, Options, Show, Text,
+    Verb,
 };
 use clap::ArgMatches;
 use serde::Serialize;
@@ -45,15 +46,15 @@ pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let counter = model.allocate(&options)?;
     let noted = AtomicBool::new(false);
     // At once, since a stream may never end.
-    let answer = |desk: &mut Box<dyn Desk + '_>, input: Input<'_>| {
-        let answers = desk.answer(input);
-        let beyond = model.beyond_validation(counter.largest());
+    let answer = |fork: &mut Box<dyn Counter>, input: Input<'_>| {
+        let answers = fork.answer(input);
+        let beyond = model.beyond_validation(fork.largest());
         if let Some(note) = beyond.filter(|_| !noted.swap(true, Ordering::Relaxed)) {
             note_beyond(&args.model, &note);
         }
         answers
     };
-    answers::through(&args.solve, || counter.desk(), answer)
+    answers::through(&args.solve, || Ok(counter.fork()), answer)
 }
 
 /// Tells that a model is used for more users than it was measured at.

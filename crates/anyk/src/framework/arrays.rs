@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use crate::exchange::{Input, Parameters};
-use crate::framework::{Allocate, Error, Outcome, Policy, Problem, Verdict};
+use crate::framework::{Allocate, Error, Outcome, Problem, Verdict};
 
 /// Numbers that a caller holds, the last axis the fastest.
 #[derive(Debug, Clone, Copy)]
@@ -222,33 +222,17 @@ fn check_columns(
     Ok(())
 }
 
-/// Answers by what is ready for any size.
-pub(crate) fn responder<'a, P: Arrays>(
-    allocate: Box<dyn Allocate<P> + Send + 'a>,
-) -> Box<dyn Responder + 'a> {
-    Box::new(OfProblem { ready: Ready::ForAll(allocate), answer: P::Answer::default() })
+/// Answers instances of arrays by a solver or a model.
+pub(crate) fn responder<P: Arrays>(allocator: impl Allocate<P> + 'static) -> Box<dyn Responder> {
+    Box::new(OfProblem { allocator, answer: P::Answer::default() })
 }
 
-/// Answers by a policy that is made ready for each size.
-pub(crate) fn sized_responder<'a, P: Arrays>(
-    policy: &'a (dyn Policy<P> + 'a),
-) -> Box<dyn Responder + 'a> {
-    Box::new(OfProblem { ready: Ready::ForEach(policy, None), answer: P::Answer::default() })
-}
-
-/// What allocates, for all sizes or for one at a time.
-enum Ready<'a, P> {
-    ForAll(Box<dyn Allocate<P> + Send + 'a>),
-    /// With what is ready for the size of the last instance: neighbours mostly share it.
-    ForEach(&'a (dyn Policy<P> + 'a), Option<(usize, Box<dyn Allocate<P> + Send + 'a>)>),
-}
-
-struct OfProblem<'a, P: Arrays> {
-    ready: Ready<'a, P>,
+struct OfProblem<P: Arrays, A> {
+    allocator: A,
     answer: P::Answer,
 }
 
-impl<P: Arrays> Responder for OfProblem<'_, P> {
+impl<P: Arrays, A: Allocate<P>> Responder for OfProblem<P, A> {
     fn respond(
         &mut self,
         instance: &dyn Instance,
@@ -257,18 +241,8 @@ impl<P: Arrays> Responder for OfProblem<'_, P> {
         let Some(Stated { problem, .. }) = instance.as_any().downcast_ref::<Stated<P>>() else {
             return Err(Error::OtherProblem);
         };
-        let size = problem.size();
-        check_columns(P::AMOUNTS, size, columns.iter().map(|column| column.len()))?;
-        let outcome = match &mut self.ready {
-            Ready::ForAll(allocate) => allocate.allocate(problem, &mut self.answer),
-            Ready::ForEach(policy, last) => {
-                let ready = match last.take().filter(|(known, _)| *known == size) {
-                    Some(known) => known,
-                    None => (size, policy.ready(size)?),
-                };
-                last.insert(ready).1.allocate(problem, &mut self.answer)
-            }
-        };
+        check_columns(P::AMOUNTS, problem.size(), columns.iter().map(|column| column.len()))?;
+        let outcome = self.allocator.allocate(problem, &mut self.answer);
         if outcome.is_served() {
             problem.check(&self.answer)?;
             problem.write(&self.answer, columns);

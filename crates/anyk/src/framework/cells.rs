@@ -99,31 +99,28 @@ impl CellReading {
     }
 }
 
-/// Answers the cells of users that an input holds, one after the other. `make` makes the state of a desk.
-pub(crate) fn cell_counter<'a, S: Send + 'a, A: Serialize + Show + Send + 'static>(
+/// Answers the cells of users that an input holds, one after the other. Each thread has a clone of the state.
+pub(crate) fn cell_counter<
+    S: Clone + Send + Sync + 'static,
+    A: Serialize + Show + Send + 'static,
+>(
     reading: CellReading,
-    make: impl Fn(&System) -> Result<S, Error> + Send + Sync + 'a,
-    answer: impl Fn(&mut S, &System, &[UserRecord]) -> Result<A, Error> + Send + Sync + 'a,
-) -> Box<dyn Counter + 'a> {
-    let reading = Arc::new(reading);
-    let same = Arc::clone(&reading);
+    state: S,
+    answer: impl Fn(&mut S, &System, &[UserRecord]) -> Result<A, Error> + Send + Sync + 'static,
+) -> Box<dyn Counter> {
     let largest = Arc::<AtomicUsize>::default();
-    counter(
-        Arc::clone(&largest),
-        move || make(&same.system),
-        move |state, input| {
-            let answered = |cell: Result<CellRecord, Error>| -> Result<Box<dyn Answer>, Error> {
-                let CellRecord { users, extra } = cell?;
-                largest.fetch_max(users.len(), Ordering::Relaxed);
-                let found = answer(state, &reading.system, &users)
-                    .map_err(|error| error.in_cell(&extra, input))?;
-                // Who is not in the answer has a row in a table all the same.
-                let everyone = if found.serves_all() { Vec::new() } else { users };
-                Ok(in_cell(extra, everyone, found))
-            };
-            reading.read(input).into_iter().map(answered).collect()
-        },
-    )
+    counter(Arc::clone(&largest), state, move |state, input| {
+        let answered = |cell: Result<CellRecord, Error>| -> Result<Box<dyn Answer>, Error> {
+            let CellRecord { users, extra } = cell?;
+            largest.fetch_max(users.len(), Ordering::Relaxed);
+            let found = answer(state, &reading.system, &users)
+                .map_err(|error| error.in_cell(&extra, input))?;
+            // Who is not in the answer has a row in a table all the same.
+            let everyone = if found.serves_all() { Vec::new() } else { users };
+            Ok(in_cell(extra, everyone, found))
+        };
+        reading.read(input).into_iter().map(answered).collect()
+    })
 }
 
 /// An answer with what the file says about its cell, and about users that it may leave out.

@@ -63,7 +63,7 @@ pub trait Contestant: Send {
 
 /// What makes a policy ready for options, which may depend on the size.
 pub type MakeResponder<'a> =
-    Box<dyn Fn(&Options) -> Result<Box<dyn Responder + 'a>, Error> + Send + Sync + 'a>;
+    Box<dyn Fn(&Options) -> Result<Box<dyn Responder>, Error> + Send + Sync + 'a>;
 
 /// One of the policies.
 pub struct Player<'a> {

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | [`Problem`], [`Allocate`], [`Policy`] | an instance and its judge; what answers it; what makes that ready for a size |
+//! | [`Problem`], [`Allocate`] | an instance and its judge; a solver or a model that answers it |
 //! | [`Objective`], [`Plan`], [`Session`] | what is trained, how, and the one driver that does it |
 //! | [`Model`], [`ModelFile`] | a learned policy on disk: a record and named tensors |
 //! | [`over_instances`] | the one harness of measurements on random instances |
@@ -16,7 +16,7 @@ pub(crate) mod batches;
 mod cell_options;
 mod cells;
 mod compare;
-mod desk;
+mod counter;
 mod error;
 mod evaluate;
 mod guarantee;
@@ -44,7 +44,7 @@ pub use adam::Adam;
 pub use answer::{Answer, CellAnswer, Denied, Show, Text, TextPart};
 pub(crate) use answer::{dropped_line, names};
 pub use arrays::{Amount, ArrayView, Arrays, Instance, Instances, NamedArray, Responder};
-pub(crate) use arrays::{JudgeColumns, Stated, responder, sized_responder};
+pub(crate) use arrays::{JudgeColumns, Stated, responder};
 pub use assess::{AssessDesk, Assessor, GivenTo, Goal, Miss, Verdict};
 pub(crate) use assess::{Found, amounts, cell_assessor};
 pub use cell_options::CellOptions;
@@ -56,8 +56,8 @@ pub use compare::{
     Case, Comparison, Contestant, Failed, Given, MakeResponder, Player, PlayerPolicy, Rounds,
     compare, complete_by_home,
 };
-pub(crate) use desk::counter;
-pub use desk::{Answers, Counter, Desk, in_order};
+pub(crate) use counter::counter;
+pub use counter::{Answers, Counter, in_order};
 pub use error::{Error, ErrorKind, ModelError, OfCell, TrainError, Unjudged};
 pub(crate) use evaluate::check_count;
 pub use evaluate::{Rows, over_instances};
@@ -80,7 +80,7 @@ pub use room::{
 };
 pub use schedule::{RatePer, Schedule, Update};
 pub(crate) use settings::{check, check_price_response, check_samples, check_training, joined};
-pub use source::{Draw, DrawInstance, Drawn, Pairs, Policy, Source};
+pub use source::{Draw, DrawInstance, Drawn, Pairs, Source};
 pub use standing::{Standing, Summary};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};
 pub(crate) use user_arrays::{UserOfCell, judge_users, user_inputs, user_instances};

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::framework::ModelError;
 use crate::invalid::Invalid;
 use crate::tolerance;
 
@@ -29,10 +30,16 @@ pub trait Problem: Sized {
     fn reordered(&self, order: &[usize]) -> Self;
 }
 
-/// What answers instances of a problem: a solver or a learned policy, with its buffers.
-pub trait Allocate<P: Problem> {
+/// Answers instances of a problem, of any size: a solver or a learned policy, with its buffers. It owns all that it
+/// needs, and a clone of it answers the same in another thread.
+pub trait Allocate<P: Problem>: Send + Sync {
     /// Writes an answer, and says what it is worth.
     fn allocate(&mut self, problem: &P, answer: &mut P::Answer) -> Outcome;
+
+    /// Returns an error if it refuses every instance of so many users.
+    fn check_size(&self, _size: usize) -> Result<(), ModelError> {
+        Ok(())
+    }
 }
 
 /// How an allocation ended. Not reaching the optimum is an outcome, not an error.

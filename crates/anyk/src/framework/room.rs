@@ -264,10 +264,10 @@ pub trait LoadedModel: Send + Sync {
     ) -> Result<Box<dyn Answer>, Error>;
 
     /// What answers the instances of an input by it, in the form of `solve`.
-    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error>;
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter>, Error>;
 
     /// What answers instances of arrays by it; the options are those of `allocate` that change an answer.
-    fn responder(&self, options: &Options) -> Result<Box<dyn Responder + '_>, Error>;
+    fn responder(&self, options: &Options) -> Result<Box<dyn Responder>, Error>;
 
     /// The same model with a guarantee, and what it promises; `None` where there is nothing to promise.
     fn calibrate(

@@ -1,12 +1,6 @@
 //! A policy with the law of its inputs: what a diagnosis asks.
 
-use crate::framework::{Allocate, Error, ModelError, Problem};
-
-/// What makes a policy ready to answer instances of a size: a model, or a solver.
-pub trait Policy<P: Problem>: Send + Sync {
-    /// It, with its buffers, for instances of so many users.
-    fn ready(&self, size: usize) -> Result<Box<dyn Allocate<P> + Send + '_>, ModelError>;
-}
+use crate::framework::{Allocate, Error, Problem};
 
 /// Inputs `x_k` and outputs `y_k` of the users of one instance.
 pub type Pairs = (Vec<f64>, Vec<f64>);
@@ -36,11 +30,11 @@ pub trait Draw {
 pub type DrawInstance<P> = Box<dyn Fn(u64, usize, u64) -> Result<P, Error> + Send + Sync>;
 
 /// A policy of a problem on random instances of it.
-pub struct Drawn<P: Problem, Q> {
+pub struct Drawn<P: Problem, A> {
     /// What is put in and what comes out.
     pub label: String,
     /// The policy.
-    pub policy: Q,
+    pub allocator: A,
     /// Random instances.
     pub instance: DrawInstance<P>,
     /// The inputs of an instance.
@@ -49,25 +43,26 @@ pub struct Drawn<P: Problem, Q> {
     pub outputs: fn(&P, &P::Answer) -> Vec<f64>,
 }
 
-impl<P: Problem, Q: Policy<P>> Source for Drawn<P, Q> {
+impl<P: Problem, A: Allocate<P> + Clone> Source for Drawn<P, A> {
     fn label(&self) -> String {
         self.label.clone()
     }
 
     fn at_size(&self, size: usize) -> Result<Box<dyn Draw + '_>, Error> {
-        let ready = self.policy.ready(size)?;
-        Ok(Box::new(DrawnAtSize { drawn: self, size, ready, answer: P::Answer::default() }))
+        self.allocator.check_size(size)?;
+        let (allocator, answer) = (self.allocator.clone(), P::Answer::default());
+        Ok(Box::new(DrawnAtSize { drawn: self, size, allocator, answer }))
     }
 }
 
-struct DrawnAtSize<'a, P: Problem, Q> {
-    drawn: &'a Drawn<P, Q>,
+struct DrawnAtSize<'a, P: Problem, A> {
+    drawn: &'a Drawn<P, A>,
     size: usize,
-    ready: Box<dyn Allocate<P> + Send + 'a>,
+    allocator: A,
     answer: P::Answer,
 }
 
-impl<P: Problem, Q: Policy<P>> Draw for DrawnAtSize<'_, P, Q> {
+impl<P: Problem, A: Allocate<P>> Draw for DrawnAtSize<'_, P, A> {
     fn draw(
         &mut self,
         seed: u64,
@@ -78,7 +73,7 @@ impl<P: Problem, Q: Policy<P>> Draw for DrawnAtSize<'_, P, Q> {
         if let Some(order) = order {
             problem = problem.reordered(order);
         }
-        let outcome = self.ready.allocate(&problem, &mut self.answer);
+        let outcome = self.allocator.allocate(&problem, &mut self.answer);
         if !outcome.is_served() {
             return Ok(None);
         }

@@ -248,14 +248,14 @@ fn near_the_optimum_at_every_size() {
     let set = TestSet::draw(&SYSTEM, &sizes, 10, 99).unwrap();
     let full = train(&AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 5));
     for (policy, most_percent) in [(&full, 0.01), (&*POLICY, 0.2)] {
-        for result in set.evaluate(policy).unwrap() {
+        for result in set.evaluate(&policy.allocator(), &Silent).unwrap() {
             assert!(result.availability >= 1.0, "{result:?}");
             assert!((-1e-6..most_percent).contains(&result.gap_percent), "{result:?}");
         }
     }
     // A softmax keeps the shape of the training size.
     let softmax = train(&AnySettings::preset(TrainRanges::Paper, SplitRule::Softmax, 5));
-    let results = set.evaluate(&softmax).unwrap();
+    let results = set.evaluate(&softmax.allocator(), &Silent).unwrap();
     assert!(results[3].gap_percent < 0.1 && results[6].gap_percent > 0.3, "{results:?}");
 }
 
@@ -275,7 +275,7 @@ fn one_wide_training_follows_the_optimum_under_other_conditions() {
         let mut config = Config::default();
         change(&mut config);
         let set = TestSet::draw(&config.validate().unwrap(), &[10, 200], 10, 7).unwrap();
-        for result in set.evaluate(&policy).unwrap() {
+        for result in set.evaluate(&policy.allocator(), &Silent).unwrap() {
             assert!(result.availability >= 1.0, "{index}: {result:?}");
             assert!(result.gap_percent < 0.02, "{index}: {result:?}");
         }

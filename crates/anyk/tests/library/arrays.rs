@@ -138,6 +138,8 @@ fn a_model_answers_arrays_of_its_own_problem_alone() {
     let model = room.train(&options, &workshop).unwrap().model;
     assert!(model.source(Quantity::Power).unwrap().is_some());
     let mut responder = model.responder(&Options::default()).unwrap();
+    // It owns what it needs.
+    drop(model);
     let (mut power, mut bandwidth) = ([0.0; 6], [0.0; 6]);
     let cell = &drawn(room, 6, 1)[0];
     let outcome = responder.respond(&**cell, &mut [&mut power, &mut bandwidth]).unwrap();

@@ -4,8 +4,8 @@
 
 use anyk::channel::{FadingLaw, sample_distances_m};
 use anyk::framework::{
-    Allocate, CalibrationSettings, Guarantee, Method, Model, ModelError, Outcome, Policy,
-    PretrainSettings, Session, Silent,
+    Allocate, CalibrationSettings, Guarantee, Method, Model, ModelError, Outcome, PretrainSettings,
+    Session, Silent,
 };
 use anyk::math::realization_rng;
 use anyk::network::Aggregator;
@@ -98,7 +98,10 @@ fn a_calibrated_policy_serves_its_users() {
     let loaded = LearnedPolicy::from_bytes(&calibrated.to_bytes().unwrap()).unwrap();
     assert_eq!(loaded.record(), calibrated.record());
     let set = TestSet::draw(policy.system(), &[10], 400, 99).unwrap();
-    let (before, after) = (set.evaluate(&policy).unwrap(), set.evaluate(&loaded).unwrap());
+    let (before, after) = (
+        set.evaluate(&policy.allocator(), &Silent).unwrap(),
+        set.evaluate(&loaded.allocator(), &Silent).unwrap(),
+    );
     // Twice the share: it is promised with 95 % confidence, and judged on 4000 users.
     assert!(after[0].availability >= 0.98, "{:?}", after[0]);
     assert!(after[0].availability >= before[0].availability);
@@ -109,7 +112,7 @@ fn a_calibrated_policy_serves_its_users() {
     let factors = required_factors(&policy, &judge, 10, 2000, 17, Judged::All).unwrap();
     assert_eq!(factors.len(), 20_000);
     let over = factors.iter().filter(|&&factor| factor > guarantee.margin).count();
-    let missed = 1.0 - set.evaluate(&loaded).unwrap()[0].availability;
+    let missed = 1.0 - set.evaluate(&loaded.allocator(), &Silent).unwrap()[0].availability;
     assert!((over as f64 / 2e4 - missed).abs() < 0.01);
     // A second calibration starts from the policy itself, not from the first margin.
     assert_eq!(calibrate(&calibrated, None, &settings).unwrap().record(), calibrated.record());
@@ -170,13 +173,13 @@ impl Allocate<Urllc> for Meagre {
     }
 }
 
-impl Policy<Urllc> for Meagre {
-    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<Urllc> + Send + '_>, ModelError> {
-        Ok(Box::new(self.clone()))
-    }
-}
-
 impl CellPolicy for Meagre {
+    type Allocator = Self;
+
+    fn allocator(&self) -> Self {
+        self.clone()
+    }
+
     fn system(&self) -> &System {
         &self.system
     }

@@ -130,8 +130,8 @@ proptest! {
         let permuted = solve_equal_bandwidth(&with_load(&shuffled, rate_bps, load)).allocation;
         prop_assert!(close(straight.bandwidth_hz, permuted.bandwidth_hz, 1e-10));
         for policy in policies() {
-            let mut sized = policy.at_size(gains.len());
-            let (one, other) = (sized.allocate(&gains), sized.allocate(&shuffled));
+            let mut allocator = policy.allocator();
+            let (one, other) = (allocator.serve(&gains), allocator.serve(&shuffled));
             prop_assert!(close(one.bandwidth_hz, other.bandwidth_hz, 1e-9));
             for (position, &user) in order.iter().enumerate() {
                 prop_assert!(close(one.power_w[user], other.power_w[position], 1e-9));
@@ -291,7 +291,7 @@ fn trained_at_ten_users_it_holds_at_any() {
     let sizes = [1, 2, 10, 50, 500];
     let results: Vec<_> = policies()
         .iter()
-        .map(|policy| evaluate_closed_form(policy, &sizes, 40, 4242).unwrap())
+        .map(|policy| evaluate_closed_form(policy, &sizes, 40, 4242, &Silent).unwrap())
         .collect();
     for result in results[0].iter().chain(&results[1]) {
         assert!(result.power_percent() < 1.0, "{result:?}");
@@ -309,7 +309,7 @@ fn models_survive_their_files_and_damage_is_refused() {
         assert_eq!(read.record(), policy.record());
         assert_eq!(read.to_bytes().unwrap(), bytes);
         let gains = [1e-10, 1e-12, 3e-13];
-        assert_eq!(read.at_size(3).allocate(&gains), policy.at_size(3).allocate(&gains));
+        assert_eq!(read.allocator().serve(&gains), policy.allocator().serve(&gains));
         let loaded = read_model(&bytes).unwrap();
         assert_eq!(loaded.describe(), policy.describe());
         assert_eq!(loaded.file_bytes().unwrap(), bytes);

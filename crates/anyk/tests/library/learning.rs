@@ -5,14 +5,13 @@
 use std::sync::{Mutex, OnceLock};
 
 use anyk::framework::{
-    Method, Model, ModelError, Observer, PretrainLoss, PretrainSettings, Schedule, Session, Silent,
-    TrainError,
+    Allocate, Method, Model, ModelError, Observer, PretrainLoss, PretrainSettings, Schedule,
+    Session, Silent, TrainError,
 };
 use anyk::network::{Aggregator, BandwidthLaw};
-use anyk::problems::urllc::Allocation;
-use anyk::problems::urllc::LearnedPolicy;
 use anyk::problems::urllc::Recipe;
 use anyk::problems::urllc::{Algorithm1, TrainSettings, measure_law, pretrain_law};
+use anyk::problems::urllc::{Allocation, CellPolicy, LearnedPolicy};
 use anyk::problems::urllc::{TestSet, law_for, train_urllc};
 use anyk::{Config, System};
 use proptest::prelude::*;
@@ -103,7 +102,7 @@ fn trained_at_ten_users_it_serves_any() {
     let system = paper();
     let policy = train(&p_gnn(1));
     let test = TestSet::draw(&system, &[1, 2, 5, 10, 50, 100, 200], 20, 4242).unwrap();
-    for result in test.evaluate(&policy).unwrap() {
+    for result in test.evaluate(&policy.allocator(), &Silent).unwrap() {
         assert!(result.availability > 0.98, "{result:?}");
         assert!((0.0..9.0).contains(&result.gap_percent), "{result:?}");
     }
@@ -115,7 +114,7 @@ fn trained_at_ten_users_it_serves_any() {
 fn without_the_outer_function_it_does_not_generalize() {
     let policy = train(&m_gnn(30_000));
     let test = TestSet::draw(&paper(), &[10, 50, 200], 20, 4242).unwrap();
-    let results = test.evaluate(&policy).unwrap();
+    let results = test.evaluate(&policy.allocator(), &Silent).unwrap();
     assert!(results[0].availability > 0.98, "{results:?}");
     assert!(results[1].availability < 0.05 && results[2].availability < 0.01, "{results:?}");
 }
@@ -128,7 +127,7 @@ fn every_aggregator_and_a_set_of_sizes_can_be_trained() {
         let settings = TrainSettings { aggregator, train_k: vec![4, 9], recipe, ..p_gnn(1) };
         let policy = train(&settings);
         let test = TestSet::draw(&system, &[7], 3, 1).unwrap();
-        let result = test.evaluate(&policy).unwrap()[0];
+        let result = test.evaluate(&policy.allocator(), &Silent).unwrap()[0];
         assert!(result.total_bandwidth_mhz.is_finite() && result.total_bandwidth_mhz > 0.0);
     }
 }
@@ -148,11 +147,15 @@ fn fully_connected_networks_train_and_refuse_larger_cells() {
     let policy = train(&settings);
     let system = paper();
     let test = TestSet::draw(&system, &[20], 20, 1).unwrap();
-    let result = test.evaluate(&policy).unwrap()[0];
+    let result = test.evaluate(&policy.allocator(), &Silent).unwrap()[0];
     assert!(result.gap_percent.abs() < 30.0, "{result:?}");
-    assert!(policy.at_size(3).is_ok());
-    let error = policy.at_size(21).unwrap_err();
-    assert_eq!(error, ModelError::TooLarge { size: 21, most: 20 });
+    let (mut allocator, mut allocation) = (policy.allocator(), Allocation::default());
+    assert_eq!(allocator.serve(&[1e-10; 3], &mut allocation), Ok(()));
+    let too_large = Err(ModelError::TooLarge { size: 21, most: 20 });
+    assert_eq!(allocator.serve(&[1e-10; 21], &mut allocation), too_large);
+    assert_eq!(allocator.check_size(21), too_large);
+    let large = TestSet::draw(&system, &[21], 1, 1).unwrap();
+    assert_eq!(large.evaluate(&allocator, &Silent).map(|_| ()), too_large);
 }
 
 #[test]
@@ -252,10 +255,10 @@ proptest! {
         order.shuffle(&mut rand_chacha::ChaCha8Rng::seed_from_u64(seed));
         let shuffled: Vec<f64> = order.iter().map(|&user| gains[user]).collect();
         for policy in policies {
-            let mut sized = policy.at_size(gains.len()).unwrap();
+            let mut allocator = policy.allocator();
             let (mut fast, mut plain) = (Allocation::default(), Allocation::default());
-            sized.allocate(&gains, &mut fast);
-            sized.allocate_plainly(&gains, &mut plain);
+            allocator.serve(&gains, &mut fast).unwrap();
+            allocator.serve_plainly(&gains, &mut plain).unwrap();
             let close = |a: f64, b: f64, tolerance: f64| (a / b - 1.0).abs() < tolerance;
             prop_assert!(close(fast.total_power_w(), system.max_power_w(), 1e-12));
             for user in 0..gains.len() {
@@ -263,11 +266,15 @@ proptest! {
                 prop_assert!(close(fast.bandwidth_hz[user], plain.bandwidth_hz[user], 1e-5));
             }
             let mut permuted = Allocation::default();
-            sized.allocate(&shuffled, &mut permuted);
+            allocator.serve(&shuffled, &mut permuted).unwrap();
             for (position, &user) in order.iter().enumerate() {
                 prop_assert!(close(permuted.power_w[position], fast.power_w[user], 1e-5));
                 prop_assert!(close(permuted.bandwidth_hz[position], fast.bandwidth_hz[user], 1e-5));
             }
+            // After a cell of another size, the answer has the same bits.
+            allocator.serve(&[gains[0]; 80], &mut permuted).unwrap();
+            allocator.serve(&gains, &mut permuted).unwrap();
+            prop_assert_eq!(&permuted, &fast);
         }
     }
 }

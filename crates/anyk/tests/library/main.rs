@@ -7,6 +7,7 @@ mod calibration;
 mod certificate;
 mod closed_forms;
 mod diagnosis;
+mod evaluation;
 mod fading;
 mod gains;
 mod golden;

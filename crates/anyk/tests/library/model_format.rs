@@ -12,7 +12,7 @@ use anyk::framework::{Model, ModelError, Options};
 use anyk::network::EdgeGnn;
 use anyk::problems::interference::PowerPolicy;
 use anyk::problems::read_model;
-use anyk::problems::urllc::{Allocation, LearnedPolicy};
+use anyk::problems::urllc::{Allocation, CellPolicy, LearnedPolicy};
 use rayon::prelude::*;
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde::Deserialize;
@@ -301,7 +301,7 @@ fn tensors_mean_what_is_documented() {
     let policy = LearnedPolicy::from_bytes(bytes).unwrap();
     let max_power_w = trainings::SYSTEM.max_power_w();
     let mut allocation = Allocation::default();
-    policy.at_size(gains.len()).unwrap().allocate_plainly(&gains, &mut allocation);
+    policy.allocator().serve_plainly(&gains, &mut allocation).unwrap();
     for (power_w, share) in allocation.power_w.iter().zip(&exponentials) {
         assert!((power_w / (max_power_w * share / sum) - 1.0).abs() < 1e-10);
     }

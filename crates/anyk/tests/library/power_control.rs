@@ -140,7 +140,7 @@ proptest! {
             PowerOutput::Priced { steps: 1 },
         ] {
             let policy = base.with_output(output);
-            let (mut one, mut two) = (policy.controller(), policy.controller());
+            let (mut one, mut two) = (policy.allocator(), policy.allocator());
             let (before, after) = (one.shares(&first), two.shares(&second));
             // Sums in another order differ in the last bits, which may turn a close decision: then the
             // two schedules must be as good as each other.
@@ -163,8 +163,8 @@ fn learned_schedules_are_never_above_the_exact_optimum() {
                 let (problem, sparse) = sparse(scenario, size, index);
                 let best = binary_optimum(&problem).unwrap().sum_rate_bits;
                 for policy in [&policy, &classifier] {
-                    let mut controller = policy.controller();
-                    let shares = controller.shares(&sparse);
+                    let mut allocator = policy.allocator();
+                    let shares = allocator.shares(&sparse);
                     let powers: Vec<f64> =
                         shares.iter().map(|share| share * problem.max_power()[0]).collect();
                     let judged = problem.assess(&powers).unwrap();

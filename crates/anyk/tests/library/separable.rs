@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use anyk::framework::{Allocate, Model, Outcome, Policy, Problem, Session, Silent, Status, Trials};
+use anyk::framework::{Allocate, Model, Outcome, Problem, Session, Silent, Status, Trials};
 use anyk::math::realization_rng;
 use anyk::problems::closed_forms::{QosPower, solve_qos_power};
 use anyk::problems::separable::{
@@ -582,7 +582,7 @@ fn any_gnn_at_any_size() {
         let problem = settings.draw(&costs, (9, 50, 0)).unwrap();
         let answer = |policy: &AnySeparablePolicy, problem: &Separable| {
             let mut amounts = Vec::new();
-            let outcome = policy.ready(50).unwrap().allocate(problem, &mut amounts);
+            let outcome = policy.allocator().allocate(problem, &mut amounts);
             assert_eq!(outcome, Outcome::Learned);
             amounts
         };

@@ -112,8 +112,8 @@ fn powers_are_optimal_for_the_learned_bandwidth() {
     let policy = train(&samples, PretrainLoss::Supervised, 0.0);
     let rule = samples.compressed_rule();
     let sizes = [1, 10, 100, 1000];
-    let set = TestSet::draw_under(&system, Some(&rule), &sizes, 5, 99).unwrap();
-    for size in set.evaluate(&policy).unwrap() {
+    let set = TestSet::draw_under(&system, Some(&rule), &sizes, 5, 99, &Silent).unwrap();
+    for size in set.evaluate(&policy.allocator(), &Silent).unwrap() {
         assert!(size.gap_percent.abs() < 0.1, "{size:?}");
     }
 }
@@ -195,11 +195,11 @@ fn a_learned_bandwidth_is_calibrated() {
     let guarantee = calibrated.record().guarantee.clone().unwrap();
     assert_eq!(guarantee.fading.as_deref(), Some("rayleigh"));
     assert!((0.9..1.1).contains(&guarantee.margin), "{guarantee:?}");
-    let set = TestSet::draw_under(&system, Some(&judge.rule), &[200], 10, 77).unwrap();
-    assert!(set.evaluate(&calibrated).unwrap()[0].availability > 0.97);
+    let set = TestSet::draw_under(&system, Some(&judge.rule), &[200], 10, 77, &Silent).unwrap();
+    assert!(set.evaluate(&calibrated.allocator(), &Silent).unwrap()[0].availability > 0.97);
     let less = Guarantee { margin: 0.99 * guarantee.margin, ..guarantee };
     let short = policy.with_guarantee(less).unwrap();
-    assert!(set.evaluate(&short).unwrap()[0].availability < 0.5);
+    assert!(set.evaluate(&short.allocator(), &Silent).unwrap()[0].availability < 0.5);
     // Other standard errors are another policy.
     assert!(calibrated.with_deviations(1.0).unwrap().record().guarantee.is_none());
 }

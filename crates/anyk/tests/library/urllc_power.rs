@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use anyk::framework::{Allocate, Model, Policy, Problem, Session, Silent, Status};
+use anyk::framework::{Allocate, Model, Problem, Session, Silent, Status};
 use anyk::math::realization_rng;
 use anyk::problems::urllc::{Allocation, Urllc, UrllcSolver};
 use anyk::problems::urllc_power::{
@@ -183,21 +183,21 @@ fn the_learned_policy_at_any_size_and_band() {
         let policy = AnyBandPolicy::from_bytes(&bytes).unwrap();
         assert_eq!(policy.to_bytes().unwrap(), bytes);
         let mut solver = BandSolver::default();
-        let mut ready = policy.ready(1).unwrap();
+        let mut allocator = policy.allocator();
         let mut answer = Allocation::default();
         for size in [1, 2, 5, 10, 50, 200, 1000] {
             for each_hz in [1.2e5, 2e5, 5e5, 2e6] {
                 let gains = gains(&system, size, 77);
                 let band_hz = each_hz * size as f64;
                 let problem = UrllcPower::uniform(&system, gains, band_hz).unwrap();
-                assert!(ready.allocate(&problem, &mut answer).is_served(), "{size} {each_hz}");
+                assert!(allocator.allocate(&problem, &mut answer).is_served(), "{size} {each_hz}");
                 let judged = problem.judge(&answer).unwrap();
                 assert!(judged.is_feasible(), "{size} {each_hz}: {judged:?}");
                 let optimum_w = solver.solve(&problem).allocation.total_power_w();
                 worst = worst.max(judged.total_power_w / optimum_w - 1.0);
                 let order: Vec<usize> = (0..size).rev().collect();
                 let mut moved = Allocation::default();
-                ready.allocate(&problem.reordered(&order), &mut moved);
+                allocator.allocate(&problem.reordered(&order), &mut moved);
                 for (user, power_w) in order.iter().zip(&moved.power_w) {
                     assert!((power_w / answer.power_w[*user] - 1.0).abs() < 1e-9);
                 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::channel::{D2dField, GainMatrix, rayleigh_gains};
-use anyk::framework::{Model, Outcome, Policy, Problem, Session, Silent};
+use anyk::framework::{Allocate, Model, Outcome, Problem, Session, Silent};
 use anyk::network::{EdgeGnn, EdgeTape, LinkGraph};
 use anyk::problems::interference::{
     Interference, LinkMethod, LinkSolver, PowerOutput, PowerPolicy, PowerStatus,
@@ -257,24 +257,24 @@ fn answers_are_equivariant() {
         for (place, &link) in order.iter().enumerate() {
             assert_eq!(moved.weight(place).to_bits(), problem.weight(link).to_bits());
         }
-        let compare = |policy: &dyn Policy<Interference>, what: &str| {
+        let compare = |allocator: &mut dyn Allocate<Interference>, what: &str| {
             let (mut a, mut b) = (Vec::new(), Vec::new());
-            policy.ready(12).unwrap().allocate(&problem, &mut a);
-            policy.ready(12).unwrap().allocate(&moved, &mut b);
+            allocator.allocate(&problem, &mut a);
+            allocator.allocate(&moved, &mut b);
             for (place, &link) in order.iter().enumerate() {
                 assert!((b[place] - a[link]).abs() < 1e-5, "{what}: {} {}", b[place], a[link]);
             }
         };
         for method in [LinkMethod::Wmmse, LinkMethod::Fplinq, LinkMethod::Greedy, LinkMethod::Exact]
         {
-            compare(&LinkSolver::new(method, WmmseSettings::default()), &format!("{method:?}"));
+            compare(&mut LinkSolver::new(method, WmmseSettings::default()), &format!("{method:?}"));
         }
         for output in [
             PowerOutput::Sigmoid,
             PowerOutput::Priced { steps: 1 },
             PowerOutput::Ranked { passes: 5 },
         ] {
-            compare(&random_policy(output), output.name());
+            compare(&mut random_policy(output).allocator(), output.name());
         }
     }
 }
@@ -332,9 +332,9 @@ fn networks_learn_weights() {
     // Weights all of one size are none, whatever the size.
     let (mut plain, mut sevens) = (Vec::new(), Vec::new());
     let network = D2D.draw(3, 30, 0).unwrap();
-    let mut ready = policy.ready(30).unwrap();
-    assert_eq!(ready.allocate(&network, &mut plain), Outcome::Learned);
-    ready.allocate(&network.with_weights(vec![7.0; 30]).unwrap(), &mut sevens);
+    let mut allocator = policy.allocator();
+    assert_eq!(allocator.allocate(&network, &mut plain), Outcome::Learned);
+    allocator.allocate(&network.with_weights(vec![7.0; 30]).unwrap(), &mut sevens);
     for (a, b) in plain.iter().zip(&sevens) {
         assert!((a - b).abs() < 1e-6, "{a} {b}");
     }
@@ -352,8 +352,8 @@ fn models_without_weights_refuse_them() {
     let settings = PowerTrainSettings { samples: 20, steps: 3, train_k: 10, ..settings };
     let policy = train_power(&settings, PowerOutput::Sigmoid, &mut Session::new(&Silent)).unwrap();
     let mut shares = Vec::new();
-    let outcome =
-        policy.ready(8).unwrap().allocate(&networks(D2D).draw(1, 8, 0).unwrap(), &mut shares);
+    let network = networks(D2D).draw(1, 8, 0).unwrap();
+    let outcome = policy.allocator().allocate(&network, &mut shares);
     let Outcome::Refused(refusal) = outcome else { unreachable!("{outcome:?}") };
     assert!(refusal.to_string().contains("trained with `random_weights`"), "{refusal}");
     // The two flags of a record must agree.

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::sample_faded_gains;
 use crate::config::System;
-use crate::framework::{Method, Model, Rows, Session, Silent, TrainError, over_instances};
+use crate::framework::{
+    Method, Model, Observer, Rows, Session, Silent, TrainError, over_instances,
+};
 use crate::invalid::Invalid;
 use crate::network::LawShape;
 use crate::problems::closed_forms::{
@@ -52,22 +54,23 @@ impl ClosedFormResult {
 }
 
 /// Measures a policy on random cells of the sizes, on all cores; the result does not depend on their
-/// number.
+/// number. The observer counts cells.
 pub fn evaluate_closed_form(
     policy: &ClosedFormPolicy,
     sizes: &[usize],
     samples: u64,
     seed: u64,
+    observer: &dyn Observer,
 ) -> Result<Vec<ClosedFormResult>, Invalid> {
-    let system = policy.system();
+    let (system, allocator) = (policy.system(), policy.allocator());
     let problem = policy.record().training.problem;
     let measured = over_instances(
         sizes,
         samples,
-        |k| Ok::<_, Invalid>(policy.at_size(k)),
-        |sized, k, index| {
+        |_| Ok::<_, Invalid>(allocator.clone()),
+        |allocator, k, index| {
             let gains = sample_faded_gains(&system.road(), &system.path_loss(), seed, k, index);
-            let learned = sized.allocate(&gains);
+            let learned = allocator.serve(&gains);
             match problem {
                 ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
                     let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
@@ -91,7 +94,7 @@ pub fn evaluate_closed_form(
                 }
             }
         },
-        &Silent,
+        observer,
     )?;
     let result = |found: &Rows<(f64, f64, Option<f64>)>| {
         let sum: f64 = found.rows.iter().map(|cell| cell.0).sum();
@@ -124,7 +127,7 @@ const VALIDATION_SAMPLES: u64 = 200;
 pub(crate) fn validation(policy: &ClosedFormPolicy) -> Result<Vec<ClosedFormResult>, Invalid> {
     let settings = &policy.record().training;
     let seed = VALIDATION_SEED ^ settings.seed;
-    evaluate_closed_form(policy, &settings.train_k, VALIDATION_SAMPLES, seed)
+    evaluate_closed_form(policy, &settings.train_k, VALIDATION_SAMPLES, seed, &Silent)
 }
 
 /// Trains a policy of (P5) or (P6), its outer function included, and measures it on a validation set.

@@ -20,7 +20,7 @@ pub use common_law::common_pretraining;
 pub(crate) use common_law::{common_unit_hz, pretrain_common_law};
 pub use equal_bandwidth::{CommonAllocation, EqualBandwidth};
 pub use evaluation::{ClosedFormResult, evaluate_closed_form, train_closed_form};
-pub use policy::{ClosedFormMetrics, ClosedFormPolicy, ClosedFormRecord, SizedClosedForm};
+pub use policy::{ClosedFormAllocator, ClosedFormMetrics, ClosedFormPolicy, ClosedFormRecord};
 pub use qos_power::{QosPower, RateAssessment};
 pub use rate::RateTarget;
 pub use room::{ClosedFormRoom, EQUAL_BANDWIDTH, QOS_POWER};

@@ -8,16 +8,16 @@ use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::{
     Allocate, Answer, BuiltIn, CellAnswer, Counter, DrawInstance, Drawn, Error, LoadedModel, Model,
-    ModelError, Observer, OptionSpec, Options, Outcome, Policy, Problem, Proof, Quantity,
-    Responder, Show, Source, Status, Text, Trials, Verb, cell_counter, check_amounts,
-    reference_options, refuse_own_class, sized_responder,
+    ModelError, Observer, OptionSpec, Options, Outcome, Problem, Proof, Quantity, Responder, Show,
+    Source, Status, Text, Trials, Verb, cell_counter, check_amounts, reference_options,
+    refuse_own_class, responder,
 };
 use crate::invalid::Invalid;
 use crate::problems::closed_forms::room::{EQUAL_BANDWIDTH, QOS_POWER, SAME_RATE, reading};
 use crate::problems::closed_forms::{
-    ClosedForm, ClosedFormPolicy, ClosedFormResult, CommonAllocation, EqualBandwidth, QosPower,
-    RateAssessment, RateServed, SizedClosedForm, equal_bandwidth_shares, evaluate_closed_form,
-    solve_equal_bandwidth, solve_qos_power,
+    ClosedForm, ClosedFormAllocator, ClosedFormPolicy, ClosedFormResult, CommonAllocation,
+    EqualBandwidth, QosPower, RateAssessment, RateServed, equal_bandwidth_shares,
+    evaluate_closed_form, solve_equal_bandwidth, solve_qos_power,
 };
 
 impl Problem for QosPower {
@@ -101,56 +101,17 @@ impl Allocate<EqualBandwidth> for OptimalShares {
     }
 }
 
-impl Policy<QosPower> for Optimum {
-    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<QosPower> + Send + '_>, ModelError> {
-        Ok(Box::new(*self))
-    }
-}
-
-impl Policy<EqualBandwidth> for Optimum {
-    fn ready(
-        &self,
-        _size: usize,
-    ) -> Result<Box<dyn Allocate<EqualBandwidth> + Send + '_>, ModelError> {
-        Ok(Box::new(*self))
-    }
-}
-
-impl Policy<EqualBandwidth> for OptimalShares {
-    fn ready(
-        &self,
-        _size: usize,
-    ) -> Result<Box<dyn Allocate<EqualBandwidth> + Send + '_>, ModelError> {
-        Ok(Box::new(*self))
-    }
-}
-
-impl Allocate<QosPower> for SizedClosedForm<'_> {
+impl Allocate<QosPower> for ClosedFormAllocator {
     fn allocate(&mut self, problem: &QosPower, power_w: &mut Vec<f64>) -> Outcome {
-        *power_w = SizedClosedForm::allocate(self, problem.gains()).power_w;
+        *power_w = self.serve(problem.gains()).power_w;
         Outcome::Learned
     }
 }
 
-impl Allocate<EqualBandwidth> for SizedClosedForm<'_> {
+impl Allocate<EqualBandwidth> for ClosedFormAllocator {
     fn allocate(&mut self, problem: &EqualBandwidth, answer: &mut CommonAllocation) -> Outcome {
-        *answer = SizedClosedForm::allocate(self, problem.gains());
+        *answer = self.serve(problem.gains());
         Outcome::Learned
-    }
-}
-
-impl Policy<QosPower> for ClosedFormPolicy {
-    fn ready(&self, size: usize) -> Result<Box<dyn Allocate<QosPower> + Send + '_>, ModelError> {
-        Ok(Box::new(self.at_size(size)))
-    }
-}
-
-impl Policy<EqualBandwidth> for ClosedFormPolicy {
-    fn ready(
-        &self,
-        size: usize,
-    ) -> Result<Box<dyn Allocate<EqualBandwidth> + Send + '_>, ModelError> {
-        Ok(Box::new(self.at_size(size)))
     }
 }
 
@@ -180,11 +141,11 @@ fn qos_power_source(
     system: &System,
     label: String,
     (rate_bps, bandwidth_hz): (f64, f64),
-    policy: impl Policy<QosPower> + 'static,
+    allocator: impl Allocate<QosPower> + Clone + 'static,
 ) -> Arc<dyn Source> {
     Arc::new(Drawn {
         label,
-        policy,
+        allocator,
         instance: instances(system, move |system, gains| {
             QosPower::new(system, rate_bps, bandwidth_hz, gains)
         }),
@@ -197,12 +158,12 @@ fn equal_bandwidth_source(
     system: &System,
     label: String,
     rate_bps: f64,
-    policy: impl Policy<EqualBandwidth> + 'static,
+    allocator: impl Allocate<EqualBandwidth> + Clone + 'static,
     quantity: Quantity,
 ) -> Arc<dyn Source> {
     Arc::new(Drawn {
         label,
-        policy,
+        allocator,
         instance: instances(system, move |system, gains| {
             EqualBandwidth::new(system, rate_bps, gains)
         }),
@@ -330,24 +291,26 @@ impl LoadedModel for ClosedFormPolicy {
         &self,
         _options: &Options,
         trials: &Trials,
-        _observer: &dyn Observer,
+        observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error> {
         let Trials { sizes, samples, seed } = trials;
         trials.check()?;
-        let sizes = evaluate_closed_form(self, sizes, *samples, *seed)?;
+        observer.begin("cells", samples * sizes.len() as u64);
+        let sizes = evaluate_closed_form(self, sizes, *samples, *seed, observer)?;
+        observer.end();
         let problem = self.record().training.problem;
         Ok(Box::new(Evaluation { problem, samples: *samples, seed: *seed, sizes }))
     }
 
-    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
         Ok(cell_counter(
             reading(self.record().training.problem, self.system().clone(), options)?,
-            |_| Ok(()),
-            |(), system, records| {
+            self.allocator(),
+            |allocator, system, records| {
                 refuse_own_class(records, system, SAME_RATE)?;
                 let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();
-                let allocation = SizedClosedForm::allocate(&mut self.at_size(gains.len()), &gains);
-                Ok(CellAnswer::Served(match self.record().training.problem {
+                let allocation = allocator.serve(&gains);
+                Ok(CellAnswer::Served(match allocator.policy().record().training.problem {
                     ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
                         let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
                         problem.check(&allocation.power_w)?;
@@ -363,15 +326,15 @@ impl LoadedModel for ClosedFormPolicy {
         ))
     }
 
-    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
+    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder>, Error> {
         Ok(match self.record().training.problem {
-            ClosedForm::QosPower { .. } => sized_responder::<QosPower>(self),
-            ClosedForm::EqualBandwidth { .. } => sized_responder::<EqualBandwidth>(self),
+            ClosedForm::QosPower { .. } => responder::<QosPower>(self.allocator()),
+            ClosedForm::EqualBandwidth { .. } => responder::<EqualBandwidth>(self.allocator()),
         })
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        let system = self.system().clone();
+        let (system, allocator) = (self.system(), self.allocator());
         let what = match quantity {
             Quantity::Power => "power",
             Quantity::Bandwidth => "bandwidth",
@@ -380,10 +343,10 @@ impl LoadedModel for ClosedFormPolicy {
         Ok(match self.record().training.problem {
             ClosedForm::QosPower { .. } if quantity == Quantity::Bandwidth => None,
             ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
-                Some(qos_power_source(&system, label, (rate_bps, bandwidth_hz), self.clone()))
+                Some(qos_power_source(system, label, (rate_bps, bandwidth_hz), allocator))
             }
             ClosedForm::EqualBandwidth { rate_bps } => {
-                Some(equal_bandwidth_source(&system, label, rate_bps, self.clone(), quantity))
+                Some(equal_bandwidth_source(system, label, rate_bps, allocator, quantity))
             }
         })
     }

@@ -1,5 +1,7 @@
 //! Learned policies of the two problems with closed forms, (P5) and (P6).
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, System};
@@ -142,10 +144,10 @@ impl ClosedFormPolicy {
         self.law.as_ref()
     }
 
-    /// The policy made ready for cells of one size: its outer function compiled, its buffers there.
-    pub fn at_size(&self, size: usize) -> SizedClosedForm<'_> {
-        let law = self.law.as_ref().map(|law| law.at_size(size));
-        SizedClosedForm { policy: self, law, tape: Tape::default() }
+    /// What answers cells of any size by it, with its buffers. Its clones share the parameters.
+    pub fn allocator(&self) -> ClosedFormAllocator {
+        let policy = Arc::new(self.clone());
+        ClosedFormAllocator { policy, size: 0, law: None, tape: Tape::default() }
     }
 }
 
@@ -198,18 +200,30 @@ impl Model for ClosedFormPolicy {
     }
 }
 
-/// A [`ClosedFormPolicy`] at one size.
+/// A [`ClosedFormPolicy`] at work.
 #[derive(Debug, Clone)]
-pub struct SizedClosedForm<'a> {
-    policy: &'a ClosedFormPolicy,
+pub struct ClosedFormAllocator {
+    policy: Arc<ClosedFormPolicy>,
+    /// Of the last cell; 0 before the first.
+    size: usize,
+    /// The outer function at this size.
     law: Option<CompiledLaw>,
     tape: Tape,
 }
 
-impl SizedClosedForm<'_> {
-    /// Powers and the bandwidth of users with these gains, as many as the policy was made ready for.
-    pub fn allocate(&mut self, gains: &[f64]) -> CommonAllocation {
-        let policy = self.policy;
+impl ClosedFormAllocator {
+    /// The policy that it allocates by.
+    pub fn policy(&self) -> &ClosedFormPolicy {
+        &self.policy
+    }
+
+    /// Powers and the bandwidth of users with these gains.
+    pub fn serve(&mut self, gains: &[f64]) -> CommonAllocation {
+        let policy = &*self.policy;
+        if self.size != gains.len() {
+            self.size = gains.len();
+            self.law = policy.law.as_ref().map(|law| law.at_size(self.size));
+        }
         let scaling = &policy.record.scaling;
         let x: Vec<f64> = gains.iter().map(|&gain| scaling.x(gain)).collect();
         let (network, parameters) = &policy.power;

@@ -216,24 +216,20 @@ impl Room for ClosedFormRoom {
     fn solve(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
         let problem = self.problem(options)?;
         let system = self.cell().system(options, &Config::default())?;
-        Ok(cell_counter(
-            reading(problem, system, options)?,
-            |_| Ok(()),
-            move |(), system, records| {
-                refuse_own_class(records, system, SAME_RATE)?;
-                let gains = records.iter().map(|record| record.gain);
-                Ok(match problem {
-                    ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
-                        let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
-                        answer_qos_power(&problem, records)?
-                    }
-                    ClosedForm::EqualBandwidth { rate_bps } => {
-                        let problem = EqualBandwidth::new(system, rate_bps, gains)?;
-                        answer_equal_bandwidth(&problem, records)?
-                    }
-                })
-            },
-        ))
+        Ok(cell_counter(reading(problem, system, options)?, (), move |(), system, records| {
+            refuse_own_class(records, system, SAME_RATE)?;
+            let gains = records.iter().map(|record| record.gain);
+            Ok(match problem {
+                ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
+                    let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
+                    answer_qos_power(&problem, records)?
+                }
+                ClosedForm::EqualBandwidth { rate_bps } => {
+                    let problem = EqualBandwidth::new(system, rate_bps, gains)?;
+                    answer_equal_bandwidth(&problem, records)?
+                }
+            })
+        }))
     }
 
     fn assess(&self, options: &Options) -> Result<Box<dyn Assessor>, Error> {
@@ -282,9 +278,9 @@ impl Room for ClosedFormRoom {
     ) -> Option<Result<Box<dyn Responder>, Error>> {
         let optimum = || {
             if self.shared {
-                responder::<EqualBandwidth>(Box::new(Optimum))
+                responder::<EqualBandwidth>(Optimum)
             } else {
-                responder::<QosPower>(Box::new(Optimum))
+                responder::<QosPower>(Optimum)
             }
         };
         (name == "optimum").then(|| Ok(optimum()))

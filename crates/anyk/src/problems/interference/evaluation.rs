@@ -61,15 +61,12 @@ pub fn power_over_sizes(
 ) -> Result<Vec<PowerSizeResult>, Invalid> {
     let networks: RandomLinks = networks.into();
     let threshold = networks.scenario.threshold();
-    let prepare = |_| {
-        let controllers: Vec<_> = policies.iter().map(PowerPolicy::controller).collect();
-        Ok((Wmmse::default(), controllers))
-    };
+    let allocators: Vec<_> = policies.iter().map(PowerPolicy::allocator).collect();
     let measured = over_instances(
         sizes,
         samples,
-        prepare,
-        |(wmmse, controllers), size, index| {
+        |_| Ok((Wmmse::default(), allocators.clone())),
+        |(wmmse, allocators), size, index| {
             let problem = networks.draw(seed, size, index)?;
             let mean = |shares: &[f64]| shares.iter().sum::<f64>() / size as f64;
             let shares = wmmse.shares(&problem);
@@ -83,8 +80,8 @@ pub fn power_over_sizes(
                 if size <= MOST_LINKS { binary_optimum(&problem)?.sum_rate_bits } else { f64::NAN };
             row.push(exact);
             let sparse = SparseInterference::new(&problem, threshold);
-            for controller in controllers {
-                let shares = controller.shares(&sparse);
+            for allocator in allocators {
+                let shares = allocator.shares(&sparse);
                 row.push(problem.sum_rate_bits(shares));
                 row.push(mean(shares));
             }

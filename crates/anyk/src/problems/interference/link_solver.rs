@@ -1,6 +1,6 @@
 //! The solvers of interference networks behind one door.
 
-use crate::framework::{Allocate, Choice, ModelError, Outcome, Policy};
+use crate::framework::{Allocate, Choice, Outcome, Refusal};
 use crate::invalid::Invalid;
 use crate::problems::interference::{
     Interference, PowerSolution, PowerStatus, Wmmse, WmmseSettings, binary_optimum, fplinq, greedy,
@@ -57,7 +57,7 @@ impl LinkSolver {
 impl Allocate<Interference> for LinkSolver {
     fn allocate(&mut self, problem: &Interference, shares: &mut Vec<f64>) -> Outcome {
         match self.solve(problem) {
-            Err(error) => Outcome::Refused(crate::framework::Refusal(error.to_string())),
+            Err(error) => Outcome::Refused(Refusal(error.to_string())),
             Ok(solution) => {
                 *shares = solution.shares;
                 match solution.status {
@@ -69,14 +69,5 @@ impl Allocate<Interference> for LinkSolver {
                 }
             }
         }
-    }
-}
-
-impl Policy<Interference> for LinkSolver {
-    fn ready(
-        &self,
-        _size: usize,
-    ) -> Result<Box<dyn Allocate<Interference> + Send + '_>, ModelError> {
-        Ok(Box::new(self.clone()))
     }
 }

@@ -36,7 +36,7 @@ pub use fplinq::fplinq;
 pub(crate) use fplinq::scheduled;
 pub use greedy::greedy;
 pub use link_solver::{LinkMethod, LinkSolver};
-pub use policy::{PowerController, PowerModelRecord, PowerOutput, PowerPolicy};
+pub use policy::{PowerAllocator, PowerModelRecord, PowerOutput, PowerPolicy};
 pub use room::{INTERFERENCE, LINK_SCHEDULING, LinkRoom};
 pub use scenario::Scenario;
 pub use sparse::SparseInterference;

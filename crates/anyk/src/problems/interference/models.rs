@@ -6,13 +6,11 @@ use serde::Serialize;
 
 use crate::framework::{
     Answer, Counter, Error, LoadedModel, Model, ModelError, Observer, OptionSpec, Options,
-    Policy as _, Problem as _, Quantity, Responder, Room, Show, Source, Text, Trials, Verb,
-    responder,
+    Problem as _, Quantity, Responder, Room, Show, Source, Text, Trials, Verb, responder,
 };
 use crate::problems::interference::room::{INTERFERENCE, network_counter, source};
 use crate::problems::interference::{
-    PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus, SparseInterference, WeightLaw,
-    power_over_sizes,
+    PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus, WeightLaw, power_over_sizes,
 };
 
 #[derive(Serialize)]
@@ -150,34 +148,27 @@ impl LoadedModel for PowerPolicy {
         }))
     }
 
-    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
-        let threshold = self.record().training.scenario.threshold();
-        network_counter(
-            options,
-            || self.controller(),
-            move |controller, problem| {
-                self.check_weights(problem)?;
-                let sparse = SparseInterference::new(problem, threshold);
-                let shares = controller.shares(&sparse).to_vec();
-                problem.check(&shares)?;
-                Ok(PowerSolution {
-                    status: PowerStatus::Learned,
-                    sum_rate_bits: problem.sum_rate_bits(&shares),
-                    shares,
-                    iterations: 1,
-                    trace_bits: Vec::new(),
-                })
-            },
-        )
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
+        network_counter(options, self.allocator(), |allocator, problem| {
+            let shares = allocator.serve(problem)?.to_vec();
+            problem.check(&shares)?;
+            Ok(PowerSolution {
+                status: PowerStatus::Learned,
+                sum_rate_bits: problem.sum_rate_bits(&shares),
+                shares,
+                iterations: 1,
+                trace_bits: Vec::new(),
+            })
+        })
     }
 
-    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
-        Ok(responder(self.ready(1)?))
+    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder>, Error> {
+        Ok(responder(self.allocator()))
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
         let networks = self.record().training.networks();
         let label = "power/P_max of a model over ln g_kk".to_owned();
-        Ok((quantity == Quantity::Power).then(|| source(label, self.clone(), networks)))
+        Ok((quantity == Quantity::Power).then(|| source(label, self.allocator(), networks)))
     }
 }

@@ -1,11 +1,11 @@
 //! Learned powers for interference networks of any size.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::Tensor;
-use crate::framework::{
-    Allocate, Model, ModelError, Outcome, Policy, Refusal, Tensors, network_tensors,
-};
+use crate::framework::{Allocate, Model, ModelError, Outcome, Refusal, Tensors, network_tensors};
 use crate::invalid::Invalid;
 use crate::math::single;
 use crate::network::{EdgeTape, LinkGraph};
@@ -120,25 +120,16 @@ impl PowerPolicy {
         &self.parameters
     }
 
-    /// An error for networks that the policy is not for: weights where it was trained without.
-    pub fn check_weights(&self, problem: &Interference) -> Result<(), Invalid> {
-        if problem.weights().is_some() && !self.record.features.weighted {
-            let expected = "one trained with `random_weights`, since the links have weights";
-            return Err(Invalid::value("the model", "trained without weights", expected));
-        }
-        Ok(())
-    }
-
     /// The same network with another output.
     pub fn with_output(&self, output: PowerOutput) -> Self {
         let record = PowerModelRecord { output, ..self.record.clone() };
         Self { record, parameters: self.parameters.clone() }
     }
 
-    /// The policy with its buffers, ready for networks of any size.
-    pub fn controller(&self) -> PowerController<'_> {
-        PowerController {
-            policy: self,
+    /// What answers networks of any size by it, with its buffers. Its clones share the parameters.
+    pub fn allocator(&self) -> PowerAllocator {
+        PowerAllocator {
+            policy: Arc::new(self.clone()),
             graph: LinkGraph::default(),
             tape: EdgeTape::default(),
             order: Vec::new(),
@@ -174,8 +165,8 @@ impl Model for PowerPolicy {
 
 /// A [`PowerPolicy`] at work.
 #[derive(Debug, Clone)]
-pub struct PowerController<'a> {
-    policy: &'a PowerPolicy,
+pub struct PowerAllocator {
+    policy: Arc<PowerPolicy>,
     graph: LinkGraph<f32>,
     tape: EdgeTape<f32>,
     order: Vec<u32>,
@@ -183,7 +174,17 @@ pub struct PowerController<'a> {
     admission: Admission,
 }
 
-impl PowerController<'_> {
+impl PowerAllocator {
+    /// Powers as shares of `P_max`, and an error for networks that the policy is not for.
+    pub(super) fn serve(&mut self, problem: &Interference) -> Result<&[f64], Invalid> {
+        if problem.weights().is_some() && !self.policy.record.features.weighted {
+            let expected = "one trained with `random_weights`, since the links have weights";
+            return Err(Invalid::value("the model", "trained without weights", expected));
+        }
+        let threshold = self.policy.record.training.scenario.threshold();
+        Ok(self.shares(&SparseInterference::new(problem, threshold)))
+    }
+
     /// Powers as shares of `P_max`. From the second call on for networks of a size, nothing is allocated.
     pub fn shares(&mut self, problem: &SparseInterference) -> &[f64] {
         let PowerModelRecord { training, features, output, .. } = &self.policy.record;
@@ -221,31 +222,16 @@ impl PowerController<'_> {
     }
 }
 
-/// A [`PowerController`] with the paths that its policy counts one by one.
-struct SparseController<'a> {
-    controller: PowerController<'a>,
-    threshold: f64,
-}
-
-impl Allocate<Interference> for SparseController<'_> {
+impl Allocate<Interference> for PowerAllocator {
     fn allocate(&mut self, problem: &Interference, shares: &mut Vec<f64>) -> Outcome {
-        if let Err(error) = self.controller.policy.check_weights(problem) {
-            return Outcome::Refused(Refusal(error.to_string()));
+        match self.serve(problem) {
+            Ok(found) => {
+                shares.clear();
+                shares.extend_from_slice(found);
+                Outcome::Learned
+            }
+            Err(error) => Outcome::Refused(Refusal(error.to_string())),
         }
-        let sparse = SparseInterference::new(problem, self.threshold);
-        shares.clear();
-        shares.extend_from_slice(self.controller.shares(&sparse));
-        Outcome::Learned
-    }
-}
-
-impl Policy<Interference> for PowerPolicy {
-    fn ready(
-        &self,
-        _size: usize,
-    ) -> Result<Box<dyn Allocate<Interference> + Send + '_>, ModelError> {
-        let threshold = self.record.training.scenario.threshold();
-        Ok(Box::new(SparseController { controller: self.controller(), threshold }))
     }
 }
 

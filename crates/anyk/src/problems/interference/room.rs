@@ -9,9 +9,9 @@ use serde::Serialize;
 use crate::channel::{D2dField, GainMatrix};
 use crate::exchange::{Input, gains_to_npy, read_networks, to_json};
 use crate::framework::{
-    Amount, Answer, Arrays as _, Assessor, BuiltIn, Choice, Counter, Drawn, Error, Instances,
-    JudgeColumns, LoadedModel, Model, ModelError, ModelFile, OptionSpec, OptionValue, Options,
-    Policy, Responder, Room, Show, Source, Text, Trained, Verb, Workshop, counter, in_cell,
+    Allocate, Amount, Answer, Arrays as _, Assessor, BuiltIn, Choice, Counter, Drawn, Error,
+    Instances, JudgeColumns, LoadedModel, Model, ModelError, ModelFile, OptionSpec, OptionValue,
+    Options, Responder, Room, Show, Source, Text, Trained, Verb, Workshop, counter, in_cell,
     responder,
 };
 use crate::invalid::Invalid;
@@ -124,19 +124,20 @@ impl Choice for Format {
 }
 
 /// Answers all networks of a document as one.
-pub(super) fn network_counter<'a, S: Send>(
+pub(super) fn network_counter<S: Clone + Send + Sync + 'static>(
     options: &Options,
-    prepare: impl Fn() -> S + Sync + Send + 'a,
-    solve: impl Fn(&mut S, &Interference) -> Result<PowerSolution, Invalid> + Sync + Send + 'a,
-) -> Result<Box<dyn Counter + 'a>, Error> {
+    state: S,
+    solve: impl Fn(&mut S, &Interference) -> Result<PowerSolution, Invalid> + Sync + Send + 'static,
+) -> Result<Box<dyn Counter>, Error> {
     let flags = LinkFlags::read(options)?;
     let answer = move |input: Input<'_>| -> Result<Box<dyn Answer>, Error> {
         let networks = read_networks(input)?;
         let extra = networks.first().map(|network| network.extra.clone()).unwrap_or_default();
+        let own = || state.clone();
         let results: Vec<Result<PowerAnswer, Invalid>> = networks
             .into_par_iter()
             .enumerate()
-            .map_init(&prepare, |state, (index, network)| {
+            .map_init(own, |state, (index, network)| {
                 let problem = flags.problem(network, input.part + index)?;
                 let solution = solve(state, &problem)?;
                 PowerAnswer::new(&problem, solution)
@@ -152,7 +153,7 @@ pub(super) fn network_counter<'a, S: Send>(
         let instances = results.into_iter().enumerate().map(named).collect::<Result<_, Error>>()?;
         Ok(in_cell(extra, Vec::new(), PowerAnswers { instances }))
     };
-    Ok(counter(Arc::default(), || Ok(()), move |(), input| vec![answer(input)]))
+    Ok(counter(Arc::default(), (), move |(), input| vec![answer(input)]))
 }
 
 impl LinkRoom {
@@ -412,8 +413,7 @@ impl Room for LinkRoom {
     }
 
     fn solve(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
-        let solver = self.solver(options)?;
-        network_counter(options, move || solver.clone(), LinkSolver::solve)
+        network_counter(options, self.solver(options)?, LinkSolver::solve)
     }
 
     fn assess(&self, options: &Options) -> Result<Box<dyn Assessor>, Error> {
@@ -459,16 +459,16 @@ impl Room for LinkRoom {
         options: &Options,
     ) -> Option<Result<Box<dyn Responder>, Error>> {
         if name == "full-power" {
-            return Some(Ok(responder(Box::new(FullPower))));
+            return Some(Ok(responder(FullPower)));
         }
         self.baselines().iter().any(|(known, _)| *known == name).then(|| {
             let mut options = options.clone();
             options.set("method", name);
             let solver = self.solver(&options)?;
             if self.scheduling && name == "exact" {
-                return Ok(responder(Box::new(BestSchedule(solver))));
+                return Ok(responder(BestSchedule(solver)));
             }
-            Ok(responder(Box::new(solver)))
+            Ok(responder(solver))
         })
     }
 
@@ -566,13 +566,13 @@ impl Room for LinkRoom {
 /// A policy on random networks.
 pub(super) fn source(
     label: String,
-    policy: impl Policy<Interference> + 'static,
+    allocator: impl Allocate<Interference> + Clone + 'static,
     networks: impl Into<RandomLinks>,
 ) -> Arc<dyn Source> {
     let networks: RandomLinks = networks.into();
     Arc::new(Drawn {
         label,
-        policy,
+        allocator,
         instance: Box::new(move |seed, size, index| {
             networks.draw(seed, size, index).map_err(Error::from)
         }),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::Config;
 use crate::exchange::Tensor;
 use crate::framework::{
-    Allocate, Infeasibility, Model, ModelError, Outcome, Policy, Tensors, network_tensors,
+    Allocate, Infeasibility, Model, ModelError, Outcome, Tensors, network_tensors,
 };
 use crate::network::RESPONSE_OUTPUTS;
 use crate::problems::separable::cost::COST;
@@ -143,9 +143,9 @@ impl AnySeparablePolicy {
         self.record.metrics = metrics;
     }
 
-    /// What answers instances; it keeps its buffers. The instances' costs are to be the policy's own.
-    pub fn allocator(&self) -> AnySeparableAllocator<'_> {
-        AnySeparableAllocator { policy: self, split: LearnedSplit::default() }
+    /// What answers instances by it, with its buffers. Their costs are to be the policy's own.
+    pub fn allocator(&self) -> AnySeparableAllocator {
+        AnySeparableAllocator { policy: Arc::new(self.clone()), split: LearnedSplit::default() }
     }
 
     /// What of an instance is outside of what the policy was trained on, in words. Empty if nothing is.
@@ -218,13 +218,20 @@ impl Model for AnySeparablePolicy {
 }
 
 /// An [`AnySeparablePolicy`] with its buffers.
-#[derive(Debug)]
-pub struct AnySeparableAllocator<'a> {
-    policy: &'a AnySeparablePolicy,
+#[derive(Debug, Clone)]
+pub struct AnySeparableAllocator {
+    policy: Arc<AnySeparablePolicy>,
     split: LearnedSplit,
 }
 
-impl Allocate<Separable> for AnySeparableAllocator<'_> {
+impl AnySeparableAllocator {
+    /// The policy that it allocates by.
+    pub fn policy(&self) -> &AnySeparablePolicy {
+        &self.policy
+    }
+}
+
+impl Allocate<Separable> for AnySeparableAllocator {
     fn allocate(&mut self, problem: &Separable, answer: &mut Vec<f64>) -> Outcome {
         let classes = &self.policy.classes;
         if problem.costs().len() != classes.len() {
@@ -240,11 +247,5 @@ impl Allocate<Separable> for AnySeparableAllocator<'_> {
         let over = problem.least().zip(self.split.over()).zip(problem.inverse_gains());
         answer.extend(over.map(|((least, over), inverse)| least + over * inverse));
         Outcome::Learned
-    }
-}
-
-impl Policy<Separable> for AnySeparablePolicy {
-    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<Separable> + Send + '_>, ModelError> {
-        Ok(Box::new(self.allocator()))
     }
 }

@@ -3,12 +3,13 @@
 use serde::Serialize;
 
 use crate::framework::{
-    Allocate, Error, Model, Observer, Policy, Problem, Silent, TrainError, Trials, no_better_than,
+    Allocate, Error, Model, Observer, Problem, Silent, TrainError, Trials, no_better_than,
     over_instances,
 };
 use crate::invalid::Invalid;
 use crate::problems::separable::{
-    AnySeparablePolicy, EqualShares, Separable, SeparableMetrics, SeparableSolver, SeparableStatus,
+    AnySeparableAllocator, AnySeparablePolicy, EqualShares, Separable, SeparableMetrics,
+    SeparableSolver, SeparableStatus,
 };
 
 /// What was found at one size.
@@ -52,13 +53,14 @@ pub fn evaluate_separable(
     observer: &dyn Observer,
 ) -> Result<Vec<SeparableResult>, Error> {
     let settings = &policy.record().training;
+    let allocator = policy.allocator();
     let found = over_instances(
         &trials.sizes,
         trials.samples,
-        |size| Ok::<_, Error>((SeparableSolver::default(), policy.ready(size)?)),
-        |(solver, ready), size, index| {
+        |_| Ok::<_, Error>((SeparableSolver::default(), allocator.clone())),
+        |(solver, allocator), size, index| {
             let problem = settings.draw(policy.costs(), (trials.seed, size, index))?;
-            row(solver, &mut **ready, &problem)
+            row(solver, allocator, &problem)
         },
         observer,
     )?;
@@ -84,7 +86,7 @@ pub fn evaluate_separable(
 /// One instance; `None` without an answer.
 fn row(
     solver: &mut SeparableSolver,
-    ready: &mut dyn Allocate<Separable>,
+    allocator: &mut AnySeparableAllocator,
     problem: &Separable,
 ) -> Result<Option<Row>, Error> {
     let optimum = solver.solve(problem);
@@ -92,7 +94,7 @@ fn row(
         return Ok(None);
     }
     let mut amounts = Vec::new();
-    if !ready.allocate(problem, &mut amounts).is_served() {
+    if !allocator.allocate(problem, &mut amounts).is_served() {
         return Ok(None);
     }
     problem.check(&amounts)?;

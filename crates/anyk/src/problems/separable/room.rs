@@ -210,7 +210,7 @@ impl Room for SeparableRoom {
         let setting = Setting::new(options)?;
         Ok(cell_counter(
             setting.reading(system, options)?,
-            |_| Ok(SeparableSolver::default()),
+            SeparableSolver::default(),
             move |solver, system, records| {
                 Ok(solve(solver, &setting.problem(system, records)?, records)?)
             },
@@ -250,9 +250,9 @@ impl Room for SeparableRoom {
         _options: &Options,
     ) -> Option<Result<Box<dyn Responder>, Error>> {
         match name {
-            "optimum" => Some(Ok(responder(Box::new(SeparableSolver::default())))),
+            "optimum" => Some(Ok(responder(SeparableSolver::default()))),
             // In a cell the shares are powers.
-            "equal-power" | "equal-shares" => Some(Ok(responder(Box::new(EqualShares)))),
+            "equal-power" | "equal-shares" => Some(Ok(responder(EqualShares))),
             _ => None,
         }
     }
@@ -403,7 +403,7 @@ impl LoadedModel for AnySeparablePolicy {
         Ok(Box::new(Evaluation { samples: *samples, seed: *seed, sizes: found }))
     }
 
-    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
         let cost = &self.costs()[0];
         let cell = self.record().cell.as_ref();
         let config = cell.map_or_else(Config::default, |cell| cell.config.clone());
@@ -414,9 +414,9 @@ impl LoadedModel for AnySeparablePolicy {
         let setting = Setting { cost: Arc::clone(cost), name, bandwidth_hz };
         Ok(cell_counter(
             setting.reading(system, options)?,
-            |_| Ok((SeparableSolver::default(), self.allocator())),
+            (SeparableSolver::default(), self.allocator()),
             move |(solver, allocator), system, records| {
-                if self.costs().len() > 1 {
+                if allocator.policy().costs().len() > 1 {
                     let message = "the model has several costs, and users of a cell do not say which is theirs";
                     return Err(Error::other(Refusal(message.to_owned())));
                 }
@@ -432,7 +432,7 @@ impl LoadedModel for AnySeparablePolicy {
                 let size = optimum.objective.abs() + optimum.price * problem.budget();
                 let gap = (served.total_cost - optimum.objective) / size;
                 served.duality_gap = gap.is_finite().then_some(gap);
-                let outside = self.out_of_range(&problem);
+                let outside = allocator.policy().out_of_range(&problem);
                 served.in_distribution = Some(outside.is_empty());
                 served.out_of_range = Some(outside);
                 Ok(CellAnswer::Served(served))
@@ -440,8 +440,8 @@ impl LoadedModel for AnySeparablePolicy {
         ))
     }
 
-    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
-        Ok(responder(Box::new(self.allocator())))
+    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder>, Error> {
+        Ok(responder(self.allocator()))
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
@@ -451,7 +451,7 @@ impl LoadedModel for AnySeparablePolicy {
         let (settings, costs) = (self.record().training.clone(), self.costs().to_vec());
         Ok(Some(Arc::new(Drawn {
             label: "amount of a model with separable costs over ln α".to_owned(),
-            policy: self.clone(),
+            allocator: self.allocator(),
             instance: Box::new(move |seed, size, index| {
                 let problem: Result<Separable, Invalid> =
                     settings.draw(&costs, (seed, size, index));

@@ -15,7 +15,7 @@
 use std::iter::StepBy;
 use std::ops::Range;
 
-use crate::framework::{Allocate, Infeasibility, ModelError, Outcome, Policy, Proof};
+use crate::framework::{Allocate, Infeasibility, Outcome, Proof};
 use crate::math::{Price, PriceSearch, price_between};
 use crate::problems::separable::{Cost, Separable};
 use crate::tolerance;
@@ -323,12 +323,6 @@ impl Allocate<Separable> for SeparableSolver {
     }
 }
 
-impl Policy<Separable> for SeparableSolver {
-    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<Separable> + Send + '_>, ModelError> {
-        Ok(Box::new(self.clone()))
-    }
-}
-
 /// The trivial answer: everyone the least that serves, and the same share of what is left.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EqualShares;
@@ -347,11 +341,5 @@ impl Allocate<Separable> for EqualShares {
             *amount += share;
         }
         Outcome::Heuristic
-    }
-}
-
-impl Policy<Separable> for EqualShares {
-    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<Separable> + Send + '_>, ModelError> {
-        Ok(Box::new(*self))
     }
 }

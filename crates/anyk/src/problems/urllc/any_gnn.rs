@@ -1,13 +1,15 @@
 //! any-gnn: powers by a learned response to one price of power, bandwidths by `b(α_k P_k)`, known or learned
 //! from samples of fading.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::config::{Config, System};
 use crate::exchange::Tensor;
 use crate::framework::{
-    Allocate, Guarantee, Infeasibility, Model, ModelError, Outcome, Policy, Refusal, Tensors,
+    Allocate, Guarantee, Infeasibility, Model, ModelError, Outcome, Refusal, Tensors,
     network_tensors,
 };
 use crate::network::ConvexLaw;
@@ -213,16 +215,6 @@ impl AnyPolicy {
         training.network.responses(&self.parameters, &contexts, &mut DenseTape::default())
     }
 
-    /// The policy made ready for cells of any size.
-    pub fn allocator(&self) -> AnyAllocator<'_> {
-        AnyAllocator {
-            policy: self,
-            certifier: Certifier::default(),
-            responses: Vec::new(),
-            split: PowerSplit::default(),
-        }
-    }
-
     /// What of a cell is outside of what the policy was trained on, in words. Empty if nothing is.
     pub fn out_of_range(&self, problem: &Urllc, least_power_w: f64) -> Vec<String> {
         let seen = &self.record.ranges;
@@ -305,6 +297,17 @@ impl Model for AnyPolicy {
 }
 
 impl CellPolicy for AnyPolicy {
+    type Allocator = AnyAllocator;
+
+    fn allocator(&self) -> AnyAllocator {
+        AnyAllocator {
+            policy: Arc::new(self.clone()),
+            certifier: Certifier::default(),
+            responses: Vec::new(),
+            split: PowerSplit::default(),
+        }
+    }
+
     fn system(&self) -> &System {
         &self.system
     }
@@ -332,13 +335,7 @@ impl CellPolicy for AnyPolicy {
     }
 }
 
-impl Policy<Urllc> for AnyPolicy {
-    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<Urllc> + Send + '_>, ModelError> {
-        Ok(Box::new(self.allocator()))
-    }
-}
-
-impl Allocate<Urllc> for AnyAllocator<'_> {
+impl Allocate<Urllc> for AnyAllocator {
     fn allocate(&mut self, problem: &Urllc, allocation: &mut Allocation) -> Outcome {
         match self.serve(problem, allocation) {
             Ok(()) => Outcome::Learned,
@@ -350,15 +347,20 @@ impl Allocate<Urllc> for AnyAllocator<'_> {
 
 /// An [`AnyPolicy`] with the bandwidth functions and responses of the last cell's classes, and buffers.
 #[derive(Debug, Clone)]
-pub struct AnyAllocator<'a> {
-    policy: &'a AnyPolicy,
+pub struct AnyAllocator {
+    policy: Arc<AnyPolicy>,
     certifier: Certifier,
     /// Of the classes of the cell at hand, in its order.
     responses: Vec<ClassResponse>,
     split: PowerSplit,
 }
 
-impl AnyAllocator<'_> {
+impl AnyAllocator {
+    /// The policy that it allocates by.
+    pub fn policy(&self) -> &AnyPolicy {
+        &self.policy
+    }
+
     /// Powers and bandwidths of the users of a cell. Under [`SplitRule::Kkt`] every user's QoS holds where the
     /// law of fading is known, by the same certified table that the solver uses; a softmax may leave a user
     /// less power than any bandwidth can make up for. For the classes of the last cell, and its size,

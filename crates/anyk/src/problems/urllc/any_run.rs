@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::channel::{FadingQuadrature, FadingSamples};
 use crate::config::System;
-use crate::framework::{Model, Session, TrainError};
+use crate::framework::{Model, Session, Silent, TrainError};
 use crate::problems::urllc::run::{VALIDATION_SAMPLES, VALIDATION_SEED, mean_metrics};
 use crate::problems::urllc::{
     AnyPolicy, AnySettings, CellPolicy, EqualPower, SampledRecord, SampledSettings, TestSet,
@@ -56,7 +56,8 @@ fn validation_set_of(
 ) -> Result<TestSet, TrainError> {
     let AnySettings { train_k, seed, .. } = &policy.record().training;
     let seed = VALIDATION_SEED ^ seed;
-    let set = TestSet::draw_under(policy.system(), fading, train_k, VALIDATION_SAMPLES, seed)?;
+    let set =
+        TestSet::draw_under(policy.system(), fading, train_k, VALIDATION_SAMPLES, seed, &Silent)?;
     // Training cells have budgets of their own; those that it is measured on have the cell's.
     set.check_served().map_err(|why| TrainError::Infeasible(why.to_string()))?;
     Ok(set)
@@ -67,7 +68,7 @@ pub(crate) fn equal_power_gap_percent(
     policy: &AnyPolicy,
     fading: Option<&Arc<FadingQuadrature>>,
 ) -> Result<f64, TrainError> {
-    let results = validation_set_of(policy, fading)?.evaluate(&EqualPower::default())?;
+    let results = validation_set_of(policy, fading)?.evaluate(&EqualPower::default(), &Silent)?;
     Ok(mean_metrics(&results).gap_percent)
 }
 
@@ -76,7 +77,8 @@ fn measured(
     policy: AnyPolicy,
     fading: Option<&Arc<FadingQuadrature>>,
 ) -> Result<AnyPolicy, TrainError> {
-    let results = validation_set_of(&policy, fading)?.evaluate(&policy)?;
+    let set = validation_set_of(&policy, fading)?;
+    let results = set.evaluate(&policy.allocator(), &Silent)?;
     let metrics = mean_metrics(&results);
     Ok(policy.with_metrics(metrics))
 }

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use crate::channel::{FadingQuadrature, sample_distances_m};
-use crate::framework::{CalibrationSettings, Error, Guarantee, Rows, Silent, over_instances};
+use crate::framework::{
+    Allocate as _, CalibrationSettings, Error, Guarantee, Rows, Silent, over_instances,
+};
 use crate::invalid::Invalid;
 use crate::problems::urllc::{Allocation, CellPolicy, Urllc, User};
 use crate::qos::BandwidthTable;
@@ -44,7 +46,8 @@ pub fn required_factors<P: CellPolicy + Sync>(
 ) -> Result<Vec<f64>, Error> {
     let system = policy.system();
     let (fold_hz, most_hz) = (table.exact().max_bandwidth_hz(), policy.most_hz()?);
-    let plain = policy.without_guarantee();
+    let allocator = policy.without_guarantee().allocator();
+    allocator.check_size(size)?;
     let (road, path_loss) = (system.road(), system.path_loss());
     // So that the rounding of factor and table cannot turn a QoS that holds into one that does not.
     let up = 1.0 + table.error_bound() + tolerance::TABLE;
@@ -60,12 +63,12 @@ pub fn required_factors<P: CellPolicy + Sync>(
     let measured = over_instances(
         &[size],
         cells as u64,
-        |size| Ok::<_, Error>((plain.ready(size)?, Allocation::default())),
-        |(ready, allocation), size, index| {
+        |_| Ok::<_, Error>((allocator.clone(), Allocation::default())),
+        |(allocator, allocation), size, index| {
             let distances = sample_distances_m(&road, seed, size, index);
             let gains = distances.iter().map(|&d| path_loss.gain(d));
             let problem = Urllc::uniform(system, gains)?;
-            if !ready.allocate(&problem, allocation).is_served() {
+            if !allocator.allocate(&problem, allocation).is_served() {
                 return Ok(Some(vec![f64::INFINITY; judged]));
             }
             let users = problem.users().iter().zip(&allocation.power_w);

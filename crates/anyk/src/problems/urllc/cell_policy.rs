@@ -2,11 +2,17 @@
 //! their bandwidths.
 
 use crate::config::System;
-use crate::framework::{Guarantee, ModelError, Policy};
+use crate::framework::{Allocate, Guarantee, ModelError};
 use crate::problems::urllc::Urllc;
 
 /// A learned policy of (P1), whatever it is made of.
-pub trait CellPolicy: Clone + Policy<Urllc> {
+pub trait CellPolicy: Clone {
+    /// Answers cells by it.
+    type Allocator: Allocate<Urllc> + Clone + 'static;
+
+    /// What answers cells by it, with its buffers. Its clones share the parameters.
+    fn allocator(&self) -> Self::Allocator;
+
     /// The cell that it was trained for.
     fn system(&self) -> &System;
 

@@ -6,13 +6,13 @@ use crate::channel::FadingLaw;
 use crate::config::System;
 use crate::exchange::{UserRecord, read_fading_samples, read_file};
 use crate::framework::{
-    CellAnswer, Denied, Error, Infeasibility, OptionSpec, OptionValue, Options, Problem as _,
-    Status,
+    Allocate, CellAnswer, Denied, Error, Infeasibility, OptionSpec, OptionValue, Options, Outcome,
+    Problem as _, Refusal, Status,
 };
 use crate::invalid::Invalid;
 use crate::problems::urllc::{
-    Allocation, AnyAllocator, AnyPolicy, CellPolicy, Certifier, Judge, LearnedPolicy, Served,
-    SizedPolicy, Unserved, Urllc, UrllcSolver,
+    Allocation, AnyAllocator, AnyPolicy, CellPolicy as _, Certificate, Certifier, Judge,
+    LearnedAllocator, LearnedPolicy, Served, Unserved, Urllc, UrllcSolver,
 };
 use crate::tolerance;
 
@@ -102,24 +102,103 @@ impl How {
     }
 }
 
-/// Answers cells by P-GNN, M-GNN or FNN.
-pub(crate) struct LearnedDesk<'a> {
-    policy: &'a LearnedPolicy,
-    how: How,
-    /// Made ready for the size of the last cell: neighbours mostly share it.
-    sized: Option<SizedPolicy<'a>>,
+/// P-GNN, M-GNN or FNN in cells like its own: it knows one class, one budget and one number of antennas.
+#[derive(Clone)]
+pub(crate) struct OwnCells {
+    allocator: LearnedAllocator,
+    /// Raises bandwidths to what is certified, if asked for.
+    certifier: Option<Certifier>,
+    /// Answers the cells that cannot be certified.
     solver: UrllcSolver,
-    certifier: Certifier,
 }
 
-impl<'a> LearnedDesk<'a> {
-    pub(crate) fn new(policy: &'a LearnedPolicy, how: How) -> Self {
-        let (solver, certifier) = (UrllcSolver::default(), Certifier::default());
-        Self { policy, how, sized: None, solver, certifier }
+impl OwnCells {
+    pub(crate) fn new(policy: &LearnedPolicy, certify: bool) -> Self {
+        let certifier = certify.then(Certifier::default);
+        Self { allocator: policy.allocator(), certifier, solver: UrllcSolver::default() }
     }
 
-    pub(crate) fn answer(&mut self, records: &[UserRecord]) -> Result<UrllcAnswer, Error> {
-        let system = CellPolicy::system(self.policy);
+    /// Whether the budget reaches everyone, if answers are to be certified.
+    fn can_serve(&mut self, problem: &Urllc) -> bool {
+        let budget_w = (1.0 - tolerance::POWER_SLACK) * problem.max_power_w();
+        self.certifier.as_mut().is_none_or(|certifier| certifier.least_power_w(problem) <= budget_w)
+    }
+
+    /// Writes the model's answer, with its certificate if asked for.
+    fn serve(
+        &mut self,
+        problem: &Urllc,
+        answer: &mut Allocation,
+    ) -> Result<Option<Certificate>, Error> {
+        self.allocator.check_size(problem.size())?;
+        if let Outcome::Refused(why) = self.allocator.allocate(problem, answer) {
+            return Err(Error::other(why));
+        }
+        let Some(certifier) = &mut self.certifier else { return Ok(None) };
+        // A certificate must not hide an answer that is not valid.
+        problem.check(answer)?;
+        Ok(Some(certifier.certify(problem, answer)))
+    }
+
+    /// Why a cell is not like those of the training.
+    fn refuse(&self, problem: &Urllc) -> Option<String> {
+        let system = self.allocator.policy().system();
+        let expected = system.service();
+        let other = problem.classes().iter().find(|class| class.service() != expected);
+        if let Some(other) = other {
+            return Some(format!(
+                "a user has {:?}, expected {expected:?}, which the model was trained for; any-gnn takes any",
+                other.service()
+            ));
+        }
+        let (own_w, here_w) = (system.max_power_w(), problem.max_power_w());
+        if (own_w - here_w).abs() > 1e-9 * own_w {
+            return Some(format!(
+                "the budget is {here_w} W, expected {own_w} W, which the model was trained for; any-gnn takes any"
+            ));
+        }
+        let (own, here) = (system.fading().antennas, problem.antennas());
+        (own != here).then(|| {
+            format!(
+                "the cell has {here} antennas, expected {own}, which the model was trained for; any-gnn takes any"
+            )
+        })
+    }
+}
+
+impl Allocate<Urllc> for OwnCells {
+    fn allocate(&mut self, problem: &Urllc, answer: &mut Allocation) -> Outcome {
+        if let Some(why) = self.refuse(problem) {
+            return Outcome::Refused(Refusal(why));
+        }
+        if !self.can_serve(problem) {
+            return self.solver.allocate(problem, answer);
+        }
+        match self.serve(problem, answer) {
+            Ok(_) => Outcome::Learned,
+            Err(error) => Outcome::Refused(Refusal(error.to_string())),
+        }
+    }
+}
+
+/// Answers the cells of a file by P-GNN, M-GNN or FNN.
+#[derive(Clone)]
+pub(crate) struct LearnedDesk {
+    cells: OwnCells,
+    checks: bool,
+}
+
+impl LearnedDesk {
+    pub(crate) fn new(policy: &LearnedPolicy, How { certify, checks }: How) -> Self {
+        Self { cells: OwnCells::new(policy, certify), checks }
+    }
+
+    /// Answers a cell of the model's own system.
+    pub(crate) fn answer(
+        &mut self,
+        system: &System,
+        records: &[UserRecord],
+    ) -> Result<UrllcAnswer, Error> {
         if let Some(user) = records.iter().find(|record| record.service != system.service()) {
             return Err(Error::OwnClass {
                 user: user.id.clone(),
@@ -130,29 +209,23 @@ impl<'a> LearnedDesk<'a> {
             });
         }
         let problem = problem_of(system, records)?;
-        let budget_w = (1.0 - tolerance::POWER_SLACK) * problem.max_power_w();
-        let How { certify, checks } = self.how;
-        if certify && self.certifier.least_power_w(&problem) > budget_w {
-            return Ok(solve_cell(&mut self.solver, &problem, records, checks)?);
+        let Self { cells, checks } = self;
+        if !cells.can_serve(&problem) {
+            return Ok(solve_cell(&mut cells.solver, &problem, records, *checks)?);
         }
-        let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();
-        let sized = match self.sized.take().filter(|sized| sized.size() == gains.len()) {
-            Some(sized) => sized,
-            None => self.policy.at_size(gains.len())?,
-        };
         let mut allocation = Allocation::default();
-        self.sized.insert(sized).allocate(&gains, &mut allocation);
+        let certificate = cells.serve(&problem, &mut allocation)?;
         problem.check(&allocation)?;
-        let certificate = certify.then(|| self.certifier.certify(&problem, &mut allocation));
-        let mut served = if checks {
-            let optimum_hz = optimum_hz(&mut self.solver, &problem);
+        let mut served = if *checks {
+            let optimum_hz = optimum_hz(&mut cells.solver, &problem);
             Served::learned(&problem, &allocation, optimum_hz, records)?
         } else {
             Served::unjudged(&allocation, records.iter())
         };
-        served.guarantee = self.policy.guarantee().cloned();
+        let policy = cells.allocator.policy();
+        served.guarantee = policy.guarantee().cloned();
         if let Some(certificate) = &certificate {
-            served.flag(self.policy.out_of_range(&problem));
+            served.flag(policy.out_of_range(&problem));
             served.certify(&problem, certificate);
         }
         Ok(CellAnswer::Served(served))
@@ -160,21 +233,20 @@ impl<'a> LearnedDesk<'a> {
 }
 
 /// Answers cells by any-gnn.
-pub(crate) struct AnyDesk<'a> {
-    policy: &'a AnyPolicy,
+#[derive(Clone)]
+pub(crate) struct AnyDesk {
     how: How,
     judge: Option<Arc<Judge>>,
-    allocator: AnyAllocator<'a>,
+    allocator: AnyAllocator,
     solver: UrllcSolver,
     allocation: Allocation,
 }
 
-impl<'a> AnyDesk<'a> {
-    pub(crate) fn new(policy: &'a AnyPolicy, judge: Option<Arc<Judge>>, how: How) -> Self {
+impl AnyDesk {
+    pub(crate) fn new(policy: &AnyPolicy, judge: Option<Judge>, how: How) -> Self {
         Self {
-            policy,
             how,
-            judge,
+            judge: judge.map(Arc::new),
             allocator: policy.allocator(),
             solver: UrllcSolver::default(),
             allocation: Allocation::default(),
@@ -195,7 +267,7 @@ impl<'a> AnyDesk<'a> {
             Err(unfit @ Unserved::Class { .. }) => return Err(Error::other(unfit)),
             Err(Unserved::Infeasible(why)) => why,
         };
-        if self.policy.bandwidth().is_none() {
+        if self.allocator.policy().bandwidth().is_none() {
             return Ok(solve_cell(&mut self.solver, &problem, records, self.how.checks)?);
         }
         let admissible = self.admissible(&problem, records, &why)?;
@@ -231,15 +303,16 @@ impl<'a> AnyDesk<'a> {
         let certificate =
             certify.then(|| self.allocator.certifier().certify(problem, &mut self.allocation));
         // Without a law and without a judge, nothing can be said of losses and of the optimum.
-        let judged = self.policy.knows_fading() || self.judge.is_some();
+        let policy = self.allocator.policy();
+        let judged = policy.knows_fading() || self.judge.is_some();
         let mut served = if judged && checks {
             let optimum_hz = optimum_hz(&mut self.solver, problem);
             Served::learned(problem, &self.allocation, optimum_hz, records)?
         } else {
             Served::unjudged(&self.allocation, records.iter())
         };
-        served.flag(self.policy.out_of_range(problem, least_power_w));
-        served.guarantee = self.policy.guarantee().cloned();
+        served.flag(policy.out_of_range(problem, least_power_w));
+        served.guarantee = policy.guarantee().cloned();
         if let Some(certificate) = &certificate {
             served.certify(problem, certificate);
         }

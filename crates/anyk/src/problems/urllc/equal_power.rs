@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::framework::{Allocate, ModelError, Outcome, Policy, Refusal};
+use crate::framework::{Allocate, Outcome, Refusal};
 use crate::problems::urllc::UrllcSolver;
 use crate::problems::urllc::{Allocation, Urllc};
 use crate::qos::{BandwidthTable, TooWeak};
@@ -42,11 +42,5 @@ impl Allocate<Urllc> for EqualPower {
             }
             Err(weak) => Outcome::Refused(Refusal(weak.to_string())),
         }
-    }
-}
-
-impl Policy<Urllc> for EqualPower {
-    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<Urllc> + Send + '_>, ModelError> {
-        Ok(Box::new(self.clone()))
     }
 }

@@ -56,7 +56,7 @@ pub(crate) use fully_connected::fnn_input;
 pub use inputs::UserInputs;
 pub use learn_bandwidth::{DEVIATIONS, SampledSettings, learn_bandwidth};
 pub use optimum::{OptimumRow, optimum_over_sizes};
-pub use policy::{LearnedPolicy, ModelMetrics, ModelRecord, SizedPolicy};
+pub use policy::{LearnedAllocator, LearnedPolicy, ModelMetrics, ModelRecord};
 pub use pretrain::{RelativeError, measure_law, pretrain_law};
 pub use recipe::{LossScale, Recipe};
 pub use room::{URLLC, UrllcRoom};

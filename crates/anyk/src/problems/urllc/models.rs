@@ -7,10 +7,11 @@ use crate::config::System;
 use crate::framework::{
     Answer, Calibrated, CalibrationSettings, CellOptions, CellReading, Counter, Error, LoadedModel,
     Model, ModelError, Observer, OptionSpec, OptionValue, Options, Quantity, Responder, Source,
-    Trials, Verb, cell_counter, reference_options,
+    Trials, Verb, cell_counter, reference_options, responder,
 };
 use crate::invalid::Invalid;
-use crate::problems::urllc::desk::{AnyDesk, How, LearnedDesk, judge, no_check};
+use crate::problems::urllc::arrays::Certifying;
+use crate::problems::urllc::desk::{AnyDesk, How, LearnedDesk, OwnCells, judge, no_check};
 use crate::problems::urllc::reports::{EvaluatedSize, Evaluation, Measured};
 use crate::problems::urllc::room::source;
 use crate::problems::urllc::{
@@ -54,11 +55,13 @@ fn evaluate(
     system: &System,
     judge: Option<&Judge>,
     trials: &Trials,
+    observer: &dyn Observer,
 ) -> Result<Box<dyn Answer>, Error> {
     let Trials { sizes, samples, seed } = trials;
     trials.check()?;
     let fading = judge.map(|judge| &judge.rule);
-    let set = TestSet::draw_under(system, fading, sizes, *samples, *seed)?;
+    observer.begin("optimum, cells", samples * sizes.len() as u64);
+    let set = TestSet::draw_under(system, fading, sizes, *samples, *seed, observer)?;
     let served = set.served();
     // With nothing to measure at all, the message says what is missing.
     if served.iter().all(|count| *count == 0) {
@@ -67,8 +70,13 @@ fn evaluate(
             Invalid::value("k", why.size, expected)
         })?;
     }
+    let cells: usize = served.iter().sum();
     let set = set.without_unserved();
-    let (results, equal) = (set.evaluate(policy)?, set.evaluate(&EqualPower::default())?);
+    observer.begin("model, cells", cells as u64);
+    let results = set.evaluate(&policy.allocator(), observer)?;
+    observer.begin("equal power, cells", cells as u64);
+    let equal = set.evaluate(&EqualPower::default(), observer)?;
+    observer.end();
     let mut found = results.iter().zip(&equal);
     let all = usize::try_from(*samples).unwrap_or(usize::MAX);
     let rows = sizes.iter().zip(served).map(|(&k, count)| EvaluatedSize {
@@ -86,7 +94,7 @@ fn evaluate(
 
 /// The powers or the bandwidths of a policy over the users' gains.
 fn diagnosed(
-    policy: impl CellPolicy + 'static,
+    policy: &impl CellPolicy,
     quantity: Quantity,
 ) -> Result<Option<Arc<dyn Source>>, Error> {
     let (what, outputs): (_, fn(&Urllc, &Allocation) -> Vec<f64>) = match quantity {
@@ -94,8 +102,7 @@ fn diagnosed(
         Quantity::Bandwidth => ("bandwidth", |_, answer| answer.bandwidth_hz.clone()),
     };
     let label = format!("{what} of a model for URLLC over ln α");
-    let system = policy.system().clone();
-    Ok(Some(source(&system, label, policy, outputs)))
+    Ok(Some(source(policy.system(), label, policy.allocator(), outputs)))
 }
 
 impl LoadedModel for LearnedPolicy {
@@ -128,22 +135,21 @@ impl LoadedModel for LearnedPolicy {
         &self,
         _options: &Options,
         trials: &Trials,
-        _observer: &dyn Observer,
+        observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error> {
-        evaluate(self, CellPolicy::system(self), None, trials)
+        evaluate(self, CellPolicy::system(self), None, trials, observer)
     }
 
-    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
-        let how = How::new(options);
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
         Ok(cell_counter(
             CellReading::new(CellPolicy::system(self).clone(), options)?,
-            move |_| Ok(LearnedDesk::new(self, how)),
-            |desk, _, records| desk.answer(records),
+            LearnedDesk::new(self, How::new(options)),
+            LearnedDesk::answer,
         ))
     }
 
-    fn responder(&self, options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
-        Ok(self.cell_responder(How::new(options).certify))
+    fn responder(&self, options: &Options) -> Result<Box<dyn Responder>, Error> {
+        Ok(responder(OwnCells::new(self, How::new(options).certify)))
     }
 
     fn calibrate(
@@ -155,7 +161,7 @@ impl LoadedModel for LearnedPolicy {
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        diagnosed(self.clone(), quantity)
+        diagnosed(self, quantity)
     }
 }
 
@@ -209,14 +215,14 @@ impl LoadedModel for AnyPolicy {
         &self,
         options: &Options,
         trials: &Trials,
-        _observer: &dyn Observer,
+        observer: &dyn Observer,
     ) -> Result<Box<dyn Answer>, Error> {
         let system = CellOptions::ALL.system(options, &self.record().config)?;
         let judge = self.needed_judge(options, &system)?;
-        evaluate(self, &system, judge.as_ref(), trials)
+        evaluate(self, &system, judge.as_ref(), trials, observer)
     }
 
-    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
         let system = CellOptions::ALL.system(options, &self.record().config)?;
         let judge = judge(options, &system)?;
         let how = How::new(options);
@@ -230,22 +236,19 @@ impl LoadedModel for AnyPolicy {
                 None => return Err(Invalid::missing("fading", expected).into()),
             }
         }
-        let judge = judge.map(Arc::new);
-        Ok(cell_counter(
-            CellReading::new(system, options)?,
-            move |_| Ok(AnyDesk::new(self, judge.clone(), how)),
-            AnyDesk::answer,
-        ))
+        let desk = AnyDesk::new(self, judge, how);
+        Ok(cell_counter(CellReading::new(system, options)?, desk, AnyDesk::answer))
     }
 
-    fn responder(&self, options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
+    fn responder(&self, options: &Options) -> Result<Box<dyn Responder>, Error> {
         let certify = How::new(options).certify;
         if certify && !self.knows_fading() {
             let expected = "a model that knows the law of fading: this one was learned from samples, which certify \
                             nothing";
             return Err(Invalid::value("certify", "given", expected).into());
         }
-        Ok(self.cell_responder(certify))
+        let allocator = self.allocator();
+        Ok(if certify { responder(Certifying(allocator)) } else { responder(allocator) })
     }
 
     fn calibrate(
@@ -261,6 +264,6 @@ impl LoadedModel for AnyPolicy {
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        diagnosed(self.clone(), quantity)
+        diagnosed(self, quantity)
     }
 }

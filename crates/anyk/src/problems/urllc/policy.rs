@@ -1,11 +1,13 @@
 //! Policies that were learned: networks that turn gains into powers and bandwidths at any size.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, System};
 use crate::exchange::Tensor;
 use crate::framework::{
-    Allocate, Guarantee, Method, Model, ModelError, Outcome, Policy, Tensors, network_tensors,
+    Allocate, Guarantee, Method, Model, ModelError, Outcome, Refusal, Tensors, network_tensors,
 };
 use crate::network::{
     Activation, BandwidthLaw, CompiledLaw, Dense, DenseTape, Gnn, LawShape, Output, Tape,
@@ -161,29 +163,6 @@ impl LearnedPolicy {
         let gains = problem.users().iter().map(|user| Decibel::from_ratio(user.gain).0);
         Span(low, high).furthest("gain_db", gains).into_iter().collect()
     }
-
-    /// The policy made ready for cells of one size: its outer function compiled, its buffers there.
-    pub fn at_size(&self, size: usize) -> Result<SizedPolicy<'_>, ModelError> {
-        let law = self.law.as_ref().map(|law| law.at_size(size));
-        let fused = FusedPair::new(&self.record.training, &self.power, &self.bandwidth, size);
-        let engine = match (&self.networks, fused) {
-            (_, Some(fused)) => SizedEngine::Fused(Box::new(fused)),
-            (Networks::Fnn(network), _) => {
-                if size > network.widths[0] {
-                    return Err(ModelError::TooLarge { size, most: network.widths[0] });
-                }
-                SizedEngine::Plain(Box::default())
-            }
-            (Networks::Gnn { .. }, None) => SizedEngine::Plain(Box::default()),
-        };
-        let margin = match &self.record.guarantee {
-            None => None,
-            Some(guarantee) => {
-                Some(Widening { factor: guarantee.margin, most_hz: self.most_hz()? })
-            }
-        };
-        Ok(SizedPolicy { policy: self, size, law, engine, margin })
-    }
 }
 
 impl Model for LearnedPolicy {
@@ -225,6 +204,19 @@ impl Model for LearnedPolicy {
 }
 
 impl CellPolicy for LearnedPolicy {
+    type Allocator = LearnedAllocator;
+
+    fn allocator(&self) -> LearnedAllocator {
+        LearnedAllocator {
+            policy: Arc::new(self.clone()),
+            size: 0,
+            law: None,
+            engine: Engine::Plain(Box::default()),
+            margin: None,
+            gains: Vec::new(),
+        }
+    }
+
     fn system(&self) -> &System {
         &self.system
     }
@@ -247,35 +239,16 @@ impl CellPolicy for LearnedPolicy {
     }
 }
 
-impl Policy<Urllc> for LearnedPolicy {
-    fn ready(&self, size: usize) -> Result<Box<dyn Allocate<Urllc> + Send + '_>, ModelError> {
-        Ok(Box::new(ForCells { sized: self.at_size(size)?, gains: Vec::new() }))
-    }
-}
-
-/// A [`SizedPolicy`] with room for the gains of a cell.
-struct ForCells<'a> {
-    sized: SizedPolicy<'a>,
-    gains: Vec<f64>,
-}
-
-impl Allocate<Urllc> for ForCells<'_> {
-    fn allocate(&mut self, problem: &Urllc, allocation: &mut Allocation) -> Outcome {
-        self.gains.clear();
-        self.gains.extend(problem.users().iter().map(|user| user.gain));
-        self.sized.allocate(&self.gains, allocation);
-        Outcome::Learned
-    }
-}
-
-/// A [`LearnedPolicy`] at one size.
+/// A [`LearnedPolicy`] at work: what depends on the size is that of the last cell, since neighbours mostly share it.
 #[derive(Debug, Clone)]
-pub struct SizedPolicy<'a> {
-    policy: &'a LearnedPolicy,
+pub struct LearnedAllocator {
+    policy: Arc<LearnedPolicy>,
+    /// 0 before the first cell.
     size: usize,
     law: Option<CompiledLaw>,
-    engine: SizedEngine,
+    engine: Engine,
     margin: Option<Widening>,
+    gains: Vec<f64>,
 }
 
 /// A calibrated policy's factor on bandwidths, up to the bandwidth beyond which more would hurt: with it
@@ -295,7 +268,7 @@ impl Widening {
 }
 
 #[derive(Debug, Clone)]
-enum SizedEngine {
+enum Engine {
     /// The paper's networks, vectorised over users.
     Fused(Box<FusedPair>),
     /// Any network, in `f64`.
@@ -312,42 +285,85 @@ struct PlainBuffers {
     dense: DenseTape<f64>,
 }
 
-impl SizedPolicy<'_> {
-    /// The size that it was made for.
-    pub fn size(&self) -> usize {
-        self.size
+impl LearnedAllocator {
+    /// The policy that it allocates by.
+    pub fn policy(&self) -> &LearnedPolicy {
+        &self.policy
     }
 
-    /// Powers and bandwidths of users with these gains. With room in `allocation` for them, the
-    /// paper's networks allocate no memory here.
-    ///
-    /// # Panics
-    ///
-    /// If the number of gains is not the size that this was made for.
-    pub fn allocate(&mut self, gains: &[f64], allocation: &mut Allocation) {
-        assert_eq!(gains.len(), self.size, "users of a policy made for one size");
-        let max_power_w = self.policy.system.max_power_w();
-        match &mut self.engine {
-            SizedEngine::Fused(fused) => {
-                let unit_hz = self.policy.record.unit_hz;
-                fused.allocate(gains, self.law.as_ref(), unit_hz, max_power_w, allocation);
+    /// Powers and bandwidths of users with these gains. For the size of the last cell, and with room in `allocation`
+    /// for them, the paper's networks allocate no memory here.
+    pub fn serve(&mut self, gains: &[f64], allocation: &mut Allocation) -> Result<(), ModelError> {
+        self.prepare(gains.len())?;
+        let Self { policy, law, engine, margin, .. } = self;
+        match engine {
+            Engine::Fused(fused) => {
+                let (unit_hz, max_power_w) = (policy.record.unit_hz, policy.system.max_power_w());
+                fused.allocate(gains, law.as_ref(), unit_hz, max_power_w, allocation);
             }
-            SizedEngine::Plain(buffers) => {
-                buffers.allocate(self.policy, self.law.as_ref(), gains, allocation);
-            }
+            Engine::Plain(buffers) => buffers.allocate(policy, law.as_ref(), gains, allocation),
         }
-        if let Some(margin) = self.margin {
+        if let Some(margin) = margin {
             margin.apply(allocation);
         }
+        Ok(())
     }
 
     /// The plain evaluation in `f64`, which the fused one is checked against.
-    pub fn allocate_plainly(&mut self, gains: &[f64], allocation: &mut Allocation) {
-        assert_eq!(gains.len(), self.size, "users of a policy made for one size");
-        let mut buffers = PlainBuffers::default();
-        buffers.allocate(self.policy, self.law.as_ref(), gains, allocation);
+    pub fn serve_plainly(
+        &mut self,
+        gains: &[f64],
+        allocation: &mut Allocation,
+    ) -> Result<(), ModelError> {
+        self.prepare(gains.len())?;
+        PlainBuffers::default().allocate(&self.policy, self.law.as_ref(), gains, allocation);
         if let Some(margin) = self.margin {
             margin.apply(allocation);
+        }
+        Ok(())
+    }
+
+    /// Compiles the outer function and makes room for cells of a size, unless the last cell was of it.
+    fn prepare(&mut self, size: usize) -> Result<(), ModelError> {
+        if size == self.size {
+            return Ok(());
+        }
+        self.check_size(size)?;
+        let LearnedPolicy { record, power, bandwidth, law, .. } = &*self.policy;
+        if let (Some(guarantee), None) = (&record.guarantee, self.margin) {
+            let most_hz = self.policy.most_hz()?;
+            self.margin = Some(Widening { factor: guarantee.margin, most_hz });
+        }
+        self.law = law.as_ref().map(|law| law.at_size(size));
+        self.engine = match FusedPair::new(&record.training, power, bandwidth, size) {
+            Some(fused) => Engine::Fused(Box::new(fused)),
+            None => Engine::Plain(Box::default()),
+        };
+        self.size = size;
+        Ok(())
+    }
+}
+
+impl Allocate<Urllc> for LearnedAllocator {
+    fn allocate(&mut self, problem: &Urllc, allocation: &mut Allocation) -> Outcome {
+        let mut gains = std::mem::take(&mut self.gains);
+        gains.clear();
+        gains.extend(problem.users().iter().map(|user| user.gain));
+        let served = self.serve(&gains, allocation);
+        self.gains = gains;
+        match served {
+            Ok(()) => Outcome::Learned,
+            Err(error) => Outcome::Refused(Refusal(error.to_string())),
+        }
+    }
+
+    /// A fully-connected network has inputs for so many users and no more.
+    fn check_size(&self, size: usize) -> Result<(), ModelError> {
+        match &self.policy.networks {
+            Networks::Fnn(network) if size > network.widths[0] => {
+                Err(ModelError::TooLarge { size, most: network.widths[0] })
+            }
+            _ => Ok(()),
         }
     }
 }

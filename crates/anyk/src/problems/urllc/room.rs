@@ -7,10 +7,10 @@ use crate::channel::sample_distances_m;
 use crate::config::{Config, System};
 use crate::exchange::{read_fading_samples, read_file};
 use crate::framework::{
-    Amount, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter, Drawn,
-    Error, Instances, LoadedModel, Method, Model, ModelError, ModelFile, OptionSpec, OptionValue,
-    Options, Policy, PretrainLoss, PretrainSettings, Responder, Room, Source, Trained, Verb,
-    Workshop, cell_assessor, cell_counter, no_better_than, reference_options, responder,
+    Allocate, Amount, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Choice, Counter,
+    Drawn, Error, Instances, LoadedModel, Method, Model, ModelError, ModelFile, OptionSpec,
+    OptionValue, Options, PretrainLoss, PretrainSettings, Responder, Room, Silent, Source, Trained,
+    Verb, Workshop, cell_assessor, cell_counter, no_better_than, reference_options, responder,
     sample_options, sample_users, training_cells,
 };
 use crate::invalid::Invalid;
@@ -271,7 +271,7 @@ fn train_learned(
         .law()
         .map(|law| measure_law(&system, settings.epsilon_d, law, &pretraining, held_out))
         .transpose()?;
-    let equal = validation_set(&system, &settings)?.evaluate(&EqualPower::default())?;
+    let equal = validation_set(&system, &settings)?.evaluate(&EqualPower::default(), &Silent)?;
     let equal_percent = mean_metrics(&equal).gap_percent;
     let report = LearnedReport::new(workshop, &session, &policy, law_error, equal_percent);
     let availability = Model::record(&policy).metrics.availability;
@@ -414,7 +414,7 @@ impl Room for UrllcRoom {
         let checks = !options.has(NO_CHECK);
         Ok(cell_counter(
             CellReading::new(system, options)?,
-            |_| Ok(UrllcSolver::default()),
+            UrllcSolver::default(),
             move |solver, system, records| {
                 let problem = problem_of(system, records)?;
                 Ok(solve_cell(solver, &problem, records, checks)?)
@@ -453,8 +453,8 @@ impl Room for UrllcRoom {
         _options: &Options,
     ) -> Option<Result<Box<dyn Responder>, Error>> {
         match name {
-            "optimum" => Some(Ok(responder(Box::new(UrllcSolver::default())))),
-            "equal-power" => Some(Ok(responder(Box::new(EqualPower::default())))),
+            "optimum" => Some(Ok(responder(UrllcSolver::default()))),
+            "equal-power" => Some(Ok(responder(EqualPower::default()))),
             _ => None,
         }
     }
@@ -526,13 +526,13 @@ fn optimum(
 pub(crate) fn source(
     system: &System,
     label: String,
-    policy: impl Policy<Urllc> + 'static,
+    allocator: impl Allocate<Urllc> + Clone + 'static,
     outputs: fn(&Urllc, &Allocation) -> Vec<f64>,
 ) -> Arc<dyn Source> {
     let system = system.clone();
     Arc::new(Drawn {
         label,
-        policy,
+        allocator,
         instance: Box::new(move |seed, size, index| {
             let distances_m = sample_distances_m(&system.road(), seed, size, index);
             let gains = distances_m.into_iter().map(|metres| system.path_loss().gain(metres));

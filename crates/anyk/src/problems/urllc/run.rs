@@ -1,11 +1,11 @@
 //! One training by Algorithm 1, from settings to a validated policy.
 
 use crate::config::System;
-use crate::framework::{Method, PretrainSettings, Session, TrainError};
+use crate::framework::{Method, PretrainSettings, Session, Silent, TrainError};
 use crate::network::BandwidthLaw;
 use crate::problems::urllc::{
-    Algorithm1, LearnedPolicy, ModelMetrics, ModelRecord, SizeResult, TestSet, TrainSettings,
-    pretrain_law,
+    Algorithm1, CellPolicy as _, LearnedPolicy, ModelMetrics, ModelRecord, SizeResult, TestSet,
+    TrainSettings, pretrain_law,
 };
 
 /// Seed of the validation set, its own stream for each training; test sets use other seeds.
@@ -74,7 +74,8 @@ pub fn finish(
         )
     };
     let unmeasured = make(ModelMetrics { availability: 0.0, gap_percent: 0.0 })?;
-    let results = validation_set(system, settings)?.evaluate(&unmeasured)?;
+    let set = validation_set(system, settings)?;
+    let results = set.evaluate(&unmeasured.allocator(), &Silent)?;
     Ok(make(mean_metrics(&results))?)
 }
 

@@ -33,7 +33,7 @@
 
 use std::sync::Arc;
 
-use crate::framework::{Allocate, Infeasibility, ModelError, Outcome, Policy, Proof, Status};
+use crate::framework::{Allocate, Infeasibility, Outcome, Proof, Status};
 use crate::math::{PriceSearch, price_of_budget};
 use crate::problems::urllc::cell::CellByClass;
 use crate::problems::urllc::{Allocation, Urllc};
@@ -138,12 +138,6 @@ impl Allocate<Urllc> for UrllcSolver {
             Status::Inaccurate => Outcome::Inaccurate(proof),
             Status::Infeasible(why) => Outcome::Infeasible(why),
         }
-    }
-}
-
-impl Policy<Urllc> for UrllcSolver {
-    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<Urllc> + Send + '_>, ModelError> {
-        Ok(Box::new(self.clone()))
     }
 }
 

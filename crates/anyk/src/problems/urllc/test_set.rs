@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::channel::FadingQuadrature;
 use crate::config::System;
-use crate::framework::{ModelError, Policy, Rows, Silent, Status, over_instances};
+use crate::framework::{Allocate, ModelError, Observer, Rows, Silent, Status, over_instances};
 use crate::invalid::Invalid;
 use crate::math::realization_rng;
 use crate::problems::urllc::{Allocation, Urllc, UrllcSolver};
@@ -68,16 +68,17 @@ impl TestSet {
         samples: u64,
         seed: u64,
     ) -> Result<Self, Invalid> {
-        Self::draw_under(system, None, sizes, samples, seed)
+        Self::draw_under(system, None, sizes, samples, seed, &Silent)
     }
 
-    /// The same cells under another fading than the system's own.
+    /// The same cells under another fading than the system's own. The observer counts cells.
     pub fn draw_under(
         system: &System,
         fading: Option<&Arc<FadingQuadrature>>,
         sizes: &[usize],
         samples: u64,
         seed: u64,
+        observer: &dyn Observer,
     ) -> Result<Self, Invalid> {
         let state = |gains: &[f64]| -> Result<Urllc, Invalid> {
             let problem = Urllc::uniform(system, gains.iter().copied())?;
@@ -107,7 +108,7 @@ impl TestSet {
                 let optimum_mhz = solution.allocation.total_bandwidth_hz() / 1e6;
                 Ok(Some(Ok((problem, optimum_mhz))))
             },
-            &Silent,
+            observer,
         )?;
         let cells = |found: Rows<Result<(Urllc, f64), f64>>| {
             let required = found.rows.iter().filter_map(|row| row.as_ref().err());
@@ -148,17 +149,22 @@ impl TestSet {
     }
 
     /// Measures a policy on all cells, on all cores; the result does not depend on their number. A cell that
-    /// it refuses has no user served.
-    pub fn evaluate(&self, policy: &dyn Policy<Urllc>) -> Result<Vec<SizeResult>, ModelError> {
+    /// it refuses has no user served. The observer counts cells.
+    pub fn evaluate(
+        &self,
+        allocator: &(impl Allocate<Urllc> + Clone),
+        observer: &dyn Observer,
+    ) -> Result<Vec<SizeResult>, ModelError> {
         let at_size = |cells: &TestCells| {
+            allocator.check_size(cells.size)?;
             let measured = over_instances(
                 &[cells.size],
                 cells.problems.len() as u64,
-                |size| Ok::<_, ModelError>((policy.ready(size)?, Allocation::default())),
-                |(ready, allocation), _, index| {
+                |_| Ok::<_, ModelError>((allocator.clone(), Allocation::default())),
+                |(allocator, allocation), _, index| {
                     #[allow(clippy::cast_possible_truncation)]
                     let problem = &cells.problems[index as usize];
-                    if !ready.allocate(problem, allocation).is_served() {
+                    if !allocator.allocate(problem, allocation).is_served() {
                         return Ok(Some((0.0, 0.0)));
                     }
                     let judged = problem
@@ -166,7 +172,7 @@ impl TestSet {
                         .map_err(|error| ModelError::Content(error.to_string()))?;
                     Ok(Some((judged.availability, judged.total_bandwidth_hz / 1e6)))
                 },
-                &Silent,
+                observer,
             )?;
             let results = measured.into_iter().next();
             let results = results.unwrap_or(Rows { k: cells.size, rows: vec![], infeasible: 0 });

@@ -1,13 +1,13 @@
 //! any-gnn for a fixed band: powers by a learned response to one price, the price by the band, bandwidths by
 //! `b(α_k P_k)`. Every answer within its ranges is certified.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, System};
 use crate::exchange::Tensor;
-use crate::framework::{
-    Allocate, Model, ModelError, Outcome, Policy, Refusal, Tensors, network_tensors,
-};
+use crate::framework::{Allocate, Model, ModelError, Outcome, Refusal, Tensors, network_tensors};
 use crate::network::{ClassResponse, ContextScaling, DenseTape, PowerSplit};
 use crate::problems::urllc::any_ranges::context;
 use crate::problems::urllc::{Allocation, Certifier, Span};
@@ -77,6 +77,16 @@ impl AnyBandPolicy {
         &self.system
     }
 
+    /// What answers instances of any size by it, with its buffers. Its clones share the parameters.
+    pub fn allocator(&self) -> AnyBandAllocator {
+        AnyBandAllocator {
+            policy: Arc::new(self.clone()),
+            certifier: Certifier::default(),
+            responses: Vec::new(),
+            price: PriceOfBand::default(),
+        }
+    }
+
     /// The same policy with what was measured of it.
     #[must_use]
     pub(crate) fn with_metrics(mut self, metrics: BandMetrics) -> Self {
@@ -131,8 +141,9 @@ impl Model for AnyBandPolicy {
 }
 
 /// An [`AnyBandPolicy`] with the bandwidth functions and responses of the last cell's classes, and buffers.
-struct AnyBandAllocator<'a> {
-    policy: &'a AnyBandPolicy,
+#[derive(Debug, Clone)]
+pub struct AnyBandAllocator {
+    policy: Arc<AnyBandPolicy>,
     certifier: Certifier,
     responses: Vec<ClassResponse>,
     price: PriceOfBand,
@@ -141,7 +152,14 @@ struct AnyBandAllocator<'a> {
 /// Share of the band that is kept free, so that rounding cannot take more than there is.
 const KEPT_FREE: f64 = 2e-12;
 
-impl Allocate<UrllcPower> for AnyBandAllocator<'_> {
+impl AnyBandAllocator {
+    /// The policy that it allocates by.
+    pub fn policy(&self) -> &AnyBandPolicy {
+        &self.policy
+    }
+}
+
+impl Allocate<UrllcPower> for AnyBandAllocator {
     fn allocate(&mut self, problem: &UrllcPower, answer: &mut Allocation) -> Outcome {
         let cell = problem.cell();
         if self.certifier.prepare(cell) {
@@ -164,16 +182,5 @@ impl Allocate<UrllcPower> for AnyBandAllocator<'_> {
             return Outcome::Refused(Refusal("it takes more power than there is".into()));
         }
         Outcome::Learned
-    }
-}
-
-impl Policy<UrllcPower> for AnyBandPolicy {
-    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<UrllcPower> + Send + '_>, ModelError> {
-        Ok(Box::new(AnyBandAllocator {
-            policy: self,
-            certifier: Certifier::default(),
-            responses: Vec::new(),
-            price: PriceOfBand::default(),
-        }))
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::channel::sample_distances_m;
 use crate::config::System;
 use crate::framework::{
-    Allocate, Error, Model, Observer, Policy, Problem, Rows, Silent, TrainError, over_instances,
+    Allocate, Error, Model, Observer, Problem, Rows, Silent, TrainError, over_instances,
 };
 use crate::invalid::Invalid;
 use crate::problems::urllc::Allocation;
@@ -72,7 +72,7 @@ struct Row {
 /// Measures a policy on random cells of each size, on all cores; the result does not depend on their number. The
 /// observer counts cells.
 pub fn evaluate_band(
-    policy: &dyn Policy<UrllcPower>,
+    allocator: &(impl Allocate<UrllcPower> + Clone),
     trials: &BandTrials<'_>,
     observer: &dyn Observer,
 ) -> Result<Vec<BandResult>, Error> {
@@ -82,11 +82,11 @@ pub fn evaluate_band(
     let measured = over_instances(
         sizes,
         samples,
-        |size| {
-            let ready = policy.ready(size)?;
-            Ok::<_, Error>((ready, solver.clone(), EqualBand::default(), Allocation::default()))
+        |_| {
+            let (equal, answer) = (EqualBand::default(), Allocation::default());
+            Ok::<_, Error>((allocator.clone(), solver.clone(), equal, answer))
         },
-        |(ready, solver, equal, answer), size, index| {
+        |(allocator, solver, equal, answer), size, index| {
             let distances = sample_distances_m(&system.road(), seed, size, index);
             let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
             let problem = UrllcPower::uniform(system, gains, band_hz(size))?;
@@ -94,7 +94,7 @@ pub fn evaluate_band(
             if matches!(optimum.status, BandStatus::Infeasible(_)) {
                 return Ok(None);
             }
-            let served = ready.allocate(&problem, answer).is_served();
+            let served = allocator.allocate(&problem, answer).is_served();
             let judged = if served { Some(problem.judge(answer)?) } else { None };
             let mut trivial = Allocation::default();
             equal.allocate(&problem, &mut trivial);
@@ -141,11 +141,12 @@ pub(crate) fn validated(policy: &AnyBandPolicy) -> Result<(BandMetrics, f64), Tr
         seed: VALIDATION_SEED ^ training.seed,
         band_hz: &|size| USER_BAND_HZ * size as f64,
     };
-    let results = evaluate_band(policy, &trials, &Silent).map_err(|error| match error {
-        Error::Invalid(wrong) => TrainError::Invalid(wrong),
-        Error::Model(error) => TrainError::Model(error),
-        other => TrainError::Infeasible(other.to_string()),
-    })?;
+    let results =
+        evaluate_band(&policy.allocator(), &trials, &Silent).map_err(|error| match error {
+            Error::Invalid(wrong) => TrainError::Invalid(wrong),
+            Error::Model(error) => TrainError::Model(error),
+            other => TrainError::Infeasible(other.to_string()),
+        })?;
     if results.iter().any(|result| result.served == 0) {
         let why = format!("no power serves a cell with {USER_BAND_HZ} Hz for each user");
         return Err(TrainError::Infeasible(why));

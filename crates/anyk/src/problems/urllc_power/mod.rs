@@ -17,7 +17,7 @@ mod training;
 
 pub use admission::Admission;
 pub use answer::{BandAnswer, BandDenied, BandServed, BandUser};
-pub use any_gnn::{AnyBandPolicy, AnyBandRecord, BandMetrics};
+pub use any_gnn::{AnyBandAllocator, AnyBandPolicy, AnyBandRecord, BandMetrics};
 pub use evaluation::{BandResult, evaluate_band};
 pub use room::{URLLC_POWER, UrllcPowerRoom};
 pub use solver::{BandSolution, BandSolver, BandStatus, EqualBand};

@@ -8,11 +8,12 @@ use serde::Serialize;
 use crate::config::{Config, System};
 use crate::exchange::UserRecord;
 use crate::framework::{
-    Amount, Answer, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Counter, Drawn,
-    Error, Instances, LoadedModel, Model, ModelError, ModelFile, Observer, OptionSpec, OptionValue,
-    Options, Outcome, Policy, Problem as _, Quantity, Responder, Room, Show, Source, Text, Trained,
-    Trials, UserOfCell, Verb, Workshop, cell_assessor, cell_counter, judge_users, no_better_than,
-    reference_options, responder, sample_options, sample_users, training_cells, user_instances,
+    Allocate, Amount, Answer, Arrays as _, Assessor, BuiltIn, CellOptions, CellReading, Counter,
+    Drawn, Error, Instances, LoadedModel, Model, ModelError, ModelFile, Observer, OptionSpec,
+    OptionValue, Options, Outcome, Problem as _, Quantity, Responder, Room, Show, Source, Text,
+    Trained, Trials, UserOfCell, Verb, Workshop, cell_assessor, cell_counter, judge_users,
+    no_better_than, reference_options, responder, sample_options, sample_users, training_cells,
+    user_instances,
 };
 use crate::invalid::Invalid;
 use crate::problems::urllc::{Allocation, NO_CHECK, no_check};
@@ -223,7 +224,7 @@ impl Room for UrllcPowerRoom {
         let (budgets, checks) = (Budgets::new(options)?, !options.has(NO_CHECK));
         Ok(cell_counter(
             budgets.reading(system, options)?,
-            |_| Ok(BandSolver::default()),
+            BandSolver::default(),
             move |solver, system, records| {
                 let problem = budgets.problem(system, users_in(records))?;
                 Ok(BandAnswer::solve(solver, &problem, records, checks)?)
@@ -274,8 +275,8 @@ impl Room for UrllcPowerRoom {
         _options: &Options,
     ) -> Option<Result<Box<dyn Responder>, Error>> {
         match name {
-            "optimum" => Some(Ok(responder(Box::new(BandSolver::default())))),
-            "equal-bandwidth" => Some(Ok(responder(Box::new(EqualBand::default())))),
+            "optimum" => Some(Ok(responder(BandSolver::default()))),
+            "equal-bandwidth" => Some(Ok(responder(EqualBand::default()))),
             _ => None,
         }
     }
@@ -340,13 +341,13 @@ static POLICIES: [BuiltIn; 1] = [BuiltIn {
 fn source(
     system: &System,
     label: String,
-    policy: impl Policy<UrllcPower> + 'static,
+    allocator: impl Allocate<UrllcPower> + Clone + 'static,
     quantity: Quantity,
 ) -> Arc<dyn Source> {
     let system = system.clone();
     Arc::new(Drawn {
         label,
-        policy,
+        allocator,
         instance: Box::new(move |seed, size, index| {
             Ok(random_problem(&system, (seed, size, index), USER_BAND_HZ * size as f64)?)
         }),
@@ -474,22 +475,22 @@ impl LoadedModel for AnyBandPolicy {
             band_hz: &|size| fixed_hz.unwrap_or(each_hz * size as f64),
         };
         observer.begin("cells", samples * sizes.len() as u64);
-        let sizes = evaluate_band(self, &band_trials, observer)?;
+        let sizes = evaluate_band(&self.allocator(), &band_trials, observer)?;
         observer.end();
         Ok(Box::new(Evaluation { samples: *samples, seed: *seed, sizes }))
     }
 
-    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter + '_>, Error> {
+    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
         let system = CELL.system(options, &self.record().config)?;
         let (budgets, checks) = (Budgets::new(options)?, !options.has(NO_CHECK));
         Ok(cell_counter(
             budgets.reading(system, options)?,
-            |_| Ok((BandSolver::default(), self.ready(1)?)),
-            move |(solver, ready), system, records| {
+            (BandSolver::default(), self.allocator()),
+            move |(solver, allocator), system, records| {
                 let problem = budgets.problem(system, users_in(records))?;
                 let mut allocation = Allocation::default();
                 // Where the budgets do not reach everyone, the answer is that of `solve`.
-                if !matches!(ready.allocate(&problem, &mut allocation), Outcome::Learned) {
+                if !matches!(allocator.allocate(&problem, &mut allocation), Outcome::Learned) {
                     return Ok(BandAnswer::solve(solver, &problem, records, checks)?);
                 }
                 problem.check(&allocation)?;
@@ -498,7 +499,7 @@ impl LoadedModel for AnyBandPolicy {
                 if let Some(optimum_w) = checks.then(|| optimum_w(solver, &problem)).flatten() {
                     served.duality_gap = Some(1.0 - optimum_w / served.total_power_w);
                 }
-                let outside = self.out_of_range(&problem);
+                let outside = allocator.policy().out_of_range(&problem);
                 served.in_distribution = Some(outside.is_empty());
                 served.out_of_range = Some(outside);
                 Ok(BandAnswer::Served(served))
@@ -506,17 +507,16 @@ impl LoadedModel for AnyBandPolicy {
         ))
     }
 
-    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder + '_>, Error> {
-        Ok(responder(self.ready(1)?))
+    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder>, Error> {
+        Ok(responder(self.allocator()))
     }
 
     fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        let system = self.system().clone();
         let what = match quantity {
             Quantity::Power => "power",
             Quantity::Bandwidth => "bandwidth",
         };
         let label = format!("{what} of a model for URLLC in a fixed band over ln α");
-        Ok(Some(source(&system, label, self.clone(), quantity)))
+        Ok(Some(source(self.system(), label, self.allocator(), quantity)))
     }
 }

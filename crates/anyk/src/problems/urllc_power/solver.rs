@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use crate::framework::{Allocate, Infeasibility, ModelError, Outcome, Policy, Proof, Refusal};
+use crate::framework::{Allocate, Infeasibility, Outcome, Proof, Refusal};
 use crate::math::{PriceSearch, price_of_budget};
 use crate::problems::urllc::Allocation;
 use crate::problems::urllc::cell::CellByClass;
@@ -241,12 +241,6 @@ impl Allocate<UrllcPower> for BandSolver {
     }
 }
 
-impl Policy<UrllcPower> for BandSolver {
-    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<UrllcPower> + Send + '_>, ModelError> {
-        Ok(Box::new(self.clone()))
-    }
-}
-
 /// The trivial answer: everyone the same share of the band, and the power that this takes.
 #[derive(Debug, Clone, Default)]
 pub struct EqualBand {
@@ -291,10 +285,4 @@ fn excess_of(curve: &Curve, most_hz: f64) -> Option<f64> {
         if hz(curve, middle.exp()) > most_hz { low = middle } else { high = middle }
     }
     Some(high.exp())
-}
-
-impl Policy<UrllcPower> for EqualBand {
-    fn ready(&self, _size: usize) -> Result<Box<dyn Allocate<UrllcPower> + Send + '_>, ModelError> {
-        Ok(Box::new(self.clone()))
-    }
 }

@@ -1,7 +1,6 @@
-//! Where instances are answered: one document at a time, each thread at a desk of its own.
+//! Where instances are answered: one document at a time, by a counter for each thread.
 
 use std::io::Read;
-use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,39 +14,36 @@ use crate::framework::{Answer, Error};
 /// What came of a document: an answer for each of its instances, or why there is none.
 pub type Answers = Vec<Result<Box<dyn Answer>, Error>>;
 
-/// What answers instances: a solver, or a model, as options have made it ready.
+/// What answers documents, one after the other: a solver or a model, as options have made it ready, with its buffers.
 pub trait Counter: Send + Sync {
-    /// A desk, with buffers of its own.
-    fn desk(&self) -> Result<Box<dyn Desk + '_>, Error>;
-
-    /// The most users of a cell that was read so far; 0 if that is not counted.
-    fn largest(&self) -> usize;
-}
-
-/// Answers one document after the other.
-pub trait Desk: Send {
     /// Answers a document.
     fn answer(&mut self, input: Input<'_>) -> Answers;
+
+    /// Another one that answers the same, for another thread.
+    fn fork(&self) -> Box<dyn Counter>;
+
+    /// The most users of a cell that this one or its forks have read so far; 0 if that is not counted.
+    fn largest(&self) -> usize;
 }
 
 impl dyn Counter + '_ {
     /// Answers all instances of an input, in their order; the first that is refused ends it.
     pub fn answer_all(&self, input: Input<'_>) -> Result<Vec<Box<dyn Answer>>, Error> {
         let mut documents = Documents::new(input.bytes);
-        let mut desk = self.desk()?;
+        let mut counter = self.fork();
         let mut answers = Vec::new();
         let unread = |source| Error::Read { path: input.name.into(), source };
         while let Some(batch) = documents.next_batch().map_err(unread)? {
             for index in 0..batch.len() {
                 let Some(part) = batch.input(index, input.name) else { continue };
-                for answer in desk.answer(part) {
+                for answer in counter.answer(part) {
                     answers.push(answer?);
                 }
             }
         }
         if answers.is_empty() {
             // What says how an input with nothing in it is to look.
-            for answer in desk.answer(input) {
+            for answer in counter.answer(input) {
                 answers.push(answer?);
             }
         }
@@ -117,43 +113,36 @@ pub fn in_order<W: Send, O: Send>(
     Ok(())
 }
 
-/// A counter made of two functions: what makes the state of a desk, and what answers with it. The second keeps `largest`.
-pub(crate) fn counter<'a, S: Send + 'a>(
+/// A counter made of a state, which each thread has a clone of, and a function that answers with it and keeps `largest`.
+pub(crate) fn counter<S: Clone + Send + Sync + 'static>(
     largest: Arc<AtomicUsize>,
-    make: impl Fn() -> Result<S, Error> + Send + Sync + 'a,
-    answer: impl Fn(&mut S, Input<'_>) -> Answers + Send + Sync + 'a,
-) -> Box<dyn Counter + 'a> {
-    Box::new(OfFunctions { largest, make, answer, state: PhantomData })
+    state: S,
+    answer: impl Fn(&mut S, Input<'_>) -> Answers + Send + Sync + 'static,
+) -> Box<dyn Counter> {
+    Box::new(OfFunction { largest, state, answer: Arc::new(answer) })
 }
 
-struct OfFunctions<S, M, A> {
+struct OfFunction<S, A> {
     largest: Arc<AtomicUsize>,
-    make: M,
-    answer: A,
-    state: PhantomData<fn() -> S>,
+    state: S,
+    answer: Arc<A>,
 }
 
-impl<S: Send, M, A> Counter for OfFunctions<S, M, A>
+impl<S, A> Counter for OfFunction<S, A>
 where
-    M: Fn() -> Result<S, Error> + Send + Sync,
-    A: Fn(&mut S, Input<'_>) -> Answers + Send + Sync,
+    S: Clone + Send + Sync + 'static,
+    A: Fn(&mut S, Input<'_>) -> Answers + Send + Sync + 'static,
 {
-    fn desk(&self) -> Result<Box<dyn Desk + '_>, Error> {
-        Ok(Box::new(FunctionDesk { state: (self.make)()?, answer: &self.answer }))
+    fn answer(&mut self, input: Input<'_>) -> Answers {
+        (self.answer)(&mut self.state, input)
+    }
+
+    fn fork(&self) -> Box<dyn Counter> {
+        let (largest, answer) = (Arc::clone(&self.largest), Arc::clone(&self.answer));
+        Box::new(Self { largest, state: self.state.clone(), answer })
     }
 
     fn largest(&self) -> usize {
         self.largest.load(Ordering::Relaxed)
-    }
-}
-
-struct FunctionDesk<'a, S, A> {
-    state: S,
-    answer: &'a A,
-}
-
-impl<S: Send, A: Fn(&mut S, Input<'_>) -> Answers + Send + Sync> Desk for FunctionDesk<'_, S, A> {
-    fn answer(&mut self, input: Input<'_>) -> Answers {
-        (self.answer)(&mut self.state, input)
     }
 }
