@@ -49,6 +49,10 @@ def test_values_in_effect_are_accepted() -> None:
     assert np.array_equal(batch.solve().flat("power_w"), expected.power_w)
     for value in (np.nan, 43.0, np.float32(43), np.int8(43)):
         anyk.from_table({**USERS, "max_power_dbm": np.array([43.0, value])})
+    # A scalar, dates, and what is no number.
+    for odd in (20, [20], np.array(["2020-01-01"] * 2, dtype="datetime64[D]"), [b"43"] * 2, [[43.0], 43.0], [True, True]):
+        with pytest.raises(anyk.InputError, match="max_power_dbm is"):
+            anyk.from_table({**USERS, "max_power_dbm": np.array(odd, dtype=object)})
     says = "row 1: max_power_dbm is 20.0, expected 43, the value in effect: it is a parameter of the cell"
     with pytest.raises(anyk.InputError, match=re.escape(says)):
         anyk.from_table({**USERS, "max_power_dbm": [43.0, 20.0]})
