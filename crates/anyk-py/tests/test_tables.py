@@ -114,3 +114,10 @@ def test_models_answer_in_the_order_of_the_rows(any_gnn: anyk.Model) -> None:
     by_row = any_gnn.allocate(anyk.from_table(MIXED)).flat("power_w")
     one = any_gnn.allocate(anyk.from_table({"distance_m": [70.0, 90.0]}))
     assert by_row[[1, 3]] == pytest.approx(one.flat("power_w"))
+
+
+@pytest.mark.parametrize("value", [[40, 43], np.array([40, 43]), np.array([40.0, 43.0])], ids=["list", "whole", "real"])
+def test_an_option_for_each_cell_is_refused(value: Any) -> None:
+    with pytest.raises(anyk.InputError, match="max_power_dbm is 40,43, expected a number"):
+        anyk.cells("urllc", distances_m=np.full((2, 3), 60.0), max_power_dbm=value)
+    assert len(anyk.Urllc([60.0], max_power_dbm=np.array(40), antennas=np.int64(4))) == 1
