@@ -44,16 +44,16 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
         })?;
         return Ok(Some(digits.to_string()));
     }
-    // Whole numbers of NumPy, in which every digit counts.
-    if value.hasattr("__index__")? {
-        return Ok(Some(value.call_method0("__index__")?.str()?.to_string()));
-    }
-    // An array of them.
+    // An array, which has `__index__`, too.
     if value.hasattr("tolist")? && value.hasattr("ndim")? {
         let list = value.call_method0("tolist")?;
         if list.is_instance_of::<PyList>() {
             return text(name, &list);
         }
+    }
+    // Whole numbers of NumPy, in which every digit counts.
+    if value.hasattr("__index__")? {
+        return Ok(Some(value.call_method0("__index__")?.str()?.to_string()));
     }
     // Texts, paths, and numbers of NumPy.
     if let Ok(number) = value.extract::<f64>() {

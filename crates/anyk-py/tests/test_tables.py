@@ -49,6 +49,10 @@ def test_values_in_effect_are_accepted() -> None:
     assert np.array_equal(batch.solve().flat("power_w"), expected.power_w)
     for value in (np.nan, 43.0, np.float32(43), np.int8(43)):
         anyk.from_table({**USERS, "max_power_dbm": np.array([43.0, value])})
+    # A scalar, dates, and what is no number.
+    for odd in (20, [20], np.array(["2020-01-01"] * 2, dtype="datetime64[D]"), [b"43"] * 2, [[43.0], 43.0], [True, True]):
+        with pytest.raises(anyk.InputError, match="max_power_dbm is"):
+            anyk.from_table({**USERS, "max_power_dbm": np.array(odd, dtype=object)})
     says = "row 1: max_power_dbm is 20.0, expected 43, the value in effect: it is a parameter of the cell"
     with pytest.raises(anyk.InputError, match=re.escape(says)):
         anyk.from_table({**USERS, "max_power_dbm": [43.0, 20.0]})
@@ -110,3 +114,10 @@ def test_models_answer_in_the_order_of_the_rows(any_gnn: anyk.Model) -> None:
     by_row = any_gnn.allocate(anyk.from_table(MIXED)).flat("power_w")
     one = any_gnn.allocate(anyk.from_table({"distance_m": [70.0, 90.0]}))
     assert by_row[[1, 3]] == pytest.approx(one.flat("power_w"))
+
+
+@pytest.mark.parametrize("value", [[40, 43], np.array([40, 43]), np.array([40.0, 43.0])], ids=["list", "whole", "real"])
+def test_an_option_for_each_cell_is_refused(value: Any) -> None:
+    with pytest.raises(anyk.InputError, match="max_power_dbm is 40,43, expected a number"):
+        anyk.cells("urllc", distances_m=np.full((2, 3), 60.0), max_power_dbm=value)
+    assert len(anyk.Urllc([60.0], max_power_dbm=np.array(40), antennas=np.int64(4))) == 1

@@ -155,16 +155,17 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
 
 def _check_parameter(name: str, values: np.ndarray[Any, Any], problem: str, options: dict[str, Any]) -> None:
     """Refuses a column that gives users another value of a parameter than the one in effect."""
-    accepted = set()
-    for row, value in enumerate(values.tolist()):
+    values = np.atleast_1d(values)
+    rows = np.arange(values.shape[0])
+    if values.ndim == 1 and values.dtype.kind in "biuf":
+        # Each number once, in the order of the rows.
+        rows = np.sort(np.unique(values, return_index=True)[1])
+    for row, value in zip(rows.tolist(), values[rows].tolist()):
         # A table has no other way to say that a row says nothing.
         text = "null" if _is_absent(value) else json.dumps(value, default=str)
-        if text in accepted:
-            continue
         why = _anyk.refused_parameter(problem, name, text, options)
         if why is not None:
             raise InputError(f"row {row}: {why}")
-        accepted.add(text)
 
 
 def _is_absent(value: Any) -> bool:

@@ -4,10 +4,11 @@
 //! if it had been applied. Hence it must repeat the value in effect, or the data are rejected.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::channel::PathLossModel;
@@ -16,8 +17,8 @@ use crate::exchange::input_error::shorten;
 use crate::tolerance;
 use crate::units::{Dbm, Watt};
 
-/// Parameters of problems, beside those of the config file. What only some problems have under a name that others use
-/// for something else ([`Parameters::set`]) is not among them.
+/// Parameters of problems that the config file does not have. `bandwidth_hz` and `cost` are missing, since they are
+/// parameters of some problems and results of others: those problems add them by [`Parameters::set`].
 const OF_PROBLEMS: [&str; 7] = [
     "rate_bps",
     "max_bandwidth_hz",
@@ -75,7 +76,7 @@ fn spellings(section: &'static str, field: &'static str) -> Vec<Cow<'static, str
 }
 
 impl Parameters {
-    /// Those of networks of links, whose own parameters are read from the data.
+    /// Returns the parameters of cells, none of which applies to links. Those of links are read from the data.
     pub(crate) fn of_links() -> &'static Self {
         static ALL: LazyLock<Parameters> = LazyLock::new(|| {
             let mut all = Parameters::of_config(&Config::default());
@@ -85,7 +86,7 @@ impl Parameters {
         &ALL
     }
 
-    /// Those of a cell, all of them in use; no problem's.
+    /// Returns the parameters of a cell, for a problem that uses all of them and has none of its own.
     pub fn of(system: &System) -> Self {
         let config = system.config();
         Self::of_config(&Config { path_loss: config.path_loss.filled(), ..config.clone() })
@@ -102,12 +103,12 @@ impl Parameters {
         all
     }
 
-    /// Says what is in effect of a parameter; none if nothing is, though an option could say so.
+    /// Sets the value in effect; `None` if an option could set one but did not.
     pub fn set(&mut self, name: &'static str, value: Option<ParameterValue>) {
         self.change(name, &value.into());
     }
 
-    /// Says that the problem has no use for a parameter.
+    /// Marks a parameter that the problem does not use.
     pub fn leave_out(&mut self, name: &'static str) {
         self.change(name, &State::Unused);
     }
@@ -145,22 +146,47 @@ impl Parameters {
     pub fn check(&self, name: &str, value: &str) -> Result<(), String> {
         let plain = plain(name);
         if value.starts_with('{') && Config::SECTIONS.contains(&&*plain) {
-            let fields: BTreeMap<Cow<'_, str>, &RawValue> =
-                serde_json::from_str(value).unwrap_or_default();
-            return fields.iter().try_for_each(|(field, value)| {
-                self.check(&format!("{plain}.{}", shorten(field)), value.get())
+            let fields: Fields<'_> =
+                serde_json::from_str(value).map_err(|error| format!("{plain}: {error}"))?;
+            return fields.0.into_iter().try_for_each(|(field, value)| {
+                self.check(&format!("{plain}.{}", shorten(&field)), value.get())
             });
         }
         match self.find(&plain) {
-            Some(parameter) if !says_nothing(&plain, value) => parameter.check(name, value),
+            Some(parameter) if !is_unrelated(&plain, value) => parameter.check(name, value),
             _ => Ok(()),
         }
     }
 }
 
-/// Whether a value says nothing of a parameter: it is empty, or what the name means in everyday language, which a
-/// phone's model is, and what a user costs in an answer.
-fn says_nothing(plain: &str, value: &str) -> bool {
+/// All fields of an object. A map would keep only the last of two with the same name.
+struct Fields<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut all = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    all.push(field);
+                }
+                Ok(Fields(all))
+            }
+        }
+        deserializer.deserialize_map(All)
+    }
+}
+
+/// Whether a field with the name of a parameter does not set it: the value is empty, or the name has another meaning (the
+/// model of a phone, the cost of a user in an answer).
+fn is_unrelated(plain: &str, value: &str) -> bool {
     match plain {
         _ if matches!(value, "null" | "\"\"") => true,
         "model" => word(value).is_none_or(|word| PathLossModel::by_name(&word).is_none()),

@@ -235,6 +235,9 @@ fn a_rejected_parameter_is_told_with_its_place_its_value_and_what_to_do() {
         told("urllc", "distance_m,Carrier_GHz\n60,3.5\n"),
         format!("users: line 2: Carrier_GHz is 3.5, expected none, as in effect: it is {rest}")
     );
+    // Also in a section that says it twice.
+    let twice = r#""frame":{"frame_ms":5,"frame_ms":0.1}"#;
+    assert!(told("urllc", &format!("{{{twice},{users}}}")).contains("frame.frame_ms is 5"));
     assert_eq!(
         told("urllc", &format!(r#"{{"rate_bps":1e6,{users}}}"#)),
         "users: rate_bps is 1e6, expected no such field: it is a parameter that this problem does not have; remove it"
