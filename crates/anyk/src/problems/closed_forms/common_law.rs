@@ -7,7 +7,6 @@ use crate::framework::{
     LawSample, LawSizes, PretrainLoss, PretrainSettings, Schedule, Session, TrainError, fit_law,
     square,
 };
-use crate::invalid::Invalid;
 use crate::math::single;
 use crate::network::{BandwidthLaw, LawShape, SizeScale};
 use crate::problems::closed_forms::RateTarget;
@@ -54,7 +53,7 @@ pub(crate) fn pretrain_common_law(
     seed: u64,
     session: &mut Session<'_>,
 ) -> Result<BandwidthLaw, TrainError> {
-    let target = RateTarget::new(system, rate_bps).map_err(Invalid::from)?;
+    let target = RateTarget::new(system, rate_bps)?;
     let sizes = settings.sizes.list();
     let mut samples = Vec::with_capacity(sizes.len() * settings.samples_per_size);
     for size in sizes {
