@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use std::sync::LazyLock;
 
 use anyk::Invalid;
-use anyk::diagnosis::DiagnosisError;
 use anyk::exchange::{InputError, NotFinite};
 use anyk::framework::{CellOptions, Error, ErrorKind, ModelError, TrainError};
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapErrorKind};
@@ -147,15 +146,6 @@ impl From<io::Error> for Failure {
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
         io::Error::from(error).into()
-    }
-}
-
-impl From<DiagnosisError> for Failure {
-    fn from(error: DiagnosisError) -> Self {
-        match error {
-            DiagnosisError::Policy(error) => error.into(),
-            other => Error::other(other).into(),
-        }
     }
 }
 

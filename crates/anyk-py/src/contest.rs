@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use anyk::diagnosis::{DiagnosisError, Finding, Samples, Subject, built_in, built_in_named};
+use anyk::diagnosis::{Finding, Samples, Subject, built_in, built_in_named};
 use anyk::exchange::{SampleRow, read_samples};
 use anyk::framework::{
     Case, CellOptions, Contestant, Draw, Error, Given as Answer, Instance, LoadedModel, Options,
@@ -424,11 +424,11 @@ pub(crate) fn diagnose(
     };
     let sizes = sizes.unwrap_or_else(|| Finding::SIZES.to_vec());
     let users = users.unwrap_or(Finding::USERS);
-    let drawn = move |subject: &Subject| -> Result<(Finding, Samples), DiagnosisError> {
+    let drawn = move |subject: &Subject| -> Result<(Finding, Samples), Error> {
         let samples = subject.sample(&sizes, users, seed)?;
         Ok((Finding::of_subject(subject, &samples, train_k, seed)?, samples))
     };
-    type Found = Result<(Finding, Samples), DiagnosisError>;
+    type Found = Result<(Finding, Samples), Error>;
     type Find = Box<dyn FnOnce(&Arc<Watch>) -> Found + Send>;
     let find: Find = match patient {
         Patient::BuiltIn(name) => {
@@ -496,13 +496,9 @@ pub(crate) fn diagnose(
         }
     };
     let found = long(py, progress, move |watch| -> Result<String, Error> {
-        let told = |error: DiagnosisError| match error {
-            DiagnosisError::Policy(error) => error,
-            other => Error::other(other),
-        };
-        let (mut finding, samples) = find(watch).map_err(told)?;
+        let (mut finding, samples) = find(watch)?;
         if check {
-            finding.check(&samples, seed).map_err(told)?;
+            finding.check(&samples, seed)?;
         }
         let diagnosis = &finding.diagnosis;
         let text = serde_json::json!({

@@ -66,7 +66,7 @@ impl Invalid {
         expected: impl Into<Cow<'static, str>>,
     ) -> Self {
         // Not hundreds of zeros.
-        let is_short = value == 0.0 || (1e-6..1e16).contains(&value.abs());
+        let is_short = value == 0.0 || (1e-6..1e10).contains(&value.abs());
         let value = if is_short { value.to_string() } else { format!("{value:e}") };
         Self::value(field, value, expected)
     }

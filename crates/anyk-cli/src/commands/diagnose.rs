@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::Invalid;
-use anyk::diagnosis::{DiagnosisError, Finding, Samples, Subject, built_in_named};
+use anyk::diagnosis::{Finding, Samples, Subject, built_in_named};
 use anyk::exchange::{check_text, read_samples};
 use anyk::framework::{CellOptions, Error, Quantity, Table};
 use clap::ArgMatches;
@@ -26,7 +26,7 @@ pub(super) fn run(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, F
         args.out.as_ref().map(|dir| ReportFolder::open(dir, outputs, &names)).transpose()?;
     let sizes = if args.k.is_empty() { Finding::SIZES.to_vec() } else { args.k.clone() };
     let users = args.users.and_then(|users| usize::try_from(users).ok()).unwrap_or(Finding::USERS);
-    let drawn = |subject: &Subject| -> Result<(Finding, Samples), DiagnosisError> {
+    let drawn = |subject: &Subject| -> Result<(Finding, Samples), Error> {
         let samples = subject.sample(&sizes, users, args.seed)?;
         Ok((Finding::of_subject(subject, &samples, args.train_k, args.seed)?, samples))
     };
@@ -39,7 +39,7 @@ pub(super) fn run(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, F
             Some("bandwidth") => Quantity::Bandwidth,
             _ => Quantity::Power,
         };
-        let named = |error: DiagnosisError| Error::other(error).in_file(files::name(path));
+        let named = |error: Error| error.in_file(files::name(path));
         drawn(&Subject::model(&*files::model(path)?, quantity).map_err(named)?)?
     } else if let Some(policy) = args.policy.as_deref().and_then(built_in_named) {
         drawn(&Subject::built_in(&small::system(matches)?, policy)?)?
@@ -48,11 +48,10 @@ pub(super) fn run(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, F
         let name = files::name(path);
         let rows = read_samples(&files::read(path)?, name)?;
         let samples =
-            Samples::from_rows(&rows).map_err(|error| Error::other(error).in_file(name))?;
+            Samples::from_rows(&rows).map_err(|wrong| Error::from(wrong).in_file(name))?;
         (Finding::of_samples(name, &samples, args.train_k, args.seed), samples)
     } else {
-        let expected = "a policy, a MODEL or --samples".to_owned();
-        return Err(Invalid::missing("policy", expected).into());
+        return Err(Invalid::missing("policy", "a policy, a MODEL or --samples").into());
     };
     if !args.no_check {
         finding.check(&samples, args.seed)?;

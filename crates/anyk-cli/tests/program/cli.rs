@@ -221,6 +221,7 @@ fn bad_usage_names_the_file_or_the_flag() {
     };
     let typo = write("typo.toml", "[cell]\nantenas = 4\n");
     let range = write("range.toml", "[service]\nepsilon = 2.0\n");
+    let small = write("small.toml", "[road]\ncell_radius_m = 100\n");
     let broken = write("broken.toml", "[cell\n");
     let users = write("users.json", r#"{"users":[{"id":"a","distance_m":-1}]}"#);
     let path = |path: &PathBuf| path.to_str().unwrap().to_owned();
@@ -242,6 +243,16 @@ fn bad_usage_names_the_file_or_the_flag() {
             on_stdin(&["--config", &path(&range), "--epsilon", "2"]),
             vec!["range.toml", "service.epsilon is 2", "0.1"],
         ),
+        // What the file says and the flags leave no room for.
+        (
+            on_stdin(&["--config", &path(&small), "--min-distance-m", "200"]),
+            vec!["small.toml: road.cell_radius_m is 100, expected a distance in m from 200"],
+        ),
+        (
+            on_stdin(&["--min-distance-m", "300"]),
+            vec!["--cell-radius-m is 250, expected a distance in m from 300"],
+        ),
+        (on_stdin(&["--epsilon", "1e-20"]), vec!["--epsilon is 1e-20, expected a probability"]),
         (on_stdin(&["--config", &path(&broken)]), vec!["broken.toml"]),
         (on_stdin(&["--epsilon", "nan"]), vec!["--epsilon is nan, expected a number"]),
         (

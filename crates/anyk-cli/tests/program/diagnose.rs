@@ -89,8 +89,16 @@ fn bad_input_is_exit_code_2() {
     refused(&["--samples", "-"], b"", "the file is empty");
     refused(&["--samples", "-"], b"k,x\n2,1\n", "the column y is missing");
     refused(&["--samples", "-"], b"k,x,y\n2,1,nan\n", "line 2: y is \"nan\", expected a finite");
-    refused(&["--samples", "-"], b"k,x,y\n2,1,1\n", "1 size(s) k, expected at least 2");
-    refused(&["--samples", "-"], b"k,x,y\n2,1,1\n3,1,1\n", "k = 2 has 1 samples");
+    refused(
+        &["--samples", "-"],
+        b"k,x,y\n2,1,1\n",
+        "the number of sizes k is 1, expected at least 2",
+    );
+    refused(
+        &["--samples", "-"],
+        b"k,x,y\n2,1,1\n3,1,1\n",
+        "the number of samples with k = 2 is 1, expected",
+    );
     refused(&["--samples", "-"], b"PAR1....", "this is a Parquet file, expected CSV with");
     refused(
         &["--samples", "-"],

@@ -66,7 +66,10 @@ fn sizes_that_multiply_are_refused() {
             "K is 100000, expected at most 20000 links",
         ),
         // A size that alone says nothing about a law over sizes is not drawn first.
-        ("diagnose --policy interference --k 100000", "1 size(s) k, expected at least 2"),
+        (
+            "diagnose --policy interference --k 100000",
+            "the number of sizes k is 1, expected at least 2",
+        ),
         ("evaluate links.st --k 100000", "K is 100000, expected at most 20000 links"),
         (
             "evaluate any.st --k 1000 --samples 1000000",

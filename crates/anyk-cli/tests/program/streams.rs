@@ -294,7 +294,7 @@ fn gains_come_in_four_ways() {
         assert!((power(user) / power(0) - 1.0).abs() < 1e-9, "{answer}");
     }
     for (arguments, input, told) in [
-        (&[][..], users, "--reference-power-dbm"),
+        (&[][..], users, "`reference_power_dbm`"),
         (&reference[..2], users, "--reference-bandwidth-hz is missing"),
         (&[], "{\"users\":[{\"path_loss_db\":-110}]}", "path_loss_db is -110, expected a positive"),
         (&[], "{\"users\":[{\"gain_db\":-90,\"distance_m\":5}]}", "expected only one of them"),

@@ -7,9 +7,9 @@ use std::str::FromStr;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Gamma, Poisson, StandardNormal};
 use statrs::function::gamma::ln_gamma;
-use thiserror::Error;
 
 use crate::channel::{Fading, FadingQuadrature};
+use crate::invalid::Invalid;
 
 /// A law of the small-scale gain `g` over `N_t` antennas. Every law has mean `N_t`, as the paper's has, so
 /// that the large-scale gain keeps its meaning.
@@ -28,7 +28,7 @@ use crate::channel::{Fading, FadingQuadrature};
 /// let rule = law.quadrature(8, 0.0);
 /// assert!((rule.expectation(|g| g) - 8.0).abs() < 1e-10);
 /// assert_eq!(law.to_string(), "rician:k=3");
-/// # Ok::<(), anyk::channel::FadingLawError>(())
+/// # Ok::<(), anyk::channel::Invalid>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FadingLaw {
@@ -56,16 +56,6 @@ pub enum FadingLaw {
         /// What the obstacle takes away, dB.
         loss_db: f64,
     },
-}
-
-/// A text that is no law of fading.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{given:?} is no law of fading, expected {expected}")]
-pub struct FadingLawError {
-    /// The text, shortened.
-    pub given: String,
-    /// What is accepted.
-    pub expected: &'static str,
 }
 
 /// What is accepted, in words.
@@ -239,9 +229,9 @@ impl fmt::Display for FadingLaw {
 }
 
 impl FromStr for FadingLaw {
-    type Err = FadingLawError;
+    type Err = Invalid;
 
-    fn from_str(text: &str) -> Result<Self, FadingLawError> {
+    fn from_str(text: &str) -> Result<Self, Invalid> {
         let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
         let fields: Vec<(&str, f64)> = rest
             .split(',')
@@ -260,9 +250,9 @@ impl FromStr for FadingLaw {
             }
             _ => None,
         };
-        law.filter(|law| complete && law.is_sound()).ok_or_else(|| FadingLawError {
-            given: text.chars().take(60).collect(),
-            expected: EXPECTED,
+        law.filter(|law| complete && law.is_sound()).ok_or_else(|| {
+            let short: String = text.chars().take(60).collect();
+            Invalid::value("the law of fading", format!("{short:?}"), EXPECTED)
         })
     }
 }

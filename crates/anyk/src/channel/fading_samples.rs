@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use thiserror::Error;
-
 use crate::channel::FadingQuadrature;
+use crate::invalid::Invalid;
 
 /// Measured small-scale gains `g`, ascending.
 ///
@@ -13,27 +12,11 @@ use crate::channel::FadingQuadrature;
 /// let samples = FadingSamples::new((1..=1000).map(|i| f64::from(i) * 1e-3).collect())?;
 /// assert!((samples.rule().expectation(|g| g) - 0.5005).abs() < 1e-12);
 /// assert!(FadingSamples::new(vec![1.0; 499]).is_err());
-/// # Ok::<(), anyk::channel::FadingSamplesError>(())
+/// # Ok::<(), anyk::channel::Invalid>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct FadingSamples {
     sorted: Vec<f64>,
-}
-
-/// Why samples were refused.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum FadingSamplesError {
-    /// Too few to learn anything from.
-    #[error("there are {0} samples of the gain, expected at least {least}", least = FadingSamples::LEAST)]
-    TooFew(usize),
-    /// A value that is no gain.
-    #[error("sample {index} is {value}, expected a positive number from 1e-100 to 1e100")]
-    Value {
-        /// Position, from 0.
-        index: usize,
-        /// The value given.
-        value: f64,
-    },
 }
 
 /// Groups of neighbouring samples in the compressed measure, with two nodes each.
@@ -44,12 +27,18 @@ impl FadingSamples {
     pub const LEAST: usize = 500;
 
     /// Checks the samples, given in any order.
-    pub fn new(samples: Vec<f64>) -> Result<Self, FadingSamplesError> {
+    pub fn new(samples: Vec<f64>) -> Result<Self, Invalid> {
         if let Some(index) = samples.iter().position(|g| !(1e-100..=1e100).contains(g)) {
-            return Err(FadingSamplesError::Value { index, value: samples[index] });
+            let expected = "a positive number from 1e-100 to 1e100";
+            return Err(Invalid::number(format!("sample {index}"), samples[index], expected));
         }
         if samples.len() < Self::LEAST {
-            return Err(FadingSamplesError::TooFew(samples.len()));
+            let expected = format!("at least {}", Self::LEAST);
+            return Err(Invalid::value(
+                "the number of samples of the gain",
+                samples.len(),
+                expected,
+            ));
         }
         let mut sorted = samples;
         sorted.sort_by(f64::total_cmp);

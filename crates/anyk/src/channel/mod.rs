@@ -17,13 +17,13 @@ mod tr38901;
 
 pub use d2d::{AntennaGain, D2dField, D2dLayout, ShortRange};
 pub use fading::{Fading, FadingQuadrature};
-pub use fading_law::{FadingLaw, FadingLawError};
-pub use fading_samples::{FadingSamples, FadingSamplesError};
+pub use fading_law::FadingLaw;
+pub use fading_samples::FadingSamples;
 pub use gain_matrix::GainMatrix;
 pub use path_loss::PathLoss;
 pub use path_loss_model::{Accepted, PathLossModel, PathLossParameter};
 pub use rayleigh::rayleigh_gains;
 pub use road::Road;
 pub use sample::{sample_distances_m, sample_faded_gains, sample_gains_db};
-pub use shadowing::{Shadowing, ShadowingError};
+pub use shadowing::Shadowing;
 pub use tr38901::{Scenario, Sight, Tr38901};

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use thiserror::Error;
+
+use crate::invalid::Invalid;
 
 /// How much the losses of users at one distance vary, as a normal law in dB.
 ///
@@ -21,37 +22,30 @@ pub enum Shadowing {
     Deviation(f64),
 }
 
-/// A text that says no shadowing.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{given} is no shadowing, expected {}", Shadowing::EXPECTED)]
-pub struct ShadowingError {
-    /// The text, shortened.
-    pub given: String,
-}
-
 impl Shadowing {
     /// What is accepted, in words.
     pub const EXPECTED: &'static str = "standard, or a standard deviation in dB from 0.1 to 20";
 
-    fn deviation(deviation_db: f64) -> Result<Self, ShadowingError> {
+    fn deviation(deviation_db: f64) -> Result<Self, Invalid> {
         if (0.1..=20.0).contains(&deviation_db) {
             return Ok(Self::Deviation(deviation_db));
         }
-        Err(ShadowingError { given: deviation_db.to_string() })
+        Err(Invalid::number("shadowing", deviation_db, Self::EXPECTED))
     }
 }
 
 impl FromStr for Shadowing {
-    type Err = ShadowingError;
+    type Err = Invalid;
 
-    fn from_str(text: &str) -> Result<Self, ShadowingError> {
+    fn from_str(text: &str) -> Result<Self, Invalid> {
         match text.trim() {
             "standard" => Ok(Self::Standard),
             text => match text.parse() {
                 Ok(number) => Self::deviation(number),
-                Err(_) => Err(ShadowingError {
-                    given: format!("{:?}", text.chars().take(40).collect::<String>()),
-                }),
+                Err(_) => {
+                    let short: String = text.chars().take(40).collect();
+                    Err(Invalid::value("shadowing", format!("{short:?}"), Self::EXPECTED))
+                }
             },
         }
     }

@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 
-use super::{
-    Diagnosis, DiagnosisError, Prediction, Recommendation, SampleError, Samples, Subject, predict,
-};
+use super::{Diagnosis, Prediction, Recommendation, Samples, Subject, predict};
 use crate::config::System;
 use crate::exchange::SampleRow;
-use crate::framework::BuiltIn;
+use crate::framework::{BuiltIn, Error};
+use crate::invalid::Invalid;
 
 /// All that is found about one policy.
 #[derive(Debug, Serialize)]
@@ -33,7 +32,7 @@ impl Finding {
         samples: &Samples,
         train_k: usize,
         seed: u64,
-    ) -> Result<Self, DiagnosisError> {
+    ) -> Result<Self, Error> {
         let diagnosis = Diagnosis::of_subject(subject, samples, seed)?;
         Ok(Self::of(diagnosis, samples, train_k, seed))
     }
@@ -44,7 +43,7 @@ impl Finding {
     }
 
     /// The size law of a policy that is known by its answers, and the network that follows it, in words.
-    pub fn law_of_rows(label: &str, rows: &[SampleRow]) -> Result<(String, String), SampleError> {
+    pub fn law_of_rows(label: &str, rows: &[SampleRow]) -> Result<(String, String), Invalid> {
         let finding = Self::of_samples(label, &Samples::from_rows(rows)?, 20, 1);
         Ok((finding.diagnosis.law_text(), finding.recommendation.pair_text()))
     }
@@ -55,7 +54,7 @@ impl Finding {
         policy: &BuiltIn,
         train_k: usize,
         seed: u64,
-    ) -> Result<Self, DiagnosisError> {
+    ) -> Result<Self, Error> {
         let subject = Subject::built_in(system, policy)?;
         let samples = subject.sample(&Self::SIZES, Self::USERS, seed)?;
         let mut finding = Self::of_subject(&subject, &samples, train_k, seed)?;
@@ -70,7 +69,7 @@ impl Finding {
 
     /// Trains networks at the small size of the recommendation, predicts what they miss at its large one, and
     /// measures it; where another output does better than the one recommended, that one is.
-    pub fn check(&mut self, samples: &Samples, seed: u64) -> Result<(), DiagnosisError> {
+    pub fn check(&mut self, samples: &Samples, seed: u64) -> Result<(), Error> {
         let sizes = (self.recommendation.from_k, self.recommendation.to_k);
         self.predictions = predict(samples, sizes, seed)?;
         self.recommendation.check(&self.predictions);

@@ -36,10 +36,6 @@ mod tables;
 mod toy;
 mod verdict;
 
-use thiserror::Error;
-
-use crate::framework::TrainError;
-
 pub use advice::Ground;
 pub use candidates::{Candidate, Recommendation, output_name};
 pub use estimate::{Curve, Estimate, Point, QUANTILES};
@@ -47,27 +43,8 @@ pub use finding::Finding;
 pub use law::Law;
 pub use order::{Order, Pattern};
 pub use prediction::{PROMISE_PERCENT, Prediction, SMALL_PERCENT, predict};
-pub use samples::{
-    FEWEST_INSTANCES, FEWEST_SAMPLES, Instance, SampleError, Samples, SizeSamples, Support,
-};
+pub use samples::{FEWEST_INSTANCES, FEWEST_SAMPLES, Instance, Samples, SizeSamples, Support};
 pub use selection::LawScore;
 pub use subject::{Function, Subject, built_in, built_in_named};
 pub use toy::{ToyPoint, ToyPolicy, toy_policies};
 pub use verdict::{Answer, Diagnosis, Invariance, SizeLaw};
-
-/// Why a policy could not be diagnosed.
-#[derive(Debug, Error)]
-pub enum DiagnosisError {
-    /// Samples that say too little.
-    #[error(transparent)]
-    Samples(#[from] SampleError),
-    /// A policy that could not be called.
-    #[error(transparent)]
-    Policy(#[from] crate::framework::Error),
-    /// A training that failed.
-    #[error(transparent)]
-    Train(#[from] TrainError),
-    /// A model without the quantity asked for.
-    #[error("the model allocates no bandwidth of its own, expected the quantity power")]
-    NoBandwidth,
-}

@@ -18,8 +18,8 @@ use serde::Serialize;
 use super::candidates::output_name;
 use super::extrapolation::Extrapolation;
 use super::residual::{fade, left, smoothed, spread};
-use super::{DiagnosisError, Estimate, Instance, Samples, SizeSamples};
-use crate::framework::{Cell, SampleNetwork, train_on_samples};
+use super::{Estimate, Instance, Samples, SizeSamples};
+use crate::framework::{Cell, Error, SampleNetwork, train_on_samples};
 use crate::math::Moments;
 use crate::math::realization_rng;
 use crate::network::Output;
@@ -92,7 +92,7 @@ pub fn predict(
     samples: &Samples,
     (train_k, test_k): (usize, usize),
     seed: u64,
-) -> Result<Vec<Prediction>, DiagnosisError> {
+) -> Result<Vec<Prediction>, Error> {
     let (Some(train), Some(test)) = (samples.at(train_k), samples.at(test_k)) else {
         return Ok(vec![]);
     };

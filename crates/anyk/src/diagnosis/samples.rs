@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use thiserror::Error;
 
 use crate::exchange::SampleRow;
+use crate::invalid::Invalid;
 use crate::math::Mean;
 
 /// Fewest samples of a size: ten for each of the windows of [`Estimate`](super::Estimate).
@@ -53,59 +53,6 @@ pub struct SizeSamples {
     pub instances: Vec<Instance>,
 }
 
-/// Why samples were refused.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum SampleError {
-    /// A number that is none.
-    #[error("row {row}: {name} is {value}, expected a finite number")]
-    Value {
-        /// Row, from 1.
-        row: usize,
-        /// `x` or `y`.
-        name: &'static str,
-        /// The value given.
-        value: f64,
-    },
-    /// No size.
-    #[error("row {row}: k is 0, expected a number of users from 1")]
-    NoUsers {
-        /// Row, from 1.
-        row: usize,
-    },
-    /// A law over K needs several.
-    #[error("there are samples of {count} size(s) k, expected at least 2")]
-    Sizes {
-        /// Different sizes.
-        count: usize,
-    },
-    /// Too few to say anything.
-    #[error("k = {k} has {count} samples, expected at least {FEWEST_SAMPLES}")]
-    Few {
-        /// The size.
-        k: usize,
-        /// Its samples.
-        count: usize,
-    },
-    /// Too few to know how far off the mean is.
-    #[error("k = {k} has {count} instances, expected at least {FEWEST_INSTANCES}")]
-    FewInstances {
-        /// The size.
-        k: usize,
-        /// Its instances.
-        count: usize,
-    },
-    /// More users than the size says.
-    #[error("instance {instance} has {count} rows of k = {k}, expected at most {k}")]
-    Crowded {
-        /// The instance.
-        instance: u64,
-        /// Its size.
-        k: usize,
-        /// Its rows.
-        count: usize,
-    },
-}
-
 /// Samples of a policy, size by size, sizes ascending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Samples {
@@ -114,19 +61,24 @@ pub struct Samples {
     whole: bool,
 }
 
+fn not_finite(row: usize, name: &str, value: f64) -> Invalid {
+    Invalid::number(format!("row {row}: {name}"), value, "a finite number")
+}
+
 impl Samples {
     /// From the rows of a file, checked. Rows without an instance each count as one of their own.
-    pub fn from_rows(rows: &[SampleRow]) -> Result<Self, SampleError> {
+    pub fn from_rows(rows: &[SampleRow]) -> Result<Self, Invalid> {
         let clustered = !rows.is_empty() && rows.iter().all(|row| row.instance.is_some());
         let mut sizes: BTreeMap<usize, BTreeMap<u64, Instance>> = BTreeMap::new();
         for (index, row) in rows.iter().enumerate() {
             for (name, value) in [("x", row.x), ("y", row.y)] {
                 if !value.is_finite() {
-                    return Err(SampleError::Value { row: index + 1, name, value });
+                    return Err(not_finite(index + 1, name, value));
                 }
             }
             if row.k == 0 {
-                return Err(SampleError::NoUsers { row: index + 1 });
+                let field = format!("row {}: k", index + 1);
+                return Err(Invalid::value(field, 0, "a number of users from 1"));
             }
             let key = if clustered { row.instance } else { None }.unwrap_or(index as u64);
             let instance = sizes.entry(row.k).or_default().entry(key).or_default();
@@ -135,7 +87,9 @@ impl Samples {
         }
         for (&k, instances) in &sizes {
             if let Some((&instance, found)) = instances.iter().find(|(_, one)| one.x.len() > k) {
-                return Err(SampleError::Crowded { instance, k, count: found.x.len() });
+                let field = format!("the number of rows of instance {instance}");
+                let expected = format!("at most {k}, its number of users");
+                return Err(Invalid::value(field, found.x.len(), expected));
             }
         }
         let sizes = sizes
@@ -145,7 +99,7 @@ impl Samples {
     }
 
     /// From whole instances, drawn here.
-    pub(crate) fn from_instances(mut sizes: Vec<SizeSamples>) -> Result<Self, SampleError> {
+    pub(crate) fn from_instances(mut sizes: Vec<SizeSamples>) -> Result<Self, Invalid> {
         sizes.sort_by_key(|size| size.k);
         for (k, row, instance) in sizes.iter().flat_map(|size| {
             size.instances.iter().enumerate().map(|(row, instance)| (size.k, row + 1, instance))
@@ -153,7 +107,7 @@ impl Samples {
             let bad = |values: &[f64]| values.iter().copied().find(|value| !value.is_finite());
             for (name, values) in [("x", &instance.x), ("y", &instance.y)] {
                 if let Some(value) = bad(values) {
-                    return Err(SampleError::Value { row, name, value });
+                    return Err(not_finite(row, name, value));
                 }
             }
             debug_assert_eq!(instance.x.len(), k);
@@ -161,17 +115,24 @@ impl Samples {
         Self::checked(sizes, true)
     }
 
-    fn checked(sizes: Vec<SizeSamples>, clustered: bool) -> Result<Self, SampleError> {
+    /// A law over K needs several sizes.
+    pub(super) fn too_few_sizes(count: usize) -> Invalid {
+        Invalid::value("the number of sizes k", count, "at least 2")
+    }
+
+    fn checked(sizes: Vec<SizeSamples>, clustered: bool) -> Result<Self, Invalid> {
         if sizes.len() < 2 {
-            return Err(SampleError::Sizes { count: sizes.len() });
+            return Err(Self::too_few_sizes(sizes.len()));
         }
         for size in &sizes {
-            let (k, count) = (size.k, size.users());
-            if count < FEWEST_SAMPLES {
-                return Err(SampleError::Few { k, count });
-            }
-            if size.instances.len() < FEWEST_INSTANCES {
-                return Err(SampleError::FewInstances { k, count: size.instances.len() });
+            for (what, count, least) in [
+                ("samples", size.users(), FEWEST_SAMPLES),
+                ("instances", size.instances.len(), FEWEST_INSTANCES),
+            ] {
+                if count < least {
+                    let field = format!("the number of {what} with k = {}", size.k);
+                    return Err(Invalid::value(field, count, format!("at least {least}")));
+                }
             }
         }
         let mut instances = sizes
@@ -202,7 +163,7 @@ impl Samples {
     }
 
     /// Those of at most so many users; an error if too few sizes remain.
-    pub fn up_to(&self, most: usize) -> Result<Self, SampleError> {
+    pub fn up_to(&self, most: usize) -> Result<Self, Invalid> {
         let sizes = self.sizes.iter().filter(|size| size.k <= most).cloned().collect();
         Self::checked(sizes, self.clustered)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::seq::SliceRandom;
 
-use super::{DiagnosisError, Instance, SampleError, Samples, SizeSamples, ToyPolicy};
+use super::{Instance, Samples, SizeSamples, ToyPolicy};
 use crate::config::System;
 use crate::framework::{
     BuiltIn, Draw, Error, LoadedModel, Pairs, Quantity, Silent, Source, over_instances,
@@ -104,13 +104,16 @@ impl Subject {
     }
 
     /// A policy of a room in a cell.
-    pub fn built_in(system: &System, policy: &BuiltIn) -> Result<Self, DiagnosisError> {
+    pub fn built_in(system: &System, policy: &BuiltIn) -> Result<Self, Error> {
         Ok(Self { source: (policy.source)(system)? })
     }
 
     /// A learned policy, on random instances of the kind that it was trained for.
-    pub fn model(model: &dyn LoadedModel, quantity: Quantity) -> Result<Self, DiagnosisError> {
-        let source = model.source(quantity)?.ok_or(DiagnosisError::NoBandwidth)?;
+    pub fn model(model: &dyn LoadedModel, quantity: Quantity) -> Result<Self, Error> {
+        let source = model.source(quantity)?.ok_or_else(|| {
+            let expected = "power: the model allocates no bandwidth of its own";
+            Invalid::value("quantity", "bandwidth", expected)
+        })?;
         Ok(Self { source })
     }
 
@@ -130,17 +133,12 @@ impl Subject {
 
     /// Draws whole instances of each size, at least so many users, on all cores; the result does not
     /// depend on their number. Realizations without an answer are left out.
-    pub fn sample(
-        &self,
-        sizes: &[usize],
-        users: usize,
-        seed: u64,
-    ) -> Result<Samples, DiagnosisError> {
+    pub fn sample(&self, sizes: &[usize], users: usize, seed: u64) -> Result<Samples, Error> {
         let mut different = sizes.to_vec();
         different.sort_unstable();
         different.dedup();
         if different.len() < 2 {
-            return Err(SampleError::Sizes { count: different.len() }.into());
+            return Err(Samples::too_few_sizes(different.len()).into());
         }
         let count = |k: usize| users.div_ceil(k).max(super::samples::FEWEST_INSTANCES);
         // Of each size, whole instances and at least eight: those of the largest size are within the limit, too.
@@ -169,7 +167,7 @@ impl Subject {
 
     /// Largest `|y_π(k)(x) − y_k(π x)|` over random orders π of `cases` realizations of a size, over the
     /// largest `|y|`: 0 for a permutation-equivariant policy, but for rounding.
-    pub fn order_error(&self, k: usize, cases: u64, seed: u64) -> Result<f64, DiagnosisError> {
+    pub fn order_error(&self, k: usize, cases: u64, seed: u64) -> Result<f64, Error> {
         let mut policy = self.source.at_size(k)?;
         let (mut apart, mut largest) = (0.0f64, f64::MIN_POSITIVE);
         for index in 0..cases {

@@ -6,7 +6,8 @@ use super::estimate::{Curve, Estimate};
 use super::law::Law;
 use super::order::{self, Order};
 use super::selection::{LawScore, Selection};
-use super::{DiagnosisError, Samples, Subject, Support};
+use super::{Samples, Subject, Support};
+use crate::framework::Error;
 use crate::math::Exponent;
 
 /// Where nothing is seen to change, a change by more over a decade of K must be ruled out to call it none.
@@ -125,11 +126,7 @@ const ORDER_CASES: u64 = 20;
 
 impl Diagnosis {
     /// Of a policy that can be called, from samples of it.
-    pub fn of_subject(
-        subject: &Subject,
-        samples: &Samples,
-        seed: u64,
-    ) -> Result<Self, DiagnosisError> {
+    pub fn of_subject(subject: &Subject, samples: &Samples, seed: u64) -> Result<Self, Error> {
         // In the middle: large enough to notice, small enough to be quick.
         let sizes: Vec<usize> = samples.sizes().iter().map(|size| size.k).collect();
         let k = sizes.iter().copied().filter(|&k| k > 1).nth(sizes.len() / 2).unwrap_or(2);

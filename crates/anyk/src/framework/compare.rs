@@ -266,13 +266,12 @@ impl Round {
             let mut text = Vec::new();
             // What describes the cell may have no meaning for where its users are.
             while let Err(error) = room.sample(&options, &mut text) {
-                match error {
-                    Error::Invalid(Invalid { field, fault: Fault::Stray { .. }, .. })
-                        if options.has(&field.replace('_', "-")) =>
-                    {
-                        options.remove(&field.replace('_', "-"));
-                    }
-                    error => return Err(error),
+                let stray =
+                    error.invalid().filter(|wrong| matches!(wrong.fault, Fault::Stray { .. }));
+                let option = stray.map(|wrong| wrong.field.replace('_', "-"));
+                match option.filter(|option| options.has(option)) {
+                    Some(option) => options.remove(&option),
+                    None => return Err(error),
                 }
             }
             let mut documents = Documents::new(&*text);

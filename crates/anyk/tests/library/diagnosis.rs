@@ -4,8 +4,8 @@
 
 use anyk::Config;
 use anyk::diagnosis::{
-    Answer, Diagnosis, Estimate, Ground, Prediction, Recommendation, SampleError, Samples, SizeLaw,
-    Subject, ToyPolicy, built_in_named, predict, toy_policies,
+    Answer, Diagnosis, Estimate, Ground, Prediction, Recommendation, Samples, SizeLaw, Subject,
+    ToyPolicy, built_in_named, predict, toy_policies,
 };
 use anyk::exchange::{SampleRow, read_samples};
 use anyk::math::Input;
@@ -424,23 +424,21 @@ fn hostile_samples_are_refused() {
     let row = |k, x, y, instance| SampleRow { k, x, y, instance };
     let many = |k: usize, count: u64| (0..count).map(move |i| row(k, i as f64, 1.0, Some(i)));
     let one: Vec<SampleRow> = many(2, 200).collect();
-    assert_eq!(Samples::from_rows(&one), Err(SampleError::Sizes { count: 1 }));
-    assert_eq!(Samples::from_rows(&[]), Err(SampleError::Sizes { count: 0 }));
+    let why = |rows: &[SampleRow]| Samples::from_rows(rows).unwrap_err().to_string();
+    assert_eq!(why(&one), "the number of sizes k is 1, expected at least 2");
+    assert_eq!(why(&[]), "the number of sizes k is 0, expected at least 2");
     let few: Vec<SampleRow> = many(2, 200).chain(many(5, 99)).collect();
-    assert_eq!(Samples::from_rows(&few), Err(SampleError::Few { k: 5, count: 99 }));
+    assert_eq!(why(&few), "the number of samples with k = 5 is 99, expected at least 100");
     let bad: Vec<SampleRow> = many(2, 200).chain([row(5, f64::NAN, 1.0, Some(1))]).collect();
-    assert!(matches!(
-        Samples::from_rows(&bad),
-        Err(SampleError::Value { row: 201, name: "x", .. })
-    ));
+    assert_eq!(why(&bad), "row 201: x is NaN, expected a finite number");
     let crowd: Vec<SampleRow> =
         many(2, 200).chain((0..200).map(|_| row(5, 1.0, 1.0, Some(7)))).collect();
-    let crowded = SampleError::Crowded { instance: 7, k: 5, count: 200 };
-    assert_eq!(Samples::from_rows(&crowd), Err(crowded));
+    let crowded =
+        "the number of rows of instance 7 is 200, expected at most 5, its number of users";
+    assert_eq!(why(&crowd), crowded);
     let together: Vec<SampleRow> =
         many(2, 200).chain((0..200).map(|i| row(500, 1.0, 1.0, Some(i / 100)))).collect();
-    let few = SampleError::FewInstances { k: 500, count: 2 };
-    assert_eq!(Samples::from_rows(&together), Err(few));
+    assert_eq!(why(&together), "the number of instances with k = 500 is 2, expected at least 8");
     // Constant inputs and outputs are dull, not wrong.
     let dull: Vec<SampleRow> =
         [2, 5].into_iter().flat_map(|k| (0..200).map(move |_| row(k, 1.0, 0.0, None))).collect();
