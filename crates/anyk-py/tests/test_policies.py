@@ -155,6 +155,7 @@ def test_studies_are_tables() -> None:
     found = anyk.study("fig1", progress=False)
     table = found[0]
     assert len(table) > 2 and table.columns and table.chart is not None
+    assert table.claims[0]["holds"] and "\n[reproduces] Figure 1: of two policies" in str(table)
     frame = pytest.importorskip("pandas").DataFrame
     assert isinstance(found.to_pandas(), frame)
     matplotlib = pytest.importorskip("matplotlib")

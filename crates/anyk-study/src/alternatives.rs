@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::entry::BASELINE;
 use crate::lab::equal_power_on;
-use crate::verdict::{either, listed};
+use crate::verdict::listed;
 use crate::{Entry, EntryResult, Lab, TEST_SEED, TEST_SIZES, paper_entries, strings};
 use anyk::framework::{Claim, Error, Method, Table};
 use anyk::network::Aggregator;
@@ -99,12 +99,7 @@ pub(crate) fn aggregators(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     Ok(vec![Table {
         name: "aggregators".into(),
         title: "Mean, sum and max on the URLLC task, trained at K = 10 (proposition 4)".into(),
-        note: format!(
-            "A_K, and percent over the optimum: the {}. {} {}",
-            lab.rule(),
-            who_follows(&follow),
-            proposition_4(&follow),
-        ),
+        note: format!("A_K, and percent over the optimum: the {}.", lab.rule()),
         columns: columns(["method", "aggregator"], &TEST_SIZES),
         rows,
         claims: vec![Claim::own(
@@ -148,27 +143,10 @@ fn who_follows(found: &[(String, bool)]) -> String {
     format!("{who} availability 1.00 and at most {FOLLOWS_PERCENT} % over the optimum at every K.")
 }
 
-/// Whether a method is among those that follow.
-fn is_among(found: &[(String, bool)], name: &str) -> bool {
-    found.iter().any(|(label, follows)| label == name && *follows)
-}
-
 /// Whether of the aggregators under the pre-trained output the mean follows, and it alone.
 fn is_mean_alone(found: &[(String, bool)]) -> bool {
-    let of = |name: &str| is_among(found, name);
+    let of = |name: &str| found.iter().any(|(label, follows)| label == name && *follows);
     of("P-GNN, mean") && !of("P-GNN, sum") && !of("P-GNN, max")
-}
-
-/// Whether the mean is the one aggregator that follows where one can.
-fn proposition_4(found: &[(String, bool)]) -> String {
-    if !is_among(found, "P-GNN, mean") {
-        return "Under the pre-trained output the mean does not.".to_owned();
-    }
-    let only = is_mean_alone(found);
-    format!(
-        "Under the pre-trained output the mean is {} aggregator that does.",
-        either(only, ["the only", "not the only"]),
-    )
 }
 
 #[cfg(test)]
@@ -183,11 +161,11 @@ mod tests {
         };
         let paper = found([true, false, false]);
         assert!(who_follows(&paper).starts_with("Only P-GNN, mean has availability 1.00"));
-        assert!(proposition_4(&paper).contains("is the only"));
+        assert!(is_mean_alone(&paper));
         let two = found([true, false, true]);
         assert!(who_follows(&two).starts_with("P-GNN, mean and P-GNN, max have"));
-        assert!(proposition_4(&two).contains("not the only"));
+        assert!(!is_mean_alone(&two));
         assert!(who_follows(&found([false; 3])).starts_with("None of them has"));
-        assert!(proposition_4(&found([false; 3])).ends_with("the mean does not."));
+        assert!(!is_mean_alone(&found([false; 3])));
     }
 }

@@ -113,9 +113,8 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             name: "diagnose".into(),
             title: "Remark 1: size laws of policies, and the networks that follow them".into(),
             note: format!(
-                "{agree} of {verdict_count} verdicts are as expected; {} users of each size up to 200, \
-                 seeds {seeds:?}, of which the first is shown. That dense interference is not invariant is what \
-                 we measure (fig2b), not what the paper says.",
+                "{} users of each size up to 200, seeds {seeds:?}, of which the first is shown. That dense interference \
+                 is not invariant is what we measure (fig2b), not what the paper says.",
                 Finding::USERS,
             ),
             columns: strings([

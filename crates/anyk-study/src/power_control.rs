@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::pictures::{self, DENSE_RATES, FIELD_RATES};
 use crate::shown::with_range;
-use crate::verdict::{Trend, either, paper_says};
+use crate::verdict::Trend;
 use crate::{Effort, Lab, TEST_SEED, strings};
 use anyk::channel::D2dField;
 use anyk::framework::{Chart, Claim, Counted, Error, Model, Series, Table};
@@ -185,7 +185,7 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
         title: plan.title.into(),
         pictures: vec![pictures::of_rates(subject, picture, &curves, others)],
         claims: claims(plan, &results, &shown),
-        note: note(plan, &results, runs, shown),
+        note: note(plan, &results, runs),
         columns,
         rows,
         chart: Some(Chart {
@@ -199,15 +199,6 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
     })
 }
 
-/// The lowest figure of a row at any size.
-fn lowest_of(
-    row: usize,
-    results: &[PowerSizeResult],
-    shown: &impl Fn(usize, &PowerSizeResult) -> f64,
-) -> f64 {
-    results.iter().map(|result| shown(row, result)).fold(f64::INFINITY, f64::min)
-}
-
 /// What a summary says of a scenario.
 fn claims(
     plan: &Plan,
@@ -215,18 +206,24 @@ fn claims(
     shown: &impl Fn(usize, &PowerSizeResult) -> f64,
 ) -> Vec<Claim> {
     let last = plan.rows.len() - 1;
-    let lowest = |row: usize| lowest_of(row, results, shown);
+    // Of a row, at any size.
+    let lowest =
+        |row: usize| results.iter().map(|result| shown(row, result)).fold(f64::INFINITY, f64::min);
     if plan.scenario == Scenario::Dense {
         let shares: Vec<(f64, f64)> =
             results.iter().map(|result| (result.k as f64, result.wmmse_power_share)).collect();
-        dense_claims(&shares, lowest(last))
+        dense_claims(&shares, [lowest(0), lowest(3), lowest(1)], lowest(last))
     } else {
-        vec![field_claim([lowest(last - 1), lowest(0), lowest(1)])]
+        let best = results.iter().find_map(|result| result.exact_percent).unwrap_or(f64::NAN);
+        let plain = [lowest(last - 1), lowest(0), lowest(1)];
+        vec![field_claim(plain), schedules_claim(lowest(last), lowest(last - 2), best)]
     }
 }
 
-/// What dense networks show, by the share of power that WMMSE uses over K and the lowest rate of a ranked output.
-fn dense_claims(shares: &[(f64, f64)], ranked: f64) -> Vec<Claim> {
+/// What dense networks show, by the share of power that WMMSE uses over K, and the lowest shares of its sum rate, in
+/// percent, of networks with a sigmoid (max, mean, sum) and with outputs that only rank.
+fn dense_claims(shares: &[(f64, f64)], sigmoids: [f64; 3], ranked: f64) -> Vec<Claim> {
+    let [max, mean, sum] = sigmoids;
     let trend = Trend::fit(shares);
     let share = |at: Option<&(f64, f64)>| at.map_or(f64::NAN, |point| point.1);
     vec![
@@ -238,7 +235,14 @@ fn dense_claims(shares: &[(f64, f64)], ranked: f64) -> Vec<Claim> {
                 share(shares.first()),
                 share(shares.last())
             ),
-            is_invariant(trend),
+            trend == Trend::Stays,
+        ),
+        Claim::own(
+            "With a sigmoid as output, not every aggregator generalizes from K = 10 on dense networks",
+            format!(
+                "at their lowest {max:.0} % of WMMSE with max, {mean:.0} % with mean, {sum:.0} % with sum"
+            ),
+            !sigmoids.into_iter().all(generalizes),
         ),
         Claim::own(
             "A network whose outputs only rank the links, learned at K = 10, generalizes on dense networks",
@@ -260,42 +264,37 @@ fn field_claim(plain: [f64; 3]) -> Claim {
     )
 }
 
-/// What is seen, by what was measured.
-fn note(
-    plan: &Plan,
-    results: &[PowerSizeResult],
-    runs: u64,
-    shown: impl Fn(usize, &PowerSizeResult) -> f64,
-) -> String {
-    let rule = if runs >= SECOND_WORST_FROM { "second worst" } else { "worst" };
-    let lowest = |row: usize| lowest_of(row, results, &shown);
-    let share = |at: Option<&PowerSizeResult>| at.map_or(f64::NAN, |r| r.wmmse_power_share);
-    let intro = format!(
-        "Each figure is the {rule} of {runs} trainings, in brackets the worst and the best, on networks of seed {TEST_SEED}; WMMSE takes 100 \
-         iterations from full power. "
-    );
-    let last = plan.rows.len() - 1;
-    if plan.scenario == Scenario::Dense {
-        let shares = results.iter().map(|result| (result.k as f64, result.wmmse_power_share));
-        let improved = results
-            .iter()
-            .map(|result| result.greedy_improved_percent)
-            .fold(f64::INFINITY, f64::min);
-        let sigmoids = [lowest(0), lowest(3), lowest(1)];
-        let learned = dense_words(&shares.collect::<Vec<_>>(), sigmoids, lowest(last));
-        let (first, end) = (share(results.first()), share(results.last()));
+/// That powers between 0 and P_max are worth more than schedules on fields: by the lowest shares of WMMSE's sum rate, in
+/// percent, after a step to the prices and of learned schedules, and that of the best schedules.
+fn schedules_claim(priced: f64, scheduled: f64, best: f64) -> Claim {
+    Claim::own(
+        "On fields of constant density schedules stay behind powers between 0 and P_max",
         format!(
-            "{intro}The share of power that WMMSE uses goes from {first:.3} to {end:.3}: {learned} With the order of \
-             greedy in place of the network's, the same outer function stays above {improved:.1} %.",
+            "of WMMSE's sum rate, learned schedules have {scheduled:.1} % at their lowest and the best schedules \
+             {best:.1} % at K = 20; learned powers, after one step to the prices of interference, {priced:.1} %"
+        ),
+        scheduled < priced && best < 100.0,
+    )
+}
+
+/// How it was measured.
+fn note(plan: &Plan, results: &[PowerSizeResult], runs: u64) -> String {
+    let rule = if runs >= SECOND_WORST_FROM { "second worst" } else { "worst" };
+    let more = if plan.scenario == Scenario::Dense {
+        let improved = results.iter().map(|result| result.greedy_improved_percent);
+        format!(
+            "With the order of greedy in place of the network's, the same outer function stays above {:.1} %. ({}.)",
+            improved.fold(f64::INFINITY, f64::min),
+            Trend::RULE,
         )
     } else {
-        let best = results.iter().find_map(|result| result.exact_percent).unwrap_or(f64::NAN);
-        let plain = [lowest(last - 1), lowest(0), lowest(1)];
-        let words = field_words(plain, lowest(last), lowest(last - 2), best);
-        format!(
-            "{intro}At constant density a link has as many neighbours whatever K is, and {words}",
-        )
-    }
+        "At constant density a link has as many neighbours whatever K is.".to_owned()
+    };
+    format!(
+        "Each figure is the {rule} of {runs} trainings, in brackets the worst and the best, on networks of seed \
+         {TEST_SEED}; WMMSE takes 100 iterations from full power. A network generalizes from {GENERALIZES_PERCENT:.0} % \
+         on. {more}"
+    )
 }
 
 /// From this share of WMMSE's sum rate on, in percent, a network generalizes.
@@ -303,50 +302,6 @@ const GENERALIZES_PERCENT: f64 = 95.0;
 
 fn generalizes(percent: f64) -> bool {
     percent >= GENERALIZES_PERCENT
-}
-
-/// Whether a share that does this with K is that of a size-invariant policy.
-fn is_invariant(trend: Trend) -> bool {
-    trend == Trend::Stays
-}
-
-/// What dense networks show: the share of power that WMMSE uses over K; the lowest shares of its sum rate, in percent,
-/// of networks with a sigmoid (max, mean, sum), and with outputs that only rank.
-fn dense_words(shares: &[(f64, f64)], sigmoids: [f64; 3], ranked: f64) -> String {
-    let trend = Trend::fit(shares);
-    let invariant = is_invariant(trend);
-    let [max, mean, sum] = sigmoids;
-    format!(
-        "it {}, and the policy is {}, {}. A network whose output is a sigmoid {} (lowest: {max:.0} % of WMMSE with max, \
-         {mean:.0} % with mean, {sum:.0} % with sum, classifiers included). With outputs that only rank, and the \
-         objective to decide how many links are on, the same networks {} (lowest: {ranked:.1} %; from \
-         {GENERALIZES_PERCENT:.0} % on a network generalizes; {}).",
-        trend.word(),
-        either(invariant, ["size-invariant", "not size-invariant"]),
-        paper_says(invariant),
-        either(
-            sigmoids.into_iter().all(generalizes),
-            ["generalizes", "does not generalize with every aggregator"],
-        ),
-        either(generalizes(ranked), ["do", "do not"]),
-        Trend::RULE,
-    )
-}
-
-/// What fields of constant density show, by the lowest shares of WMMSE's sum rate in percent: without an outer function
-/// (sum, max, mean), after a step to the prices, of learned schedules; and of the best schedules.
-fn field_words(plain: [f64; 3], priced: f64, scheduled: f64, best: f64) -> String {
-    let all = plain.into_iter().all(generalizes);
-    let behind = scheduled < priced && best < 100.0;
-    let [sum, max, mean] = plain;
-    format!(
-        "{} (lowest: {sum:.1} % of WMMSE with sum, {max:.1} % with max, {mean:.1} % with mean without any outer \
-         function, {priced:.1} % after one step to the prices of interference; from {GENERALIZES_PERCENT:.0} % on a \
-         network generalizes). Schedules {} powers between 0 and P_max: the learned ones are at {scheduled:.1} % or \
-         more, the best ones at K = 20 at {best:.1} %.",
-        either(all, ["every aggregator generalizes", "not every aggregator generalizes"]),
-        either(behind, ["stay behind", "do not stay behind"]),
-    )
 }
 
 /// All trainings of all rows: row by row, and run by run. A network that several rows share is trained
@@ -438,8 +393,8 @@ fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
         name: "binary".into(),
         title: format!("WMMSE beside the best schedule, K = {BINARY_SIZE}"),
         note: format!(
-            "{samples} networks of each scenario, seed {TEST_SEED}. {}",
-            binary_words(&gaps[0], &gaps[2]),
+            "{samples} networks of each scenario, seed {TEST_SEED}. Nearly all is {:.0} %, as in the paper.",
+            100.0 * NEARLY_ALL,
         ),
         columns: strings([
             "scenario",
@@ -459,35 +414,13 @@ fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
 /// From this share on nearly all powers are 0 or P_max: the paper's own.
 const NEARLY_ALL: f64 = 0.95;
 
-/// Whether nearly all powers are 0 or P_max.
-fn nearly(gap: &BinaryGap) -> bool {
-    gap.share_binary_powers >= NEARLY_ALL
-}
-
-/// That on dense networks nearly all are.
+/// That on dense networks nearly all powers are 0 or P_max.
 fn binary_claim(dense: &BinaryGap) -> Claim {
     let percent = 100.0 * dense.share_binary_powers;
     Claim::paper(
         "On dense networks nearly all powers of WMMSE are 0 or P_max",
         format!("{percent:.1} % of them at K = {BINARY_SIZE}"),
-        nearly(dense),
-    )
-}
-
-/// What dense networks and fields show of powers that are 0 or P_max.
-fn binary_words(dense: &BinaryGap, field: &BinaryGap) -> String {
-    let all = |gap| either(nearly(gap), ["nearly all powers are", "not nearly all powers are"]);
-    format!(
-        "On dense networks {} binary ({:.1} %), {}, and WMMSE beats the best schedule in {:.1} % of networks. On a field \
-         {} binary ({:.0} %), and powers in between are worth more than any schedule in {:.0} % of networks. (Nearly all \
-         is 95 %, as in the paper.)",
-        all(dense),
-        100.0 * dense.share_binary_powers,
-        paper_says(nearly(dense)),
-        100.0 * dense.share_of_instances_where_wmmse_beats,
-        all(field),
-        100.0 * field.share_binary_powers,
-        100.0 * field.share_of_instances_where_wmmse_beats,
+        dense.share_binary_powers >= NEARLY_ALL,
     )
 }
 
@@ -496,26 +429,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_follow_the_numbers() {
+    fn claims_follow_the_numbers() {
         let shares = |exponent: f64| [5.0f64, 10.0, 50.0, 100.0].map(|k| (k, k.powf(exponent)));
-        let falling = dense_words(&shares(-0.8), [90.0, 64.0, 25.0], 100.3);
-        assert!(falling.contains("is not size-invariant, against the paper"), "{falling}");
-        assert!(falling.contains("does not generalize with every aggregator"), "{falling}");
-        assert!(falling.contains("the same networks do (lowest: 100.3 %"), "{falling}");
-        let steady = dense_words(&shares(0.0), [99.0, 98.0, 97.0], 90.0);
-        assert!(steady.contains("is size-invariant, as the paper says"), "{steady}");
-        assert!(steady.contains("sigmoid generalizes") && steady.contains("networks do not"));
-        let behind = field_words([99.3, 99.0, 99.0], 101.0, 97.0, 96.0);
-        assert!(behind.starts_with("every aggregator generalizes"), "{behind}");
-        assert!(behind.contains("Schedules stay behind"), "{behind}");
-        let ahead = field_words([99.3, 91.0, 99.0], 96.0, 97.0, 101.0);
-        assert!(ahead.starts_with("not every aggregator generalizes"), "{ahead}");
-        assert!(ahead.contains("Schedules do not stay behind"), "{ahead}");
         let held = |claims: &[Claim]| claims.iter().map(|claim| claim.holds).collect::<Vec<_>>();
-        assert_eq!(held(&dense_claims(&shares(-0.8), 100.3)), [Some(false), Some(true)]);
-        assert_eq!(held(&dense_claims(&shares(0.0), 90.0)), [Some(true), Some(false)]);
+        let falling = dense_claims(&shares(-0.8), [90.0, 64.0, 25.0], 100.3);
+        assert_eq!(held(&falling), [Some(false), Some(true), Some(true)]);
+        let steady = dense_claims(&shares(0.0), [99.0, 98.0, 97.0], 90.0);
+        assert_eq!(held(&steady), [Some(true), Some(false), Some(false)]);
         assert_eq!(field_claim([99.3, 99.0, 99.0]).holds, Some(true));
         assert_eq!(field_claim([99.3, 91.0, 99.0]).holds, Some(false));
+        assert_eq!(schedules_claim(101.0, 97.0, 96.0).holds, Some(true));
+        assert_eq!(schedules_claim(96.0, 97.0, 101.0).holds, Some(false));
     }
 
     #[test]
@@ -529,11 +453,6 @@ mod tests {
             max_gain_percent: 1.0,
             wmmse_percent_of_best_schedule: 99.0,
         };
-        let paper = binary_words(&gap(0.99), &gap(0.6));
-        assert!(paper.contains("On dense networks nearly all powers are binary (99.0 %), as the"));
-        assert!(paper.contains("On a field not nearly all"), "{paper}");
-        let other = binary_words(&gap(0.6), &gap(0.99));
-        assert!(other.contains("not nearly all powers are binary (60.0 %), against the paper"));
         assert_eq!(binary_claim(&gap(0.99)).holds, Some(true));
         assert_eq!(binary_claim(&gap(0.6)).holds, Some(false));
     }

@@ -1,6 +1,6 @@
 //! Propositions 1 to 4 and the asymptotic forms of (P6), measured.
 
-use crate::verdict::{Trend, either, holds, is_within, listed, paper_says};
+use crate::verdict::{Trend, either, holds, is_within, listed};
 use crate::{
     AsymptoticForm, Decoupling, EquivariantPolicy, ExactPower, Family, Lab, SizeLaw, SizeLawPoint,
     asymptotic_forms, decoupling, largest_size, size_law, strings,
@@ -144,12 +144,10 @@ fn policies() -> Table {
         title: "Proposition 1: what the others' draw does to a user's output, relative to its mean"
             .into(),
         note: format!(
-            "Deviation over mean of a user's output given x_k, {POLICY_DRAWS} draws of the others. That the output \
-             becomes a function of x_k and K {}. It holds where deviation over mean and deviation fall with K, \
-             slowly where the first falls slowly, relative to the mean alone where only the first falls ({}). In \
-             theory the first goes as K^(−1/2) where a law of large numbers stands behind it, as √(ln K/K) for the \
-             power with two antennas, and as 1/√ln K with one.",
-            by_verdict(&measured.each_ref().map(|row| (row.policy.label(), row.verdict()))),
+            "Deviation over mean of a user's output given x_k, {POLICY_DRAWS} draws of the others. Proposition 1 holds \
+             where deviation over mean and deviation fall with K, slowly where the first falls slowly, relative to the \
+             mean alone where only the first falls ({}). In theory the first goes as K^(−1/2) where a law of large \
+             numbers stands behind it, as √(ln K/K) for the power with two antennas, and as 1/√ln K with one.",
             Trend::RULE,
         ),
         claims: vec![Claim::paper(
@@ -274,24 +272,6 @@ impl Quantity {
         };
         numbers.iter().map(claim).collect()
     }
-
-    /// What all rows show, in a sentence.
-    fn sentence(self, laws: &[SizeLaw]) -> String {
-        let rows = laws.iter().map(|law| {
-            let (number, verdict) = self.proposition(law);
-            ((number, family_label(&law.family)), holds(verdict))
-        });
-        let rows: Vec<((u32, String), &'static str)> = rows.collect();
-        let mut numbers: Vec<u32> = rows.iter().map(|row| row.0.0).collect();
-        numbers.dedup();
-        let of = |number: &u32| {
-            let own = rows.iter().filter(|row| row.0.0 == *number);
-            let own: Vec<(String, &'static str)> =
-                own.map(|row| (format!("“{}”", row.0.1), row.1)).collect();
-            format!("Proposition {number} {}.", by_verdict(&own))
-        };
-        numbers.iter().map(of).collect::<Vec<_>>().join(" ")
-    }
 }
 
 /// A table of the networks: one quantity at each size, its exponent and what it shows.
@@ -339,9 +319,7 @@ fn spread(laws: &[SizeLaw], made: &str) -> Table {
         "Propositions 2 and 4: spread of a network's output over the others",
         format!(
             "That for given x_k the output becomes a function of x_k and K is proposition 2 for the mean, and the first \
-             sentence of proposition 4 for sum and max; it holds where the spread falls, fast or slowly. {} ({made}; \
-             {}.)",
-            Quantity::Spread.sentence(laws),
+             sentence of proposition 4 for sum and max; it holds where the spread falls, fast or slowly ({made}; {}).",
             Trend::RULE,
         ),
         ["Standard deviation of the output over the others, given x_k", "spread of the output"],
@@ -356,9 +334,8 @@ fn movement(laws: &[SizeLaw], made: &str) -> Table {
         format!(
             "Proposition 3 says that the output settles under the mean, proposition 4 that it does not under sum and \
              max; it settles where its movement falls other than slowly, so that all doublings of K add up to \
-             something finite. {} The exponents of the mean are {} (leaky ReLU) and {} (tanh) over these sizes, where \
+             something finite. The exponents of the mean are {} (leaky ReLU) and {} (tanh) over these sizes, where \
              −1 is expected in the limit ({made}; {}).",
-            Quantity::Movement.sentence(laws),
             exponent_cell(laws[0].movement_exponent),
             exponent_cell(laws[1].movement_exponent),
             Trend::RULE,
@@ -373,12 +350,6 @@ const AT_THE_FORM: f64 = 0.05;
 /// Whether means are at their asymptotic forms, by their ratios at the largest size.
 fn are_there(last: &[f64]) -> bool {
     last.iter().all(|&ratio| is_within(ratio, 1.0, AT_THE_FORM))
-}
-
-/// The same in words.
-fn tends(last: &[f64]) -> String {
-    let there = are_there(last);
-    format!("{}, {}", holds(Some(there)), paper_says(there))
 }
 
 /// Rate, sizes and realizations of the asymptotic bandwidth.
@@ -415,17 +386,10 @@ fn bandwidth_form(system: &System) -> Result<Table, Error> {
         name: "asymptotic-bandwidth".into(),
         title: "Asymptotic forms f_3 and f_4 of (P6): users on the road, 1 Mbit/s each".into(),
         note: format!(
-            "That the means of P_k and B* tend to f_3 and f_4 {} (within 5 % at K = 1000): they are {:.3} and {:.3} of them at \
-             K = 10, {:.3} and {:.4} at 100, {:.3} and {:.4} at 1000; but there is no limit K → ∞, since F(B) \
-             falls only to N_0·s_0·ln 2 and a fixed P_max serves no more than about {most:.0} users here, \
-             whatever the bandwidth ({FORM_REALIZATIONS} cells for each K, P_max = 43 dBm).",
-            tends(&[power(1000), at(1000)]),
-            power(10),
-            at(10),
-            power(100),
-            at(100),
-            power(1000),
-            at(1000),
+            "Means tend to their forms if they are within {:.0} % of them at K = 1000. But there is no limit K → ∞, since F(B) \
+             falls only to N_0·s_0·ln 2 and a fixed P_max serves no more than about {most:.0} users here, whatever the \
+             bandwidth ({FORM_REALIZATIONS} cells for each K, P_max = 43 dBm).",
+            100.0 * AT_THE_FORM,
         ),
         claims: vec![Claim::paper(
             "The means of P_k and B* of (P6) tend to f_3 and f_4",
@@ -479,18 +443,24 @@ fn power_form() -> Table {
         name: "asymptotic-power".into(),
         title: "Asymptotic form f_3 of (P6): the power".into(),
         note: format!(
-            "Where E(1/g) is finite there is an f_3 = P_max/(K·g_k·E(1/g)); that the means of P_k tend to it {} (within \
-             5 % at a million users): with eight antennas they are {:.4} of it at K = 100, with two, whose 1/g has no \
-             variance, {:.3}. Under the Rayleigh fading of figure 2(c) E(1/g) is infinite and there is no f_3; \
-             K·g_k·P_k {} from K = 1000 on ({:.3} at K = 100, {:.3} at a million; {}).",
-            tends(&[eight[7].1 / 7.0, two[7].1]),
-            eight[4].1 / 7.0,
-            two[4].1,
+            "Where E(1/g) is finite there is an f_3 = P_max/(K·g_k·E(1/g)); means tend to it if they are within {:.0} % of it \
+             at a million users. With two antennas 1/g has no variance. Under the Rayleigh fading of figure 2(c) E(1/g) \
+             is infinite and there is no f_3; K·g_k·P_k {} from K = 1000 on ({:.3} at K = 100, {:.3} at a million; {}).",
+            100.0 * AT_THE_FORM,
             Trend::fit(&one[5..]).word(),
             one[4].1,
             one[7].1,
             Trend::RULE,
         ),
+        claims: vec![Claim::paper(
+            "Where E(1/g) is finite, the mean of P_k of (P6) tends to f_3",
+            format!(
+                "at a million users it is {:.4} of it with eight antennas and {:.4} with two",
+                eight[7].1 / 7.0,
+                two[7].1
+            ),
+            are_there(&[eight[7].1 / 7.0, two[7].1]),
+        )],
         columns: strings([
             "K",
             "E(P_k)/f_3, g ~ Gamma(8, 1)",
@@ -552,9 +522,12 @@ mod tests {
             assert!(shown[1].starts_with(&format!("{movement}:")), "{exponent}: {shown:?}");
         }
         let laws = [law(Mean, -0.5, -1.0), law(Sum, 2.5, 2.5), law(Max, -1.0, -1.0)];
-        let sentence = Quantity::Movement.sentence(&laws);
-        assert!(sentence.contains("Proposition 3 holds for “mean"), "{sentence}");
-        assert!(sentence.contains("holds for “sum") && sentence.contains("does not hold for “max"));
+        let claims = Quantity::Movement.claims(&laws);
+        assert_eq!(claims[0].holds, Some(true));
+        assert!(claims[0].measured.starts_with("it holds for “mean"), "{claims:?}");
+        assert_eq!(claims[1].holds, Some(false));
+        assert!(claims[1].measured.contains("holds for “sum"), "{claims:?}");
+        assert!(claims[1].measured.contains("does not hold for “max"), "{claims:?}");
     }
 
     #[test]
@@ -584,7 +557,6 @@ mod tests {
 
     #[test]
     fn means_tend_to_a_form_or_do_not() {
-        assert_eq!(tends(&[1.001, 0.99]), "holds, as the paper says");
-        assert_eq!(tends(&[1.001, 1.2]), "does not hold, against the paper");
+        assert!(are_there(&[1.001, 0.99]) && !are_there(&[1.001, 1.2]));
     }
 }

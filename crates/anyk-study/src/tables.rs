@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::entry::{AVAILABLE, BASELINE};
 use crate::lab::SELECTION_SEED;
 use crate::pictures::{self, MethodCurve};
-use crate::verdict::{either, listed, paper_says};
+use crate::verdict::listed;
 use crate::{
     Effort, Entry, EntryResult, Lab, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES,
     PaperRow, TEST_SEED, TEST_SIZES, paper_entries, strings,
@@ -187,27 +187,6 @@ fn baseline_rows(equal: &EntryResult) -> Vec<Vec<String>> {
     TEST_SIZES.map(row).to_vec()
 }
 
-/// How a method stands beside equal power at the sizes from [`FROM`] on: `(K, its distance to the optimum, that of
-/// equal power)`.
-fn beside_baseline(label: &str, gaps: &[(usize, f64, f64)]) -> String {
-    let of = |figure: fn(&(usize, f64, f64)) -> String| {
-        gaps.iter().map(figure).collect::<Vec<String>>().join(", ")
-    };
-    let nearer = gaps.iter().filter(|(_, own, equal)| own.abs() < equal.abs()).count();
-    let word = match nearer {
-        0 => "farther from the optimum than that at each of them".to_owned(),
-        all if all == gaps.len() => "nearer to the optimum than that at each of them".to_owned(),
-        some => format!("nearer to the optimum than that at {some} of {}", gaps.len()),
-    };
-    format!(
-        "Equal power with exact bandwidths is {} % over the optimum at K = {}; {label}, at {} %, is {word}. But it needs \
-         b, the bandwidth that a received power takes, which {label} has to learn.",
-        of(|gap| format!("{:.1}", gap.2)),
-        of(|gap| gap.0.to_string()),
-        of(|gap| format!("{:.1}", gap.1)),
-    )
-}
-
 const SIZE_COLUMNS: [&str; 9] = [
     "K",
     "A_K",
@@ -252,12 +231,11 @@ pub(crate) fn table3(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         name: "table3".into(),
         title: "Table III: P-GNN trained at K = 10 for different ε_D".into(),
         note: format!(
-            "Each figure is the {}. {} W_1 and W_2 of the paper are printed with two digits, and its cells are not ours: \
+            "Each figure is the {}. W_1 and W_2 of the paper are printed with two digits, and its cells are not ours: \
              compare the gap to the optimum of the same cells. The outer function B^v at ε_D = 6e-6 is off \
              by {mean:.2} % on average, {percentile_99:.2} % at the 99th percentile and {max:.2} % at most, \
              on 4,000 held-out (α, K).",
             lab.rule(),
-            stricter(&strictness),
         ),
         columns: size_columns("ε_D"),
         rows,
@@ -279,13 +257,6 @@ const LARGEST: usize = TEST_SIZES[TEST_SIZES.len() - 1];
 /// Up to this share more it is a little bandwidth.
 const A_LITTLE: f64 = 0.05;
 
-/// What a stricter `ε_D` buys: whether availability rises with it, and the share of bandwidth that it costs.
-fn bought(measured: &[(f64, f64)]) -> Option<(bool, f64)> {
-    let (&(first_a, first_w), &(last_a, last_w)) = (measured.first()?, measured.last()?);
-    let rises = measured.windows(2).all(|pair| pair[1].0 >= pair[0].0) && last_a > first_a;
-    Some((rises, last_w / first_w - 1.0))
-}
-
 /// For which `ε_D` everyone is served at every K: by the paper, and here.
 fn enough_claim(found: &[(&str, bool, bool)]) -> Claim {
     let names = |of: fn(&(&str, bool, bool)) -> bool| {
@@ -301,38 +272,22 @@ fn enough_claim(found: &[(&str, bool, bool)]) -> Claim {
     )
 }
 
-/// That a stricter `ε_D` buys availability for a little bandwidth.
+/// That a stricter `ε_D` buys availability for a little bandwidth: by the lowest availability of any size and the
+/// bandwidth at the largest, the loosest target first.
 fn stricter_claim(measured: &[(f64, f64)]) -> Option<Claim> {
-    let (rises, more) = bought(measured)?;
-    let (first, last) = (measured.first()?.0, measured.last()?.0);
+    let (&(first_a, first_w), &(last_a, last_w)) = (measured.first()?, measured.last()?);
+    let rises = measured.windows(2).all(|pair| pair[1].0 >= pair[0].0) && last_a > first_a;
+    let more = last_w / first_w - 1.0;
     Some(Claim::paper(
         "A stricter ε_D buys availability for a little bandwidth",
         format!(
-            "the lowest of any K goes from {first:.2} to {last:.2}, for {:+.1} % of bandwidth at K = {LARGEST}",
-            100.0 * more
+            "the lowest of any K goes from {first_a:.2} to {last_a:.2}, for {:+.1} % of bandwidth at K = {LARGEST} (up to \
+             {:.0} % is a little)",
+            100.0 * more,
+            100.0 * A_LITTLE,
         ),
         rises && more <= A_LITTLE,
     ))
-}
-
-/// The same in a sentence: by the lowest availability of any size and the bandwidth at the largest, the loosest
-/// target first.
-fn stricter(measured: &[(f64, f64)]) -> String {
-    let (Some(&(first_a, _)), Some(&(last_a, _)), Some((rises, more))) =
-        (measured.first(), measured.last(), bought(measured))
-    else {
-        return String::new();
-    };
-    let little = more <= A_LITTLE;
-    format!(
-        "A stricter ε_D {} availability (the lowest of any K goes from {first_a:.2} to {last_a:.2}) for {} bandwidth \
-         ({:+.1} % at K = {LARGEST}; up to {:.0} % is a little), {}.",
-        either(rises, ["buys", "does not always buy"]),
-        either(little, ["a little", "much"]),
-        100.0 * more,
-        100.0 * A_LITTLE,
-        paper_says(rises && little),
-    )
 }
 
 pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
@@ -377,9 +332,8 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             "Smallest number of samples, of {SAMPLE_COUNTS:?}, whose availability is 1.00 at every size ({}), chosen on \
              cells of their own (seed {SELECTION_SEED}) and measured on the test set; for the paper's ε_D = 6e-6, and \
              where none does for the next of {TARGETS:?}. A sample of ours has 64 fading states, one of the paper's has \
-             one. {}",
+             one.",
             lab.rule(),
-            small_sizes(&targets),
         ),
         columns: strings([
             "training K",
@@ -400,32 +354,23 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             log_y: true,
             series: vec![Series::solid("AnyK", ours), Series::dashed("paper", theirs)],
         }),
-        claims: vec![Claim::paper(
-            "P-GNN can be trained at K = 2, 5, 8 or 10, for the same ε_D = 6e-6",
-            small_words(&targets),
-            are_enough(&targets),
-        )],
+        claims: vec![small_claim(&targets)],
         ..Table::default()
     }])
 }
 
-/// Which `ε_D` each training size takes; `None` where none of those tried is enough.
-fn small_words(found: &[(usize, Option<f64>)]) -> String {
+/// That the paper's `ε_D` is enough at each training size: by the one that each takes, `None` where none of those tried
+/// is enough.
+fn small_claim(found: &[(usize, Option<f64>)]) -> Claim {
     let words = found.iter().map(|(size, target)| match target {
         Some(target) => format!("K = {size} takes {target:e}"),
         None => format!("K = {size} takes less than any of them"),
     });
-    words.collect::<Vec<String>>().join(", ")
-}
-
-/// Whether the paper's `ε_D` is enough at each of them.
-fn are_enough(found: &[(usize, Option<f64>)]) -> bool {
-    found.iter().all(|(_, target)| target.is_some_and(|target| target >= TARGETS[0]))
-}
-
-/// Both in a sentence.
-fn small_sizes(found: &[(usize, Option<f64>)]) -> String {
-    format!("{}: {}.", small_words(found), paper_says(are_enough(found)))
+    Claim::paper(
+        "P-GNN can be trained at K = 2, 5, 8 or 10, for the same ε_D = 6e-6",
+        words.collect::<Vec<String>>().join(", "),
+        found.iter().all(|(_, target)| target.is_some_and(|target| target >= TARGETS[0])),
+    )
 }
 
 pub(crate) fn table5(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
@@ -564,13 +509,7 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     Ok(vec![Table {
         name: "table6".into(),
         title: "Table VI: the methods compared".into(),
-        note: format!(
-            "Each figure is the {}. {} {} {}",
-            lab.rule(),
-            followers(&gaps),
-            beside_baseline(PAPER_COMPARISON[0].label, &beside),
-            fnn_note(lab)
-        ),
+        note: format!("Each figure is the {}. {} {}", lab.rule(), followers(&gaps), fnn_note(lab)),
         columns: size_columns("method"),
         rows,
         chart: Some(Chart {
@@ -679,17 +618,6 @@ mod tests {
     use crate::Measure;
     use anyk::problems::urllc::SizeResult;
 
-    #[test]
-    fn equal_power_is_nearer_or_farther_by_the_numbers() {
-        let paper = beside_baseline("P-GNN", &[(10, 2.9, 0.7), (200, 4.7, 2.8)]);
-        assert!(paper.contains("0.7, 2.8 % over the optimum at K = 10, 200"), "{paper}");
-        assert!(paper.contains("is farther from the optimum than that at each of them"), "{paper}");
-        let other = beside_baseline("P-GNN", &[(10, 0.1, 0.7), (200, 0.3, 2.8)]);
-        assert!(other.contains("is nearer to the optimum than that at each of them"), "{other}");
-        let mixed = beside_baseline("P-GNN", &[(10, 0.1, 0.7), (200, 4.7, 2.8)]);
-        assert!(mixed.contains("nearer to the optimum than that at 1 of 2"), "{mixed}");
-    }
-
     /// Trainings of a method with one availability and one bandwidth at each size.
     fn measured(availability: [f64; 7], mhz: f64) -> EntryResult {
         let sizes = TEST_SIZES.into_iter().zip(availability).map(|(k, availability)| SizeResult {
@@ -734,6 +662,8 @@ mod tests {
         assert_eq!(held(&faster(&[("a", 1.0, 2.0), ("b", 3.0, 2.0)])), Some(false));
         assert_eq!(stricter_claim(&[(0.4, 50.0), (1.0, 51.0)]).unwrap().holds, Some(true));
         assert_eq!(stricter_claim(&[(0.4, 50.0), (1.0, 60.0)]).unwrap().holds, Some(false));
+        let uneven = stricter_claim(&[(0.9, 50.0), (0.8, 51.0), (1.0, 51.0)]);
+        assert_eq!(uneven.unwrap().holds, Some(false));
         assert!(stricter_claim(&[]).is_none());
         let enough =
             |measured: bool| enough_claim(&[("8e-6", false, false), ("6e-6", true, measured)]);
@@ -744,22 +674,17 @@ mod tests {
 
     #[test]
     fn small_sizes_are_as_the_paper_says_or_not() {
-        let paper = small_sizes(&[(2, Some(6e-6)), (10, Some(6e-6))]);
-        assert_eq!(paper, "K = 2 takes 6e-6, K = 10 takes 6e-6: as the paper says.");
-        let other = small_sizes(&[(2, Some(4e-6)), (10, Some(6e-6))]);
-        assert!(other.contains("K = 2 takes 4e-6") && other.ends_with("against the paper."));
-        let none = small_sizes(&[(2, None)]);
-        assert!(none.contains("less than any") && none.ends_with("against the paper."), "{none}");
+        let paper = small_claim(&[(2, Some(6e-6)), (10, Some(6e-6))]);
+        assert_eq!(paper.measured, "K = 2 takes 6e-6, K = 10 takes 6e-6");
+        assert_eq!(paper.holds, Some(true));
+        assert_eq!(small_claim(&[(2, Some(4e-6)), (10, Some(6e-6))]).holds, Some(false));
+        let none = small_claim(&[(2, None)]);
+        assert_eq!(none.measured, "K = 2 takes less than any of them");
+        assert_eq!(none.holds, Some(false));
     }
 
     #[test]
-    fn words_follow_the_numbers() {
-        let paper = stricter(&[(0.4, 51.8), (0.8, 52.3), (1.0, 53.1), (1.0, 53.5)]);
-        assert!(paper.starts_with("A stricter ε_D buys availability (the lowest"), "{paper}");
-        assert!(paper.contains("a little bandwidth") && paper.ends_with("as the paper says."));
-        let worse = stricter(&[(0.9, 50.0), (0.8, 51.0), (1.0, 60.0)]);
-        assert!(worse.contains("does not always buy") && worse.contains("for much bandwidth"));
-        assert!(worse.ends_with("against the paper."), "{worse}");
+    fn followers_are_near_the_optimum() {
         let sentence = |gaps: &[(&str, f64)]| followers(gaps);
         assert!(sentence(&[("a", 4.0), ("b", 30.0)]).starts_with("Only a follows the optimum"));
         assert!(sentence(&[("a", 4.0), ("b", 3.0)]).starts_with("a and b follow the optimum"));

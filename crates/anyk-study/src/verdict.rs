@@ -96,11 +96,6 @@ pub(crate) fn holds(statement: Option<bool>) -> &'static str {
     }
 }
 
-/// Whether what is measured is what the paper says.
-pub(crate) fn paper_says(same: bool) -> &'static str {
-    if same { "as the paper says" } else { "against the paper" }
-}
-
 /// One of two words.
 pub(crate) fn either(first: bool, words: [&'static str; 2]) -> &'static str {
     words[usize::from(!first)]
@@ -114,12 +109,6 @@ pub(crate) fn is_exponent(exponent: Option<Exponent>, expected: f64) -> bool {
 /// Whether a value is the expected one to a share of it.
 pub(crate) fn is_within(value: f64, expected: f64, share: f64) -> bool {
     (value - expected).abs() <= share * expected.abs()
-}
-
-/// The least K from which on something holds at every K measured, which ascend.
-pub(crate) fn holds_from(points: &[(usize, bool)]) -> Option<usize> {
-    let last = points.iter().rev().take_while(|(_, holds)| *holds).last();
-    last.map(|&(k, _)| k)
 }
 
 /// Names in a sentence: “a”, “a and b”, “a, b and c”.
@@ -173,13 +162,7 @@ mod tests {
         assert!(!is_exponent(None, -1.0));
         assert!(is_within(1.04, 1.0, 0.05) && !is_within(1.06, 1.0, 0.05));
         assert!(!is_within(f64::NAN, 1.0, 0.05));
-        assert_eq!(holds_from(&[(10, true), (20, false), (50, true), (100, true)]), Some(50));
-        assert_eq!(holds_from(&[(10, true), (20, false)]), None);
         assert_eq!([holds(Some(true)), holds(Some(false))], ["holds", "does not hold"]);
-        assert_eq!(
-            [paper_says(true), paper_says(false)],
-            ["as the paper says", "against the paper"]
-        );
         assert_eq!(
             [listed(&[]), listed(&["a"]), listed(&["a", "b", "c"])],
             ["none", "a", "a, b and c"]

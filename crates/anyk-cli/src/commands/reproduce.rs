@@ -56,7 +56,11 @@ pub(super) fn run(args: &ReproduceArgs, outputs: &Outputs) -> Result<ExitCode, F
             report::write_table(&folder, table)?;
             writeln!(out, "{}\n", table.title)?;
             writeln!(out, "{}", output::report_table(table))?;
-            writeln!(out, "{}\n", table.note)?;
+            writeln!(out, "{}", table.note)?;
+            for claim in &table.claims {
+                writeln!(out, "{claim}")?;
+            }
+            writeln!(out)?;
             out.flush()?;
         }
         let section = Section::new(study, &lab, made).to_bytes().map_err(|e| folder.cannot(e))?;

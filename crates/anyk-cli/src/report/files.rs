@@ -28,7 +28,7 @@ pub(super) fn csv(table: &Table) -> io::Result<Vec<u8>> {
     writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
 }
 
-/// The table as Markdown, with its heading, its note and a link to its picture.
+/// The table as Markdown, with its heading, its note, its claims and a link to its picture.
 pub(super) fn markdown(table: &Table) -> String {
     let mut text = format!("## {}\n\n", escape_markdown(&table.title));
     if !table.note.is_empty() {
@@ -42,6 +42,12 @@ pub(super) fn markdown(table: &Table) -> String {
         for row in &table.rows {
             push_row(&mut text, table.padded(row));
         }
+    }
+    if !table.claims.is_empty() {
+        text.push('\n');
+    }
+    for claim in &table.claims {
+        let _ = writeln!(text, "- {}", escape_markdown(&claim.to_string()));
     }
     if let Some(chart) = &table.chart {
         let _ = writeln!(text, "\n![{}]({}.svg)", escape_markdown(&chart.title), table.name);

@@ -240,6 +240,13 @@ fn a_report_begins_with_what_the_numbers_say() {
         Claim::paper("FNN serves no one", "it serves some", false),
         Claim::own("equal power is nearer", "at 4 of 4 sizes", true),
     ];
+    let markdown = super::files::markdown(&six);
+    assert!(
+        markdown.contains("\n- \\[reproduces\\] P-GNN serves \\<everyone>: it does"),
+        "{markdown}"
+    );
+    assert!(markdown.contains("\n- \\[does not reproduce\\] FNN"), "{markdown}");
+    assert!(markdown.contains("\n- \\[holds\\] equal power"), "{markdown}");
     six.pictures = vec![Picture {
         subject: "bandwidth".into(),
         caption: "Look at <K>.".into(),

@@ -69,8 +69,12 @@ class Table:
             for row in table
         ]
         head = [self.title, ""] if self.title else []
-        foot = ["", self.note] if self.note else []
+        foot = ["", *self._foot()] if self._foot() else []
         return "\n".join([*head, *lines, *foot])
+
+    def _foot(self) -> list[str]:
+        """The note and the claims, a line each."""
+        return [*filter(None, [self.note]), *map(claim_text, self.claims)]
 
     def __repr__(self) -> str:
         return str(self)
@@ -81,7 +85,7 @@ class Table:
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._cells()
         )
         title = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
-        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
+        note = "".join(f"<p>{html.escape(line)}</p>" for line in self._foot())
         return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
 
 
@@ -112,6 +116,13 @@ def number_or_text(text: str) -> Any:
         return float(text)
     except ValueError:
         return text
+
+
+def claim_text(claim: dict[str, Any]) -> str:
+    """A claim in a line, as the program prints it."""
+    verdicts = ["reproduces", "does not reproduce"] if claim["by"] == "paper" else ["holds", "does not hold"]
+    verdict = "undecided" if claim["holds"] is None else verdicts[not claim["holds"]]
+    return f"[{verdict}] {claim['statement']}: {claim['measured'].rstrip('.')}."
 
 
 def of_study(table: dict[str, Any]) -> Table:

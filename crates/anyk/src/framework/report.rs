@@ -1,6 +1,8 @@
 //! What studies and diagnoses return: tables of text with charts of numbers. How they look, on a terminal or in
 //! a file, is for whoever shows them.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::{NotFinite, check_text};
@@ -152,5 +154,19 @@ impl Claim {
         holds: impl Into<Option<bool>>,
     ) -> Self {
         Self { by: Claimant::Own, ..Self::paper(statement, measured, holds) }
+    }
+}
+
+/// A line of text: the verdict in brackets, then the statement and what was measured.
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = match (self.by, self.holds) {
+            (_, None) => "undecided",
+            (Claimant::Paper, Some(true)) => "reproduces",
+            (Claimant::Paper, Some(false)) => "does not reproduce",
+            (Claimant::Own, Some(true)) => "holds",
+            (Claimant::Own, Some(false)) => "does not hold",
+        };
+        write!(f, "[{verdict}] {}: {}.", self.statement, self.measured.trim_end_matches('.'))
     }
 }
