@@ -5,8 +5,7 @@ use std::fmt;
 
 /// A value that was refused: which it is, what was given, and what is accepted.
 ///
-/// Options are named like fields (`max_power_dbm`); whoever calls them otherwise says so on top of this, as the
-/// program does with its flags.
+/// An option has the name of its field (`max_power_dbm`), as in Python. The program prints it as a flag.
 ///
 /// ```
 /// use anyk::Invalid;
@@ -16,7 +15,7 @@ use std::fmt;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
-    /// The user whose value it is, by position from 0; none where it is no user's.
+    /// Position of the user with the wrong value, from 0; `None` if the value belongs to no single user.
     pub user: Option<usize>,
     /// The field or option, words joined by underscores.
     pub field: Cow<'static, str>,
@@ -85,13 +84,13 @@ impl Invalid {
         Self { user: None, field: field.into(), fault: Fault::Stray { what: what.into() } }
     }
 
-    /// The same of a user.
+    /// Adds the position of the user.
     #[must_use]
     pub fn of_user(self, user: usize) -> Self {
         Self { user: Some(user), ..self }
     }
 
-    /// The same with the value as it was written.
+    /// Replaces the value by the text in which it was given.
     #[must_use]
     pub fn given(mut self, text: impl Into<String>) -> Self {
         if let Fault::Value { value, .. } = &mut self.fault {
@@ -100,7 +99,7 @@ impl Invalid {
         self
     }
 
-    /// The same of a field in a section of a file.
+    /// Puts the section of a file before the field.
     #[must_use]
     pub fn within(self, section: &str) -> Self {
         Self { field: format!("{section}.{}", self.field).into(), ..self }

@@ -74,7 +74,7 @@ fn a_model_is_diagnosed() {
     assert!(answer.stdout.contains("size-invariant    yes"), "{}", answer.stdout);
     let answer = run(&[&["diagnose", path, "--quantity", "bandwidth"], &quick[..]].concat(), "");
     assert_eq!(answer.code, 2);
-    assert!(answer.stderr.contains("expected the quantity power"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("--quantity is bandwidth, expected power"), "{}", answer.stderr);
 }
 
 #[test]
