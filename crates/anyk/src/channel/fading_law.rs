@@ -28,7 +28,7 @@ use crate::invalid::Invalid;
 /// let rule = law.quadrature(8, 0.0);
 /// assert!((rule.expectation(|g| g) - 8.0).abs() < 1e-10);
 /// assert_eq!(law.to_string(), "rician:k=3");
-/// # Ok::<(), anyk::channel::Invalid>(())
+/// # Ok::<(), anyk::Invalid>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FadingLaw {

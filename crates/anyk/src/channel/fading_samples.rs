@@ -12,7 +12,7 @@ use crate::invalid::Invalid;
 /// let samples = FadingSamples::new((1..=1000).map(|i| f64::from(i) * 1e-3).collect())?;
 /// assert!((samples.rule().expectation(|g| g) - 0.5005).abs() < 1e-12);
 /// assert!(FadingSamples::new(vec![1.0; 499]).is_err());
-/// # Ok::<(), anyk::channel::Invalid>(())
+/// # Ok::<(), anyk::Invalid>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct FadingSamples {

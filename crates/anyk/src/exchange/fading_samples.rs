@@ -18,7 +18,7 @@ const FORMAT: &str = "a NumPy array of gains (.npy, float32 or float64, one axis
 /// let error = read_fading_samples(&fading_samples_to_npy(&[1.5; 20]), "few.npy").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "few.npy: there are 20 samples of the gain, expected at least 500"
+///     "few.npy: the number of samples of the gain is 20, expected at least 500"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
