@@ -588,10 +588,11 @@ pub(crate) fn is_parameter(
     py: Python<'_>,
     problem: &str,
     name: &str,
+    is_beside_power: bool,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<bool> {
     let kind = Kind::find(py, problem, options)?;
-    Ok(kind.instances().or_raise(py)?.parameters().is_one(name))
+    Ok(kind.instances().or_raise(py)?.parameters().is_one(name, is_beside_power))
 }
 
 /// What is wrong with the value of a parameter in a table, as JSON; None if it is the one in effect.

@@ -47,5 +47,6 @@ pub const LOUDEST: f64 = 1e100;
 /// brought to 0 or `P_max` differ by more than rounding.
 pub const SUM_RATE: f64 = 1e-6;
 
-/// Relative difference under which a parameter in a file is the value in effect, such as the rate in an answer.
-pub const SAME_PARAMETER: f64 = 1e-9;
+/// Relative difference under which a parameter in a file is the value in effect: single precision keeps 1e-7, and tables
+/// for people print seven digits.
+pub const SAME_PARAMETER: f64 = 1e-6;

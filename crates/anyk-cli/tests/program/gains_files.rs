@@ -120,8 +120,9 @@ fn every_format_is_the_same_network() {
         }
     }
     // Said twice, it is not clear what holds.
-    let words =
-        ["error: --noise has no meaning for a network whose file gives noise; leave it out"];
+    let words = [
+        "all.json: instance 0: the noise of links is in the file and an option, expected one of them",
+    ];
     refused(&all, &["--noise", "2"], &words);
 }
 

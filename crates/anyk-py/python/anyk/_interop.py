@@ -134,7 +134,9 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
     if users == 0:
         raise InputError("the table has no users, expected at least one")
     for name in names:
-        if name not in (cell, *singular, *_PLACES, *_CLASS) and _anyk.is_parameter(problem, name, options):
+        if name in (cell, *singular, *_PLACES, *_CLASS):
+            continue
+        if _anyk.is_parameter(problem, name, "power_w" in names, options):
             _check_parameter(name, _column(table, name), problem, options)
     if cell not in names:
         parts = [np.arange(users)]

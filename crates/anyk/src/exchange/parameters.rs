@@ -28,6 +28,10 @@ const OF_PROBLEMS: [&str; 7] = [
     "reference_power_dbm",
     "reference_bandwidth_hz",
 ];
+/// Those of [`OF_PROBLEMS`], and of single problems, that are results in an answer, where they stand beside [`POWER`].
+const RESULTS: [&str; 3] = ["rate_bps", "bandwidth_hz", "cost"];
+/// What every answer gives a user.
+pub(crate) const POWER: &str = "power_w";
 /// The budget in watts, as answers have it.
 const MAX_POWER_W: &str = "max_power_w";
 /// No name of a parameter is as long.
@@ -133,9 +137,14 @@ impl Parameters {
         }
     }
 
-    /// Whether a field is called like a parameter.
-    pub fn is_one(&self, name: &str) -> bool {
-        self.find(&plain(name)).is_some()
+    /// Whether a field is called like a parameter. What stands beside the power of a user may be a result.
+    pub fn is_one(&self, name: &str, is_beside_power: bool) -> bool {
+        self.find(&plain(name)).is_some() && !(is_beside_power && Self::is_result(name))
+    }
+
+    /// Whether answers give users a field of this name.
+    pub(crate) fn is_result(name: &str) -> bool {
+        RESULTS.contains(&name)
     }
 
     fn find(&self, plain: &str) -> Option<&Parameter> {
@@ -185,12 +194,12 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 }
 
 /// Whether a field with the name of a parameter does not set it: the value is empty, or the name has another meaning (the
-/// model of a phone, the cost of a user in an answer).
+/// model of a phone, a path loss in dB, the cost of a user in an answer).
 fn is_unrelated(plain: &str, value: &str) -> bool {
     match plain {
         _ if matches!(value, "null" | "\"\"") => true,
         "model" => word(value).is_none_or(|word| PathLossModel::by_name(&word).is_none()),
-        "cost" => word(value).is_none(),
+        "cost" | "path_loss" => word(value).is_none(),
         _ => false,
     }
 }

@@ -265,13 +265,21 @@ impl Round {
             options.set("seed", seed.to_string());
             let mut text = Vec::new();
             // What describes the cell may have no meaning for where its users are.
-            while let Err(error) = room.sample(&options, &mut text) {
+            while let Err(mut error) = room.sample(&options, &mut text) {
                 let stray =
                     error.invalid().filter(|wrong| matches!(wrong.fault, Fault::Stray { .. }));
                 let option = stray.map(|wrong| wrong.field.replace('_', "-"));
                 match option.filter(|option| options.has(option)) {
                     Some(option) => options.remove(&option),
-                    None => return Err(error),
+                    None => {
+                        // The caller's name of it.
+                        if let Error::Invalid(wrong) = &mut error
+                            && wrong.field == "count"
+                        {
+                            wrong.field = "samples".into();
+                        }
+                        return Err(error);
+                    }
                 }
             }
             let mut documents = Documents::new(&*text);

@@ -107,8 +107,8 @@ fn no_parameter_is_only_echoed() {
         for name in names {
             // No parameter has this number, or is in effect by this name, anywhere.
             for value in ["7.25", "\"rma-nlos\""] {
-                // A user costs something in answers, and a phone has a model.
-                if matches!((name.as_str(), value), ("cost" | "model", "7.25")) {
+                // A user costs something in answers, a phone has a model, and a path loss may be in dB.
+                if matches!((name.as_str(), value), ("cost" | "model" | "path_loss", "7.25")) {
                     continue;
                 }
                 for text in documents(&name, value) {
@@ -123,6 +123,23 @@ fn no_parameter_is_only_echoed() {
     }
 }
 
+/// An answer has the rate, the bandwidth and the cost of a user, beside its power: results, which set nothing.
+#[test]
+fn answers_are_accepted_as_data() {
+    for name in ["qos-power", "equal-bandwidth", "separable"] {
+        let solver = solver(room(name).unwrap(), &Options::default());
+        let plain = answer(&*solver, PLAIN);
+        for result in ["rate_bps", "bandwidth_hz"] {
+            let json = format!(
+                r#"{{"users":[{{{result:?}:9e5,"distance_m":60,"power_w":1}},{{"distance_m":90}}]}}"#
+            );
+            assert_eq!(answer(&*solver, &json), plain, "{name}");
+            let csv = format!("{result},distance_m,power_w\n9e5,60,1\n9e5,90,1\n");
+            assert_eq!(answer(&*solver, &csv), plain, "{name}");
+        }
+    }
+}
+
 #[test]
 fn links_honour_their_parameters_and_reject_those_of_cells() {
     let gains = r#""gains":[[1,0.5],[0.7,0.9]]"#;
@@ -132,8 +149,9 @@ fn links_honour_their_parameters_and_reject_those_of_cells() {
         let plain = read(&format!("{{{gains}}}")).unwrap();
         for name in names() {
             for value in ["7.25", "\"rma-nlos\"", "[7.25,1]"] {
-                // A model that is none of path losses.
-                if name != "model" || value.starts_with('"') {
+                // No path loss has such a name.
+                let is_unrelated = matches!(name.as_str(), "model" | "path_loss");
+                if !is_unrelated || value.starts_with('"') {
                     check(&*solver, &name, &format!("{{{name:?}:{value},{gains}}}"), &plain);
                 }
             }

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::exchange::Parameters;
 use crate::exchange::input_error::{CellPlace, InputError, check_fields, shorten};
+use crate::exchange::parameters::POWER;
 use crate::limits::MOST_USERS;
 
 /// What a column holds.
@@ -200,7 +201,8 @@ fn columns(header: &csv::StringRecord, parameters: &Parameters) -> Result<Vec<Co
         } else {
             let is_taken = |free: &str| header.iter().any(|name| name == free);
             let apart = extra::name_apart(name, &OF_ANSWERS, is_taken);
-            let parameter = parameters.is_one(name).then(|| name.into());
+            let is_beside_power = header.iter().any(|name| name == POWER);
+            let parameter = parameters.is_one(name, is_beside_power).then(|| name.into());
             Column::Other(parameter, apart.unwrap_or_else(|| name.into()))
         });
     }

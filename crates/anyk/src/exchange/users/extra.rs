@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::{CELL, OF_ANSWERS};
 use crate::exchange::Parameters;
 use crate::exchange::input_error::{MOST_FIELDS, shorten};
+use crate::exchange::parameters::POWER;
 
 /// Names and values, in the order of the file.
 #[derive(Debug, Clone, Default)]
@@ -80,13 +81,13 @@ pub(in crate::exchange) struct Others<'a> {
     parameters: &'a Parameters,
     entries: Vec<Entry>,
     names: HashSet<Box<str>>,
-    /// The first parameter that is not the one in effect, in words.
-    refused: Option<String>,
+    /// The first parameter that is not the one in effect, in words; and the first that may be a result.
+    refused: [Option<String>; 2],
 }
 
 impl<'a> Others<'a> {
     pub(in crate::exchange) fn new(parameters: &'a Parameters) -> Self {
-        Self { parameters, entries: Vec::new(), names: HashSet::new(), refused: None }
+        Self { parameters, entries: Vec::new(), names: HashSet::new(), refused: [None, None] }
     }
 
     pub(in crate::exchange) fn push<E: Error>(
@@ -112,8 +113,9 @@ impl<'a> Others<'a> {
             }
             false => value.to_owned(),
         };
-        if self.refused.is_none() {
-            self.refused = self.parameters.check(&name, value.get()).err();
+        let refused = &mut self.refused[usize::from(Parameters::is_result(&name))];
+        if refused.is_none() {
+            *refused = self.parameters.check(&name, value.get()).err();
         }
         self.entries.push((name, value));
         Ok(())
@@ -138,7 +140,8 @@ impl<'a> Others<'a> {
     /// All of it, under names that answers do not have; the cell's goes first, wherever it stands. An error says which
     /// parameter is not the one in effect.
     pub(in crate::exchange) fn finish(mut self) -> Result<Extra, String> {
-        if let Some(refused) = self.refused {
+        let [refused, result] = self.refused;
+        if let Some(refused) = refused.or(result.filter(|_| !self.names.contains(POWER))) {
             return Err(refused);
         }
         set_apart(&mut self.entries, &OF_ANSWERS);

@@ -68,8 +68,8 @@ impl LinkFlags {
         for ((slot, field), flagged) in found.iter_mut().zip(LinkField::ALL).zip(&self.values) {
             *slot = match (network.values(field), flagged) {
                 (Some(_), Some(_)) => {
-                    let what = format!("a network whose file gives {}", field.name());
-                    return Err(Invalid::stray(option(field).replace('-', "_"), what));
+                    let field = format!("the {} of links", field.name());
+                    return Err(Invalid::value(field, "in the file and an option", "one of them"));
                 }
                 (Some(values), None) => Some(values.to_vec()),
                 (None, Some(values)) => Some(values.of_network((place, None), links, field)?),
