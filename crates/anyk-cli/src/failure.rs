@@ -69,7 +69,7 @@ static FLAGS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     command.get_arguments().filter_map(|flag| flag.get_long().map(str::to_owned)).collect()
 });
 
-/// The message of an error. What a flag of the command says is told by the flag alone, wherever it was found.
+/// The message of an error. If the command has a flag for the wrong value, the message names the flag and no file.
 pub(crate) fn message(error: &Error) -> String {
     let wrong = error.invalid().filter(|wrong| wrong.user.is_none());
     let flag = wrong.map(|wrong| wrong.field.replace('_', "-"));

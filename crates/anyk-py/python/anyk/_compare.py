@@ -184,7 +184,7 @@ def evaluate(
     raise :class:`Infeasible`, any other exception ends the evaluation.
 
     ``samples`` cells of each size are drawn for each of ``seeds`` (or ``seed``). Options are those of random cells, such as
-    ``max_power_dbm=40`` or ``scenario="d2d"``. The column ``microseconds`` is the time of the policy alone.
+    ``max_power_dbm=40`` or ``scenario="d2d"``. The column ``microseconds`` measures only the policy.
     """
     if not isinstance(policies, Mapping):
         policies = {_name(policies): policies}
