@@ -79,7 +79,7 @@ struct Function {
     asked: Asked,
     /// Whether it answers many cells at once.
     batch: bool,
-    /// What it has answered in advance, in the order in which it will be asked.
+    /// Its answers in advance, in the order of the questions.
     known: VecDeque<Amounts>,
     seconds: f64,
 }

@@ -125,7 +125,7 @@ impl Model {
         self.model.validated_k()
     }
 
-    /// What to tell whoever uses it for a number of users; None up to those that it was measured at.
+    /// Returns a warning for `k` users; None if the model was measured at that size.
     fn _beyond(&self, k: usize) -> Option<String> {
         self.model.beyond_validation(k)
     }

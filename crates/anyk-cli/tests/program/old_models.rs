@@ -53,7 +53,7 @@ fn amounts(answer: &Value, name: &str) -> Vec<f64> {
     }
 }
 
-/// P-GNN, M-GNN and FNN depend on K: they state up to which K they were measured, and it is told beyond it.
+/// P-GNN, M-GNN and FNN depend on K: they state the largest K that they were measured at, and warn beyond it.
 #[test]
 fn models_state_the_size_up_to_which_they_were_validated() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/models-0.2");

@@ -29,7 +29,7 @@ const OF_PROBLEMS: [&str; 7] = [
     "reference_bandwidth_hz",
 ];
 /// Those of [`OF_PROBLEMS`], and of single problems, that are results in an answer, where they stand beside [`POWER`].
-const RESULTS: [&str; 3] = ["rate_bps", "bandwidth_hz", "cost"];
+const RESULTS: [&str; 2] = ["rate_bps", "bandwidth_hz"];
 /// What every answer gives a user.
 pub(crate) const POWER: &str = "power_w";
 /// The budget in watts, as answers have it.

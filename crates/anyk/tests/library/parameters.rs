@@ -123,7 +123,7 @@ fn no_parameter_is_only_echoed() {
     }
 }
 
-/// An answer has the rate, the bandwidth and the cost of a user, beside its power: results, which set nothing.
+/// An answer has the rate and the bandwidth of a user beside its power: results, which set nothing.
 #[test]
 fn answers_are_accepted_as_data() {
     for name in ["qos-power", "equal-bandwidth", "separable"] {
@@ -138,6 +138,10 @@ fn answers_are_accepted_as_data() {
             assert_eq!(answer(&*solver, &csv), plain, "{name}");
         }
     }
+    // The name of a cost is no result.
+    let solver = solver(room("separable").unwrap(), &Options::default());
+    let named = r#"{"users":[{"distance_m":60,"power_w":1,"cost":"delay"}]}"#;
+    assert!(answer(&*solver, named).unwrap_err().contains("cost"));
 }
 
 #[test]
