@@ -1,61 +1,130 @@
 //! Inputs answered as the program does it: cells one after the other, an answer each.
 
-use anyk::exchange::{Input, read_users};
-use anyk::framework::{Answer, Options, Verb};
-use anyk::problems::ROOMS;
+use std::io::Cursor;
+
+use anyk::core::{Allotment, Answer};
+use anyk::exchange::Input;
+use anyk::framework::Verb;
+use anyk::problems::{BUILT_IN, assessing, solving};
+use anyk::{About, Options};
 use serde_json::Value;
 
-use crate::files::system;
+use crate::files::{readable, records};
+use crate::models::{LINKS, USERS};
 
 /// Instances with more numbers than this only take longer.
 const MOST_USERS: usize = 40;
 
+/// What a problem needs to be solved.
+pub(crate) fn options(about: &About) -> Options {
+    let mut options = Options::default();
+    if (about.flags)(Verb::Solve).iter().any(|spec| spec.name == "max-bandwidth-hz") {
+        options.set("max-bandwidth-hz", "1e7");
+    }
+    options
+}
+
 /// Every problem, asked with the same bytes.
 pub(crate) fn lines(bytes: &[u8]) {
-    let users = read_users(bytes, "lines", &system())
-        .map_or(0, |cells| cells.iter().map(|cell| cell.users.len()).sum());
-    if users > MOST_USERS || bytes.len() > 4096 {
+    if bytes.len() > 4096 {
         return;
     }
-    for room in ROOMS {
-        let mut options = Options::default();
-        if room.options(Verb::Solve).iter().any(|spec| spec.name == "max-bandwidth-hz") {
-            options.set("max-bandwidth-hz", "1e7");
+    for about in BUILT_IN {
+        let read = records(about, bytes);
+        if read.iter().flatten().map(|record| record.size().users).sum::<usize>() > MOST_USERS {
+            continue;
         }
-        let solver = room.solve(&options).unwrap();
+        let mut solver = solving(about, &options(about)).unwrap();
         match solver.answer_all(Input::new(bytes, "lines")) {
             Ok(answers) => {
                 assert!(!answers.is_empty());
-                answers.iter().for_each(|answer| check(answer.as_ref(), false));
+                answers.iter().for_each(|answer| check(about, answer, bytes, false));
+                // Alone and together, it is the same.
+                let mut fork = solver.fork().unwrap();
+                let again = fork.answer_all(Input::new(bytes, "lines")).unwrap();
+                let json = |answers: &[Answer]| -> Vec<String> {
+                    answers.iter().map(|answer| answer.json().unwrap()).collect()
+                };
+                assert_eq!(json(&answers), json(&again), "{}", about.name);
             }
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
 }
 
+/// Allocations of somebody's, for every problem: read, and judged for two or three users.
+pub(crate) fn allocations(bytes: &[u8]) {
+    for about in BUILT_IN {
+        if let Err(error) = Allotment::of_json(about, Input::new(bytes, "allocations")) {
+            readable(&error.to_string());
+            // Other JSON would only be refused once more.
+            if bytes.trim_ascii_start().starts_with(b"{") && !bytes.contains(&b'\n') {
+                continue;
+            }
+        }
+        let instances = if about.is_of_arrays() { LINKS } else { USERS };
+        let given = Box::new(Cursor::new(bytes.to_vec()));
+        let mut judge = assessing(about, &options(about), given, "allocations").unwrap();
+        for verdict in judge.answer(Input::new(instances, "instances")) {
+            match verdict {
+                Ok(verdict) => check(about, &verdict, instances, false),
+                Err(error) => {
+                    readable(&error.to_string());
+                    assert!(error.unjudged().is_some(), "the instance is sound: {error}");
+                }
+            }
+        }
+        if let Err(error) = judge.left(0) {
+            readable(&error.to_string());
+        }
+    }
+}
+
 /// One line of JSON in which every number is finite, and no power or bandwidth negative. A model may have an
 /// answer that is stopped at the gate, a solver may not.
-pub(crate) fn check(answer: &dyn Answer, learned: bool) {
-    let mut json = Vec::new();
-    if let Err(error) = answer.write_json(&mut json) {
-        return assert!(learned, "a solver's answer cannot be written: {error}");
-    }
-    assert!(!json.contains(&b'\n'), "an answer of several lines");
-    let value: Value = serde_json::from_slice(&json).unwrap();
-    let text = String::from_utf8_lossy(&json).into_owned();
-    walk("", &value, &text);
-    let text = answer.text();
-    assert!(text.map_or(learned, |text| !text.parts.is_empty()));
+pub(crate) fn check(about: &About, answer: &Answer, input: &[u8], learned: bool) {
+    let json = match answer.json() {
+        Ok(json) => json,
+        Err(error) => return assert!(learned, "a solver's answer cannot be written: {error}"),
+    };
+    assert!(!json.contains('\n'), "an answer of several lines");
+    let value: Value = serde_json::from_str(&json).unwrap();
+    let input = String::from_utf8_lossy(input);
+    // What an answer has keeps its name; what the input has of that name gets another.
+    let is_own = |name: &str| {
+        let mut amounts = about.amounts.iter().map(|amount| amount.name);
+        about.answer_fields.contains(&name)
+            || about.user_fields.contains(&name)
+            || amounts.any(|amount| amount == name)
+            || !input.contains(name)
+    };
+    walk("", &value, &json, &is_own);
+    assert!(!answer.text().parts.is_empty());
+    let rows = answer.rows();
+    let columns = rows.columns();
+    let written = rows.write(&columns, "1", &mut |row| match row.len() == columns.len() {
+        true => Ok(()),
+        false => Err(row.len()),
+    });
+    assert_eq!(written, Ok(None), "{columns:?}");
 }
 
 /// Fields that may be without a value.
-const OPTIONAL: [&str; 5] =
-    ["admissible", "duality_gap", "max_power_w", "required_power_w", "shortfall_w"];
+const OPTIONAL: [&str; 9] = [
+    "admissible",
+    "duality_gap",
+    "gap_percent",
+    "kkt_residual",
+    "max_power_w",
+    "reference",
+    "required_power_w",
+    "shortfall_w",
+    "value",
+];
 
-fn walk(name: &str, value: &Value, whole: &str) {
+fn walk(name: &str, value: &Value, whole: &str, is_own: &dyn Fn(&str) -> bool) {
     match value {
-        // What the input says, and not the answer.
-        _ if name.starts_with("input_") => {}
+        _ if !is_own(name) => {}
         // A number that is not finite leaves as null.
         Value::Null => assert!(OPTIONAL.contains(&name), "{name} is null in {whole}"),
         Value::Number(number) => {
@@ -64,8 +133,10 @@ fn walk(name: &str, value: &Value, whole: &str) {
                 name.ends_with("power_w") || name.ends_with("_hz") || name == "packet_loss";
             assert!(!amount || number >= 0.0, "{name} is {number} in {whole}");
         }
-        Value::Array(values) => values.iter().for_each(|value| walk(name, value, whole)),
-        Value::Object(fields) => fields.iter().for_each(|(name, value)| walk(name, value, whole)),
+        Value::Array(values) => values.iter().for_each(|value| walk(name, value, whole, is_own)),
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| walk(name, value, whole, is_own));
+        }
         Value::Bool(_) | Value::String(_) => {}
     }
 }

@@ -2,48 +2,130 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use anyk::channel::{FadingLaw, GainMatrix};
+use anyk::core::{Formulating, Reader, record_json};
 use anyk::exchange::{
-    Input, LinkField, fading_samples_to_npy, gains_to_npy, read_cost_samples, read_fading_samples,
-    read_networks, read_samples, read_users,
+    Input, InputError, fading_samples_to_npy, read_cost_samples, read_fading_samples, read_samples,
 };
-use anyk::framework::Problem;
-use anyk::problems::separable::{Cost, Separable, SeparableSolver, SeparableStatus};
+use anyk::problems::interference::{
+    INTERFERENCE, Interference, LinkField, gains_to_npy, read_networks,
+};
+use anyk::problems::separable::{Cost, Separable, SeparableSolver, separable_instance};
+use anyk::problems::urllc::Urllc;
+use anyk::problems::{BUILT_IN, reader};
 use anyk::qos::RequiredBandwidth;
-use anyk::{Config, System};
+use anyk::{About, Allocation, Config, Instance, Problem, Record};
 
-/// The default cell.
-pub(crate) fn system() -> System {
-    Config::default().validate().unwrap()
-}
+use crate::answers::options;
 
 /// An error is a line or some for people, never empty and never the whole file again.
-fn readable(message: &str) {
+pub(crate) fn readable(message: &str) {
     assert!(!message.is_empty() && message.len() < 4000, "a message of {} bytes", message.len());
 }
 
+/// The reader of each problem, and the problem.
+static PROBLEMS: LazyLock<Vec<(Reader, Arc<dyn Problem>)>> = LazyLock::new(|| {
+    let both = |about: &&'static About| (reader(about), (about.make)(&options(about)).unwrap());
+    BUILT_IN.iter().map(both).collect()
+});
+
+fn known(about: &About) -> &'static (Reader, Arc<dyn Problem>) {
+    PROBLEMS.iter().find(|(reader, _)| reader.about().name == about.name).unwrap()
+}
+
+/// The records of a problem in a document.
+pub(crate) fn records(about: &About, bytes: &[u8]) -> Vec<Result<Record, InputError>> {
+    known(about).0.read(Input::new(bytes, about.name))
+}
+
+/// The same, as instances.
+pub(crate) fn instances(about: &About, bytes: &[u8]) -> Vec<Result<Instance, String>> {
+    let mut formulating = Formulating::new(Arc::clone(&known(about).1));
+    let read = records(about, bytes);
+    assert!(!read.is_empty(), "a document with nothing in it has no error");
+    read.into_iter()
+        .map(|record| {
+            let record = record.map_err(|error| error.to_string())?;
+            written_and_read(about, &record);
+            formulating.instance(record).map_err(|error| error.to_string())
+        })
+        .collect()
+}
+
+/// What is written of a record is the same record again.
+fn written_and_read(about: &About, record: &Record) {
+    let json = record_json(record).unwrap();
+    let again = records(about, json.as_bytes()).remove(0).expect(&json);
+    assert_eq!(again.size(), record.size());
+    for user in 0..record.size().users {
+        assert_eq!(
+            again.id(user),
+            if about.is_of_arrays() { again.id(user) } else { record.id(user) }
+        );
+        for column in 0..about.inputs.len() {
+            let [one, two] =
+                [record, &again].map(|record| record.at(column, user).map(f64::to_bits));
+            assert_eq!(one, two, "{json}");
+        }
+    }
+    for (column, values) in record.arrays() {
+        assert_eq!(again.get(column.name), Some(values), "{json}");
+    }
+    assert!(again.parameters().names().eq(record.parameters().names()), "{json}");
+    for name in record.parameters().names() {
+        let [one, two] = [record, &again].map(|record| record.parameters().text(name).unwrap());
+        assert!(one == two || one.parse::<f64>() == two.parse(), "{name}: {one} {two}");
+    }
+}
+
+/// Users, as every problem reads them.
 pub(crate) fn users(bytes: &[u8]) {
-    let cells = match read_users(bytes, "users", &system()) {
-        Ok(cells) => cells,
-        Err(error) => return readable(&error.to_string()),
-    };
-    assert!(!cells.is_empty());
-    for cell in cells {
-        assert!(!cell.users.is_empty());
-        let mut ids = HashSet::new();
-        for user in &cell.users {
-            assert!(user.gain > 0.0 && user.gain <= 1.0, "gain {}", user.gain);
-            user.service.validate().unwrap();
-            assert!(!user.id.is_empty() && !user.id.chars().any(char::is_control));
-            assert!(ids.insert(&user.id), "{} stands twice", user.id);
+    for about in BUILT_IN.iter().filter(|about| !about.is_of_arrays()) {
+        for instance in instances(about, bytes) {
+            let instance = match instance {
+                Ok(instance) => instance,
+                Err(why) => {
+                    readable(&why);
+                    continue;
+                }
+            };
+            let (record, size) = (&instance.record, instance.size().users);
+            assert!(size > 0 && instance.features().len() == size);
+            assert!(instance.features().iter().all(|x| x.is_finite()));
+            let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
+            assert!(instance.inputs().iter().all(|input| finite(&input.values)));
+            if let Ok(cell) = instance.formulation::<Urllc>() {
+                let sound = |gain: f64| gain > 0.0 && gain <= 1.0;
+                assert!(cell.users().iter().all(|user| sound(user.gain)));
+                cell.classes().iter().for_each(|class| class.service().validate().unwrap());
+            }
+            let mut ids = HashSet::new();
+            for user in 0..size {
+                let id = record.id(user);
+                assert!(!id.is_empty() && !id.chars().any(char::is_control));
+                assert!(ids.insert(id.clone()), "{id} stands twice");
+            }
         }
     }
 }
 
 pub(crate) fn gains(bytes: &[u8]) {
-    let networks = match read_networks(Input::new(bytes, "gains")) {
+    for about in BUILT_IN.iter().filter(|about| about.is_of_arrays()) {
+        for instance in instances(about, bytes) {
+            match instance {
+                Ok(instance) => {
+                    let problem: &Interference = instance.formulation().unwrap();
+                    let sound = |x: &f64| x.is_finite() && *x > 0.0;
+                    assert!(problem.noise().iter().chain(problem.max_power()).all(sound));
+                }
+                Err(why) => readable(&why),
+            }
+        }
+    }
+    let (reader, _) = known(&INTERFERENCE);
+    let networks = match read_networks(reader, Input::new(bytes, "gains")) {
         Ok(networks) => networks,
         Err(error) => return readable(&error.to_string()),
     };
@@ -61,7 +143,8 @@ pub(crate) fn gains(bytes: &[u8]) {
     assert!(gains.iter().all(|matrix| matrix.as_slice().iter().all(sound)));
     let size = gains[0].size();
     if gains.iter().all(|matrix: &GainMatrix| matrix.size() == size) {
-        let again = read_networks(Input::new(&gains_to_npy(&gains).unwrap(), "again")).unwrap();
+        let again = gains_to_npy(&gains).unwrap();
+        let again = read_networks(reader, Input::new(&again, "again")).unwrap();
         assert!(again.iter().map(|network| &network.gains).eq(&gains));
     }
 }
@@ -130,8 +213,9 @@ pub(crate) fn cost(bytes: &[u8]) {
     let budget = (3.5 * (low + 0.3 * (high - low))).clamp(1e-50, 1e50);
     let Ok(problem) = Separable::uniform(cost, [1.0, 0.5, 2.0], budget) else { return };
     let solution = SeparableSolver::default().solve(&problem);
-    if !matches!(solution.status, SeparableStatus::Infeasible(_)) {
-        problem.check(&solution.amounts).unwrap();
+    if solution.outcome.infeasible().is_none() {
+        let given = Allocation::of(vec![solution.amounts.clone()]);
+        separable_instance(problem).check(&given).unwrap();
         assert!((0.0..=1.0).contains(&solution.duality_gap), "{}", solution.duality_gap);
     }
 }

@@ -34,6 +34,7 @@ pub static TARGETS: &[Target] = &[
     Target { name: "cost", run: files::cost },
     Target { name: "config", run: files::config },
     Target { name: "lines", run: answers::lines },
+    Target { name: "allocations", run: answers::allocations },
     Target { name: "model", run: models::model },
     Target { name: "section", run: sections::section },
 ];

@@ -1,14 +1,17 @@
 //! Models, with a checksum that holds.
 
+use anyk::Model;
 use anyk::exchange::Input;
-use anyk::framework::{LoadedModel, Options, Verb};
-use anyk::problems::read_model;
+use anyk::problems::{allocating, read_model};
 
 use crate::{answers, sealed};
 
 const CELLS: &[u8] = b"{\"users\":[{\"id\":\"a\",\"distance_m\":60}]}\n\
     {\"users\":[{\"id\":\"a\",\"distance_m\":60},{\"id\":\"b\",\"distance_m\":90},{\"id\":\"c\",\"distance_m\":240}]}";
-const LINKS: &[u8] = b"[[1,0.1,0.2],[0.2,0.9,0.01],[0,0.3,2]]";
+/// Users and links.
+pub(crate) const USERS: &[u8] =
+    b"{\"users\":[{\"id\":\"a\",\"distance_m\":60},{\"id\":\"b\",\"distance_m\":90}]}";
+pub(crate) const LINKS: &[u8] = b"[[1,0.1,0.2],[0.2,0.9,0.01],[0,0.3,2]]";
 
 /// A model, sealed if it stands opened.
 pub(crate) fn model(bytes: &[u8]) {
@@ -17,9 +20,9 @@ pub(crate) fn model(bytes: &[u8]) {
         Ok(model) => model,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    let written = model.file_bytes().unwrap();
+    let written = model.bytes().unwrap();
     let again = read_model(&written).expect("what a model writes can be read");
-    let stays = again.file_bytes().unwrap() == written;
+    let stays = again.bytes().unwrap() == written;
     assert!(stays, "a model changes when it is written and read");
     assert!(!model.describe().is_empty());
     let cells = answer(model.as_ref(), CELLS);
@@ -28,15 +31,12 @@ pub(crate) fn model(bytes: &[u8]) {
 }
 
 /// Asks a model; whether it has an answer.
-fn answer(model: &dyn LoadedModel, bytes: &[u8]) -> bool {
-    let mut options = Options::default();
-    if model.options(Verb::Allocate).iter().any(|spec| spec.name == "max-bandwidth-hz") {
-        options.set("max-bandwidth-hz", "1e7");
-    }
-    let counter = model.allocate(&options).unwrap();
-    match counter.answer_all(Input::new(bytes, "cells")) {
-        Ok(answers) => {
-            answers.iter().for_each(|answer| answers::check(answer.as_ref(), true));
+fn answer(model: &dyn Model, bytes: &[u8]) -> bool {
+    let about = model.about();
+    let mut answering = allocating(model, &answers::options(about)).unwrap();
+    match answering.answer_all(Input::new(bytes, "cells")) {
+        Ok(found) => {
+            found.iter().for_each(|answer| answers::check(about, answer, bytes, true));
             true
         }
         Err(error) => {

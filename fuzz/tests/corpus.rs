@@ -5,7 +5,12 @@
 use std::fs;
 use std::path::Path;
 
-use anyk::exchange::{Input, read_networks};
+use anyk::core::{Allotment, Formulating};
+use anyk::exchange::Input;
+use anyk::problems::interference::{INTERFERENCE, read_networks};
+use anyk::problems::urllc::URLLC;
+use anyk::problems::{BUILT_IN, reader};
+use anyk::{About, Options};
 use anyk_fuzz::{MOST_BYTES, TARGETS, mutate, opened, sealed};
 
 fn files(target: &str) -> Vec<(String, Vec<u8>)> {
@@ -44,11 +49,20 @@ fn the_corpus_reaches_what_is_behind_the_checks() {
     let accepted = |target: &str, accept: &dyn Fn(&[u8]) -> bool| {
         files(target).iter().filter(|(_, bytes)| accept(bytes)).count()
     };
-    let system = anyk::Config::default().validate().unwrap();
-    assert!(
-        accepted("users", &|bytes| anyk::exchange::read_users(bytes, "", &system).is_ok()) >= 3
-    );
-    assert!(accepted("gains", &|bytes| read_networks(Input::new(bytes, "")).is_ok()) >= 8);
+    let is_read = |about: &'static About, bytes: &[u8]| {
+        let mut formulating = Formulating::new((about.make)(&Options::default()).unwrap());
+        let mut read = reader(about).read(Input::new(bytes, "")).into_iter();
+        read.all(|record| record.is_ok_and(|record| formulating.instance(record).is_ok()))
+    };
+    assert!(accepted("users", &|bytes| is_read(&URLLC, bytes)) >= 3);
+    let links = reader(&INTERFERENCE);
+    assert!(accepted("gains", &|bytes| read_networks(&links, Input::new(bytes, "")).is_ok()) >= 8);
+    assert!(accepted("gains", &|bytes| is_read(&INTERFERENCE, bytes)) >= 8);
+    // Of allocations, some for every problem.
+    for about in BUILT_IN {
+        let is_read = |bytes: &[u8]| Allotment::of_json(about, Input::new(bytes, "")).is_ok();
+        assert!(accepted("allocations", &is_read) >= 1, "{}", about.name);
+    }
     assert!(accepted("samples", &|bytes| anyk::exchange::read_samples(bytes, "").is_ok()) >= 3);
     assert!(
         accepted("fading", &|bytes| anyk::exchange::read_fading_samples(bytes, "").is_ok()) >= 1
@@ -71,10 +85,10 @@ fn sealed_and_opened_are_inverse() {
     for (name, bytes) in files("model") {
         let Some(file) = sealed(&bytes) else { continue };
         if let Ok(model) = anyk::problems::read_model(&file) {
-            let own = model.file_bytes().unwrap();
+            let own = model.bytes().unwrap();
             // Keys of JSON may stand in another order.
             let again = sealed(&opened(&own).unwrap()).unwrap();
-            let again = anyk::problems::read_model(&again).unwrap().file_bytes().unwrap();
+            let again = anyk::problems::read_model(&again).unwrap().bytes().unwrap();
             assert!(again == own, "{name}");
         }
     }

@@ -13,8 +13,18 @@ use crate::checker::fresh_seed;
 use crate::{build_programs, cargo, note, root, step};
 
 /// The targets of `fuzz/src/lib.rs`.
-const TARGETS: [&str; 9] =
-    ["users", "gains", "samples", "fading", "cost", "config", "lines", "model", "section"];
+const TARGETS: [&str; 10] = [
+    "users",
+    "gains",
+    "samples",
+    "fading",
+    "cost",
+    "config",
+    "lines",
+    "allocations",
+    "model",
+    "section",
+];
 /// What makes the compiler count edges and comparisons, as libFuzzer reads them.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \

@@ -1,7 +1,7 @@
-//! From the options that a room describes to flags and help pages, and back.
+//! From the options that a problem describes to flags and help pages, and back.
 
 use anyk::framework::{OptionSpec, OptionValue, Options, Verb};
-use anyk::problems::ROOMS;
+use anyk::problems;
 use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
@@ -51,11 +51,11 @@ pub(crate) fn given(matches: &ArgMatches, specs: &[OptionSpec]) -> Options {
     options
 }
 
-/// The options of a verb on models, whatever the model: of several rooms with an option of one name, the first
+/// The options of a verb on models, whatever the model: of several problems with an option of one name, the first
 /// describes it.
 pub(crate) fn model_options(verb: Verb) -> Vec<OptionSpec> {
     let mut all: Vec<OptionSpec> = Vec::new();
-    for spec in ROOMS.iter().flat_map(|room| room.options(verb)) {
+    for spec in problems::all().into_iter().flat_map(|about| (about.flags)(verb)) {
         if !all.iter().any(|known| known.name == spec.name) {
             all.push(spec);
         }

@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 
 use anyk::channel::FadingLaw;
+use anyk::core::About;
 use anyk::diagnosis;
-use anyk::framework::{CellOptions, Room, Verb};
-use anyk::problems::ROOMS;
+use anyk::framework::{CellOptions, Verb};
+use anyk::problems;
 use anyk_study::STUDIES;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgGroup, Args, Command};
@@ -18,20 +19,23 @@ use crate::values::{Listed, seconds, seeds, size, sizes, whole};
 
 /// The whole command line.
 pub(crate) fn command() -> Command {
-    let sample =
-        by_room(Verb::Sample, "sample", "Draw random instances of a problem, as input for `solve`");
+    let sample = by_problem(
+        Verb::Sample,
+        "sample",
+        "Draw random instances of a problem, as input for `solve`",
+    );
     let command = Command::new("anyk")
         .version(env!("CARGO_PKG_VERSION"))
         .arg_required_else_help(true)
         .subcommand_required(true)
         .subcommands([
-            by_room(Verb::Solve, "solve", "Find the best allocation of a problem's instances"),
-            by_room(
+            by_problem(Verb::Solve, "solve", "Find the best allocation of a problem's instances"),
+            by_problem(
                 Verb::Train,
                 "train",
                 "Train a policy at one number of users, for use at any other",
             ),
-            by_room(
+            by_problem(
                 Verb::Assess,
                 "assess",
                 "Judge allocations of your own: who is served, and how far from the optimum",
@@ -73,35 +77,39 @@ fn page(command: Command, about: &str, examples: &[&str], details: &str) -> Comm
 }
 
 /// Adds the help page of a problem's subcommand.
-fn room_page(command: Command, room: &dyn Room, verb: Verb) -> Command {
+fn problem_page(command: Command, about: &About, verb: Verb) -> Command {
     let details = match verb {
-        Verb::Solve => format!("{}\n\n{}", room.statement(), room.input()),
-        _ => room.statement().to_owned(),
+        Verb::Solve => format!("{}\n\n{}", about.formula, about.input),
+        _ => about.formula.to_owned(),
     };
-    page(command, room.about(), room.examples(verb), &details)
+    page(command, about.line, (about.examples)(verb), &details)
 }
 
-/// A command with a subcommand for each room, which has the room's own options and no others.
-fn by_room(verb: Verb, name: &'static str, about: &str) -> Command {
-    let rooms = ROOMS.iter().filter(|room| verb != Verb::Train || room.trains()).map(|&room| {
-        let subcommand = Command::new(room.name());
+/// A command with a subcommand for each problem, which has the problem's own options and no others.
+fn by_problem(verb: Verb, name: &'static str, about: &str) -> Command {
+    let all = problems::all().into_iter();
+    let trained = all.filter(|about| verb != Verb::Train || about.train.is_some());
+    let rows = trained.map(|about| {
+        let subcommand = Command::new(about.name);
         let subcommand = match verb {
             Verb::Solve => SolveArgs::augment_args(subcommand),
             Verb::Train => TrainArgs::augment_args(subcommand),
             Verb::Assess => AssessArgs::augment_args(subcommand),
             _ => SampleArgs::augment_args(subcommand),
         };
-        room_page(with_options(subcommand, &room.options(verb)), room, verb)
+        problem_page(with_options(subcommand, &(about.flags)(verb)), about, verb)
     });
     let command = Command::new(name)
-        .subcommands(rooms)
+        .subcommands(rows)
         .subcommand_help_heading("Problems")
         .subcommand_value_name("PROBLEM")
         .disable_help_subcommand(true)
         .subcommand_required(true)
         .arg_required_else_help(true);
-    let examples: Vec<&str> =
-        ROOMS.iter().filter_map(|room| room.examples(verb).first().copied()).collect();
+    let examples: Vec<&str> = problems::all()
+        .iter()
+        .filter_map(|about| (about.examples)(verb).first().copied())
+        .collect();
     let hint = format!("For the options of a problem, add its name: anyk {name} urllc --help");
     page(command.after_help(hint), about, &examples, "")
 }
@@ -310,7 +318,7 @@ pub(crate) struct EvaluateArgs {
 
 fn problems() -> PossibleValuesParser {
     PossibleValuesParser::new(
-        ROOMS.iter().map(|room| PossibleValue::new(room.name()).help(room.about())),
+        problems::all().into_iter().map(|about| PossibleValue::new(about.name).help(about.line)),
     )
 }
 
@@ -484,10 +492,8 @@ pub(crate) struct DiagnoseArgs {
 }
 
 fn policies() -> PossibleValuesParser {
-    let shown = |policy: &'static anyk::framework::BuiltIn| {
-        PossibleValue::new(policy.name).help(policy.label)
-    };
-    PossibleValuesParser::new(diagnosis::built_in().map(shown))
+    let shown = |(name, label)| PossibleValue::new(name).help(label);
+    PossibleValuesParser::new(diagnosis::built_in().into_iter().map(shown))
 }
 
 fn reproduce() -> Command {

@@ -3,9 +3,11 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use anyk::core::Model;
 use anyk::exchange::{read_bounded, read_file};
-use anyk::framework::{Error, LoadedModel};
+use anyk::framework::Error;
 use anyk::problems::read_model;
 
 use crate::failure::Failure;
@@ -31,7 +33,7 @@ pub(crate) fn model_file(path: &str) -> Result<Vec<u8>, Failure> {
 }
 
 /// A model from its file.
-pub(crate) fn model(path: &str) -> Result<Box<dyn LoadedModel>, Failure> {
+pub(crate) fn model(path: &str) -> Result<Arc<dyn Model>, Failure> {
     let bytes = model_file(path)?;
     Ok(read_model(&bytes).map_err(|error| Error::from(error).in_file(name(path)))?)
 }

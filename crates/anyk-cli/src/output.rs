@@ -4,13 +4,13 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
 
 use anyk::Invalid;
+use anyk::core::{Page, Text, TextPart};
 use anyk::exchange::check_finite;
-use anyk::framework::{Answer, Text, TextPart};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::closed::stdout_was_closed;
-use crate::failure::{Failure, INFEASIBLE};
+use crate::failure::Failure;
 use crate::printable::{printable, printable_cell};
 
 /// Rows of a table, which is held whole: the width of each cell decides that of its column.
@@ -53,19 +53,16 @@ pub(crate) fn json(out: &mut (impl Write + ?Sized), value: &impl Serialize) -> R
     Ok(())
 }
 
-/// One answer or report; the exit code says whether everyone is served.
-pub(crate) fn answer(answer: &dyn Answer, as_json: bool) -> Result<ExitCode, Failure> {
-    // Before any of it is written: an answer that is none must not look like a part of one.
-    answer.check()?;
+/// One report.
+pub(crate) fn page(page: &Page, as_json: bool) -> Result<ExitCode, Failure> {
     let mut out = stdout();
     if as_json {
-        answer.write_json(&mut out)?;
-        writeln!(out)?;
+        writeln!(out, "{}", page.json)?;
     } else {
-        text(&mut out, &answer.text()?)?;
+        text(&mut out, &page.text)?;
     }
     out.flush()?;
-    Ok(if answer.is_served() { ExitCode::SUCCESS } else { ExitCode::from(INFEASIBLE) })
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A line, or several.
@@ -84,8 +81,7 @@ pub(crate) fn text(out: &mut impl Write, text: &Text) -> Result<(), Failure> {
                     let expected = format!("json or csv for more than {MOST_ROWS} rows");
                     return Err(Invalid::value("format", value, expected).into());
                 }
-                let header: Vec<&str> = header.iter().map(String::as_str).collect();
-                writeln!(out, "{}", table(&header, rows.iter().cloned()))?;
+                writeln!(out, "{}", table(header, rows))?;
             }
         }
     }
@@ -93,10 +89,10 @@ pub(crate) fn text(out: &mut impl Write, text: &Text) -> Result<(), Failure> {
 }
 
 /// An aligned table: the first column to the left, numbers to the right.
-pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+pub(crate) fn table(header: &[impl AsRef<str>], rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(header.iter().map(|head| printable_cell(head)));
+    table.set_header(header.iter().map(|head| printable_cell(head.as_ref())));
     for row in rows {
         table.add_row(row.iter().map(|cell| printable_cell(cell)));
     }
@@ -111,6 +107,6 @@ pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>
 
 /// A table of the library, without its heading and its note.
 pub(crate) fn report_table(table: &anyk::framework::Table) -> String {
-    let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
-    self::table(&columns, table.rows.iter().cloned())
+    let (heads, rows) = table.text();
+    self::table(&heads, &rows)
 }

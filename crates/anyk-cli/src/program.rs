@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyk::framework::{Case, Contestant, Given};
+use anyk::core::{Allocation, Allotment, Instance, Outcome, Policy, Status, record_json};
+use anyk::exchange::Input;
+use anyk::framework::Error;
 
 /// Longest line that is read of a program: an allocation of a million users takes a third of it.
 const LONGEST: usize = 1 << 28;
@@ -24,12 +26,15 @@ pub(crate) struct Program {
     command: String,
     timeout: Duration,
     running: Option<Running>,
+    /// What it has written unasked.
+    surplus: Option<String>,
 }
 
 struct Running {
     child: Child,
     questions: Sender<Vec<u8>>,
-    answers: Receiver<Vec<Vec<u8>>>,
+    /// Shared by nobody: a policy must be able to be.
+    answers: Mutex<Receiver<Vec<Vec<u8>>>>,
     /// Lines that arrived with others.
     unread: VecDeque<Vec<u8>>,
     messages: Arc<Mutex<VecDeque<u8>>>,
@@ -37,7 +42,7 @@ struct Running {
 
 impl Program {
     pub(crate) fn new(command: &str, timeout: Duration) -> Self {
-        Self { command: command.to_owned(), timeout, running: None }
+        Self { command: command.to_owned(), timeout, running: None, surplus: None }
     }
 
     fn start(&self) -> Result<Running, String> {
@@ -59,6 +64,7 @@ impl Program {
         let (answered, answers) = sync_channel(1);
         let messages = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&messages);
+        let answers = Mutex::new(answers);
         let running = Running { child, questions, answers, unread: VecDeque::new(), messages };
         let (Some(mut stdin), Some(stdout), Some(mut stderr)) = pipes else {
             return Err("the program cannot be spoken to".to_owned());
@@ -180,6 +186,11 @@ impl Running {
         if said.is_empty() { status } else { format!("{status}; it said: {said}") }
     }
 
+    /// Lines that arrive within some time.
+    fn arrived(&mut self, wait: Duration) -> Result<Vec<Vec<u8>>, RecvTimeoutError> {
+        self.answers.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(wait)
+    }
+
     /// The next line, or why there is none.
     fn line(mut self, timeout: Duration) -> Result<(Self, Vec<u8>), String> {
         let started = Instant::now();
@@ -189,7 +200,7 @@ impl Running {
                 return Ok((self, line));
             }
             let left = timeout.saturating_sub(started.elapsed());
-            match self.answers.recv_timeout(left.min(LOOK)) {
+            match self.arrived(left.min(LOOK)) {
                 Ok(lines) => self.unread.extend(lines),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.epitaph()),
                 // What it has started may hold its output open.
@@ -216,32 +227,27 @@ impl Drop for Running {
     }
 }
 
-impl Contestant for Program {
-    fn restart(&mut self) {
-        self.running = None;
-    }
-
-    fn surplus(&mut self, at_rest: bool) -> Option<String> {
-        let running = self.running.as_mut()?;
+impl Program {
+    /// Takes a line that it has written unasked, if there is one; it is then ended, since it may be out of step.
+    fn look(&mut self, wait: Duration) {
+        let Some(running) = self.running.as_mut() else { return };
         if running.unread.is_empty() {
-            let wait = if at_rest { LOOK } else { Duration::ZERO };
-            running.unread.extend(running.answers.recv_timeout(wait).unwrap_or_default());
+            let arrived = running.arrived(wait).unwrap_or_default();
+            running.unread.extend(arrived);
         }
-        let surplus = running.unread.pop_front()?;
-        self.running = None;
-        Some(shown(&surplus))
+        if let Some(surplus) = running.unread.pop_front() {
+            self.running = None;
+            self.surplus = Some(shown(&surplus));
+        }
     }
 
-    fn answer(&mut self, case: &Case) -> Result<Given, String> {
+    /// The line that it answers with, or why there is none.
+    fn ask(&mut self, question: String) -> Result<Vec<u8>, String> {
         let running = match self.running.take() {
             Some(running) => running,
             None => self.start()?,
         };
-        // On a line of its own: what is inside may be spread over several.
-        let mut line: Vec<u8> =
-            case.text.iter().map(|&byte| if byte == b'\n' { b' ' } else { byte }).collect();
-        line.push(b'\n');
-        if running.questions.send(line).is_err() {
+        if running.questions.send((question + "\n").into_bytes()).is_err() {
             return Err(running.epitaph());
         }
         let (running, answer) = running.line(self.timeout)?;
@@ -249,7 +255,7 @@ impl Contestant for Program {
             && serde_json::from_slice::<serde::de::IgnoredAny>(&answer).is_ok();
         if is_json {
             self.running = Some(running);
-            return Ok(Given::Document(answer));
+            return Ok(answer);
         }
         // It may be out of step from here on, and is ended.
         let holds = |word: &[u8]| answer.windows(word.len()).any(|window| window == word);
@@ -261,6 +267,44 @@ impl Contestant for Program {
             String::new()
         };
         Err(format!("expected one JSON object on a line, received {}{hint}", shown(&answer)))
+    }
+}
+
+/// The amounts in a line of JSON.
+fn amounts(instance: &Instance, answer: &[u8]) -> Result<Allocation, String> {
+    let input = Input::new(answer, "the answer");
+    let found = Allotment::of_json(instance.about(), input).map_err(|error| error.to_string())?;
+    if let Some(reason) = &found.absent {
+        return Err(format!("there is no allocation; in its place: {reason}"));
+    }
+    found.of_instance(instance).map_err(|error| error.to_string())
+}
+
+impl Policy for Program {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let question = record_json(&instance.record)?;
+        let found = self.ask(question).and_then(|answer| amounts(instance, &answer));
+        Ok(match found {
+            Ok(found) => {
+                *into = found;
+                Outcome::Served(Status::Heuristic)
+            }
+            Err(why) => {
+                // What follows may be the answer to another question.
+                self.look(Duration::ZERO);
+                self.running = None;
+                Outcome::Refused(why)
+            }
+        })
+    }
+
+    fn doubt(&mut self, at_rest: bool) -> Option<String> {
+        self.look(if at_rest { LOOK } else { Duration::ZERO });
+        let surplus = self.surplus.take()?;
+        Some(format!(
+            "expected one line for each instance, received another before it was asked, so that nobody knows which \
+             answer is whose: {surplus}"
+        ))
     }
 }
 

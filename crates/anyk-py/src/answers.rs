@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use anyk::framework::{Amount, Error, Infeasibility, Instance, Outcome, Proof};
+use anyk::core::{self, Column, Instance, Outcome, Proof, Size};
+use anyk::framework::{Error, Infeasibility};
 use numpy::{PyArray1, PyArrayMethods as _};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
@@ -11,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::cells::{Batch, Rows, place};
 use crate::errors::{InputError, OrRaise as _, infeasible as raise_infeasible};
-use crate::pool::Pool;
+use crate::pool::{Pool, Worker};
 use crate::work::long;
 
 /// Work from which even one instance is long, see `Instance::work`.
@@ -27,27 +28,27 @@ pub(crate) struct Worth {
 }
 
 impl Worth {
-    fn new(outcome: Outcome) -> Result<Self, Error> {
-        let plain = |status| Self { status, proof: None, iterations: None, infeasibility: None };
-        Ok(match outcome {
-            Outcome::Optimal(proof) => Self { proof: Some(proof), ..plain("optimal") },
-            Outcome::Inaccurate(proof) => Self { proof: Some(proof), ..plain("inaccurate") },
-            Outcome::Converged(count) => Self { iterations: Some(count), ..plain("converged") },
-            Outcome::IterationLimit(count) => {
-                Self { iterations: Some(count), ..plain("iteration-limit") }
+    fn new(outcome: Outcome, allocation: &core::Allocation) -> Result<Self, Error> {
+        let core::Allocation { proof, iterations, .. } = *allocation;
+        match outcome {
+            Outcome::Served(status) => {
+                Ok(Self { status: status.name(), proof, iterations, infeasibility: None })
             }
-            Outcome::Heuristic => plain("heuristic"),
-            Outcome::Learned => plain("learned"),
-            Outcome::Infeasible(why) => Self { infeasibility: Some(why), ..plain("infeasible") },
-            Outcome::Refused(why) => return Err(Error::other(why)),
-        })
+            Outcome::Infeasible(why) => Ok(Self {
+                status: "infeasible",
+                proof: None,
+                iterations: None,
+                infeasibility: Some(why),
+            }),
+            Outcome::Refused(why) => Err(Error::Refused(why)),
+        }
     }
 }
 
 /// An answer: what each user gets.
 #[pyclass(module = "anyk", frozen)]
 pub(crate) struct Allocation {
-    amounts: &'static [Amount],
+    amounts: &'static [Column],
     columns: Vec<Py<PyAny>>,
     worth: Worth,
 }
@@ -55,13 +56,13 @@ pub(crate) struct Allocation {
 impl Allocation {
     fn new(
         py: Python<'_>,
-        amounts: &'static [Amount],
+        amounts: &'static [Column],
         columns: Vec<Vec<f64>>,
         worth: Worth,
     ) -> PyResult<Self> {
         let mut arrays = Vec::with_capacity(columns.len());
         for (amount, values) in amounts.iter().zip(columns) {
-            arrays.push(match (amount.common, values.first()) {
+            arrays.push(match (amount.is_common(), values.first()) {
                 (true, Some(value)) => value.into_pyobject(py)?.into_any().unbind(),
                 _ => PyArray1::from_vec(py, values).into_any().unbind(),
             });
@@ -98,7 +99,7 @@ impl Allocation {
     /// Trial prices, or iterations of a solver that goes step by step; None of a policy.
     #[getter]
     fn iterations(&self) -> Option<usize> {
-        self.worth.proof.map(|proof| proof.iterations as usize).or(self.worth.iterations)
+        self.worth.iterations
     }
 
     /// Every amount by its name.
@@ -147,54 +148,39 @@ impl Allocation {
     }
 }
 
-/// Room for an answer.
-fn room_for(instance: &dyn Instance) -> Vec<Vec<f64>> {
-    instance.amounts().iter().map(|amount| vec![0.0; amount.len(instance.size())]).collect()
-}
-
-fn answer(
-    pool: &Pool,
-    instance: &dyn Instance,
-    columns: &mut [&mut [f64]],
-) -> Result<Worth, Error> {
-    let mut responder = pool.take()?;
-    let outcome = responder.respond(instance, columns);
-    pool.put_back(responder);
-    Worth::new(outcome?)
+fn answer(pool: &Pool, instance: &Instance) -> Result<(Worth, Vec<Vec<f64>>), Error> {
+    let mut worker = pool.take()?;
+    let Worker { policy, allocation } = &mut worker;
+    let outcome = instance.allocate(&mut **policy, allocation)?;
+    let worth = Worth::new(outcome, allocation)?;
+    let amounts = std::mem::take(&mut allocation.amounts);
+    pool.put_back(worker);
+    Ok((worth, amounts))
 }
 
 /// Answers one instance.
 pub(crate) fn allocate_one(
     py: Python<'_>,
     pool: &Arc<Pool>,
-    instance: &Arc<dyn Instance>,
+    instance: &Arc<Instance>,
 ) -> PyResult<Allocation> {
-    let mut columns = room_for(&**instance);
-    let worth = if instance.work() < LONG {
-        py.detach(|| {
-            let mut slices: Vec<&mut [f64]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
-            answer(pool, &**instance, &mut slices)
-        })
+    let found = if instance.work() < LONG {
+        py.detach(|| answer(pool, instance))
     } else {
         let (pool, instance) = (Arc::clone(pool), Arc::clone(instance));
-        let (worth, found) = long(py, None, move |_| {
-            let mut slices: Vec<&mut [f64]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
-            (answer(&pool, &*instance, &mut slices), columns)
-        })?;
-        columns = found;
-        worth
+        long(py, None, move |_| answer(&pool, &instance))?
     };
-    let worth = worth.or_raise(py)?;
+    let (worth, columns) = found.or_raise(py)?;
     if let Some(why) = &worth.infeasibility {
         return Err(raise_infeasible(py, why));
     }
-    Allocation::new(py, instance.amounts(), columns, worth)
+    Allocation::new(py, instance.about().amounts, columns, worth)
 }
 
 /// Answers to many instances: each amount in one array, one instance after the other.
 #[pyclass(module = "anyk", frozen)]
 pub(crate) struct Allocations {
-    amounts: &'static [Amount],
+    amounts: &'static [Column],
     columns: Vec<Py<PyArray1<f64>>>,
     sizes: Vec<usize>,
     worths: Vec<Worth>,
@@ -225,8 +211,8 @@ pub(crate) fn allocate_all(
     let Some(first) = instances.first() else {
         return Err(InputError::new_err("there is no cell, expected at least one"));
     };
-    let amounts = first.amounts();
-    let sizes: Vec<usize> = instances.iter().map(|instance| instance.size()).collect();
+    let amounts = first.about().amounts;
+    let sizes: Vec<usize> = instances.iter().map(|one| one.size().users).collect();
     let (pool, shared) = (Arc::clone(pool), Arc::clone(instances));
     let (found, columns) =
         long(py, None, move |watch| answer_all(&pool, &shared, amounts, &**watch))?;
@@ -249,11 +235,11 @@ type AllAnswers = (Result<Vec<Worth>, Error>, Vec<Vec<f64>>);
 
 fn answer_all(
     pool: &Pool,
-    instances: &[Arc<dyn Instance>],
-    amounts: &'static [Amount],
+    instances: &[Arc<Instance>],
+    amounts: &'static [Column],
     watch: &dyn anyk::framework::Observer,
 ) -> AllAnswers {
-    let total = |amount: &Amount| instances.iter().map(|one| amount.len(one.size())).sum();
+    let total = |amount: &Column| instances.iter().map(|one| amount.len(one.size())).sum();
     let mut columns: Vec<Vec<f64>> =
         amounts.iter().map(|amount| vec![0.0; total(amount)]).collect();
     // A part of each column for each share of the instances.
@@ -269,23 +255,26 @@ fn answer_all(
         }
         shares.push((share, parts));
     }
-    let work = |(share, mut parts): (&[Arc<dyn Instance>], Vec<&mut [f64]>)| {
+    let work = |(share, mut parts): (&[Arc<Instance>], Vec<&mut [f64]>)| {
         if watch.stop() {
             return Err(Error::Interrupted);
         }
-        let mut responder = pool.take()?;
+        let mut worker = pool.take()?;
+        let Worker { policy, allocation } = &mut worker;
         let mut worths = Vec::with_capacity(share.len());
         for instance in share {
-            let mut columns: Vec<&mut [f64]> = Vec::with_capacity(amounts.len());
-            for (amount, part) in amounts.iter().zip(&mut parts) {
+            let outcome = instance.allocate(&mut **policy, allocation)?;
+            let is_served = outcome.is_served();
+            worths.push(Worth::new(outcome, allocation)?);
+            for (at, (amount, part)) in amounts.iter().zip(&mut parts).enumerate() {
                 let (own, left) = std::mem::take(part).split_at_mut(amount.len(instance.size()));
-                columns.push(own);
+                if is_served {
+                    own.copy_from_slice(&allocation.amounts[at]);
+                }
                 *part = left;
             }
-            let outcome = responder.respond(&**instance, &mut columns);
-            worths.push(Worth::new(outcome?)?);
         }
-        pool.put_back(responder);
+        pool.put_back(worker);
         Ok(worths)
     };
     let found: Result<Vec<Vec<Worth>>, Error> = shares.into_par_iter().map(work).collect();
@@ -298,7 +287,7 @@ impl Allocations {
         &self,
         py: Python<'py>,
         name: &str,
-    ) -> PyResult<(&'static Amount, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<(&'static Column, Bound<'py, PyArray1<f64>>)> {
         let mut all = self.amounts.iter().zip(&self.columns);
         let names = || self.amounts.iter().map(|amount| amount.name).collect::<Vec<_>>().join(", ");
         let missing =
@@ -351,7 +340,9 @@ impl Allocations {
     /// the other. An amount that all users of a cell share has one number for each cell.
     fn flat<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (amount, column) = self.column(py, name)?;
-        let Some(rows) = self.rows.as_ref().filter(|_| !amount.common) else { return Ok(column) };
+        let Some(rows) = self.rows.as_ref().filter(|_| !amount.is_common()) else {
+            return Ok(column);
+        };
         let by_cell = column.readonly();
         let mut by_row = vec![0.0; rows.of_users.len()];
         for (&row, &value) in rows.of_users.iter().zip(by_cell.as_array()) {
@@ -377,7 +368,7 @@ impl Allocations {
     /// An amount of all cells: one array, a row for each cell, where all have the same size; else a list of arrays.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let (amount, flat) = self.column(py, name)?;
-        let common = amount.common;
+        let common = amount.is_common();
         let size = self.sizes.first().copied().unwrap_or(0);
         if common {
             return Ok(flat.into_any());
@@ -414,12 +405,14 @@ impl Allocations {
         }
         let mut columns = Vec::with_capacity(self.columns.len());
         for (amount, column) in self.amounts.iter().zip(&self.columns) {
-            let before: usize = self.sizes[..index].iter().map(|&size| amount.len(size)).sum();
+            let before: usize =
+                self.sizes[..index].iter().map(|&users| amount.len(Size::users(users))).sum();
             let array = column.bind(py).readonly();
             let all = array
                 .as_slice()
                 .map_err(|_| InputError::new_err("expected an array in C order"))?;
-            columns.push(all[before..before + amount.len(self.sizes[index])].to_vec());
+            let length = amount.len(Size::users(self.sizes[index]));
+            columns.push(all[before..before + length].to_vec());
         }
         Allocation::new(py, self.amounts, columns, worth.clone())
     }

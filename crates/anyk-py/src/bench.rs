@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use anyk::Config;
 use anyk::framework::{Error, ModelFile};
-use anyk::problems::urllc::{Allocation, AnyPolicy, CellPolicy as _, Solution, Urllc, UrllcSolver};
+use anyk::problems::urllc::{
+    AnyPolicy, CellPolicy as _, Solution, Urllc, UrllcAllocation, UrllcSolver,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
@@ -46,13 +48,14 @@ pub(crate) fn rust_seconds(
             }
             Some(bytes) => {
                 let policy: AnyPolicy = ModelFile::read(bytes)?.into_model()?;
-                let (mut allocator, mut allocation) = (policy.allocator(), Allocation::default());
+                let (mut allocator, mut allocation) =
+                    (policy.allocator(), UrllcAllocation::default());
                 let one = timed(calls, || {
                     let _ = allocator.serve(first, &mut allocation);
                 });
                 let all = rounds(|| {
                     problems.par_chunks(64).for_each_init(
-                        || (allocator.clone(), Allocation::default()),
+                        || (allocator.clone(), UrllcAllocation::default()),
                         |(allocator, allocation), part| {
                             part.iter().for_each(|problem| {
                                 let _ = allocator.serve(problem, allocation);

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use anyk::exchange::Input;
-use anyk::framework::{
-    ArrayView, CellOptions, Error, Instance, Instances, NamedArray, Options, Room, Verb,
+use anyk::core::{
+    self, About, ArrayView, Formulating, Ids, Instance, NamedArray, Problem, Reader, Record,
 };
+use anyk::exchange::Input;
+use anyk::framework::{CellOptions, Error, Options, Verb};
+use anyk::problems;
 use anyk::problems::separable::separable_instance;
-use anyk::problems::{self, ROOMS};
 use numpy::{PyArray1, PyArrayMethods as _, PyReadonlyArrayDyn, PyUntypedArrayMethods as _};
 use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
@@ -24,18 +25,18 @@ use crate::work::long;
 
 /// A problem with its options: what all cells of it share.
 pub(crate) struct Kind {
-    pub(crate) room: &'static dyn Room,
+    pub(crate) problem: Arc<dyn Problem>,
+    /// The options that were given.
     pub(crate) options: Options,
-    /// None of a problem of the user's own, whose instances come from functions.
-    instances: Option<Box<dyn Instances>>,
-    /// Solvers by name.
-    solvers: Mutex<BTreeMap<String, Arc<Pool>>>,
+    reader: Reader,
+    /// Solvers by name; the best that is known has none.
+    solvers: Mutex<BTreeMap<Option<String>, Arc<Pool>>>,
 }
 
-/// The room of a name.
-pub(crate) fn room(name: &str) -> PyResult<&'static dyn Room> {
-    problems::room(name).ok_or_else(|| {
-        let names: Vec<&str> = ROOMS.iter().map(|room| room.name()).collect();
+/// The problem of a name.
+pub(crate) fn about(name: &str) -> PyResult<&'static About> {
+    problems::named(name).ok_or_else(|| {
+        let names: Vec<&str> = problems::all().iter().map(|about| about.name).collect();
         InputError::new_err(format!("problem is {name:?}, expected one of {}", names.join(", ")))
     })
 }
@@ -50,37 +51,26 @@ impl Kind {
         name: &str,
         given: &Bound<'_, PyDict>,
     ) -> PyResult<Arc<Self>> {
-        let room = room(name)?;
-        let mut specs = room.options(Verb::Assess);
-        specs.extend(room.options(Verb::Solve));
+        let about = about(name)?;
+        let mut specs = (about.flags)(Verb::Assess);
+        specs.extend((about.flags)(Verb::Solve));
         // What only a printed answer shows.
         specs.retain(|spec| !["no-check", "trace"].contains(&spec.name));
-        let options = known(py, given, &specs, room.name())?;
-        Self::of(py, room, options)
+        let options = known(py, given, &specs, about.name)?;
+        Self::made(about, options).or_raise(py)
     }
 
-    pub(crate) fn of(
-        py: Python<'_>,
-        room: &'static dyn Room,
-        options: Options,
-    ) -> PyResult<Arc<Self>> {
-        Self::made(room, options).or_raise(py)
-    }
-
-    pub(crate) fn made(room: &'static dyn Room, options: Options) -> Result<Arc<Self>, Error> {
+    pub(crate) fn made(about: &'static About, options: Options) -> Result<Arc<Self>, Error> {
         static KNOWN: Mutex<BTreeMap<String, Arc<Kind>>> = Mutex::new(BTreeMap::new());
         // What a file says may be another thing the next time.
         let file = |name: &str| options.text(name).is_some_and(|text| Path::new(text).exists());
         let kept = !options.names().any(file);
-        let key = format!("{} {options:?}", room.name());
+        let key = format!("{} {options:?}", about.name);
         let known = || KNOWN.try_lock().ok().and_then(|known| known.get(&key).cloned());
         if let Some(found) = kept.then(known).flatten() {
             return Ok(found);
         }
-        let of_judge = options.only(&room.options(Verb::Assess));
-        let instances = room.instances(&of_judge)?;
-        let kind =
-            Arc::new(Self { room, options, instances: Some(instances), solvers: Mutex::default() });
+        let kind = Arc::new(Self::of((about.make)(&options)?, options));
         if let (true, Ok(mut known)) = (kept, KNOWN.try_lock()) {
             if known.len() >= MOST_KINDS {
                 known.clear();
@@ -90,58 +80,47 @@ impl Kind {
         Ok(kind)
     }
 
-    /// The kind of problems of the user's own.
-    fn own() -> PyResult<Arc<Self>> {
-        static OWN: Mutex<Option<Arc<Kind>>> = Mutex::new(None);
-        let make = || -> PyResult<Arc<Self>> {
-            let (room, options) = (room("separable")?, Options::default());
-            Ok(Arc::new(Self { room, options, instances: None, solvers: Mutex::default() }))
-        };
-        let Ok(mut known) = OWN.try_lock() else { return make() };
-        match &*known {
-            Some(kind) => Ok(Arc::clone(kind)),
-            None => Ok(Arc::clone(known.insert(make()?))),
-        }
+    /// The kind of instances of a problem.
+    pub(crate) fn of(problem: Arc<dyn Problem>, options: Options) -> Self {
+        let reader = problems::reader(problem.about());
+        Self { problem, options, reader, solvers: Mutex::default() }
     }
 
-    fn instances(&self) -> Result<&dyn Instances, Error> {
-        let none = || Error::Array("such cells are made by anyk.Separable alone".to_owned());
-        self.instances.as_deref().ok_or_else(none)
+    pub(crate) fn about(&self) -> &'static About {
+        self.problem.about()
     }
 
     /// The solver of a name; without one, the best there is.
     pub(crate) fn solver(&self, name: Option<&str>) -> Arc<Pool> {
-        let best = || self.room.baselines().first().map_or("optimum", |best| best.0);
-        let name = name.or_else(|| self.options.text("method")).unwrap_or_else(best);
-        let make = || {
-            let options = self.options.only(&self.room.options(Verb::Solve));
-            Arc::new(Pool::new(Source::Room(self.room, name.to_owned(), options)))
-        };
+        let name = name.map(str::to_owned);
+        let make = || Arc::new(Pool::new(Source::Problem(Arc::clone(&self.problem), name.clone())));
         match self.solvers.try_lock() {
             Ok(mut solvers) => {
                 // Names that nobody knows come with an error each time.
                 if solvers.len() > 16 {
                     solvers.clear();
                 }
-                Arc::clone(solvers.entry(name.to_owned()).or_insert_with(make))
+                Arc::clone(solvers.entry(name.clone()).or_insert_with(make))
             }
             Err(_) => make(),
         }
     }
 
-    /// The names of what an answer consists of.
-    pub(crate) fn amounts(&self) -> Vec<&'static str> {
-        self.room.amounts().iter().map(|amount| amount.name).collect()
+    /// The objective of the best answer to an instance; None if no answer serves everyone.
+    pub(crate) fn reference(&self, instance: &Instance) -> Result<Option<f64>, Error> {
+        let pool = self.solver(None);
+        let mut worker = pool.take()?;
+        let found = instance.reference(&mut *worker.policy, &mut worker.allocation)?;
+        pool.put_back(worker);
+        Ok(found.map(|reference| reference.value))
     }
 
     /// The instances of a document.
-    pub(crate) fn read(&self, text: &[u8]) -> Vec<Result<Arc<dyn Instance>, Error>> {
-        let instances = match self.instances() {
-            Ok(instances) => instances,
-            Err(error) => return vec![Err(error)],
-        };
-        let found = instances.of_document(Input::new(text, "the instance"));
-        found.into_iter().map(|one| one.map(Arc::from)).collect()
+    fn read(&self, text: &[u8]) -> Result<Vec<Arc<Instance>>, Error> {
+        let mut formulating = Formulating::new(Arc::clone(&self.problem));
+        let records = self.reader.read(Input::new(text, "the cells"));
+        let one = |record| Ok(Arc::new(formulating.instance(record?)?));
+        records.into_iter().map(one).collect()
     }
 }
 
@@ -179,7 +158,7 @@ type Pickled<'py> =
 #[pyclass(module = "anyk", subclass, frozen, weakref)]
 pub(crate) struct Cell {
     pub(crate) kind: Arc<Kind>,
-    pub(crate) instance: Arc<dyn Instance>,
+    pub(crate) instance: Arc<Instance>,
 }
 
 #[pymethods]
@@ -201,7 +180,9 @@ impl Cell {
             (costs, classes, budget, &arrays[..])
         {
             let own = separable::problem(py, &costs, values(gains)?, &classes, budget)?;
-            return Ok(Self { kind: Kind::own()?, instance: Arc::from(separable_instance(own)) });
+            let instance = Arc::new(separable_instance(own));
+            let kind = Kind::of(Arc::clone(&instance.problem), Options::default());
+            return Ok(Self { kind: Arc::new(kind), instance });
         }
         let kind = Kind::find(py, problem, options)?;
         let mut views = Vec::with_capacity(arrays.len());
@@ -209,18 +190,18 @@ impl Cell {
             let view = ArrayView { shape: one.array.shape(), values: values(one)? };
             views.push((one.name.as_str(), view));
         }
-        let made = kind.instances().and_then(|instances| instances.of_arrays(&views));
-        Ok(Self { instance: Arc::from(made.or_raise(py)?), kind })
+        let made = Instance::of_arrays(&kind.problem, &views);
+        Ok(Self { instance: Arc::new(made.or_raise(py)?), kind })
     }
 
     /// The problem that it is an instance of.
     #[getter]
     fn problem(&self) -> &'static str {
-        self.kind.room.name()
+        self.kind.about().name
     }
 
     fn __len__(&self) -> usize {
-        self.instance.size()
+        self.instance.size().users
     }
 
     /// What it consists of: arrays by name, and numbers that hold for all users.
@@ -242,7 +223,7 @@ impl Cell {
         let names: Vec<&str> = self.instance.inputs().iter().map(|input| input.name).collect();
         Err(PyAttributeError::new_err(format!(
             "a cell of {} has {}, not {name}",
-            self.kind.room.name(),
+            self.kind.about().name,
             names.join(", ")
         )))
     }
@@ -265,7 +246,7 @@ impl Cell {
         let links = arrays.contains("noise")?;
         let rebuild = if links { "_rebuild_links" } else { "_rebuild" };
         let rebuild = py.import("anyk._cells")?.getattr(rebuild)?;
-        let problem = cell.kind.room.name().into_pyobject(py)?.into_any();
+        let problem = cell.kind.about().name.into_pyobject(py)?.into_any();
         let options = cell.options(py)?;
         if links {
             // The arrays say it already.
@@ -279,22 +260,24 @@ impl Cell {
     }
 
     fn __repr__(&self) -> String {
-        format!("<anyk cell of {}: K = {}>", self.kind.room.name(), self.instance.size())
+        format!("<anyk cell of {}: K = {}>", self.kind.about().name, self.instance.size().users)
     }
 
     /// The options that it was made with.
     #[getter]
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
-        for name in self.kind.options.names() {
-            all.set_item(name.replace('-', "_"), self.kind.options.text(name))?;
+        let options = self.instance.record.parameters().over(&self.kind.options);
+        for name in options.names() {
+            all.set_item(name.replace('-', "_"), options.text(name))?;
         }
         Ok(all)
     }
 
     /// The names of what an answer consists of, and whether each is one number for all users.
     fn amounts(&self) -> Vec<(&'static str, bool)> {
-        self.instance.amounts().iter().map(|amount| (amount.name, amount.common)).collect()
+        let amounts = self.instance.about().amounts;
+        amounts.iter().map(|amount| (amount.name, amount.is_common())).collect()
     }
 
     /// The best answer there is, or that of another method.
@@ -319,17 +302,20 @@ impl Cell {
                 values.map_err(|_| InputError::new_err("expected an array in C order"))?.to_vec(),
             );
         }
-        let instance = Arc::clone(&slf.get().instance);
+        let (kind, instance) = (Arc::clone(&slf.get().kind), Arc::clone(&slf.get().instance));
         let judged = long(py, None, move |_| {
-            let columns: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
-            instance.judge(&columns).and_then(|verdict| json(&verdict))
+            let reference = kind.reference(&instance)?;
+            let mut verdict = instance.judge(&core::Allocation::of(all), reference)?;
+            // Arrays have users by their positions.
+            verdict.missed.iter_mut().for_each(|miss| miss.id = miss.user.to_string());
+            json(&verdict)
         })?;
         python.call_method1("verdict", (judged.or_raise(py)?,))
     }
 
     /// The same users in another order.
     fn reordered(&self, order: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let size = self.instance.size();
+        let size = self.instance.size().users;
         let wrong =
             || InputError::new_err(format!("order: expected each of 0 to {} once", size - 1));
         // A negative number does not fit, either.
@@ -343,10 +329,7 @@ impl Cell {
         if order.len() != size {
             return Err(InputError::new_err(format!("order: expected {size} positions")));
         }
-        Ok(Self {
-            kind: Arc::clone(&self.kind),
-            instance: Arc::from(self.instance.reordered(&order)),
-        })
+        Ok(Self { kind: Arc::clone(&self.kind), instance: Arc::new(self.instance.part(&order)) })
     }
 }
 
@@ -363,11 +346,26 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
     serde_json::to_string(value).map_err(Error::other)
 }
 
+/// A table of a study or a diagnosis: its values, and the text that shows them.
+pub(crate) fn with_text(table: &anyk::framework::Table) -> serde_json::Value {
+    let (columns, text) = table.text();
+    serde_json::json!({
+        "name": table.name,
+        "title": table.title,
+        "note": table.note,
+        "columns": columns,
+        "rows": table.rows,
+        "text": text,
+        "chart": table.chart,
+        "claims": table.claims,
+    })
+}
+
 /// Many instances of a problem, of any sizes.
 #[pyclass(module = "anyk", frozen, weakref)]
 pub(crate) struct Batch {
     pub(crate) kind: Arc<Kind>,
-    pub(crate) instances: Arc<Vec<Arc<dyn Instance>>>,
+    pub(crate) instances: Arc<Vec<Arc<Instance>>>,
     /// The table that the users come from.
     pub(crate) rows: Option<Arc<Rows>>,
 }
@@ -390,7 +388,7 @@ impl Batch {
         for cell in cells {
             let cell = cell.cast::<Cell>()?.get();
             let first = kind.get_or_insert_with(|| Arc::clone(&cell.kind));
-            if first.room.name() != cell.kind.room.name() || first.options != cell.kind.options {
+            if first.about().name != cell.kind.about().name || first.options != cell.kind.options {
                 return Err(InputError::new_err(
                     "the cells differ in problem or options, expected the same for all",
                 ));
@@ -412,49 +410,48 @@ impl Batch {
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let kind = Kind::find(py, problem, options)?;
-        let arrays = given(arrays)?;
-        let users = sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size));
-        let users = users
-            .ok_or_else(|| InputError::new_err("the sizes are more than there are numbers"))?;
-        let mut columns: Vec<(String, Vec<f64>)> = Vec::with_capacity(arrays.len());
-        for one in &arrays {
-            let values = values(one)?;
-            if values.len() != users && values.len() != 1 {
-                return Err(InputError::new_err(format!(
-                    "{} has {} numbers, expected {users}: one for each user of all cells, or one for all",
-                    one.name,
-                    values.len()
-                )));
-            }
-            columns.push((one.name.clone(), values.to_vec()));
-        }
-        if sizes.is_empty() {
-            return Err(InputError::new_err("there is no cell, expected at least one"));
-        }
+        let columns = Columns::new(arrays, sizes)?;
         let shared = Arc::clone(&kind);
-        let made = long(py, None, move |_| make(&shared, &columns, &sizes))?;
+        let made = long(py, None, move |_| columns.instances(&shared, None))?;
         Ok(Self { kind, instances: Arc::new(made.or_raise(py)?), rows: None })
     }
 
-    /// The same cells, with the row of a table that each user comes from, one cell after the other.
-    fn of_rows(&self, of_users: Vec<usize>, index: Py<PyAny>) -> PyResult<Self> {
-        let users: usize = self.sizes().iter().sum();
-        let mut seen = vec![false; users];
+    /// The same from a table: `of_users` is the row of each user, `fields` are the columns that are called like a
+    /// parameter, as JSON in the order of the rows, and `index` is what the table calls its rows.
+    #[staticmethod]
+    #[allow(clippy::too_many_arguments)]
+    fn of_table(
+        py: Python<'_>,
+        problem: &str,
+        arrays: &Bound<'_, PyDict>,
+        sizes: Vec<usize>,
+        options: &Bound<'_, PyDict>,
+        of_users: Vec<usize>,
+        fields: BTreeMap<String, Vec<String>>,
+        index: Py<PyAny>,
+    ) -> PyResult<Self> {
+        let kind = Kind::find(py, problem, options)?;
+        let columns = Columns::new(arrays, sizes)?;
+        let mut seen = vec![false; columns.users];
         let is_new =
             |row: &usize| seen.get_mut(*row).is_some_and(|seen| !std::mem::replace(seen, true));
-        if of_users.len() != users || !of_users.iter().all(is_new) {
-            return Err(InputError::new_err(format!(
-                "rows: expected each of 0 to {} once",
-                users - 1
-            )));
+        if of_users.len() != columns.users || !of_users.iter().all(is_new) {
+            return Err(InputError::new_err("rows: expected each of them once"));
         }
-        let rows = Some(Arc::new(Rows { of_users, index }));
-        Ok(Self { kind: Arc::clone(&self.kind), instances: Arc::clone(&self.instances), rows })
+        if let Some((name, _)) = fields.iter().find(|(_, texts)| texts.len() != columns.users) {
+            return Err(InputError::new_err(format!("{name}: expected a value for each row")));
+        }
+        let rows = Arc::new(Rows { of_users, index });
+        let (shared, table) = (Arc::clone(&kind), Arc::clone(&rows));
+        let made = long(py, None, move |_| {
+            columns.instances(&shared, Some((&table.of_users[..], &fields)))
+        })?;
+        Ok(Self { kind, instances: Arc::new(made.or_raise(py)?), rows: Some(rows) })
     }
 
     #[getter]
     fn problem(&self) -> &'static str {
-        self.kind.room.name()
+        self.kind.about().name
     }
 
     fn __len__(&self) -> usize {
@@ -464,7 +461,7 @@ impl Batch {
     /// Users of each cell.
     #[getter]
     fn sizes(&self) -> Vec<usize> {
-        self.instances.iter().map(|instance| instance.size()).collect()
+        self.instances.iter().map(|instance| instance.size().users).collect()
     }
 
     /// One of the cells; negative numbers count from the end.
@@ -474,7 +471,7 @@ impl Batch {
     }
 
     fn __repr__(&self) -> String {
-        format!("<{} anyk cells of {}>", self.instances.len(), self.kind.room.name())
+        format!("<{} anyk cells of {}>", self.instances.len(), self.kind.about().name)
     }
 
     /// The best answers there are, on all cores; see `Allocations`.
@@ -497,34 +494,79 @@ pub(crate) fn place(index: isize, length: usize) -> PyResult<usize> {
     found.filter(|&found| found < length).ok_or_else(none)
 }
 
-fn make(
-    kind: &Kind,
-    columns: &[(String, Vec<f64>)],
-    sizes: &[usize],
-) -> Result<Vec<Arc<dyn Instance>>, Error> {
-    use rayon::prelude::*;
-    let mut start = 0;
-    let places: Vec<(usize, usize)> = sizes
-        .iter()
-        .map(|&size| {
+/// Arrays of the users of many cells, one cell after the other.
+struct Columns {
+    arrays: Vec<(String, Vec<f64>)>,
+    sizes: Vec<usize>,
+    users: usize,
+}
+
+/// The row of each user, and the columns that are called like a parameter, in the order of the rows.
+type Table<'a> = (&'a [usize], &'a BTreeMap<String, Vec<String>>);
+
+impl Columns {
+    fn new(arrays: &Bound<'_, PyDict>, sizes: Vec<usize>) -> PyResult<Self> {
+        let users = sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size));
+        let users = users
+            .ok_or_else(|| InputError::new_err("the sizes are more than there are numbers"))?;
+        let mut columns = Vec::with_capacity(arrays.len());
+        for one in &given(arrays)? {
+            let values = values(one)?;
+            if values.len() != users && values.len() != 1 {
+                return Err(InputError::new_err(format!(
+                    "{} has {} numbers, expected {users}: one for each user of all cells, or one for all",
+                    one.name,
+                    values.len()
+                )));
+            }
+            columns.push((one.name.clone(), values.to_vec()));
+        }
+        if sizes.is_empty() {
+            return Err(InputError::new_err("there is no cell, expected at least one"));
+        }
+        Ok(Self { arrays: columns, sizes, users })
+    }
+
+    /// Makes the cells, on all cores.
+    fn instances(
+        &self,
+        kind: &Kind,
+        table: Option<Table<'_>>,
+    ) -> Result<Vec<Arc<Instance>>, Error> {
+        use rayon::prelude::*;
+        let mut start = 0;
+        let place = |&size: &usize| {
             start += size;
             (start - size, size)
-        })
-        .collect();
-    let one = |(index, &(start, size)): (usize, &(usize, usize))| {
-        let shape = [size];
-        let mut views = Vec::with_capacity(columns.len());
-        for (name, values) in columns {
-            let view = match &values[..] {
-                all @ [_] => ArrayView { shape: &[], values: all },
-                all => ArrayView { shape: &shape, values: &all[start..start + size] },
+        };
+        let places: Vec<(usize, usize)> = self.sizes.iter().map(place).collect();
+        let one = |formulating: &mut Formulating, (index, (start, size)): (usize, _)| {
+            let shape = [size];
+            let mut views = Vec::with_capacity(self.arrays.len());
+            for (name, values) in &self.arrays {
+                let view = match &values[..] {
+                    all @ [_] => ArrayView { shape: &[], values: all },
+                    all => ArrayView { shape: &shape, values: &all[start..start + size] },
+                };
+                views.push((name.as_str(), view));
+            }
+            let made = match table {
+                None => Instance::of_arrays(&kind.problem, &views)
+                    .map_err(|error| error.in_file(format!("cell {index}")))?,
+                Some((of_users, fields)) => {
+                    let rows = &of_users[start..start + size];
+                    let mut own: Vec<(&str, Vec<&str>)> = Vec::with_capacity(fields.len());
+                    for (name, texts) in fields {
+                        own.push((name, rows.iter().map(|&row| texts[row].as_str()).collect()));
+                    }
+                    formulating.instance(kind.reader.of_table(rows, &views, &own)?)?
+                }
             };
-            views.push((name.as_str(), view));
-        }
-        let made = kind.instances().and_then(|instances| instances.of_arrays(&views));
-        made.map(Arc::from).map_err(|error| error.in_file(format!("cell {index}")))
-    };
-    places.par_iter().enumerate().map(one).collect()
+            Ok(Arc::new(made))
+        };
+        let formulating = || Formulating::new(Arc::clone(&kind.problem));
+        places.into_par_iter().enumerate().map_init(formulating, one).collect()
+    }
 }
 
 /// Random cells of a problem.
@@ -552,16 +594,20 @@ pub(crate) fn sample(
             Kind::find(py, problem, &rest)?
         }
     };
-    let mut specs = kind.room.options(Verb::Sample);
+    let about = kind.about();
+    let mut specs = (about.flags)(Verb::Sample);
     specs.retain(|spec| spec.name != "format");
     let options = known(py, of_sample, &specs, problem)?;
-    let room = kind.room;
     let shared = Arc::clone(&kind);
-    let drawn = long(py, None, move |_| -> Result<Vec<Arc<dyn Instance>>, Error> {
-        let mut text = Vec::new();
-        room.sample(&options, &mut text)?;
-        let found = shared.instances()?.of_document(Input::new(&text, "the cells"));
-        found.into_iter().map(|one| one.map(Arc::from)).collect()
+    let drawn = long(py, None, move |_| -> Result<Vec<Arc<Instance>>, Error> {
+        let mut formulating = Formulating::new(Arc::clone(&shared.problem));
+        let records = core::draw_samples(&*(about.drawing)(&options)?, &options)?;
+        let one = |mut record: Record| {
+            // Arrays have users by their positions.
+            record.ids = Ids::default();
+            Ok(Arc::new(formulating.instance(record)?))
+        };
+        records.into_iter().map(one).collect()
     })?;
     Ok(Batch { kind, instances: Arc::new(drawn.or_raise(py)?), rows: None })
 }
@@ -576,9 +622,7 @@ pub(crate) fn read_cells(
 ) -> PyResult<Batch> {
     let kind = Kind::find(py, problem, options)?;
     let (bytes, shared) = (text.as_bytes().to_vec(), Arc::clone(&kind));
-    let read = long(py, None, move |_| -> Result<Vec<_>, Error> {
-        shared.read(&bytes).into_iter().collect()
-    })?;
+    let read = long(py, None, move |_| shared.read(&bytes))?;
     Ok(Batch { kind, instances: Arc::new(read.or_raise(py)?), rows: None })
 }
 
@@ -592,18 +636,5 @@ pub(crate) fn is_parameter(
     options: &Bound<'_, PyDict>,
 ) -> PyResult<bool> {
     let kind = Kind::find(py, problem, options)?;
-    Ok(kind.instances().or_raise(py)?.parameters().is_one(name, is_beside_power))
-}
-
-/// What is wrong with the value of a parameter in a table, as JSON; None if it is the one in effect.
-#[pyfunction]
-pub(crate) fn refused_parameter(
-    py: Python<'_>,
-    problem: &str,
-    name: &str,
-    value: &str,
-    options: &Bound<'_, PyDict>,
-) -> PyResult<Option<String>> {
-    let kind = Kind::find(py, problem, options)?;
-    Ok(kind.instances().or_raise(py)?.parameters().check(name, value).err())
+    Ok(kind.reader.is_parameter(name, is_beside_power))
 }

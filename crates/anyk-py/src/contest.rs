@@ -1,25 +1,24 @@
 //! Policies of the user's, in comparisons and diagnoses: functions from a cell to what its users get.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use anyk::diagnosis::{Finding, Samples, Subject, built_in, built_in_named};
-use anyk::exchange::{SampleRow, read_samples};
-use anyk::framework::{
-    Case, CellOptions, Contestant, Draw, Error, Given as Answer, Instance, LoadedModel, Options,
-    Pairs, Player, PlayerPolicy, Quantity, Refusal, Room, Rounds, Source, Verb, compare,
-    complete_by_home,
+use anyk::core::{
+    self, Allocation, Comparison, Instance, Outcome, Player, Policy, Problem, Rounds, Status,
+    compare,
 };
-use anyk::{Config, System};
+use anyk::diagnosis::{Finding, Samples, Subject, built_in};
+use anyk::exchange::{SampleRow, read_samples};
+use anyk::framework::{CellOptions, Error, Verb};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::cells::{Cell, Kind, json, room};
+use crate::cells::{Cell, Kind, about, json, with_text};
 use crate::errors::{InputError, OrRaise as _};
 use crate::models::Model;
 use crate::options::known;
-use crate::work::{Watch, lock, long};
+use crate::work::{Watch, long};
 
 /// A function of the user's that is asked on the caller's thread. `call(cell)` gives its amounts as lists of numbers, in
 /// the order of the cell's amounts, or why there are none, as a text: the Python side has seen to that.
@@ -41,12 +40,12 @@ fn amounts_of(answer: &Bound<'_, PyAny>) -> PyResult<Amounts> {
 }
 
 impl Asked {
-    fn cell(kind: &Arc<Kind>, instance: Arc<dyn Instance>) -> Cell {
+    fn cell(kind: &Arc<Kind>, instance: Arc<Instance>) -> Cell {
         Cell { kind: Arc::clone(kind), instance }
     }
 
     /// The answer to one instance, and the seconds that the function took.
-    fn one(&self, instance: Arc<dyn Instance>) -> (Amounts, f64) {
+    fn one(&self, instance: Arc<Instance>) -> (Amounts, f64) {
         let (call, kind) = (Arc::clone(&self.call), Arc::clone(&self.kind));
         let asked = self.watch.call(move |py| {
             let cell = Bound::new(py, Self::cell(&kind, instance))?;
@@ -58,7 +57,7 @@ impl Asked {
     }
 
     /// The answers to many instances at once.
-    fn many(&self, instances: Vec<Arc<dyn Instance>>) -> (Vec<Amounts>, f64) {
+    fn many(&self, instances: Vec<Arc<Instance>>) -> (Vec<Amounts>, f64) {
         let (call, kind) = (Arc::clone(&self.call), Arc::clone(&self.kind));
         let asked = self.watch.call(move |py| {
             let cells = PyList::empty(py);
@@ -74,7 +73,7 @@ impl Asked {
     }
 }
 
-/// A function in a comparison.
+/// A function of the user's as a policy, asked for one cell at a time or for many.
 struct Function {
     asked: Asked,
     /// Whether it answers many cells at once.
@@ -84,51 +83,67 @@ struct Function {
     seconds: f64,
 }
 
-impl Contestant for Function {
-    fn prepare(&mut self, cases: &[&Case]) {
+impl Function {
+    fn new(call: &Arc<Py<PyAny>>, batch: bool, kind: Arc<Kind>, watch: &Arc<Watch>) -> Self {
+        let asked = Asked { call: Arc::clone(call), kind, watch: Arc::clone(watch) };
+        Self { asked, batch, known: VecDeque::new(), seconds: 0.0 }
+    }
+
+    fn amounts(&mut self, instance: &Instance) -> Amounts {
+        if let Some(known) = self.known.pop_front() {
+            return known;
+        }
+        // Python keeps its cells for as long as it likes.
+        let every: Vec<usize> = (0..instance.size().users).collect();
+        let instance = Arc::new(instance.part(&every));
+        if self.batch {
+            let (mut answers, seconds) = self.asked.many(vec![instance]);
+            self.seconds = seconds;
+            return answers.pop().unwrap_or_else(|| Err("there is no answer".to_owned()));
+        }
+        let (amounts, seconds) = self.asked.one(instance);
+        self.seconds = seconds;
+        amounts
+    }
+}
+
+impl Policy for Function {
+    fn prepare(&mut self, instances: &[&Arc<Instance>]) {
         self.known.clear();
-        if !self.batch || cases.is_empty() {
+        if !self.batch || instances.is_empty() {
             return;
         }
-        let instances = cases.iter().map(|case| Arc::clone(&case.instance)).collect();
-        let (answers, seconds) = self.asked.many(instances);
-        self.seconds = seconds / cases.len() as f64;
-        if answers.len() == cases.len() {
+        let all = instances.iter().map(|instance| Arc::clone(instance)).collect();
+        let (answers, seconds) = self.asked.many(all);
+        self.seconds = seconds / instances.len() as f64;
+        if answers.len() == instances.len() {
             self.known = answers.into();
         }
     }
 
-    fn answer(&mut self, case: &Case) -> Result<Answer, String> {
-        let instance = &case.instance;
-        let amounts = match self.known.pop_front() {
-            Some(known) => known,
-            None if self.batch => {
-                let (mut answers, seconds) = self.asked.many(vec![Arc::clone(instance)]);
-                self.seconds = seconds;
-                answers.pop().unwrap_or_else(|| Err("there is no answer".to_owned()))
-            }
-            None => {
-                let (amounts, seconds) = self.asked.one(Arc::clone(instance));
-                self.seconds = seconds;
-                amounts
-            }
-        }?;
-        let unfit = amounts.iter().flatten().find(|value| !value.is_finite());
-        if let Some(value) = unfit {
-            return Err(format!("an amount is {value}, expected finite numbers"));
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        use anyk::framework::Observer as _;
+        if self.asked.watch.stop() {
+            return Err(Error::Interrupted);
         }
-        Ok(Answer::Amounts(amounts))
-    }
-
-    fn seconds(&mut self) -> Option<f64> {
-        Some(self.seconds)
+        let amounts = match self.amounts(instance) {
+            Ok(amounts) => amounts,
+            Err(why) => return Ok(Outcome::Refused(why)),
+        };
+        if let Some(value) = amounts.iter().flatten().find(|value| !value.is_finite()) {
+            let why = format!("an amount is {value}, expected finite numbers");
+            return Ok(Outcome::Refused(why));
+        }
+        into.amounts = amounts;
+        into.seconds = Some(self.seconds);
+        Ok(Outcome::Served(Status::Heuristic))
     }
 }
 
 /// A policy as Python hands it over.
 enum Given {
     Baseline(String),
-    Model(Arc<dyn LoadedModel>),
+    Model(Arc<dyn core::Model>),
     Function { call: Arc<Py<PyAny>>, batch: bool },
 }
 
@@ -146,10 +161,9 @@ pub(crate) fn evaluate(
     options: &Bound<'_, PyDict>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let room = room(problem)?;
-    let mut specs = room.options(Verb::Evaluate);
-    specs.extend(room.options(Verb::Assess));
-    specs.extend(room.options(Verb::Sample));
+    let about = about(problem)?;
+    let verbs = [Verb::Evaluate, Verb::Assess, Verb::Sample];
+    let specs: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
     let mut options = known(py, options, &specs, &format!("policies for {problem}"))?;
     if options.has("k") || options.has("count") || options.has("seed") {
         return Err(InputError::new_err(
@@ -171,7 +185,8 @@ pub(crate) fn evaluate(
             let model = &model.get().model;
             // Schedules and powers of links are learned by one kind of network.
             let links = |name: &str| ["interference", "link-scheduling"].contains(&name);
-            if model.problem() != problem && !(links(model.problem()) && links(problem)) {
+            let own = model.about().name;
+            if own != problem && !(links(own) && links(problem)) {
                 return Err(InputError::new_err(format!(
                     "{name} is {}, expected one for {problem}",
                     model.describe()
@@ -186,43 +201,21 @@ pub(crate) fn evaluate(
         };
         given.push((name, policy));
     }
-    at_home(&mut options, &given);
-    // Cells of functions are of the largest size's kind; where options depend on the size, they are made for each.
-    let mut kinds = Vec::new();
-    for &size in &sizes {
-        let sized = room.sized(&options, size).or_raise(py)?;
-        let mut known = room.options(Verb::Assess);
-        known.extend(room.options(Verb::Solve));
-        kinds.push(Kind::of(py, room, sized.only(&known))?);
+    let first = given.iter().find_map(|(_, policy)| match policy {
+        Given::Model(model) => Some(model.home()),
+        _ => None,
+    });
+    if let Some(home) = first {
+        options = options.at_home(&home);
     }
+    let kind = Kind::made(about, options).or_raise(py)?;
     let rounds = Rounds { sizes, samples, seeds };
     let found = long(py, progress, move |watch| -> Result<String, Error> {
-        let mut all: Option<anyk::framework::Comparison> = None;
-        // One size at a time, since the cells of functions depend on it.
-        for (size, kind) in rounds.sizes.iter().zip(&kinds) {
-            let mut players: Vec<Player<'_>> = Vec::new();
-            for (name, policy) in &given {
-                players.push(player((room, &options), name, policy, kind, watch)?);
-            }
-            let round = Rounds { sizes: vec![*size], ..rounds.clone() };
-            let found = compare(room, &options, &round, &mut players, &**watch)?;
-            match &mut all {
-                None => all = Some(found),
-                Some(all) => {
-                    all.rows.extend(found.rows);
-                    all.failures.extend(found.failures);
-                    for (known, (_, more)) in all.samples_of.iter_mut().zip(found.samples_of) {
-                        known.1.extend(more);
-                    }
-                    if all.objective.is_empty() {
-                        all.objective = found.objective;
-                    }
-                }
-            }
+        let mut players: Vec<Player> = Vec::new();
+        for (name, policy) in &given {
+            players.push(player(name, policy, &kind, watch)?);
         }
-        let Some(mut all) = all else { return Err(Error::Array("there are no sizes".to_owned())) };
-        let order = |name: &String| given.iter().position(|(known, _)| known == name);
-        all.rows.sort_by_key(|row| order(&row.policy));
+        let all: Comparison = compare(&kind.problem, &rounds, &mut players, &**watch)?;
         let laws: Vec<serde_json::Value> = all
             .samples_of
             .iter()
@@ -240,39 +233,26 @@ pub(crate) fn evaluate(
     found.or_raise(py)
 }
 
-/// The cell of the first model, where the caller says nothing else.
-fn at_home(options: &mut Options, given: &[(String, Given)]) {
-    let first = given.iter().find_map(|(_, policy)| match policy {
-        Given::Model(model) => Some(model.home()),
-        _ => None,
-    });
-    if let Some(home) = first {
-        complete_by_home(options, &home);
-    }
-}
-
-fn player<'a>(
-    (room, options): (&'static dyn Room, &Options),
+fn player(
     name: &str,
-    policy: &'a Given,
+    policy: &Given,
     kind: &Arc<Kind>,
     watch: &Arc<Watch>,
-) -> Result<Player<'a>, Error> {
+) -> Result<Player, Error> {
     match policy {
-        Given::Baseline(baseline) => Player::baseline(name, room, baseline).ok_or_else(|| {
-            let names: Vec<&str> = room.baselines().iter().map(|known| known.0).collect();
-            Error::Array(format!(
-                "{baseline:?} is no policy of {}, expected one of {}",
-                room.name(),
-                names.join(", ")
-            ))
-        }),
-        Given::Model(model) => Ok(Player::model(name, &**model, options)?),
+        Given::Baseline(baseline) => Player::built_in(name, &*kind.problem, baseline)
+            .unwrap_or_else(|| {
+                let about = kind.about();
+                let names: Vec<&str> = about.policies.iter().map(|row| row.name).collect();
+                Err(Error::Array(format!(
+                    "{baseline:?} is no policy of {}, expected one of {}",
+                    about.name,
+                    names.join(", ")
+                )))
+            }),
+        Given::Model(model) => Player::model(name, &**model, &*kind.problem),
         Given::Function { call, batch } => {
-            let asked =
-                Asked { call: Arc::clone(call), kind: Arc::clone(kind), watch: Arc::clone(watch) };
-            let function = Function { asked, batch: *batch, known: VecDeque::new(), seconds: 0.0 };
-            let policy = PlayerPolicy::Contestant(Box::new(function));
+            let policy = Box::new(Function::new(call, *batch, Arc::clone(kind), watch));
             Ok(Player { name: name.to_owned(), policy })
         }
     }
@@ -287,107 +267,10 @@ fn size_law(policy: &str, rows: &[SampleRow]) -> serde_json::Value {
     serde_json::json!({ "policy": policy, "size_law": law, "recommended": network })
 }
 
-/// Cells in the order in which they are drawn, with their kind.
-type Heap = (Option<Arc<Kind>>, Vec<Arc<dyn Instance>>);
-
-/// A function on random cells, for a diagnosis.
-struct OnCells {
-    asked: Asked,
-    label: String,
-    room: &'static dyn Room,
-    options: Options,
-    /// Which of the amounts.
-    amount: usize,
-    /// By seed and size.
-    drawn: Mutex<HashMap<(u64, usize), Heap>>,
-}
-
-impl OnCells {
-    /// The cell of a number: cells are drawn in growing heaps, since each comes from all before it.
-    fn instance(
-        &self,
-        seed: u64,
-        size: usize,
-        index: u64,
-    ) -> Result<(Arc<Kind>, Arc<dyn Instance>), Error> {
-        let index = usize::try_from(index).unwrap_or(usize::MAX);
-        let mut drawn = lock(&self.drawn);
-        let (kind, known) = drawn.entry((seed, size)).or_default();
-        if known.len() <= index {
-            let count = (index + 1).next_power_of_two().max(64);
-            let sized = self.room.sized(&self.options, size)?;
-            let mut options = sized.only(&self.room.options(Verb::Sample));
-            options.set("k", size.to_string());
-            options.set("count", count.to_string());
-            options.set("seed", seed.to_string());
-            let mut text = Vec::new();
-            self.room.sample(&options, &mut text)?;
-            let of_cells = Kind::made(self.room, sized.only(&self.room.options(Verb::Assess)))?;
-            *known = of_cells.read(&text).into_iter().collect::<Result<_, Error>>()?;
-            *kind = Some(of_cells);
-        }
-        let none = || Error::Array(format!("there is no cell {index}"));
-        match (kind, known.get(index)) {
-            (Some(kind), Some(instance)) => Ok((Arc::clone(kind), Arc::clone(instance))),
-            _ => Err(none()),
-        }
-    }
-}
-
-impl Source for OnCells {
-    fn label(&self) -> String {
-        self.label.clone()
-    }
-
-    fn at_size(&self, size: usize) -> Result<Box<dyn Draw + '_>, Error> {
-        Ok(Box::new(OnCellsAtSize { of: self, size }))
-    }
-}
-
-struct OnCellsAtSize<'a> {
-    of: &'a OnCells,
-    size: usize,
-}
-
-impl Draw for OnCellsAtSize<'_> {
-    fn draw(
-        &mut self,
-        seed: u64,
-        index: u64,
-        order: Option<&[usize]>,
-    ) -> Result<Option<Pairs>, Error> {
-        use anyk::framework::Observer as _;
-        if self.of.asked.watch.stop() {
-            return Err(Error::Interrupted);
-        }
-        let (kind, mut instance) = self.of.instance(seed, self.size, index)?;
-        if let Some(order) = order {
-            instance = Arc::from(instance.reordered(order));
-        }
-        let x = instance.features();
-        let asked = Asked { kind, ..self.of.asked.clone() };
-        let amounts = match asked.one(instance).0 {
-            Ok(amounts) => amounts,
-            // A policy that has no answer for a cell that cannot be served says so.
-            Err(_) => return Ok(None),
-        };
-        let unfit = |found: usize| {
-            Error::other(Refusal(format!("the policy has {found} numbers for {} users", x.len())))
-        };
-        let y = match amounts.get(self.of.amount) {
-            Some(values) if values.len() == x.len() => values.clone(),
-            Some(values) if values.len() == 1 => vec![values[0]; x.len()],
-            Some(values) => return Err(unfit(values.len())),
-            None => return Err(unfit(0)),
-        };
-        Ok(Some((x, y)))
-    }
-}
-
 /// What is to be diagnosed, as Python hands it over.
 enum Patient {
     BuiltIn(String),
-    Model(Arc<dyn LoadedModel>),
+    Model(Arc<dyn core::Model>),
     Function(Arc<Py<PyAny>>),
     Rows(Vec<SampleRow>),
 }
@@ -418,34 +301,31 @@ pub(crate) fn diagnose(
     } else {
         Patient::Function(Arc::new(policy.clone().unbind()))
     };
-    let system = || -> PyResult<System> {
-        let options = known(py, options, &CellOptions::ALL.specs(), "a diagnosis")?;
-        CellOptions::ALL.system(&options, &Config::default()).or_raise(py)
-    };
     let sizes = sizes.unwrap_or_else(|| Finding::SIZES.to_vec());
     let users = users.unwrap_or(Finding::USERS);
-    let drawn = move |subject: &Subject| -> Result<(Finding, Samples), Error> {
+    let drawn = move |mut subject: Subject| -> Result<(Finding, Samples), Error> {
         let samples = subject.sample(&sizes, users, seed)?;
-        Ok((Finding::of_subject(subject, &samples, train_k, seed)?, samples))
+        Ok((Finding::of_subject(&mut subject, &samples, train_k, seed)?, samples))
     };
     type Found = Result<(Finding, Samples), Error>;
     type Find = Box<dyn FnOnce(&Arc<Watch>) -> Found + Send>;
     let find: Find = match patient {
         Patient::BuiltIn(name) => {
-            let Some(policy) = built_in_named(&name) else {
-                let names: Vec<&str> = built_in().map(|known| known.name).collect();
+            let options = known(py, options, &CellOptions::ALL.specs(), "a diagnosis")?;
+            let Some(subject) = Subject::built_in(&name, &options) else {
+                let names: Vec<&str> = built_in().into_iter().map(|known| known.0).collect();
                 return Err(InputError::new_err(format!(
                     "policy is {name:?}, expected one of {}",
                     names.join(", ")
                 )));
             };
-            let system = system()?;
-            Box::new(move |_| drawn(&Subject::built_in(&system, policy)?))
+            let subject = subject.or_raise(py)?;
+            Box::new(move |_| drawn(subject))
         }
         Patient::Model(model) => {
             known(py, options, &[], "a diagnosis of a model: its file holds the cell")?;
-            if problem.is_some_and(|problem| problem != model.problem()) {
-                let (given, own) = (problem.unwrap_or_default(), model.problem());
+            if problem.is_some_and(|problem| problem != model.about().name) {
+                let (given, own) = (problem.unwrap_or_default(), model.about().name);
                 return Err(InputError::new_err(format!(
                     "problem is {given:?}, expected {own}, which the model is for"
                 )));
@@ -455,43 +335,34 @@ pub(crate) fn diagnose(
                     "quantity is {quantity:?}, expected power or bandwidth"
                 )));
             }
-            let quantity = if quantity.starts_with("bandwidth") {
-                Quantity::Bandwidth
-            } else {
-                Quantity::Power
-            };
-            Box::new(move |_| drawn(&Subject::model(&*model, quantity)?))
+            let is_bandwidth = quantity.starts_with("bandwidth");
+            let quantity = if is_bandwidth { "bandwidth" } else { "power" };
+            Box::new(move |_| drawn(Subject::model(&*model, quantity)?))
         }
         Patient::Rows(rows) => Box::new(move |_| {
             let samples = Samples::from_rows(&rows)?;
             Ok((Finding::of_samples("samples", &samples, train_k, seed), samples))
         }),
         Patient::Function(call) => {
-            let room = room(problem.unwrap_or("urllc"))?;
-            let mut specs = room.options(Verb::Assess);
-            specs.extend(room.options(Verb::Sample));
-            specs.extend(room.options(Verb::Evaluate));
-            let options = known(py, options, &specs, room.name())?;
-            let of_cells = room.sized(&options, 1).or_raise(py)?.only(&room.options(Verb::Assess));
-            let kind = Kind::of(py, room, of_cells)?;
-            let amounts = kind.amounts();
-            let find = |name: &str| {
-                amounts
-                    .iter()
-                    .position(|known| *known == name || known.split('_').next() == Some(name))
-            };
-            let Some(amount) = find(quantity) else {
+            let about = about(problem.unwrap_or("urllc"))?;
+            let verbs = [Verb::Assess, Verb::Sample, Verb::Evaluate];
+            let specs: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
+            let options = known(py, options, &specs, about.name)?;
+            let kind = Kind::made(about, options).or_raise(py)?;
+            let amounts: Vec<&str> = about.amounts.iter().map(|amount| amount.name).collect();
+            let is_meant =
+                |known: &&&str| **known == quantity || known.split('_').next() == Some(quantity);
+            let Some(amount) = amounts.iter().find(is_meant).copied() else {
                 return Err(InputError::new_err(format!(
                     "quantity is {quantity:?}, expected one of {}",
                     amounts.join(", ")
                 )));
             };
-            let label = format!("{} of a policy for {}", amounts[amount], room.name());
+            let label = format!("{amount} of a policy for {}", about.name);
             Box::new(move |watch| {
-                let asked = Asked { call, kind, watch: Arc::clone(watch) };
-                let source =
-                    OnCells { asked, label, room, options, amount, drawn: Mutex::default() };
-                drawn(&Subject::new(Arc::new(source)))
+                let problem: Arc<dyn Problem> = Arc::clone(&kind.problem);
+                let policy = Box::new(Function::new(&call, false, kind, watch));
+                drawn(Subject::policy(label, problem, policy, amount)?)
             })
         }
     };
@@ -511,7 +382,7 @@ pub(crate) fn diagnose(
             "recommended": finding.recommendation.pair_text(),
             "reason": finding.recommendation.reason,
         });
-        let tables = finding.tables();
+        let tables: Vec<_> = finding.tables().iter().map(with_text).collect();
         json(&serde_json::json!({ "text": text, "finding": &finding, "tables": tables }))
     })?;
     found.or_raise(py)

@@ -36,23 +36,16 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
 
 /// A cell that the budget does not serve, with the part of it that it would.
 pub(crate) fn infeasible(py: Python<'_>, why: &Infeasibility) -> PyErr {
-    let Infeasibility { required_power_w, shortfall_w, admissible, dropped } = why;
+    let Infeasibility { required_power_w, shortfall_w, admissible, dropped, .. } = why;
     let served = admissible.len();
-    let known = |watts: f64| (watts < f64::MAX).then_some(watts);
-    let power = match known(*required_power_w) {
-        Some(required_w) => format!(
-            "serving everyone takes at least {required_w:.6} W, {shortfall_w:.6} W more than the budget"
-        ),
-        None => "no power serves everyone".to_owned(),
-    };
     let all = served + dropped.len();
     let error = Infeasible::new_err(format!(
-        "infeasible: {power}; {served} of {all} users can be served (`admissible` has their positions)"
+        "infeasible: {why}; {served} of {all} users can be served (`admissible` has their positions)"
     ));
     let value = error.value(py);
     let set = || -> PyResult<()> {
-        value.setattr("required_power_w", known(*required_power_w))?;
-        value.setattr("shortfall_w", known(*shortfall_w))?;
+        value.setattr("required_power_w", *required_power_w)?;
+        value.setattr("shortfall_w", *shortfall_w)?;
         value.setattr("admissible", admissible.clone())?;
         value.setattr("dropped", dropped.clone())?;
         value.setattr("cell", None::<usize>)

@@ -30,7 +30,6 @@ fn _anyk(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cells::sample, module)?)?;
     module.add_function(wrap_pyfunction!(cells::read_cells, module)?)?;
     module.add_function(wrap_pyfunction!(cells::is_parameter, module)?)?;
-    module.add_function(wrap_pyfunction!(cells::refused_parameter, module)?)?;
     module.add_class::<models::Model>()?;
     module.add_function(wrap_pyfunction!(models::train, module)?)?;
     module.add_function(wrap_pyfunction!(contest::evaluate, module)?)?;

@@ -4,15 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyk::exchange::{is_same_file, write_atomically};
-use anyk::framework::{
-    Answer, CalibrationSettings, Error, LoadedModel, ModelFile, Options, Trials, Verb, Workshop,
-};
+use anyk::framework::{CalibrationSettings, Error, ModelFile, Options, Trials, Verb, Workshop};
 use anyk::problems::read_model;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::answers::{Allocation, Allocations, allocate_all, allocate_one};
-use crate::cells::{Batch, Cell, json, room};
+use crate::cells::{Batch, Cell, about, json};
 use crate::errors::{InputError, OrRaise as _};
 use crate::options::{described, known};
 use crate::pool::{Pool, Source};
@@ -21,7 +19,7 @@ use crate::work::long;
 /// A learned policy, for any number of users.
 #[pyclass(module = "anyk", frozen, weakref)]
 pub(crate) struct Model {
-    pub(crate) model: Arc<dyn LoadedModel>,
+    pub(crate) model: Arc<dyn anyk::core::Model>,
     /// What the training said, or the calibration, as JSON.
     report: Option<String>,
     plain: Arc<Pool>,
@@ -29,7 +27,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    pub(crate) fn new(model: Arc<dyn LoadedModel>, report: Option<String>) -> Self {
+    pub(crate) fn new(model: Arc<dyn anyk::core::Model>, report: Option<String>) -> Self {
         let plain = Arc::new(Pool::new(Source::Model(Arc::clone(&model), Options::default())));
         Self { model, report, plain, certified: Mutex::default() }
     }
@@ -44,7 +42,7 @@ impl Model {
         }
         let mut options = Options::default();
         options.set("certify", "");
-        let specs = self.model.options(Verb::Allocate);
+        let specs = self.model.flags(Verb::Allocate);
         let what = self.model.describe();
         options.refuse_others(&specs, &what).map_err(Error::from).or_raise(py)?;
         let pool = Arc::new(Pool::new(Source::Model(Arc::clone(&self.model), options)));
@@ -64,13 +62,6 @@ pub(crate) fn claim(path: &Path, force: bool) -> PyResult<()> {
     Err(InputError::new_err(format!("cannot write {}: {message}", path.display())))
 }
 
-/// An answer as JSON.
-fn json_of(answer: &dyn Answer) -> Result<String, Error> {
-    let mut text = Vec::new();
-    answer.write_json(&mut text).map_err(Error::other)?;
-    String::from_utf8(text).map_err(Error::other)
-}
-
 #[pymethods]
 impl Model {
     /// Reads a model from the bytes of its file.
@@ -80,19 +71,19 @@ impl Model {
         let read = long(py, None, move |_| {
             read_model(&owned).map_err(|error| Error::from(error).in_file(name))
         })?;
-        Ok(Self::new(Arc::from(read.or_raise(py)?), None))
+        Ok(Self::new(read.or_raise(py)?, None))
     }
 
     /// The bytes of its file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.model.file_bytes().or_raise(py)?;
+        let bytes = self.model.bytes().or_raise(py)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// Writes its file: whole, or not at all.
     fn save(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         claim(&path, force)?;
-        let bytes = self.model.file_bytes().or_raise(py)?;
+        let bytes = self.model.bytes().or_raise(py)?;
         let written = py.detach(|| write_atomically(&path, &bytes));
         written.map_err(|error| Error::write(&path, error)).or_raise(py)
     }
@@ -100,7 +91,7 @@ impl Model {
     /// The problem that it is for.
     #[getter]
     fn problem(&self) -> &'static str {
-        self.model.problem()
+        self.model.about().name
     }
 
     /// What the training or the calibration said, as JSON.
@@ -166,13 +157,12 @@ impl Model {
         options: &Bound<'_, PyDict>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
-        let specs = self.model.options(Verb::Evaluate);
+        let specs = self.model.flags(Verb::Evaluate);
         let options = known(py, options, &specs, &self.model.describe())?;
         let model = Arc::clone(&self.model);
         let trials = Trials { sizes, samples, seed };
         let found = long(py, progress, move |watch| {
-            let report = model.evaluate(&options, &trials, &**watch);
-            report.and_then(|report| json_of(&*report))
+            model.evaluate(&options, &trials, &**watch).map(|page| page.json)
         })?;
         found.or_raise(py)
     }
@@ -190,7 +180,7 @@ impl Model {
         shrink: bool,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let specs = self.model.options(Verb::Calibrate);
+        let specs = self.model.flags(Verb::Calibrate);
         let options = known(py, options, &specs, &self.model.describe())?;
         let model = Arc::clone(&self.model);
         let what = model.describe();
@@ -205,12 +195,12 @@ impl Model {
             )));
         };
         let (model, guarantee) = found.or_raise(py)?;
-        Ok(Self::new(Arc::from(model), Some(guarantee)))
+        Ok(Self::new(model, Some(guarantee)))
     }
 
     /// The options of a verb.
     fn _options<'py>(&self, py: Python<'py>, verb: &str) -> PyResult<Bound<'py, PyList>> {
-        described(py, &self.model.options(verb_of(verb)?))
+        described(py, &self.model.flags(verb_of(verb)?))
     }
 }
 
@@ -238,9 +228,9 @@ pub(crate) fn train(
     force: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Model, Option<String>)> {
-    let room = room(problem)?;
+    let about = about(problem)?;
     let options =
-        known(py, options, &room.options(Verb::Train), &format!("a training of {problem}"))?;
+        known(py, options, &(about.flags)(Verb::Train), &format!("a training of {problem}"))?;
     if let Some(out) = &out {
         for name in ["config", "fading", "cost"] {
             if options.text(name).is_some_and(|input| is_same_file(out, input.as_ref())) {
@@ -252,13 +242,14 @@ pub(crate) fn train(
     }
     let trained = long(py, progress, move |watch| -> Result<_, Error> {
         let workshop = Workshop { observer: &**watch, out: out.clone(), shared: None };
-        let trained = room.train(&options, &workshop)?;
+        let train = about.train.ok_or(Error::NothingToTrain(about.name))?;
+        let trained = train(&options, &workshop)?;
         if let Some(out) = &out {
-            let bytes = trained.model.file_bytes()?;
+            let bytes = trained.model.bytes()?;
             write_atomically(out, &bytes).map_err(|error| Error::write(out, error))?;
         }
-        Ok((trained.model, json_of(&*trained.report)?, trained.warning))
+        Ok((trained.model, trained.report.json, trained.warning))
     })?;
     let (model, report, warning) = trained.or_raise(py)?;
-    Ok((Model::new(Arc::from(model), Some(report)), warning))
+    Ok((Model::new(model, Some(report)), warning))
 }

@@ -2,21 +2,29 @@
 
 use std::sync::{Arc, Mutex};
 
-use anyk::framework::{Error, LoadedModel, Options, Responder, Room};
+use anyk::core::{Allocation, Model, Policy, Problem};
+use anyk::framework::{Error, Options};
 
-/// Where responders come from.
+/// Where policies come from.
 pub(crate) enum Source {
-    Room(&'static dyn Room, String, Options),
-    Model(Arc<dyn LoadedModel>, Options),
+    /// A policy of a problem that needs no training; without a name, the best that is known.
+    Problem(Arc<dyn Problem>, Option<String>),
+    Model(Arc<dyn Model>, Options),
 }
 
-/// Responders at rest.
+/// A policy, and room for what it allocates.
+pub(crate) struct Worker {
+    pub(crate) policy: Box<dyn Policy>,
+    pub(crate) allocation: Allocation,
+}
+
+/// Policies at rest.
 pub(crate) struct Pool {
     source: Source,
-    idle: Mutex<Vec<Box<dyn Responder>>>,
+    idle: Mutex<Vec<Worker>>,
 }
 
-/// Responders that are kept.
+/// Policies that are kept.
 const MOST: usize = 64;
 
 impl Pool {
@@ -24,37 +32,26 @@ impl Pool {
         Self { source, idle: Mutex::default() }
     }
 
-    /// A responder. Another thread may hold the lock, or may have held it when this process was forked: then a new one
-    /// is made.
-    pub(crate) fn take(&self) -> Result<Box<dyn Responder>, Error> {
+    /// A policy. Another thread may hold the lock, or may have held it when this process was forked: then a new one is
+    /// made.
+    pub(crate) fn take(&self) -> Result<Worker, Error> {
         let known = self.idle.try_lock().ok().and_then(|mut idle| idle.pop());
-        match known {
-            Some(responder) => Ok(responder),
-            None => self.make(),
+        if let Some(known) = known {
+            return Ok(known);
         }
+        let policy = match &self.source {
+            Source::Problem(problem, None) => problem.best()?,
+            Source::Problem(problem, name) => problem.policy(name.as_deref())?,
+            Source::Model(model, options) => model.policy(options)?,
+        };
+        Ok(Worker { policy, allocation: Allocation::default() })
     }
 
-    pub(crate) fn put_back(&self, responder: Box<dyn Responder>) {
+    pub(crate) fn put_back(&self, worker: Worker) {
         if let Ok(mut idle) = self.idle.try_lock()
             && idle.len() < MOST
         {
-            idle.push(responder);
-        }
-    }
-
-    fn make(&self) -> Result<Box<dyn Responder>, Error> {
-        match &self.source {
-            Source::Room(room, name, options) => match room.responder(name, options) {
-                Some(responder) => responder,
-                None => {
-                    let names: Vec<&str> = room.baselines().iter().map(|known| known.0).collect();
-                    Err(Error::Array(format!(
-                        "method is {name}, expected one of {}",
-                        names.join(", ")
-                    )))
-                }
-            },
-            Source::Model(model, options) => model.responder(options),
+            idle.push(worker);
         }
     }
 }

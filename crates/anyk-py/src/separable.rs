@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyk::exchange::write_atomically;
-use anyk::framework::{Error, LoadedModel, Model as _, Session};
+use anyk::framework::{Error, Session, Stored as _};
 use anyk::problems::separable::{
     AnySeparableSettings, Cost as Tabulated, Separable, shortfall, train_any_separable,
 };
@@ -210,7 +210,7 @@ pub(crate) fn train_separable(
         if let Some(warning) = &warning {
             report["warning"] = warning.as_str().into();
         }
-        let model: Arc<dyn LoadedModel> = Arc::new(policy);
+        let model: Arc<dyn anyk::core::Model> = Arc::new(policy);
         Ok((model, json(&report)?, warning))
     })?;
     let (model, report, warning) = trained.or_raise(py)?;

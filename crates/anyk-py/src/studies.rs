@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyk::Config;
 use anyk::framework::{CellOptions, Error, Table, Verb};
-use anyk::problems::ROOMS;
+
 use anyk::qos::{BandwidthTable, RequiredBandwidth};
 use anyk::tolerance;
 use anyk_study::{Effort, Lab, STUDIES, Study, StudySettings};
@@ -13,7 +13,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::cells::{json, room};
+use crate::cells::{about, json, with_text};
 use crate::errors::{InputError, OrRaise as _};
 use crate::models::verb_of;
 use crate::options::{described, known};
@@ -60,6 +60,7 @@ pub(crate) fn study(
         let mut lab = Lab::new(&settings, &**watch)?;
         let tables = (study.run)(&mut lab)?;
         tables.iter().try_for_each(Table::check)?;
+        let tables: Vec<_> = tables.iter().map(with_text).collect();
         json(&serde_json::json!({ "about": lab.about(), "tables": tables }))
     })?;
     found.or_raise(py)
@@ -70,10 +71,11 @@ pub(crate) fn study(
 #[allow(clippy::type_complexity)]
 pub(crate) fn problems()
 -> Vec<(&'static str, &'static str, &'static str, bool, Vec<(&'static str, &'static str)>)> {
-    let row = |room: &&'static dyn anyk::framework::Room| {
-        (room.name(), room.about(), room.statement(), room.trains(), room.baselines().to_vec())
+    let row = |about: &'static anyk::core::About| {
+        let policies = about.policies.iter().map(|row| (row.name, row.line)).collect();
+        (about.name, about.line, about.formula, about.train.is_some(), policies)
     };
-    ROOMS.iter().map(row).collect()
+    anyk::problems::all().into_iter().map(row).collect()
 }
 
 /// The options of a verb of a problem.
@@ -84,7 +86,7 @@ pub(crate) fn options_of<'py>(
     verb: &str,
 ) -> PyResult<Bound<'py, PyList>> {
     let verb: Verb = verb_of(verb)?;
-    described(py, &room(problem)?.options(verb))
+    described(py, &(about(problem)?.flags)(verb))
 }
 
 type Curve<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);

@@ -3,12 +3,14 @@
 
 use crate::entry::{AVAILABLE, BASELINE};
 use crate::verdict::either;
-use crate::{Entry, EntryResult, Lab, Measure, PAPER_EPSILON, TEST_SIZES, strings};
+use crate::{Entry, EntryResult, Lab, Measure, PAPER_EPSILON, TEST_SIZES};
 use anyk::framework::{
     Error, Initialization, LawSizes, PretrainLoss, PretrainSettings, RatePer, Schedule, Table,
+    Value,
 };
 use anyk::network::LawShape;
 use anyk::problems::urllc::LossScale;
+use anyk::row;
 
 /// Sizes whose bandwidths are shown, and where they stand among the test sizes.
 const SHOWN: [usize; 3] = [50, 100, 200];
@@ -40,12 +42,14 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let result = lab.outcomes(entry)?;
         let (served, all) = (available(&result), result.runs.len() + result.diverged);
         reached.push(served == all);
-        let mut row = strings(words);
-        row.push(format!("{:.2}", 100.0 * off));
-        row.extend([format!("{served} of {all}"), result.diverged.to_string()]);
-        row.extend(figures(&result));
-        row.push(either(is_near(&result), ["yes", "no"]).to_owned());
-        rows.push(row);
+        let [start, count, scale, drawn, law] = words;
+        let served = [served as f64, all as f64];
+        let near = either(is_near(&result), ["yes", "no"]);
+        rows.push(row![
+            start, count, scale, drawn, law, 100.0 * off, served, result.diverged;
+            figures(&result);
+            near
+        ]);
         Ok(())
     };
     let mut anew = paper.clone();
@@ -95,22 +99,24 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let entry = Entry { pretraining, ..paper.clone() };
         add(lab, &entry, [start, count, scale, ONCE, words])?;
     }
-    let mut row = strings([BASELINE, "–", "–", "–", "exact", "0.00", "–", "–"]);
-    row.extend(figures(&lab.equal_power()?));
-    row.push("–".to_owned());
-    rows.push(row);
+    let equal = figures(&lab.equal_power()?);
+    rows.push(row![BASELINE, (), (), (), "exact", 0.0, (), (); equal; ()]);
     let all = reached.iter().filter(|&&all| all).count();
     let [w50, w100, w200] = SHOWN.map(paper_mhz);
-    let mut columns =
-        strings(["networks start", "t counts", "loss in", "fading drawn", "B^v", "B^v off (%)"]);
-    columns.extend(strings([
-        "A_K = 1.00 at every K",
+    let columns = row![
+        "networks start",
+        "t counts",
+        "loss in",
+        "fading drawn",
+        "B^v",
+        ("B^v off", "%", "{:.2}"),
+        ("A_K = 1.00 at every K", "{} of {}"),
         "diverged",
-        "lowest A_K",
-        "lowest A_K, worst",
-    ]));
-    columns.extend(SHOWN.map(|k| format!("W_{k} (MHz)")));
-    columns.push(format!("within {NEAR_PERCENT} % of the paper"));
+        ("lowest A_K", "{:.3}"),
+        ("lowest A_K, worst", "{:.3}");
+        SHOWN.map(|k| (format!("W_{k}"), "MHz", "{:.2}"));
+        format!("within {NEAR_PERCENT} % of the paper")
+    ];
     Ok(vec![Table {
         name: "ablation".into(),
         title: "Algorithm 1 as written, P-GNN at K = 10: what its result rests on".into(),
@@ -148,18 +154,16 @@ fn lowest(run: &Measure) -> f64 {
 }
 
 /// Lowest availability of the training that is shown and of the worst, and bandwidths.
-fn figures(result: &EntryResult) -> Vec<String> {
+fn figures(result: &EntryResult) -> Vec<Value> {
     if result.runs.is_empty() {
-        return strings(["–"; 2 + SHOWN.len()]);
+        return vec![Value::Empty; 2 + SHOWN.len()];
     }
     let worst = if result.diverged > 0 {
         0.0
     } else {
         result.runs.iter().map(lowest).fold(f64::INFINITY, f64::min)
     };
-    let mut cells = vec![format!("{:.3}", result.lowest().0), format!("{worst:.3}")];
-    cells.extend(SHOWN.map(|size| format!("{:.2}", result.bandwidth_mhz(size))));
-    cells
+    row![result.lowest().0, worst; SHOWN.map(|size| result.bandwidth_mhz(size))]
 }
 
 fn is_near(result: &EntryResult) -> bool {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::entry::BASELINE;
 use crate::lab::equal_power_on;
 use crate::verdict::listed;
-use crate::{Entry, EntryResult, Lab, TEST_SEED, TEST_SIZES, paper_entries, strings};
-use anyk::framework::{Claim, Error, Method, Table};
+use crate::{Entry, EntryResult, Lab, TEST_SEED, TEST_SIZES, paper_entries};
+use anyk::framework::{Claim, Error, Head, Method, Table};
 use anyk::network::Aggregator;
 use anyk::problems::urllc::{Recipe, TestSet, UserInputs};
+use anyk::row;
 
 /// Sizes of the comparison: the paper's, and one that no training has seen.
 const SIZES: [usize; 8] = [1, 2, 5, 10, 50, 100, 200, 500];
@@ -56,10 +57,10 @@ pub(crate) fn alternatives(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let (mut rows, mut follow) = (Vec::new(), Vec::new());
     for (method, sizes, entry) in ways(lab) {
         let result = lab.results_on(&entry, &test, "alternatives")?;
-        rows.push(with_figures([method, sizes], &result, &SIZES));
+        rows.push(row![method, sizes; figures(&result, &SIZES)]);
         follow.push((format!("{method} ({sizes})"), follows(&result, &SIZES)));
     }
-    rows.push(with_figures([BASELINE, "–"], &equal_power_on(&test)?, &SIZES));
+    rows.push(row![BASELINE, (); figures(&equal_power_on(&test)?, &SIZES)]);
     Ok(vec![Table {
         name: "alternatives".into(),
         title: "Other ways to other sizes: all of them in the training, or K as an input".into(),
@@ -91,11 +92,11 @@ pub(crate) fn aggregators(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             entry.settings.aggregator = aggregator;
             let name = if method == Method::PGnn { "P-GNN" } else { "M-GNN" };
             let result = lab.results(&entry)?;
-            rows.push(with_figures([name, word], &result, &TEST_SIZES));
+            rows.push(row![name, word; figures(&result, &TEST_SIZES)]);
             follow.push((format!("{name}, {word}"), follows(&result, &TEST_SIZES)));
         }
     }
-    rows.push(with_figures([BASELINE, "–"], &lab.equal_power()?, &TEST_SIZES));
+    rows.push(row![BASELINE, (); figures(&lab.equal_power()?, &TEST_SIZES)]);
     Ok(vec![Table {
         name: "aggregators".into(),
         title: "Mean, sum and max on the URLLC task, trained at K = 10 (proposition 4)".into(),
@@ -111,19 +112,13 @@ pub(crate) fn aggregators(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-fn columns(first: [&str; 2], sizes: &[usize]) -> Vec<String> {
-    let mut columns = strings(first);
-    columns.extend(sizes.iter().map(|size| format!("K = {size}")));
-    columns
+fn columns([first, second]: [&str; 2], sizes: &[usize]) -> Vec<Head> {
+    row![first, second; sizes.iter().map(|size| (format!("K = {size}"), "{:.2}, {:+.1}"))]
 }
 
-fn with_figures(words: [&str; 2], result: &EntryResult, sizes: &[usize]) -> Vec<String> {
-    let mut cells = strings(words);
-    let at = |&size: &usize| {
-        format!("{:.2}, {:+.1}", result.availability(size), result.gap_percent(size))
-    };
-    cells.extend(sizes.iter().map(at));
-    cells
+/// Availability and percent over the optimum at each size.
+fn figures(result: &EntryResult, sizes: &[usize]) -> Vec<[f64; 2]> {
+    sizes.iter().map(|&size| [result.availability(size), result.gap_percent(size)]).collect()
 }
 
 fn follows(result: &EntryResult, sizes: &[usize]) -> bool {

@@ -11,11 +11,12 @@ use crate::pictures::{self, MethodCurve};
 use crate::shown::with_range;
 use crate::{
     Entry, EntryResult, Lab, Measure, TEST_SEED, paper_entries, policy_us, random_cell,
-    short_any_policy, short_sampled_policy, solve_us, strings, untrained_p_gnn,
+    short_any_policy, short_sampled_policy, solve_us, untrained_p_gnn,
 };
 use anyk::channel::FadingLaw;
 use anyk::framework::{
     Chart, Claim, Error, Method, Objective, PretrainLoss, Quietly, Series, Session, Silent, Table,
+    Value,
 };
 use anyk::math::second_worst;
 use anyk::network::SplitRule;
@@ -23,6 +24,7 @@ use anyk::problems::urllc::{
     Algorithm1, AnyPolicy, CellPolicy as _, DEVIATIONS, EqualPower, SizeResult, TestSet, Urllc,
     finish, train_any_policy,
 };
+use anyk::row;
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// Size at which allocations are timed.
@@ -203,26 +205,26 @@ fn paper_us(lab: &Lab<'_>, entry: &Entry, cell: &Urllc) -> Result<(f64, f64), Er
 }
 
 fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
-    let mut cells = vec![vec!["exact optimum (MHz)".to_owned()]];
-    cells[0].extend(optimum.iter().map(|mhz| format!("{mhz:.4}")));
+    let mhz = |&mhz: &f64| Value::formatted([mhz], "{:.4}");
+    let mut cells = vec![row!["exact optimum (MHz)"; optimum.iter().map(mhz)]];
     let mut curves = Vec::new();
     for row in rows {
-        let mut line = vec![row.label.clone()];
-        line.extend(SIZES.iter().map(|&k| match row.figures.iter().position(|f| f.0 == k) {
-            None => "–".to_owned(),
-            Some(place) => {
-                let (_, availability, gap) = row.figures[place];
-                let text = with_range(gap, row.ranges.get(place).map_or(&[], |range| &range.1), 4);
-                match row.ranges.get(place) {
-                    // Two decimals would not tell them apart.
-                    Some((lowest, _)) if availability - lowest >= 5e-3 => {
-                        format!("{availability:.2} ({lowest:.2}), {text}")
-                    }
-                    _ => format!("{availability:.2}, {text}"),
+        let at = |&k: &usize| {
+            let place = row.figures.iter().position(|figure| figure.0 == k)?;
+            let (_, availability, gap) = row.figures[place];
+            let range = row.ranges.get(place);
+            let mut numbers = with_range(gap, range.map_or(&[], |range| &range.1));
+            numbers.insert(0, availability);
+            Some(match range {
+                // Two decimals would not tell them apart.
+                Some((lowest, _)) if availability - lowest >= 5e-3 => {
+                    numbers.insert(1, *lowest);
+                    Value::formatted(numbers, "{:.2} ({:.2}), {:.4} ({:.4}–{:.4})")
                 }
-            }
-        }));
-        cells.push(line);
+                _ => numbers.into(),
+            })
+        };
+        cells.push(row![row.label.clone(); SIZES.iter().map(at)]);
         let points = row.figures.iter().filter(|figure| figure.2 > 1e-6);
         let points = points.map(|&(k, _, gap)| (k as f64, gap)).collect();
         curves.push(Series::solid(row.label.clone(), points));
@@ -231,8 +233,6 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
     let methods = rows
         .iter()
         .map(|row| MethodCurve { label: row.label.clone(), figures: row.figures.clone() });
-    let mut columns = vec!["availability, over the optimum (%)".to_owned()];
-    columns.extend(SIZES.map(|k| format!("K = {k}")));
     Table {
         name: "any-gnn".into(),
         title: "any-gnn, trained at K = 10, beside the paper's methods on the same cells".into(),
@@ -245,7 +245,10 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
             lab.rule(),
             lab.cells,
         ),
-        columns,
+        columns: row![
+            "availability, over the optimum (%)";
+            SIZES.map(|k| (format!("K = {k}"), "{:.2}, {:.4} ({:.4}–{:.4})"))
+        ],
         rows: cells,
         chart: Some(Chart {
             title: "Bandwidth over the optimum".into(),
@@ -282,21 +285,12 @@ fn repaid(train_seconds: f64, us: f64, solve_us: f64) -> String {
 }
 
 fn times(rows: &[Row], solve_us: f64, pretrain_seconds: f64) -> Table {
-    let number = |value: Option<f64>, digits: usize| match value {
-        Some(value) if value.is_finite() => format!("{value:.digits$}"),
-        _ => "–".to_owned(),
-    };
-    let timed = rows.iter().filter(|row| row.us.is_some());
-    let mut cells: Vec<Vec<String>> = timed
-        .map(|row| {
-            let us = row.us.map(|us| us.0);
-            let certified_us = row.us.map(|us| us.1);
-            let seconds = number(row.train_seconds, 2);
-            vec![row.label.clone(), number(us, 1), number(certified_us, 1), seconds]
-        })
-        .collect();
-    let exact = format!("{solve_us:.1}");
-    cells.push(vec!["solver, exact".into(), exact.clone(), exact, "–".into()]);
+    let timed = rows.iter().filter_map(|row| Some((row, row.us?)));
+    let times = timed.map(|(row, (us, certified_us))| {
+        let known = Some(certified_us).filter(|us| us.is_finite());
+        row![row.label.clone(), us, known, row.train_seconds]
+    });
+    let exact = row!["solver, exact", solve_us, solve_us, ()];
     let any_gnn = rows.first();
     let any_us = any_gnn.and_then(|row| row.us).map_or(f64::NAN, |us| us.0);
     let train_seconds = any_gnn.and_then(|row| row.train_seconds).unwrap_or(f64::NAN);
@@ -312,8 +306,13 @@ fn times(rows: &[Row], solve_us: f64, pretrain_seconds: f64) -> Table {
              the solver to tabulate, and the network is the choice. So it is where the allocation is to be differentiated \
              as a part of something larger."
         ),
-        columns: strings(["method", "allocation (µs)", "and certified (µs)", "training (s)"]),
-        rows: cells,
+        columns: row![
+            "method",
+            ("allocation", "µs", "{:.1}"),
+            ("and certified", "µs", "{:.1}"),
+            ("training", "s", "{:.2}"),
+        ],
+        rows: times.chain([exact]).collect(),
         claims: vec![Claim::own(
             format!("any-gnn allocates faster than the exact solver at K = {TIMED}"),
             format!("{any_us:.0} µs beside {solve_us:.0} µs; it {verdict}"),

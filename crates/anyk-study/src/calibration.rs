@@ -8,6 +8,7 @@ use anyk::framework::{
 };
 use anyk::problems::urllc::{CellPolicy, Judged, TestSet, required_factors, true_bandwidth};
 use anyk::qos::BandwidthTable;
+use anyk::row;
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// What is promised.
@@ -128,14 +129,12 @@ fn table<P: CellPolicy + Sync>(
                 *broken_at_own |= calibrated && left > BETA;
             }
             missed_shares.push(share);
-            cells.extend([format!("{:.4}", 100.0 * share), format!("{:.1}", 100.0 * broken)]);
+            cells.extend([100.0 * share, 100.0 * broken]);
         }
         curve.push((size as f64, 100.0 * missed_shares[0]));
         let over = |factor: f64| (100.0 + row.gap_percent) * factor - 100.0;
-        let before = [size.to_string(), format!("{:.4}", 100.0 * missed(&pool, 1.0))];
-        let price = [over(1.0), over(mean), over(mean.max(1.0))];
-        let price = price.map(|percent| format!("{percent:.2}"));
-        rows.push(before.into_iter().chain(cells).chain(price).collect());
+        cells.extend([over(1.0), over(mean), over(mean.max(1.0))]);
+        rows.push(row![size, 100.0 * missed(&pool, 1.0); cells]);
     }
     let [broken, cautious] = broken_at_own
         .map(|broken| broken.into_iter().filter(|&broken| broken).count() as f64 / count);
@@ -143,17 +142,6 @@ fn table<P: CellPolicy + Sync>(
     let is_kept = broken <= bound;
     let names: Vec<String> = own.iter().map(usize::to_string).collect();
     let names = names.join(", ");
-    let columns = [
-        "K",
-        "missed before (%)",
-        "missed after (%)",
-        "promise broken (%)",
-        "missed, margin ≥ 1 (%)",
-        "promise broken, margin ≥ 1 (%)",
-        "over the optimum before (%)",
-        "after (%)",
-        "margin ≥ 1 (%)",
-    ];
     Ok(Table {
         name: name.clone(),
         title: format!("{subject}, calibrated at K = {names}"),
@@ -166,7 +154,17 @@ fn table<P: CellPolicy + Sync>(
             100.0 * DELTA,
             100.0 * (mean - 1.0),
         ),
-        columns: columns.map(str::to_owned).to_vec(),
+        columns: row![
+            "K",
+            ("missed before", "%", "{:.4}"),
+            ("missed after", "%", "{:.4}"),
+            ("promise broken", "%", "{:.1}"),
+            ("missed, margin ≥ 1", "%", "{:.4}"),
+            ("promise broken, margin ≥ 1", "%", "{:.1}"),
+            ("over the optimum before", "%", "{:.2}"),
+            ("after", "%", "{:.2}"),
+            ("margin ≥ 1", "%", "{:.2}"),
+        ],
         rows,
         claims: vec![Claim::own(
             format!("The promise of a calibration is kept: {subject}, at K = {names}"),

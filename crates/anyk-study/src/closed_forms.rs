@@ -5,12 +5,15 @@ use rayon::prelude::*;
 
 use crate::shown::with_range;
 use crate::{Lab, TEST_SEED};
-use anyk::framework::{Chart, Claim, Error, Method, Quietly, Series, Session, Silent, Table};
+use anyk::framework::{
+    Chart, Claim, Error, Method, Quietly, Series, Session, Silent, Table, Value,
+};
 use anyk::math::worst_but;
 use anyk::network::{Aggregator, Output};
 use anyk::problems::closed_forms::{
     ClosedForm, ClosedFormResult, ClosedFormSettings, evaluate_closed_form, train_closed_form,
 };
+use anyk::row;
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// The rates of (P5) and (P6); at the second, the budget serves nearly all cells of a thousand users.
@@ -93,27 +96,30 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 (distance, same.and_then(|figure| figure.1))
             })
             .collect();
-        let text = |(&(distance, gap), all): (&(f64, Option<f64>), &Vec<f64>)| match gap {
+        let value = |(&(distance, gap), all): (&(f64, Option<f64>), &Vec<f64>)| match gap {
             // Zero is for what is exact.
-            None if distance > 1e-9 && distance < 5e-4 => "<0.001".to_owned(),
-            None => with_range(distance, all, 3),
-            Some(gap) => format!("{}, {gap:+.1}", with_range(distance, all, 1)),
+            None if distance > 1e-9 && distance < 5e-4 => Value::formatted([distance], "<0.001"),
+            None => with_range(distance, all).into(),
+            Some(gap) if all.len() < 2 => Value::formatted([distance, gap], "{:.1}, {:+.1}"),
+            Some(gap) => {
+                let numbers = [with_range(distance, all), vec![gap]].concat();
+                Value::formatted(numbers, "{:.1} ({:.1}–{:.1}), {:+.1}")
+            }
         };
-        let mut line = vec![row.label.to_owned()];
-        line.extend(shown.iter().zip(&all).map(text));
-        cells.push(line);
+        cells.push(row![row.label; shown.iter().zip(&all).map(value)]);
         // At K = 1 the share of the one user is 1, whatever was learned.
         let points = SIZES.iter().zip(&shown).map(|(&k, figure)| (k as f64, figure.0));
         curves.push(Series::solid(row.label, points.filter(|p| p.1 > 1e-9).collect()));
         worst.push(shown.iter().map(|figure| figure.0).fold(0.0, f64::max));
     }
-    let mut columns = vec!["distance to the closed form (%)".to_owned()];
-    columns.extend(SIZES.map(|k| format!("K = {k}")));
     Ok(vec![Table {
         name: "closed-forms".into(),
         title: "Policies with closed forms, learned at K = 10".into(),
         note: note((runs, lab.cells), infeasible),
-        columns,
+        columns: row![
+            "distance to the closed form (%)";
+            SIZES.map(|k| (format!("K = {k}"), "{:.3} ({:.3}–{:.3})"))
+        ],
         rows: cells,
         chart: Some(Chart {
             title: "Distance to the closed form over the number of users".into(),

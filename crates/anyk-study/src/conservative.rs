@@ -3,8 +3,9 @@
 //! to the lack of space)".
 
 use crate::entry::BASELINE;
-use crate::{EntryResult, Lab, PAPER_COMPARISON, TEST_SIZES, paper_entries, strings};
+use crate::{EntryResult, Lab, PAPER_COMPARISON, TEST_SIZES, paper_entries};
 use anyk::framework::{Claim, Error, Table};
+use anyk::row;
 
 /// Stricter targets, the loosest first. The last is the strictest that is accepted.
 const LADDER: [f64; 9] = [1e-6, 3e-7, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-13, 1e-15];
@@ -31,25 +32,17 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let few = lab.effort.of([2, usize::MAX, usize::MAX]);
         let found = lab.first_available(ladder.take(few))?;
         let mut at = None;
-        let mut row = vec![paper.label.to_owned(), format!("{own:e}")];
-        if let Some(found) = found {
+        rows.push(if let Some(found) = found {
             let (target, result) = (found.settings.epsilon_d, lab.results(&found)?);
             let over = TEST_SIZES.map(|size| result.gap_percent(size));
             at = Some((target, over.into_iter().fold(f64::NEG_INFINITY, f64::max)));
-            row.push(format!("{target:e}"));
-            row.extend(figures(&result));
+            row![paper.label, own, target; figures(&result)]
         } else {
-            row.push("none of them".to_owned());
-            row.extend(strings(["–"; 1 + TEST_SIZES.len()]));
-        }
-        rows.push(row);
+            row![paper.label, own, "none of them"; [(); 1 + TEST_SIZES.len()]]
+        });
         all.push(Found { label: paper.label, at });
     }
-    let mut equal = strings([BASELINE, "–", "–"]);
-    equal.extend(figures(&lab.equal_power()?));
-    rows.push(equal);
-    let mut columns = strings(["method", "ε_D of the paper", "ε_D for A_K = 1.00", "lowest A_K"]);
-    columns.extend(TEST_SIZES.map(|size| format!("over optimum, K = {size} (%)")));
+    rows.push(row![BASELINE, (), (); figures(&lab.equal_power()?)]);
     Ok(vec![Table {
         name: "conservative".into(),
         title: "What availability 1.00 at every K costs each method".into(),
@@ -58,17 +51,22 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
              choosing, measured on the test set: the {}. From {MUCH_PERCENT} % over the optimum on, at some K, it is much.",
             lab.rule(),
         ),
-        columns,
+        columns: row![
+            "method",
+            ("ε_D of the paper", "{:e}"),
+            ("ε_D for A_K = 1.00", "{:e}"),
+            ("lowest A_K", "{:.3}");
+            TEST_SIZES.map(|size| (format!("over optimum, K = {size}"), "%", "{:+.1}"))
+        ],
         rows,
         claims: vec![claim(&all)],
         ..Table::default()
     }])
 }
 
-fn figures(result: &EntryResult) -> Vec<String> {
-    let mut cells = vec![format!("{:.3}", result.lowest().0)];
-    cells.extend(TEST_SIZES.map(|size| format!("{:+.1}", result.gap_percent(size))));
-    cells
+fn figures(result: &EntryResult) -> Vec<f64> {
+    let over = TEST_SIZES.map(|size| result.gap_percent(size));
+    [&[result.lowest().0][..], &over].concat()
 }
 
 /// Of whom the paper says that availability costs them much bandwidth.

@@ -2,10 +2,10 @@
 //! one to expect, and the losses predicted from K ≤ 20 beside those measured at K = 200.
 
 use crate::Lab;
-use crate::strings;
-use anyk::diagnosis::{Answer, Finding, PROMISE_PERCENT, SMALL_PERCENT, SizeLaw, built_in_named};
-use anyk::framework::{BuiltIn, Claim, Error, Table};
+use anyk::diagnosis::{Answer, Finding, PROMISE_PERCENT, SMALL_PERCENT, SizeLaw};
+use anyk::framework::{CellOptions, Claim, Error, Table};
 use anyk::network::Output;
+use anyk::row;
 
 /// Size `K_0` of the training.
 const TRAIN_K: usize = 20;
@@ -18,7 +18,7 @@ const SEEDS: [u64; 3] = [5, 6, 7];
 const MORE_SEEDS: [u64; 5] = [9011, 9012, 9013, 9014, 9015];
 
 /// What is expected of a policy: in words, and as a test.
-fn expected(policy: &BuiltIn) -> (&'static str, fn(&Finding) -> bool) {
+fn expected(policy: &str) -> (&'static str, fn(&Finding) -> bool) {
     fn output(finding: &Finding) -> Option<Output> {
         finding.recommendation.pair().map(|pair| pair.output)
     }
@@ -35,7 +35,7 @@ fn expected(policy: &BuiltIn) -> (&'static str, fn(&Finding) -> bool) {
             && finding.recommendation.policy_exponent > 0.0
             && output(finding) == Some(Output::Pretrained)
     }
-    match policy.name {
+    match policy {
         "qos-power" | "toy-one" | "link-scheduling" => {
             ("invariant, any size-invariant output", invariant)
         }
@@ -63,18 +63,18 @@ const POLICIES: [&str; 9] = [
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let seeds = [&SEEDS[..], &MORE_SEEDS].concat();
     let seeds = &seeds[..lab.effort.of([1, SEEDS.len(), seeds.len()])];
-    let diagnose = |policy: &&BuiltIn| -> Result<Vec<Finding>, Error> {
+    let cell = CellOptions::ALL.describe(lab.system.config());
+    let diagnose = |policy: &&str| -> Result<Vec<Finding>, Error> {
         let finding = |&seed: &u64| {
             lab.go_on()?;
-            let finding = Finding::built_in(&lab.system, policy, TRAIN_K, seed);
+            let finding = Finding::built_in(policy, &cell, TRAIN_K, seed);
             lab.observer.done(1);
             finding.map_err(Error::other)
         };
         seeds.iter().map(finding).collect()
     };
     let count = lab.effort.of([3, POLICIES.len(), POLICIES.len()]);
-    let policies: Vec<&BuiltIn> =
-        POLICIES[..count].iter().filter_map(|name| built_in_named(name)).collect();
+    let policies = &POLICIES[..count];
     let parts = (seeds.len() * policies.len()) as u64;
     let findings = lab.watched("diagnoses", parts, || {
         policies.iter().map(diagnose).collect::<Result<Vec<_>, Error>>()
@@ -86,24 +86,23 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let (words, holds) = expected(policy);
         let held = found.iter().filter(|finding| holds(finding)).count();
         agree += held;
-        verdicts.push(vec![
-            policy.label.to_owned(),
-            first.diagnosis.order.equivariant.text().to_owned(),
-            first.diagnosis.invariance.answer.text().to_owned(),
-            format!("{:+.1}", first.diagnosis.invariance.largest_percent().0),
+        verdicts.push(row![
+            first.diagnosis.label.as_str(),
+            first.diagnosis.order.equivariant.text(),
+            first.diagnosis.invariance.answer.text(),
+            first.diagnosis.invariance.largest_percent().0,
             first.diagnosis.law_text(),
             first.recommendation.pair_text(),
-            words.to_owned(),
-            format!("{held} of {}", found.len()),
+            words,
+            [held as f64, found.len() as f64],
         ]);
         for (index, mut row) in first.prediction_table().rows.into_iter().enumerate() {
             let all = || found.iter().filter_map(|finding| finding.predictions.get(index));
             good += all().filter(|one| (FACTOR.recip()..=FACTOR).contains(&one.ratio)).count();
             covered += all().filter(|one| one.in_range()).count();
-            let text: Vec<String> = all().map(|one| format!("{:.2}", one.ratio)).collect();
             row.pop();
-            row.insert(0, policy.label.to_owned());
-            row.push(text.join(", "));
+            row.insert(0, first.diagnosis.label.as_str().into());
+            row.push(all().map(|one| one.ratio).collect::<Vec<f64>>().into());
             losses.push(row);
         }
     }
@@ -117,16 +116,16 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                  is not invariant is what we measure (fig2b), not what the paper says.",
                 Finding::USERS,
             ),
-            columns: strings([
+            columns: row![
                 "policy",
                 "equivariant",
                 "invariant",
-                "change when K doubles (%)",
+                ("change when K doubles", "%", "{:+.1}"),
                 "size law",
                 "recommended",
                 "expected",
-                "agrees",
-            ]),
+                ("agrees", "{} of {}"),
+            ],
             rows: verdicts,
             claims: vec![Claim::own(
                 "The diagnosis finds the size laws that are expected",
@@ -145,16 +144,16 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                  mean over users, less 1; losses under {SMALL_PERCENT} % count as {SMALL_PERCENT} %. Figures \
                  of the first seed, ratios of all. Policies with outputs of 0 have no such factor."
             ),
-            columns: strings([
+            columns: row![
                 "policy",
                 "mean aggregator and",
-                "drift (%)",
-                "loss at 20 (%)",
-                "predicted at 200 (%)",
-                "range (%)",
-                "measured (%)",
-                "measured/predicted",
-            ]),
+                ("drift", "%", "{:.2}"),
+                ("loss at 20", "%", "{:.2}"),
+                ("predicted at 200", "%", "{:.2}"),
+                ("range", "%", "{:.2}"),
+                ("measured", "%", "{:.2}"),
+                ("measured/predicted", vec!["{:.2}"; seeds.len()].join(", ").as_str()),
+            ],
             rows: losses,
             chart: None,
             ..Table::default()

@@ -4,13 +4,14 @@ use rayon::prelude::*;
 
 use crate::{Lab, TEST_SEED};
 use anyk::channel::{FadingLaw, FadingSamples};
-use anyk::framework::{Error, Observer, PretrainLoss, Quietly, Session, Silent, Table};
+use anyk::framework::{Error, Observer, PretrainLoss, Quietly, Session, Silent, Table, Value};
 use anyk::network::SplitRule;
 use anyk::problems::urllc::{
     AnyPolicy, CellPolicy as _, DEVIATIONS, SampledSettings, SizeResult, TestSet, bandwidth_errors,
     draw_fading, train_sampled_policy, true_bandwidth,
 };
 use anyk::qos::BandwidthTable;
+use anyk::row;
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// The fewest, 2,000 gains, and the gains of the paper's 2,000 training samples, of ten users each.
@@ -73,9 +74,9 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
 /// Rows of the three tables.
 #[derive(Default)]
 struct Rows {
-    errors: Vec<Vec<String>>,
-    trade_off: Vec<Vec<String>>,
-    sizes: Vec<Vec<String>>,
+    errors: Vec<Vec<Value>>,
+    trade_off: Vec<Vec<Value>>,
+    sizes: Vec<Vec<Value>>,
 }
 
 /// Learns from every law, number of samples and way, and measures.
@@ -97,12 +98,12 @@ fn rows(lab: &Lab<'_>) -> Result<Rows, Error> {
                         Ok(run)
                     })
                     .collect::<Result<Vec<Run>, Error>>()?;
-                let head = [truth.law.to_string(), samples.to_string(), name(way).to_owned()];
-                let row = |cells: Vec<String>| head.iter().cloned().chain(cells).collect();
-                rows.errors.push(row(error_cells(&runs)));
+                let (law, way) = (truth.law.to_string(), name(way));
+                rows.errors.push(row![law.clone(), samples, way; error_values(&runs)]);
                 if SHOWN.contains(&samples) {
-                    rows.trade_off.push(row(trade_off_cells(&truth, &runs)?));
-                    rows.sizes.push(row(size_cells(&runs)));
+                    let trade_off = trade_off(&truth, &runs)?;
+                    rows.trade_off.push(row![law.clone(), samples, way; trade_off]);
+                    rows.sizes.push(row![law, samples, way; by_size(&runs)]);
                 }
             }
         }
@@ -112,11 +113,6 @@ fn rows(lab: &Lab<'_>) -> Result<Rows, Error> {
 
 /// The tables of these rows.
 fn shown(rows: Rows) -> Vec<Table> {
-    let columns = |more: Vec<String>| {
-        let head = ["law", "samples", "b̂"].map(str::to_owned);
-        head.into_iter().chain(more).collect::<Vec<String>>()
-    };
-    let text = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     vec![
         Table {
             name: "fading".into(),
@@ -130,17 +126,20 @@ fn shown(rows: Rows) -> Vec<Table> {
                  draws of which any user at any size then misses its QoS. 20,000 gains are those of the paper's 2,000 \
                  training samples, which have ten users each."
             ),
-            columns: columns(text(&[
+            columns: row![
+                "law",
+                "samples",
+                "b̂",
                 "draws",
-                "bias (%)",
-                "spread (%)",
-                "largest (%)",
-                "availability, plain",
-                "over (%), plain",
-                "availability, widened",
-                "over (%), widened",
+                ("bias", "%", "{:+.3}"),
+                ("spread", "%", "{:.3}"),
+                ("largest", "%", "{:.3}"),
+                ("availability, plain", "{:.4}"),
+                ("over (%), plain", "{:+.2}"),
+                ("availability, widened", "{:.6}"),
+                ("over (%), widened", "{:+.2}"),
                 "draws with a miss",
-            ])),
+            ],
             rows: rows.errors,
             chart: None,
             ..Table::default()
@@ -152,7 +151,10 @@ fn shown(rows: Rows) -> Vec<Table> {
                    percent, by the number of standard errors added to b̂. All users share one b̂: a draw of the \
                    samples that is short is short for many of them."
                 .into(),
-            columns: columns(TRADE_OFF.iter().map(|deviations| format!("{deviations} σ")).collect()),
+            columns: row![
+                "law", "samples", "b̂";
+                TRADE_OFF.map(|deviations| (format!("{deviations} σ"), "{:.4} ({:+.2})"))
+            ],
             rows: rows.trade_off,
             chart: None,
             ..Table::default()
@@ -161,7 +163,9 @@ fn shown(rows: Rows) -> Vec<Table> {
             name: "fading-sizes".into(),
             title: format!("Unknown fading, {DEVIATIONS} standard errors added: by size"),
             note: "Availability, and total bandwidth over the exact optimum in percent.".into(),
-            columns: columns(SIZES.map(|k| format!("K = {k}")).to_vec()),
+            columns: row![
+                "law", "samples", "b̂"; SIZES.map(|k| (format!("K = {k}"), "{:.4}, {:+.2}"))
+            ],
             rows: rows.sizes,
             chart: None,
             ..Table::default()
@@ -207,7 +211,7 @@ fn learn(
 
 fn widened(truth: &Truth, policy: &AnyPolicy, deviations: f64) -> Result<Vec<SizeResult>, Error> {
     let wide = policy.with_deviations(deviations)?;
-    Ok(truth.test.evaluate(&wide.allocator(), &Silent)?)
+    truth.test.evaluate(&wide.allocator(), &Silent)
 }
 
 /// Mean over runs of a figure at each size.
@@ -228,7 +232,7 @@ fn worst(runs: &[&[SizeResult]]) -> (f64, f64) {
     )
 }
 
-fn error_cells(runs: &[Run]) -> Vec<String> {
+fn error_values(runs: &[Run]) -> Vec<Value> {
     let count = runs.len() as f64;
     let places = RECEIVED_W.len();
     let mean_at = |place: usize| runs.iter().map(|run| run.errors[place]).sum::<f64>() / count;
@@ -241,20 +245,20 @@ fn error_cells(runs: &[Run]) -> Vec<String> {
     let wide: Vec<&[SizeResult]> = runs.iter().map(|run| &run.widened[..]).collect();
     let short = wide.iter().filter(|run| run.iter().any(|size| size.availability < 1.0)).count();
     let (plain, wide) = (worst(&plain), worst(&wide));
-    vec![
-        runs.len().to_string(),
-        format!("{:+.3}", 100.0 * bias),
-        format!("{:.3}", 100.0 * spread),
-        format!("{:.3}", 100.0 * largest),
-        format!("{:.4}", plain.0),
-        format!("{:+.2}", plain.1),
-        format!("{:.6}", wide.0),
-        format!("{:+.2}", wide.1),
-        short.to_string(),
+    row![
+        runs.len(),
+        100.0 * bias,
+        100.0 * spread,
+        100.0 * largest,
+        plain.0,
+        plain.1,
+        wide.0,
+        wide.1,
+        short,
     ]
 }
 
-fn trade_off_cells(truth: &Truth, runs: &[Run]) -> Result<Vec<String>, Error> {
+fn trade_off(truth: &Truth, runs: &[Run]) -> Result<Vec<[f64; 2]>, Error> {
     TRADE_OFF
         .iter()
         .map(|&deviations| {
@@ -264,15 +268,14 @@ fn trade_off_cells(truth: &Truth, runs: &[Run]) -> Result<Vec<String>, Error> {
                 .collect::<Result<Vec<_>, Error>>()?;
             let results: Vec<&[SizeResult]> = results.iter().map(Vec::as_slice).collect();
             let (availability, gap) = worst(&results);
-            Ok(format!("{availability:.4} ({gap:+.2})"))
+            Ok([availability, gap])
         })
         .collect()
 }
 
-fn size_cells(runs: &[Run]) -> Vec<String> {
+fn by_size(runs: &[Run]) -> Vec<[f64; 2]> {
     let wide: Vec<&[SizeResult]> = runs.iter().map(|run| &run.widened[..]).collect();
     let availability = means(&wide, |result| result.availability);
     let gap = means(&wide, |result| result.gap_percent);
-    let cells = availability.iter().zip(gap);
-    cells.map(|(availability, gap)| format!("{availability:.4}, {gap:+.2}")).collect()
+    availability.into_iter().zip(gap).map(<[f64; 2]>::from).collect()
 }

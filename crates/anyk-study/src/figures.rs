@@ -1,10 +1,11 @@
 //! Figures 1 and 2(c): what the number of users does to policies with a formula.
 
 use crate::verdict::{Trend, either, is_exponent};
-use crate::{ExactPower, Lab, PowerSpread, power_spread, strings};
+use crate::{ExactPower, Lab, PowerSpread, power_spread};
 use anyk::diagnosis::{ToyPoint, ToyPolicy, toy_policies};
-use anyk::framework::{Chart, Claim, Error, Series, Table};
+use anyk::framework::{Chart, Claim, Error, Series, Table, Value};
 use anyk::math::Exponent;
+use anyk::row;
 
 /// Seed of the draws of both figures.
 const SEED: u64 = 1;
@@ -31,13 +32,11 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let (mut rows, mut measured, mut limits) = (vec![], vec![], vec![]);
     for policy in ToyPolicy::ALL {
         for (index, k) in TOY_SIZES.into_iter().enumerate() {
-            let mut row = strings([name(policy), &k.to_string()]);
-            for own in TOY_OWN {
-                let point = of(policy, own)[index];
-                row.push(format!("{:.4} ± {:.4}", point.output.mean, point.output.deviation()));
-                row.push(format!("{:.4}", point.asymptotic));
-            }
-            rows.push(row);
+            let values = TOY_OWN.map(|own| {
+                let ToyPoint { output, asymptotic, .. } = of(policy, own)[index];
+                [[output.mean, output.deviation()].into(), Value::from(*asymptotic)]
+            });
+            rows.push(row![name(policy), k; values.into_iter().flatten()]);
         }
         for own in TOY_OWN {
             let points = of(policy, own);
@@ -68,10 +67,10 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     };
     let smallest = of(ToyPolicy::One, 1.0)[0];
     let off = 100.0 * (smallest.output.mean / smallest.asymptotic - 1.0);
-    let mut columns = strings(["", "K"]);
-    for own in TOY_OWN {
-        columns.extend([format!("y_k ± deviation, x_k = {own}"), "f(x_k, K)".to_owned()]);
-    }
+    let columns = TOY_OWN.map(|own| {
+        let mean = format!("y_k ± deviation, x_k = {own}");
+        [(mean, "{:.4} ± {:.4}"), ("f(x_k, K)".to_owned(), "{:.4}")]
+    });
     Ok(vec![Table {
         name: "fig1".into(),
         title: "Figure 1: two toy policies over the number of users".into(),
@@ -90,7 +89,7 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             ),
             is_toy_law(trend(ToyPolicy::One), trend(ToyPolicy::Two)),
         )],
-        columns,
+        columns: row!["", "K"; columns.into_iter().flatten()],
         rows,
         chart: Some(Chart {
             title: "Output of a user of given x_k, mean and deviation over the others".into(),
@@ -124,15 +123,15 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     for row in spread.iter().filter(|row| POWER_ROWS.contains(&row.k)) {
         let (mean, deviation) = (row.power.mean, row.power.deviation());
         let (exact_mean, exact_deviation) = exact.in_window(row.k as f64);
-        rows.push(vec![
-            row.k.to_string(),
-            row.power.count.to_string(),
-            format!("{mean:.5}"),
-            format!("{exact_mean:.5}"),
-            format!("{deviation:.5}"),
-            format!("{exact_deviation:.5}"),
-            format!("{:.3}", deviation / mean),
-            format!("{:.3}", row.k as f64 * mean),
+        rows.push(row![
+            row.k,
+            row.power.count,
+            mean,
+            exact_mean,
+            deviation,
+            exact_deviation,
+            deviation / mean,
+            row.k as f64 * mean,
         ]);
     }
     let curve = |value: fn(f64, f64) -> f64| -> Vec<(f64, f64)> {
@@ -161,16 +160,16 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             &curve(|_, deviation| deviation),
             &curve(|mean, deviation| deviation / mean),
         ),
-        columns: strings([
+        columns: row![
             "K",
             "users in the window",
-            "mean P_k",
-            "integrated",
-            "deviation",
-            "integrated",
-            "deviation / mean",
-            "K·P_k",
-        ]),
+            ("mean P_k", "{:.5}"),
+            ("integrated", "{:.5}"),
+            ("deviation", "{:.5}"),
+            ("integrated", "{:.5}"),
+            ("deviation / mean", "{:.3}"),
+            ("K·P_k", "{:.3}"),
+        ],
         rows,
         chart: Some(Chart {
             title: "Power of a user with g_k in (0.9, 1.1): mean, band of ± one deviation".into(),
@@ -229,12 +228,12 @@ fn relative_spread(
 ) -> Table {
     let large = LARGE_SIZES.map(|k| (k, exact.in_window(k)));
     let rows = large.iter().map(|&(k, (mean, deviation))| {
-        vec![
-            if k < 1e5 { format!("{k}") } else { format!("{k:e}") },
-            format!("{:.4}", k * mean),
-            format!("{:.3}", k * mean * k.ln()),
-            format!("{:.4}", deviation / mean),
-            format!("{:.3}", deviation / mean * k.ln().sqrt()),
+        row![
+            if k < 1e5 { k.into() } else { Value::formatted([k], "{:e}") },
+            k * mean,
+            k * mean * k.ln(),
+            deviation / mean,
+            deviation / mean * k.ln().sqrt(),
         ]
     });
     let at = |size: f64| {
@@ -267,13 +266,13 @@ fn relative_spread(
             at(1e6).1,
             logarithmic(&far(|(_, (mean, deviation))| deviation / mean), ("1/√ln K", -0.5)),
         ),
-        columns: strings([
+        columns: row![
             "K",
-            "K·P_k",
-            "K·P_k·ln K",
-            "deviation / mean",
-            "deviation / mean · √ln K",
-        ]),
+            ("K·P_k", "{:.4}"),
+            ("K·P_k·ln K", "{:.3}"),
+            ("deviation / mean", "{:.4}"),
+            ("deviation / mean · √ln K", "{:.3}"),
+        ],
         rows: rows.collect(),
         chart: Some(Chart {
             title: "Scaled power and relative spread, far beyond K = 100".into(),

@@ -1,9 +1,10 @@
 //! Figures 2(a) and 2(b): how often WMMSE gives a link full power.
 
 use crate::verdict::Trend;
-use crate::{FullPower, GainBin, Lab, full_power, strings};
+use crate::{FullPower, GainBin, Lab, full_power};
 use anyk::framework::{Chart, Claim, Error, Series, Table};
 use anyk::math::Exponent;
+use anyk::row;
 
 /// The paper's sizes.
 const SIZES: [usize; 10] = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
@@ -43,10 +44,8 @@ pub(crate) fn fig2a(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let measured = lab.full_power()?;
     let bins = measured.first().map_or(0, |first| first.bins.len());
     let rows = (0..bins).map(|bin| {
-        let cells = measured.iter().map(|row| {
-            row.bins[bin].probability().map_or("–".to_owned(), |share| format!("{share:.3}"))
-        });
-        std::iter::once(format!("{:.1}", GainBin::gain(bin))).chain(cells).collect()
+        let shares = measured.iter().map(|row| row.bins[bin].probability());
+        row![GainBin::gain(bin); shares]
     });
     let curve = |row: &FullPower| {
         let bins = row.bins.iter().enumerate();
@@ -63,8 +62,6 @@ pub(crate) fn fig2a(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let bin = (0..bins).find(|&bin| (GainBin::gain(bin) - gain).abs() < 1e-9);
         row.zip(bin).and_then(|(row, bin)| row.bins[bin].probability()).unwrap_or(0.0)
     };
-    let mut columns = strings(["g_kk ± 0.1"]);
-    columns.extend(SIZES.map(|k| format!("K = {k}")));
     Ok(vec![Table {
         name: "fig2a".into(),
         title: "Figure 2(a): probability of full power under WMMSE, by the own gain".into(),
@@ -74,7 +71,7 @@ pub(crate) fn fig2a(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             lab.networks(),
         ),
         claims: gain_claims(&at),
-        columns,
+        columns: row![("g_kk ± 0.1", "{:.1}"); SIZES.map(|k| (format!("K = {k}"), "{:.3}"))],
         rows: rows.collect(),
         chart: Some(Chart {
             title: "Pr{P_k = P_max} of a link, given its own gain".into(),
@@ -119,12 +116,12 @@ fn gain_claims(at: &impl Fn(usize, f64) -> f64) -> Vec<Claim> {
 pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let measured = lab.full_power()?;
     let rows = measured.iter().map(|row| {
-        vec![
-            row.k.to_string(),
-            format!("{:.4}", row.full.mean),
-            format!("{:.5}", row.full.standard_error()),
-            format!("{:.2}", row.k as f64 * row.full.mean),
-            format!("{:.2}", 100.0 * row.binary.mean),
+        row![
+            row.k,
+            row.full.mean,
+            row.full.standard_error(),
+            row.k as f64 * row.full.mean,
+            100.0 * row.binary.mean,
         ]
     });
     let points: Vec<(f64, f64)> =
@@ -166,13 +163,13 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 binary > BINARY,
             ),
         ],
-        columns: strings([
+        columns: row![
             "K",
-            "Pr{P_k = P_max}",
-            "standard error",
-            "links at full power",
-            "0 or P_max (%)",
-        ]),
+            ("Pr{P_k = P_max}", "{:.4}"),
+            ("standard error", "{:.5}"),
+            ("links at full power", "{:.2}"),
+            ("0 or P_max", "%", "{:.2}"),
+        ],
         rows: rows.collect(),
         chart: Some(Chart {
             title: "Pr{P_k = P_max} on average over all links".into(),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::Cache;
 use crate::{Effort, Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
 use anyk::framework::{
-    Counted, Error, Method, Model, Observer, Quietly, Session, Silent, TrainError,
+    Counted, Error, Method, Observer, Quietly, Session, Silent, Stored, TrainError,
 };
 use anyk::network::{BandwidthLaw, SplitRule};
 use anyk::problems::interference::{

@@ -75,8 +75,3 @@ pub use timing::{
 /// that it is measured again if either changes.
 static SOURCES: LazyLock<String> =
     LazyLock::new(|| format!("{}{}", anyk::SOURCES, env!("ANYK_SOURCES")));
-
-/// Cells or heads from literals.
-fn strings<const N: usize>(row: [&str; N]) -> Vec<String> {
-    row.map(str::to_owned).to_vec()
-}

@@ -4,13 +4,14 @@ use std::hint::black_box;
 
 use rayon::prelude::*;
 
-use crate::{Lab, TEST_SEED, median_seconds, strings};
+use crate::{Lab, TEST_SEED, median_seconds};
 use anyk::channel::D2dField;
-use anyk::framework::{Claim, Counted, Error, Model, Table};
+use anyk::framework::{Claim, Counted, Error, Stored, Table, Value};
 use anyk::problems::interference::{
     PASSES, PowerOutput, PowerPolicy, PowerSizeResult, Scenario, SparseInterference, Wmmse,
     WmmseSettings, power_over_sizes,
 };
+use anyk::row;
 
 /// Starting points of WMMSE: full power, and random ones.
 const STARTS: u64 = 60;
@@ -90,7 +91,7 @@ fn measure(
     policies: &[PowerPolicy],
     (size, samples): (usize, u64),
 ) -> Result<(PowerSizeResult, f64), Error> {
-    let records: Vec<_> = policies.iter().map(Model::record).collect();
+    let records: Vec<_> = policies.iter().map(Stored::record).collect();
     let key = (plan.name, records, size, samples, STARTS);
     lab.cache.get_or("links, published", &key, || {
         lab.go_on()?;
@@ -138,10 +139,9 @@ fn shown(
         percents.sort_by(f64::total_cmp);
         percents
     };
-    type Cell<'a> = &'a dyn Fn(&PowerSizeResult, f64) -> f64;
-    let row = |label: String, value: Cell<'_>| {
-        let cells = results.iter().map(|(result, best)| format!("{:.2}", value(result, *best)));
-        std::iter::once(label).chain(cells).collect::<Vec<String>>()
+    type Figure<'a> = &'a dyn Fn(&PowerSizeResult, f64) -> f64;
+    let row = |label: String, figure: Figure<'_>| -> Vec<Value> {
+        row![label; results.iter().map(|(result, best)| figure(result, *best))]
     };
     // From the worst, 0, to the best, 1.
     let at = |result: &PowerSizeResult, share: (usize, usize)| {
@@ -166,8 +166,6 @@ fn shown(
         count if count == results.len() => "at every size".to_owned(),
         _ => format!("at K = {}", reached.join(", ")),
     };
-    let mut columns = strings(["% of WMMSE's mean sum rate"]);
-    columns.extend(results.iter().map(|(result, _)| format!("K = {}", result.k)));
     Table {
         name: plan.name.into(),
         title: plan.title.into(),
@@ -178,7 +176,10 @@ fn shown(
             STARTS - 1,
             plan.published,
         ),
-        columns,
+        columns: row![
+            "% of WMMSE's mean sum rate";
+            results.iter().map(|(result, _)| (format!("K = {}", result.k), "{:.2}"))
+        ],
         rows,
         claims: vec![Claim::own(
             format!(

@@ -3,11 +3,12 @@
 
 use crate::any_gnn::any_runs;
 use crate::entry::{AVAILABLE, BASELINE};
-use crate::{Entry, EntryResult, Lab, TEST_SIZES, strings};
+use crate::{Entry, EntryResult, Lab, TEST_SIZES};
 use anyk::Config;
-use anyk::framework::{Claim, Error, Quietly, Session, Table};
+use anyk::framework::{Claim, Error, Quietly, Session, Table, Value};
 use anyk::network::SplitRule;
 use anyk::problems::urllc::train_any_policy;
+use anyk::row;
 
 /// `ε_D` over `ε`, the loosest first: the paper's own, then what a stricter one would be.
 const LADDER: [f64; 6] = [0.6, 0.4, 0.25, 0.1, 0.03, 0.01];
@@ -47,11 +48,9 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     for (label, config) in &cells[..some] {
         lab.go_on()?;
         let found = Row::measure(&mut lab.elsewhere(config)?)?;
-        rows.push(found.cells(label));
+        rows.extend(found.rows(label));
         measured.push((label.as_str(), found));
     }
-    let mut columns = strings(["cell", "method", "ε_D / ε", "lowest A_K"]);
-    columns.extend(SHOWN.map(|size| format!("over optimum, K = {size} (%)")));
     Ok(vec![Table {
         name: "parameters".into(),
         title: "Other cells than the paper's: P-GNN and any-gnn, trained at K = 10".into(),
@@ -65,8 +64,14 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             LADDER[0],
             hopeless(&measured),
         ),
-        columns,
-        rows: rows.into_iter().flatten().collect(),
+        columns: row![
+            "cell",
+            "method",
+            ("ε_D / ε", "{:.2}"),
+            ("lowest A_K", "{:.3} at K = {}");
+            SHOWN.map(|size| (format!("over optimum, K = {size}"), "%", "{:+.2}"))
+        ],
+        rows,
         claims: claims(&measured),
         ..Table::default()
     }])
@@ -92,17 +97,16 @@ impl Figures {
         self.is_available() && self.over.iter().all(|over| over.abs() <= SIMILAR_PERCENT)
     }
 
-    fn cells(&self) -> Vec<String> {
+    fn values(&self) -> Vec<Value> {
         let (lowest, size) = self.lowest;
-        let mut cells = vec![format!("{lowest:.3} at K = {size}")];
-        cells.extend(self.over.map(|over| match over {
+        let over = self.over.map(|over| match over {
             // Cells that are refused have no bandwidth to compare.
-            over if over <= -99.0 => "–".to_owned(),
+            over if over <= -99.0 => None,
             // Rounding is not less than nothing.
-            over if over.abs() < 5e-3 => "+0.00".to_owned(),
-            over => format!("{over:+.2}"),
-        }));
-        cells
+            over if over.abs() < 5e-3 => Some(0.0),
+            over => Some(over),
+        });
+        row![[lowest, size as f64]; over]
     }
 }
 
@@ -139,26 +143,22 @@ impl Row {
         })
     }
 
-    fn cells(&self, label: &str) -> Vec<Vec<String>> {
-        let row = |method: &str, ratio: String, figures: &Figures| {
-            let mut cells = vec![label.to_owned(), method.to_owned(), ratio];
-            cells.extend(figures.cells());
-            cells
+    fn rows(&self, label: &str) -> Vec<Vec<Value>> {
+        let row = |method: &str, ratio: Value, figures: &Figures| -> Vec<Value> {
+            row![label, method, ratio; figures.values()]
         };
-        let none = || "–".to_owned();
-        let mut rows = vec![row("P-GNN", LADDER[0].to_string(), &self.at_paper)];
+        let paper = Value::formatted([LADDER[0]], "{}");
+        let mut rows = vec![row("P-GNN", paper, &self.at_paper)];
         match &self.chosen {
             // The paper's, which stands there already; the product and quotient may have rounded it.
             Some((ratio, _)) if *ratio > 0.5 * (LADDER[0] + LADDER[1]) => {}
-            Some((ratio, figures)) => rows.push(row("P-GNN", format!("{ratio:.2}"), figures)),
+            Some((ratio, figures)) => rows.push(row("P-GNN", Value::Number(*ratio), figures)),
             None => {
-                let mut cells = strings([label, "P-GNN", "none of them", "–"]);
-                cells.extend(SHOWN.map(|_| none()));
-                rows.push(cells);
+                rows.push(row![label, "P-GNN", "none of them"; [(); 1 + SHOWN.len()]]);
             }
         }
-        rows.push(row("any-gnn", none(), &self.any_gnn));
-        rows.push(row(BASELINE, none(), &self.equal));
+        rows.push(row("any-gnn", Value::Empty, &self.any_gnn));
+        rows.push(row(BASELINE, Value::Empty, &self.equal));
         rows
     }
 
@@ -230,8 +230,8 @@ mod tests {
         let lost = Row { equal: short.clone(), ..row(&short, None) };
         assert!(hopeless(&[("500 m", lost)]).contains("500 m: equal power, which the outer"));
         // Both rows of P-GNN are shown, the one that is missing as well.
-        let methods = |row: Row| row.cells("x").into_iter().map(|cells| cells[2].clone());
-        assert!(methods(row(&short, None)).any(|ratio| ratio == "none of them"));
-        assert!(methods(row(&short, Some(&good))).any(|ratio| ratio == "0.10"));
+        let ratios = |row: Row| row.rows("x").into_iter().map(|row| row[2].clone());
+        assert!(ratios(row(&short, None)).any(|ratio| ratio == "none of them".into()));
+        assert!(ratios(row(&short, Some(&good))).any(|ratio| ratio == 0.1.into()));
     }
 }

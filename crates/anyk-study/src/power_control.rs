@@ -6,15 +6,16 @@ use rayon::prelude::*;
 use crate::pictures::{self, DENSE_RATES, FIELD_RATES};
 use crate::shown::with_range;
 use crate::verdict::Trend;
-use crate::{Effort, Lab, TEST_SEED, strings};
+use crate::{Effort, Lab, TEST_SEED};
 use anyk::channel::D2dField;
-use anyk::framework::{Chart, Claim, Counted, Error, Model, Series, Table};
+use anyk::framework::{Chart, Claim, Counted, Error, Series, Stored, Table, Value};
 use anyk::math::worst_but;
 use anyk::network::{Aggregator, EdgeGnn};
 use anyk::problems::interference::{
     BinaryGap, PASSES, PowerLoss, PowerOutput, PowerPolicy, PowerSizeResult, PowerTrainSettings,
     Scenario, WmmseSettings, binary_gap, power_over_sizes,
 };
+use anyk::row;
 
 /// Trainings from which the second worst is shown instead of the worst.
 const SECOND_WORST_FROM: u64 = 5;
@@ -150,10 +151,9 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
     let (mut rows, mut curves) = (vec![], vec![]);
     for (row, plan_row) in plan.rows.iter().enumerate() {
         let figures: Vec<f64> = results.iter().map(|result| shown(row, result)).collect();
-        let mut line = vec![plan_row.label.clone()];
         let cells = results.iter().zip(&figures);
-        line.extend(cells.map(|(result, &figure)| with_range(figure, &all(row, result), 2)));
-        rows.push(line);
+        let cells = cells.map(|(result, &figure)| with_range(figure, &all(row, result)));
+        rows.push(row![plan_row.label.clone(); cells]);
         let points =
             results.iter().zip(&figures).map(|(result, &figure)| (result.k as f64, figure));
         curves.push(Series::solid(plan_row.label.clone(), points.collect()));
@@ -162,19 +162,12 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
     for (label, figure) in baselines {
         let points = results.iter().filter_map(|result| Some((result.k as f64, figure(result)?)));
         others.push(Series::dashed(label, points.collect()));
-        let mut line = vec![label.to_owned()];
-        let text = |result| figure(result).map_or("–".to_owned(), |value| format!("{value:.2}"));
-        line.extend(results.iter().map(text));
-        rows.push(line);
+        rows.push(row![label; results.iter().map(figure)]);
     }
-    let mut line = strings(["WMMSE: bit/s/Hz"]);
-    line.extend(results.iter().map(|result| format!("{:.3}", result.wmmse_bits)));
-    rows.push(line);
-    let mut line = strings(["WMMSE: share of P_max used"]);
-    line.extend(results.iter().map(|result| format!("{:.4}", result.wmmse_power_share)));
-    rows.push(line);
-    let mut columns = strings(["% of WMMSE's mean sum rate"]);
-    columns.extend(results.iter().map(|result| format!("K = {}", result.k)));
+    let bits = |result: &PowerSizeResult| Value::formatted([result.wmmse_bits], "{:.3}");
+    rows.push(row!["WMMSE: bit/s/Hz"; results.iter().map(bits)]);
+    let share = |result: &PowerSizeResult| Value::formatted([result.wmmse_power_share], "{:.4}");
+    rows.push(row!["WMMSE: share of P_max used"; results.iter().map(share)]);
     let (subject, picture) = if plan.scenario == Scenario::Dense {
         (DENSE_RATES, "Sum rate on dense networks, learned at K = 10")
     } else {
@@ -186,7 +179,10 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
         pictures: vec![pictures::of_rates(subject, picture, &curves, others)],
         claims: claims(plan, &results, &shown),
         note: note(plan, &results, runs),
-        columns,
+        columns: row![
+            "% of WMMSE's mean sum rate";
+            results.iter().map(|result| (format!("K = {}", result.k), "{:.2} ({:.2}–{:.2})"))
+        ],
         rows,
         chart: Some(Chart {
             title: "Sum rate over that of WMMSE".into(),
@@ -343,7 +339,7 @@ fn measure(
         .map(|&(size, counts)| (size, lab.effort.of([2, counts[1], counts[0]])))
         .collect();
     let all = counts.iter().map(|count| count.1).sum();
-    let records: Vec<_> = policies.iter().map(Model::record).collect();
+    let records: Vec<_> = policies.iter().map(Stored::record).collect();
     let measure = |&(size, samples): &(usize, u64)| -> Result<Vec<PowerSizeResult>, Error> {
         const WORK: &str = "power control, sizes";
         let key = (&records, size, samples, TEST_SEED);
@@ -377,15 +373,15 @@ fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
             lab.go_on()?;
             let gap = binary_gap(&scenario, BINARY_SIZE, samples, TEST_SEED, settings)
                 .map_err(Error::other)?;
-            let mut row = strings([scenario.name(), label]);
-            row.extend([
-                format!("{:.4}", gap.share_binary_powers),
-                format!("{:.4}", gap.share_of_instances_where_wmmse_beats),
-                format!("{:.2}", gap.mean_gain_percent),
-                format!("{:.2}", gap.max_gain_percent),
-                format!("{:.2}", gap.wmmse_percent_of_best_schedule),
+            rows.push(row![
+                scenario.name(),
+                label,
+                gap.share_binary_powers,
+                gap.share_of_instances_where_wmmse_beats,
+                gap.mean_gain_percent,
+                gap.max_gain_percent,
+                gap.wmmse_percent_of_best_schedule,
             ]);
-            rows.push(row);
             gaps.push(gap);
         }
     }
@@ -396,15 +392,15 @@ fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
             "{samples} networks of each scenario, seed {TEST_SEED}. Nearly all is {:.0} %, as in the paper.",
             100.0 * NEARLY_ALL,
         ),
-        columns: strings([
+        columns: row![
             "scenario",
             "start",
-            "powers that are binary",
-            "networks where WMMSE beats the best schedule",
-            "by, on average (%)",
-            "at most (%)",
-            "mean sum rate over the best schedule's (%)",
-        ]),
+            ("powers that are binary", "{:.4}"),
+            ("networks where WMMSE beats the best schedule", "{:.4}"),
+            ("by, on average", "%", "{:.2}"),
+            ("at most", "%", "{:.2}"),
+            ("mean sum rate over the best schedule's", "%", "{:.2}"),
+        ],
         rows,
         claims: vec![binary_claim(&gaps[0])],
         ..Table::default()

@@ -3,12 +3,13 @@
 use crate::verdict::{Trend, either, holds, is_within, listed};
 use crate::{
     AsymptoticForm, Decoupling, EquivariantPolicy, ExactPower, Family, Lab, SizeLaw, SizeLawPoint,
-    asymptotic_forms, decoupling, largest_size, size_law, strings,
+    asymptotic_forms, decoupling, largest_size, size_law,
 };
 use anyk::System;
-use anyk::framework::{Chart, Claim, Error, Series, Table};
+use anyk::framework::{Chart, Claim, Error, Series, Table, Value};
 use anyk::math::{Exponent, Input, Moments};
 use anyk::network::{Activation, Aggregator};
+use anyk::row;
 
 /// Seed of networks and draws.
 const SEED: u64 = 1;
@@ -63,10 +64,11 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     ])
 }
 
-fn exponent_cell(exponent: Option<Exponent>) -> String {
-    exponent.map_or("–".to_owned(), |exponent| {
-        format!("{:+.2} ± {:.2}", exponent.value, exponent.half_width)
-    })
+/// An exponent and half the width of its interval.
+const EXPONENT: &str = "{:+.2} ± {:.2}";
+
+fn exponent(found: Option<Exponent>) -> Option<[f64; 2]> {
+    found.map(|found| [found.value, found.half_width])
 }
 
 /// What proposition 1 is worth for a policy: `relative` is what the deviation over the mean does with K, `absolute`
@@ -120,15 +122,12 @@ fn by_verdict(rows: &[(String, &'static str)]) -> String {
 fn policies() -> Table {
     let measured = EquivariantPolicy::ALL.map(|p| decoupling(p, &POLICY_SIZES, POLICY_DRAWS, SEED));
     let rows = measured.iter().map(|row| {
-        let mut cells = vec![row.policy.label()];
         let relative = row.points.iter().map(|(_, output)| output.deviation() / output.mean.abs());
-        cells.extend(relative.map(|spread| format!("{spread:.4}")));
-        cells.extend([
-            exponent_cell(row.relative_exponent),
-            exponent_cell(row.exponent),
-            row.verdict().to_owned(),
-        ]);
-        cells
+        row![
+            row.policy.label();
+            relative;
+            exponent(row.relative_exponent), exponent(row.exponent), row.verdict()
+        ]
     });
     let curves = measured.iter().map(|row| {
         let points = row.points.iter();
@@ -136,9 +135,6 @@ fn policies() -> Table {
             points.map(|(k, output)| (*k as f64, output.deviation() / output.mean.abs()));
         Series::solid(row.policy.label(), relative.collect())
     });
-    let mut columns = strings(["policy"]);
-    columns.extend(POLICY_SIZES.map(|k| format!("K = {k}")));
-    columns.extend(strings(["exponent", "exponent, absolute", "proposition 1"]));
     Table {
         name: "proposition1".into(),
         title: "Proposition 1: what the others' draw does to a user's output, relative to its mean"
@@ -159,7 +155,11 @@ fn policies() -> Table {
                 _ => Some(false),
             })),
         )],
-        columns,
+        columns: row![
+            "policy";
+            POLICY_SIZES.map(|k| (format!("K = {k}"), "{:.4}"));
+            ("exponent", EXPONENT), ("exponent, absolute", EXPONENT), "proposition 1"
+        ],
         rows: rows.collect(),
         chart: Some(Chart {
             title: "Deviation over mean of a user's output, given x_k".into(),
@@ -278,18 +278,16 @@ impl Quantity {
 fn law_table(laws: &[SizeLaw], quantity: Quantity) -> Table {
     let value = |point: &SizeLawPoint| quantity.of(point);
     let rows = laws.iter().map(|law| {
-        let mut cells = vec![family_label(&law.family)];
-        cells.extend(law.points.iter().map(|point| format!("{:.2e}", value(point))));
-        cells.extend([exponent_cell(quantity.exponent(law)), quantity.shows(law)]);
-        cells
+        let values = law.points.iter().map(value);
+        row![family_label(&law.family); values; exponent(quantity.exponent(law)), quantity.shows(law)]
     });
     let curves = laws.iter().map(|law| {
         let points = law.points.iter().map(|point| (point.k as f64, value(point)));
         Series::solid(family_label(&law.family), points.collect())
     });
-    let mut columns = strings(["network"]);
-    columns.extend(SIZES.map(|k| format!("K = {k}")));
-    columns.extend(strings(["exponent", "shows"]));
+    let columns = row![
+        "network"; SIZES.map(|k| (format!("K = {k}"), "{:.2e}")); ("exponent", EXPONENT), "shows"
+    ];
     let chart = Chart {
         x_label: "users K".into(),
         log_x: true,
@@ -336,8 +334,8 @@ fn movement(laws: &[SizeLaw], made: &str) -> Table {
              max; it settles where its movement falls other than slowly, so that all doublings of K add up to \
              something finite. The exponents of the mean are {} (leaky ReLU) and {} (tanh) over these sizes, where \
              −1 is expected in the limit ({made}; {}).",
-            exponent_cell(laws[0].movement_exponent),
-            exponent_cell(laws[1].movement_exponent),
+            Value::from(exponent(laws[0].movement_exponent)).text(EXPONENT),
+            Value::from(exponent(laws[1].movement_exponent)).text(EXPONENT),
             Trend::RULE,
         ),
         ["Movement of the mean output from K to 2K users, given x_k", "movement of the output"],
@@ -365,15 +363,14 @@ fn bandwidth_form(system: &System) -> Result<Table, Error> {
     let ratio = |form: &AsymptoticForm| {
         form.asymptotic_hz.map(|asymptotic_hz| form.bandwidth_hz.mean / asymptotic_hz)
     };
-    let absent = || "–".to_owned();
     let rows = forms.iter().map(|form| {
-        vec![
-            form.k.to_string(),
-            format!("{:.4} ± {:.4}", form.power_ratio.mean, form.power_ratio.deviation()),
-            format!("{:.2}", form.bandwidth_hz.mean / 1e3),
-            form.asymptotic_hz.map_or_else(absent, |hz| format!("{:.2}", hz / 1e3)),
-            ratio(form).map_or_else(absent, |ratio| format!("{ratio:.4}")),
-            format!("{:.4}", form.bandwidth_hz.deviation() / form.bandwidth_hz.mean),
+        row![
+            form.k,
+            [form.power_ratio.mean, form.power_ratio.deviation()],
+            form.bandwidth_hz.mean / 1e3,
+            form.asymptotic_hz.map(|hz| hz / 1e3),
+            ratio(form),
+            form.bandwidth_hz.deviation() / form.bandwidth_hz.mean,
         ]
     });
     let curve = |value: &dyn Fn(&AsymptoticForm) -> Option<f64>| {
@@ -396,14 +393,14 @@ fn bandwidth_form(system: &System) -> Result<Table, Error> {
             format!("{:.3} and {:.4} of them at K = 1000", power(1000), at(1000)),
             are_there(&[power(1000), at(1000)]),
         )],
-        columns: strings([
+        columns: row![
             "K",
-            "P_k/f_3 ± deviation",
-            "mean B* (kHz)",
-            "f_4 (kHz)",
-            "B*/f_4",
-            "deviation / mean of B*",
-        ]),
+            ("P_k/f_3 ± deviation", "{:.4} ± {:.4}"),
+            ("mean B*", "kHz", "{:.2}"),
+            ("f_4", "kHz", "{:.2}"),
+            ("B*/f_4", "{:.4}"),
+            ("deviation / mean of B*", "{:.4}"),
+        ],
         rows: rows.collect(),
         chart: Some(Chart {
             title: "Optimum of (P6) over its asymptotic form".into(),
@@ -431,12 +428,7 @@ fn power_form() -> Table {
         sizes.map(|k| (k, k * gain * exact.given(k, gain).0))
     });
     let rows = (0..sizes.len()).map(|index| {
-        vec![
-            format!("{}", sizes[index]),
-            format!("{:.4}", scaled[0][index].1 / 7.0),
-            format!("{:.4}", scaled[1][index].1),
-            format!("{:.4}", scaled[2][index].1),
-        ]
+        row![sizes[index], scaled[0][index].1 / 7.0, scaled[1][index].1, scaled[2][index].1,]
     });
     let [eight, two, one] = scaled;
     Table {
@@ -461,12 +453,12 @@ fn power_form() -> Table {
             ),
             are_there(&[eight[7].1 / 7.0, two[7].1]),
         )],
-        columns: strings([
+        columns: row![
             "K",
-            "E(P_k)/f_3, g ~ Gamma(8, 1)",
-            "E(P_k)/f_3, g ~ Gamma(2, 1)",
-            "K·g_k·E(P_k)/P_max, Rayleigh",
-        ]),
+            ("E(P_k)/f_3, g ~ Gamma(8, 1)", "{:.4}"),
+            ("E(P_k)/f_3, g ~ Gamma(2, 1)", "{:.4}"),
+            ("K·g_k·E(P_k)/P_max, Rayleigh", "{:.4}"),
+        ],
         rows: rows.collect(),
         chart: Some(Chart {
             title: "Mean of the exact power over its asymptotic form".into(),

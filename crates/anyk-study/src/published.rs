@@ -4,9 +4,10 @@ use crate::entry::{AVAILABLE, BASELINE};
 use crate::samples::Reached;
 use crate::{
     Effort, Entry, EntryResult, Lab, PAPER_COMPARISON, PAPER_SMALL_K, PaperRow, TEST_SIZES,
-    paper_entries, strings,
+    paper_entries,
 };
-use anyk::framework::{Claim, Error, Table};
+use anyk::framework::{Claim, Error, Table, Value};
+use anyk::row;
 
 /// Passes of the FNN that are tried: until twice as many hardly improve it, the paper's own rule. Fewer than
 /// the first have hardly moved it, and the rule would be met by that.
@@ -20,16 +21,16 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let entry = Entry::p_gnn(size, samples, 6e-6).published();
         let result = lab.outcomes(&entry)?;
         as_printed.push((size, result.is_available()));
-        rows.extend(cells(&format!("P-GNN^{size}"), &result, Some(p_gnn)));
+        rows.extend(at_sizes(&format!("P-GNN^{size}"), &result, Some(p_gnn)));
     }
     let [_, m_gnn_10, m_gnn_200, fnn] = paper_entries(lab.effort);
     for (entry, paper) in [m_gnn_10, m_gnn_200].into_iter().zip(&PAPER_COMPARISON[1..]) {
         let result = lab.outcomes(&entry.clone().published())?;
-        rows.extend(cells(&entry.label, &result, Some(paper)));
+        rows.extend(at_sizes(&entry.label, &result, Some(paper)));
     }
     let (entry, epochs, enough) = stopped(lab, &fnn.published())?;
-    rows.extend(cells(&entry.label, &lab.outcomes(&entry)?, Some(&PAPER_COMPARISON[3])));
-    rows.extend(cells(BASELINE, &lab.equal_power()?, None));
+    rows.extend(at_sizes(&entry.label, &lab.outcomes(&entry)?, Some(&PAPER_COMPARISON[3])));
+    rows.extend(at_sizes(BASELINE, &lab.equal_power()?, None));
     let rule = if enough {
         "after which twice as many improve neither availability nor bandwidth at K = 200 by 1 %"
     } else {
@@ -46,17 +47,17 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             entry.settings.samples,
             if lab.effort == Effort::Full { "" } else { ", a part of the paper's 100,000" },
         ),
-        columns: strings([
+        columns: row![
             "method",
             "K",
-            "trainings with A_K = 1.00",
-            "A_K",
-            "paper",
-            "W_K (MHz)",
-            "paper",
-            "deviation (%)",
-            "over optimum (%)",
-        ]),
+            ("trainings with A_K = 1.00", "{} of {}"),
+            ("A_K", "{:.2}"),
+            ("paper", "{:.2}"),
+            ("W_K", "MHz", "{:.3}"),
+            ("paper", "{:.2}"),
+            ("deviation", "%", "{:+.2}"),
+            ("over optimum", "%", "{:+.2}"),
+        ],
         rows,
         claims: vec![Claim::paper(
             "P-GNN, trained as the paper says, has availability 1.00 at every K",
@@ -91,26 +92,24 @@ fn stopped(lab: &mut Lab<'_>, fnn: &Entry) -> Result<(Entry, u64, bool), Error> 
 }
 
 /// Figures at each size, beside the paper's if it has some.
-fn cells(label: &str, result: &EntryResult, paper: Option<&PaperRow>) -> Vec<Vec<String>> {
+fn at_sizes(label: &str, result: &EntryResult, paper: Option<&PaperRow>) -> Vec<Vec<Value>> {
     let some = !result.runs.is_empty();
-    let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     let at_size = |(place, size): (usize, usize)| {
         let (paper_a, paper_w) = paper.map(|paper| paper.figures[place]).unzip();
         let all = result.runs.iter().flat_map(|run| &run.sizes).filter(|found| found.k == size);
         let good = all.filter(|found| found.availability >= AVAILABLE).count();
-        let count = format!("{good} of {}", result.runs.len() + result.diverged);
+        let count = [good as f64, (result.runs.len() + result.diverged) as f64];
         let w = some.then(|| result.bandwidth_mhz(size));
-        let off = w.zip(paper_w).map(|(w, paper)| format!("{:+.2}", 100.0 * (w / paper - 1.0)));
-        vec![
-            label.to_owned(),
-            size.to_string(),
-            or_none(paper.map(|_| count)),
-            format!("{:.2}", result.availability(size)),
-            or_none(paper_a.map(|a| format!("{a:.2}"))),
-            or_none(w.map(|w| format!("{w:.3}"))),
-            or_none(paper_w.map(|w| format!("{w:.2}"))),
-            or_none(off),
-            or_none(some.then(|| format!("{:+.2}", result.gap_percent(size)))),
+        row![
+            label,
+            size,
+            paper.map(|_| count),
+            result.availability(size),
+            paper_a,
+            w,
+            paper_w,
+            w.zip(paper_w).map(|(w, paper)| 100.0 * (w / paper - 1.0)),
+            some.then(|| result.gap_percent(size)),
         ]
     };
     TEST_SIZES.into_iter().enumerate().map(at_size).collect()

@@ -2,8 +2,9 @@
 //! bandwidth can be improved less than 1 % by further increasing the training samples and epochs".
 
 use crate::entry::BASELINE;
-use crate::{EntryResult, Lab, PAPER_TIMES, paper_entries, strings};
-use anyk::framework::{Error, Table};
+use crate::{EntryResult, Lab, PAPER_TIMES, paper_entries};
+use anyk::framework::{Error, Table, Value};
+use anyk::row;
 
 /// Numbers of samples that are tried, ascending; the last is the table's own.
 const COUNTS: [&[usize]; 4] = [
@@ -39,9 +40,9 @@ impl Reached {
     }
 
     /// The gain in percent, of availability and of bandwidth.
-    fn gain_in_words(self, other: Self) -> String {
+    fn gain_percent(self, other: Self) -> [f64; 2] {
         let (availability, bandwidth) = self.gain(other);
-        format!("{:+.1}, {:+.1}", 100.0 * availability, -100.0 * bandwidth)
+        [100.0 * availability, -100.0 * bandwidth]
     }
 }
 
@@ -69,28 +70,24 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         // The steps of a training do not depend on its samples: "epochs" are doubled by themselves.
         let longer = Reached::of(&lab.results_to_choose(&with(samples, 2))?, train_k);
         let result = lab.results(&with(samples, 1))?;
-        rows.push(vec![
-            label.to_owned(),
-            train_k.to_string(),
+        rows.push(row![
+            label,
+            train_k,
             // Fewer than the fewest were not tried.
-            format!("{}{samples}", if found == 0 { "at most " } else { "" }),
-            paper_samples.to_string(),
-            entry.settings.recipe.stored_draws.to_string(),
-            format!("{:.2}", result.seconds()),
-            format!("{:.3}", result.availability(train_k)),
-            format!("{:+.2}", result.gap_percent(train_k)),
-            reached[found].gain_in_words(reached[reached.len() - 1]),
-            reached[found].gain_in_words(longer),
+            Value::formatted([samples as f64], if found == 0 { "at most {}" } else { "{}" }),
+            paper_samples,
+            entry.settings.recipe.stored_draws,
+            result.seconds(),
+            result.availability(train_k),
+            result.gap_percent(train_k),
+            reached[found].gain_percent(reached[reached.len() - 1]),
+            reached[found].gain_percent(longer),
         ]);
     }
     let equal = lab.equal_power()?;
     for size in [10, 200] {
-        let mut row = vec![BASELINE.to_owned(), size.to_string()];
-        row.extend(strings(["–"; 4]));
-        row.push(format!("{:.3}", equal.availability(size)));
-        row.push(format!("{:+.2}", equal.gap_percent(size)));
-        row.extend(strings(["–"; 2]));
-        rows.push(row);
+        let (availability, gap) = (equal.availability(size), equal.gap_percent(size));
+        rows.push(row![BASELINE, size; [(); 4]; availability, gap, (), ()]);
     }
     Ok(vec![Table {
         name: "samples".into(),
@@ -105,18 +102,18 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             100.0 * LITTLE,
             lab.rule(),
         ),
-        columns: strings([
+        columns: row![
             "method",
             "training K",
             "samples",
             "paper",
             "fading states of a sample",
-            "seconds",
-            "A_K",
-            "over optimum (%)",
-            "most samples: A_K, W_K (%)",
-            "twice the steps: A_K, W_K (%)",
-        ]),
+            ("seconds", "{:.2}"),
+            ("A_K", "{:.3}"),
+            ("over optimum", "%", "{:+.2}"),
+            ("most samples: A_K, W_K", "%", "{:+.1}, {:+.1}"),
+            ("twice the steps: A_K, W_K", "%", "{:+.1}, {:+.1}"),
+        ],
         rows,
         chart: None,
         ..Table::default()
@@ -151,7 +148,8 @@ mod tests {
         assert_eq!(fewest(&[(1.0, 1.80), (0.9, 1.70)]), 1);
         let [from, to] =
             [(0.9, 2.0), (1.0, 1.9)].map(|(a, w)| Reached { availability: a, bandwidth_mhz: w });
-        assert_eq!(from.gain_in_words(to), "+10.0, -5.0");
+        let gain = Value::from(from.gain_percent(to));
+        assert_eq!(gain.text("{:+.1}, {:+.1}"), "+10.0, -5.0");
         assert!(from.is_improved_by(to) && !to.is_improved_by(from));
     }
 }

@@ -18,8 +18,11 @@ use anyk::framework::{Chart, Picture, Series, Table};
 
 /// The folder of the files, below that of the results.
 const FOLDER: &str = "sections";
-/// Cells of a table that are read, short rows filled up: the largest table of a study has some hundred.
+/// The most cells of a table, with short rows filled up, and the most numbers in them. The largest table of a study has
+/// a few hundred.
 const MOST_CELLS: usize = 200_000;
+/// The most bytes in the format of a column, because every cell of the column repeats it.
+const MOST_FORMAT: usize = 100;
 
 /// The results of one study, and how they were made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -163,8 +166,16 @@ impl Section {
             if !table.has_plain_name() {
                 return Err(format!("{:?} is no name of a table", table.name));
             }
-            if table.rows.len().saturating_add(1).saturating_mul(table.width()) > MOST_CELLS {
+            let cells = table.rows.len().saturating_add(1).saturating_mul(table.width());
+            let numbers = table.rows.iter().flatten().map(|value| value.numbers().len()).sum();
+            if cells.max(numbers) > MOST_CELLS {
                 return Err(format!("{} has more cells than any table of a study", table.name));
+            }
+            if table.columns.iter().any(|column| column.format.len() > MOST_FORMAT) {
+                return Err(format!(
+                    "{} has a longer format than any table of a study",
+                    table.name
+                ));
             }
             table.check().map_err(|error| error.to_string())?;
         }
@@ -231,13 +242,14 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use anyk::framework::Claim;
+    use anyk::framework::{Claim, Value};
+    use anyk::row;
 
     fn table(name: &str) -> Table {
         Table {
             name: name.to_owned(),
-            columns: vec!["K".to_owned(), "ε_D".to_owned()],
-            rows: vec![vec!["1".to_owned(), "6e-6".to_owned()]],
+            columns: row!["K", ("ε_D", "{:e}")],
+            rows: vec![row![1_usize, 6e-6, "6e-6"]],
             chart: Some(Chart {
                 series: vec![Series {
                     spread: Some(vec![(0.2, 0.5), (0.0, 1.0), (f64::NAN, 5.0)]),
@@ -328,12 +340,17 @@ mod tests {
         assert!(forged(&text(&section_of("table5", vec![]))).contains("another study"));
         assert!(forged(&text(&of(vec![plain("../../etc")]))).contains("no name of a table"));
         assert!(forged(&text(&of(vec![plain("a\" onload=\"b")]))).contains("no name of a table"));
-        let nan = text(&of(vec![plain("table3")])).replace("6e-6", "NaN");
+        let nan = text(&of(vec![plain("table3")])).replace("\"6e-6\"", "\"NaN\"");
         assert!(forged(&nan).contains("NaN"));
         // One long row, and many short ones that would be filled up.
         let mut bomb = Table { rows: vec![vec![]; 30_000], ..plain("table3") };
-        bomb.rows.push(vec![String::new(); 30_000]);
+        bomb.rows.push(vec![Value::Empty; 30_000]);
         assert!(forged(&text(&of(vec![bomb]))).contains("more cells"));
+        // Many numbers in one cell, and words that every cell would repeat.
+        let crowd = Table { rows: vec![row![vec![1e300; 200_001]]], ..plain("table3") };
+        assert!(forged(&text(&of(vec![crowd]))).contains("more cells"));
+        let wordy = Table { columns: row![("K", &*"ä".repeat(51))], ..plain("table3") };
+        assert!(forged(&text(&of(vec![wordy]))).contains("longer format"));
         assert!(forged(&"[".repeat(100_000)).contains("damaged"));
         // A table that another study has, too: the one that comes first in the registry is shown.
         write("table3.json", &good);

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::entry::AVAILABLE;
 use crate::fading::policy_of_draw;
-use crate::{Lab, paper_entries, strings};
+use crate::{Lab, paper_entries};
 use anyk::channel::{D2dField, FadingLaw};
-use anyk::framework::{Claim, Error, Model, Observer, PretrainLoss, Session, Silent, Table};
+use anyk::framework::{
+    Claim, Error, Observer, PretrainLoss, Session, Silent, Stored, Table, Value,
+};
 use anyk::math::median;
 use anyk::network::SplitRule;
 use anyk::problems::closed_forms::{
@@ -17,6 +19,7 @@ use anyk::problems::closed_forms::{
 };
 use anyk::problems::interference::{PASSES, PowerOutput, Scenario, train_power};
 use anyk::problems::urllc::{CellPolicy, DEVIATIONS, TestSet, train_any_policy};
+use anyk::row;
 
 /// Trainings of each kind: on trial, as usual, and in full.
 const SEEDS: [u64; 3] = [2, 20, 50];
@@ -217,23 +220,22 @@ fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
         };
         let far = runs.iter().filter(fails).count();
         failing += usize::from(far > 0);
-        let at =
-            |place: usize| percents.get(place).map_or("–".to_owned(), |one| format!("{one:.2}"));
+        let at = |place: usize| percents.get(place).copied();
         let availability = runs.iter().filter_map(|run| run.availability).reduce(f64::min);
         let restarts: u64 = runs.iter().map(|run| run.restarts).sum();
-        vec![
-            kind.label.to_owned(),
-            kind.measured.to_owned(),
+        row![
+            kind.label,
+            kind.measured,
             at(0),
             at(1),
-            format!("{middle:.2}"),
+            middle,
             at(percents.len().saturating_sub(1)),
-            availability.map_or("–".to_owned(), |lowest| format!("{lowest:.3}")),
-            far.to_string(),
-            restarts.to_string(),
+            availability,
+            far,
+            restarts,
         ]
     });
-    let rows: Vec<Vec<String>> = rows.collect();
+    let rows: Vec<Vec<Value>> = rows.collect();
     let verdict = match failing {
         0 => "no kind has one that fails".to_owned(),
         some => format!("{some} of {} kinds have one that fails", KINDS.len()),
@@ -247,17 +249,17 @@ fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
              the others on {} cells of each size (seed {}).",
             TEST.1, TEST.0,
         ),
-        columns: strings([
+        columns: row![
             "training",
             "measured (%)",
-            "worst",
-            "second worst",
-            "median",
-            "best",
-            "lowest availability",
+            ("worst", "{:.2}"),
+            ("second worst", "{:.2}"),
+            ("median", "{:.2}"),
+            ("best", "{:.2}"),
+            ("lowest availability", "{:.3}"),
             "fail",
             "started over",
-        ]),
+        ],
         rows,
         claims: vec![Claim::own(
             format!("Of {count} trainings of every kind none fails"),
@@ -286,12 +288,12 @@ mod tests {
         assert_eq!(fine.claims[0].measured, "no kind has one that fails");
         let failing = table(4, &all(&[101.0, 91.4, 101.2, 101.1]));
         assert_eq!(failing.claims[0].measured, "8 of 8 kinds have one that fails");
-        assert_eq!(failing.rows[0][2..8], ["91.40", "101.00", "101.05", "101.20", "–", "1"]);
+        assert_eq!(failing.text().1[0][2..8], ["91.40", "101.00", "101.05", "101.20", "–", "1"]);
         // Near the median, but not for every user.
         let mut unserved = all(&[95.5, 95.4, 95.6]);
         unserved[3][0].availability = Some(0.876);
         let unserved = table(3, &unserved);
         assert_eq!(unserved.claims[0].measured, "1 of 8 kinds have one that fails");
-        assert_eq!(unserved.rows[3][7], "1");
+        assert_eq!(unserved.rows[3][7], Value::Whole(1));
     }
 }

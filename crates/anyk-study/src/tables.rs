@@ -8,13 +8,14 @@ use crate::pictures::{self, MethodCurve};
 use crate::verdict::listed;
 use crate::{
     Effort, Entry, EntryResult, Lab, PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES,
-    PaperRow, TEST_SEED, TEST_SIZES, paper_entries, strings,
+    PaperRow, TEST_SEED, TEST_SIZES, paper_entries,
 };
 use anyk::framework::{
-    Chart, Claim, Error, Method, PretrainSettings, Schedule, Series, Table, Update,
+    Chart, Claim, Error, Head, Method, PretrainSettings, Schedule, Series, Table, Update, Value,
 };
 use anyk::network::SizeScale;
 use anyk::problems::urllc::Recipe;
+use anyk::row;
 
 /// Sample counts that table IV tries.
 const SAMPLE_COUNTS: [usize; 10] = [20, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000];
@@ -24,17 +25,15 @@ const TARGETS: [f64; 4] = [6e-6, 5e-6, 4e-6, 3e-6];
 pub(crate) fn table1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let PretrainSettings { sizes, samples_per_size, .. } = PretrainSettings::default();
     let (most, count) = (sizes.most(), sizes.list().len());
+    let row = |set: &str, sizes: &str, each: usize, total: usize, paper: usize| {
+        row![set, sizes, each, total, paper]
+    };
+    let pretraining = format!("{count} in [1, …, {most}]");
     let rows = vec![
-        strings(["training", "[10]", "2000", "2000", "2000"]),
-        strings(["validation", "[10]", "200", "200", "200"]),
-        strings(["test", "[1, 2, 5, 10, 50, 100, 200]", "100", "700", "700"]),
-        vec![
-            "pre-training".into(),
-            format!("{count} in [1, …, {most}]"),
-            samples_per_size.to_string(),
-            (count * samples_per_size).to_string(),
-            "4000".into(),
-        ],
+        row("training", "[10]", 2000, 2000, 2000),
+        row("validation", "[10]", 200, 200, 200),
+        row("test", "[1, 2, 5, 10, 50, 100, 200]", 100, 700, 700),
+        row("pre-training", &pretraining, samples_per_size, count * samples_per_size, 4000),
     ];
     Ok(vec![Table {
         name: "table1".into(),
@@ -43,7 +42,7 @@ pub(crate) fn table1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             "As used for P-GNN. The test set (seed {TEST_SEED}) was fixed before the first training, and \
              no choice was made on it."
         ),
-        columns: strings(["set", "sizes K", "samples for each K", "total", "paper's total"]),
+        columns: row!["set", "sizes K", "samples for each K", "total", "paper's total"],
         rows,
         ..Table::default()
     }])
@@ -55,72 +54,44 @@ pub(crate) fn table2(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let recipe = &p[0].settings.recipe;
     let fnn = &p[3].settings.recipe;
     let steps = |steps: Option<u64>| steps.map_or("–".to_owned(), |steps| steps.to_string());
-    let row = |name: &str, gnn: String, law: String, fnn: String, paper: &str| {
-        vec![name.to_owned(), gnn, law, fnn, paper.to_owned()]
+    let scale = match pretraining.shape.scale {
+        SizeScale::Linear => "K/200",
+        SizeScale::Logarithmic => "ln K",
     };
-    let hidden = format!("{:?}", pretraining.shape.hidden);
     let rows = vec![
-        row(
+        row![
             "hidden layers",
-            "[4] for each user".into(),
-            hidden,
-            "[300]".into(),
+            "[4] for each user",
+            format!("{:?}", pretraining.shape.hidden),
+            "[300]",
             "[4K]; [200, 100, 100, 50]; [300]",
-        ),
-        row(
-            "the size goes in as",
-            "–".into(),
-            match pretraining.shape.scale {
-                SizeScale::Linear => "K/200",
-                SizeScale::Logarithmic => "ln K",
-            }
-            .into(),
-            "–".into(),
-            "–; K/200; –",
-        ),
-        row(
-            "hidden activation",
-            "leaky ReLU".into(),
-            "leaky ReLU".into(),
-            "leaky ReLU".into(),
-            "leaky ReLU",
-        ),
-        row(
-            "output",
-            "softmax, softplus".into(),
-            "softplus".into(),
-            "softmax, softplus".into(),
-            "the same",
-        ),
-        row("optimizer", update(recipe), "Adam".into(), update(fnn), "gradient steps"),
-        row(
+        ],
+        row!["the size goes in as", (), scale, (), "–; K/200; –"],
+        row!["hidden activation", "leaky ReLU", "leaky ReLU", "leaky ReLU", "leaky ReLU"],
+        row!["output", "softmax, softplus", "softplus", "softmax, softplus", "the same"],
+        row!["optimizer", update(recipe), "Adam", update(fnn), "gradient steps"],
+        row![
             "learning rate",
             rate(recipe.rate),
             rate(pretraining.rate),
             rate(fnn.rate),
             "0.01/(1+0.01t); 0.01/(1+0.001t); 0.001/(1+0.001t)",
-        ),
-        row(
-            "batch",
-            recipe.batch.to_string(),
-            pretraining.batch.to_string(),
-            fnn.batch.to_string(),
-            "10; 100; 100",
-        ),
-        row(
+        ],
+        row!["batch", recipe.batch, pretraining.batch, fnn.batch, "10; 100; 100"],
+        row![
             "length",
             format!("{} steps", steps(recipe.steps)),
             format!("{} epochs", pretraining.epochs),
             format!("{} steps", steps(fnn.steps)),
             "5000 epochs; 2500 epochs; –",
-        ),
-        row(
+        ],
+        row![
             "fading states in a step",
             format!("{} of {}", recipe.draws, recipe.stored_draws),
-            "quadrature".into(),
+            "quadrature",
             format!("{} of {}", fnn.draws, fnn.stored_draws),
             "1",
-        ),
+        ],
     ];
     Ok(vec![Table {
         name: "table2".into(),
@@ -128,7 +99,7 @@ pub(crate) fn table2(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         note: "The paper's own are the preset “paper” of anyk train. For training cells of more than 50 \
                users the fast preset takes batches of 5, 20,000 steps and 4 of 16 fading states."
             .into(),
-        columns: strings(["", "GNNs", "B^v", "FNN", "paper: GNNs; B^v; FNN"]),
+        columns: row!["", "GNNs", "B^v", "FNN", "paper: GNNs; B^v; FNN"],
         rows,
         ..Table::default()
     }])
@@ -151,58 +122,52 @@ fn rate(schedule: Schedule) -> String {
 
 /// Columns of tables III and VI: for each size the availability and the bandwidth, ours and the
 /// paper's, and the deviation.
-fn size_rows(label: &str, result: &EntryResult, paper: &PaperRow) -> Vec<Vec<String>> {
+fn size_rows(label: &str, result: &EntryResult, paper: &PaperRow) -> Vec<Vec<Value>> {
     TEST_SIZES
         .iter()
         .zip(paper.figures)
         .map(|(&size, (paper_a, paper_w))| {
             let [(worst, best), (least, most)] = result.spread(size);
             let w = result.bandwidth_mhz(size);
-            vec![
-                label.to_owned(),
-                size.to_string(),
-                format!("{:.2}", result.availability(size)),
-                format!("{paper_a:.2}"),
-                format!("{w:.4}"),
-                format!("{paper_w:.2}"),
-                format!("{:+.2}", 100.0 * (w / paper_w - 1.0)),
-                format!("{:+.2}", result.gap_percent(size)),
-                format!("{worst:.3}–{best:.3}"),
-                format!("{least:+.2} to {most:+.2}"),
+            row![
+                label,
+                size,
+                result.availability(size),
+                paper_a,
+                w,
+                paper_w,
+                100.0 * (w / paper_w - 1.0),
+                result.gap_percent(size),
+                [worst, best],
+                [least, most],
             ]
         })
         .collect()
 }
 
 /// The same columns for equal power with exact bandwidths, of which the paper says nothing.
-fn baseline_rows(equal: &EntryResult) -> Vec<Vec<String>> {
+fn baseline_rows(equal: &EntryResult) -> Vec<Vec<Value>> {
     let row = |size: usize| {
-        let mut cells = vec![BASELINE.to_owned(), size.to_string()];
-        let none = || "–".to_owned();
-        cells.extend([format!("{:.2}", equal.availability(size)), none()]);
-        cells.extend([format!("{:.4}", equal.bandwidth_mhz(size)), none(), none()]);
-        cells.extend([format!("{:+.2}", equal.gap_percent(size)), none(), none()]);
-        cells
+        let (availability, w) = (equal.availability(size), equal.bandwidth_mhz(size));
+        let gap = equal.gap_percent(size);
+        row![BASELINE, size, availability, (), w, (), (), gap, (), ()]
     };
     TEST_SIZES.map(row).to_vec()
 }
 
-const SIZE_COLUMNS: [&str; 9] = [
-    "K",
-    "A_K",
-    "paper",
-    "W_K (MHz)",
-    "paper",
-    "deviation (%)",
-    "over optimum (%)",
-    "A_K, all",
-    "over optimum, all (%)",
-];
-
-fn size_columns(first: &str) -> Vec<String> {
-    let mut columns = vec![first.to_owned()];
-    columns.extend(SIZE_COLUMNS.map(str::to_owned));
-    columns
+fn size_columns(first: &str) -> Vec<Head> {
+    row![
+        first,
+        "K",
+        ("A_K", "{:.2}"),
+        ("paper", "{:.2}"),
+        ("W_K", "MHz", "{:.4}"),
+        ("paper", "{:.2}"),
+        ("deviation", "%", "{:+.2}"),
+        ("over optimum", "%", "{:+.2}"),
+        ("A_K, all", "{:.3}–{:.3}"),
+        ("over optimum, all", "%", "{:+.2} to {:+.2}"),
+    ]
 }
 
 fn points(value: impl Fn(usize) -> f64) -> Vec<(f64, f64)> {
@@ -308,23 +273,21 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         }
         theirs.push((size as f64, paper_samples as f64));
         targets.push((size, found.as_ref().map(|entry| entry.settings.epsilon_d)));
-        rows.push(vec![
-            size.to_string(),
-            format!("{:e}", entry.settings.epsilon_d),
-            found.map_or("none tried".to_owned(), |entry| entry.settings.samples.to_string()),
-            paper_samples.to_string(),
-            format!("{:.2}", result.seconds()),
-            format!("{paper_seconds:.2}"),
-            format!("{lowest:.3} at K = {lowest_at}"),
-            format!("{:+.2}", result.gap_percent(LARGEST)),
+        rows.push(row![
+            size,
+            entry.settings.epsilon_d,
+            found.map_or("none tried".into(), |entry| Value::from(entry.settings.samples)),
+            paper_samples,
+            result.seconds(),
+            paper_seconds,
+            [lowest, lowest_at as f64],
+            result.gap_percent(LARGEST),
         ]);
     }
     let equal = lab.equal_power()?;
-    let mut row = vec![BASELINE.to_owned()];
-    row.extend(strings(["–"; 5]));
-    row.push(format!("{:.3} at K = {}", equal.lowest().0, equal.lowest().1));
-    row.push(format!("{:+.2}", equal.gap_percent(LARGEST)));
-    rows.push(row);
+    let lowest = [equal.lowest().0, equal.lowest().1 as f64];
+    let gap = equal.gap_percent(LARGEST);
+    rows.push(row![BASELINE; [(); 5]; lowest, gap]);
     Ok(vec![Table {
         name: "table4".into(),
         title: "Table IV: small training sizes".into(),
@@ -335,16 +298,16 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
              one.",
             lab.rule(),
         ),
-        columns: strings([
+        columns: row![
             "training K",
-            "ε_D",
+            ("ε_D", "{:e}"),
             "samples",
             "paper",
-            "seconds",
-            "paper",
-            "lowest A_K, test",
-            "over optimum, K = 200 (%)",
-        ]),
+            ("seconds", "{:.2}"),
+            ("paper", "{:.2}"),
+            ("lowest A_K, test", "{:.3} at K = {}"),
+            ("over optimum, K = 200", "%", "{:+.2}"),
+        ],
         rows,
         chart: Some(Chart {
             title: "Samples for availability 1.00 at every size".into(),
@@ -384,17 +347,17 @@ pub(crate) fn table5(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         times.push((label, result.seconds() + pretraining.unwrap_or(0.0), seconds));
         ours.push(Series::solid(label, vec![place]));
         theirs.push(Series::dashed(format!("{label}, paper"), vec![(samples as f64, seconds)]));
-        rows.push(vec![
-            label.to_owned(),
-            format!("{epsilon_d:e}"),
-            train_k.to_string(),
-            entry.settings.samples.to_string(),
-            samples.to_string(),
-            entry.settings.steps().to_string(),
-            format!("{:.2}", result.seconds()),
-            pretraining.map_or("–".to_owned(), |seconds| format!("{seconds:.2}")),
-            format!("{seconds:.2}"),
-            format!("{:.0}", seconds / result.seconds()),
+        rows.push(row![
+            label,
+            epsilon_d,
+            train_k,
+            entry.settings.samples,
+            samples,
+            entry.settings.steps(),
+            result.seconds(),
+            pretraining,
+            seconds,
+            seconds / result.seconds(),
         ]);
     }
     Ok(vec![Table {
@@ -405,18 +368,18 @@ pub(crate) fn table5(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
              trainings of an ε_D. The paper's seconds and “times faster” are of the training alone. {}",
             fnn_note(lab)
         ),
-        columns: strings([
+        columns: row![
             "method",
-            "ε_D",
+            ("ε_D", "{:e}"),
             "training K",
             "samples",
             "paper",
             "steps",
-            "seconds",
-            "pre-training",
-            "paper",
-            "times faster",
-        ]),
+            ("seconds", "{:.2}"),
+            ("pre-training", "{:.2}"),
+            ("paper", "{:.2}"),
+            ("times faster", "{:.0}"),
+        ],
         rows,
         chart: Some(Chart {
             title: "Training time over the number of samples".into(),

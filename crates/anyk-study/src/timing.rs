@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 use crate::Entry;
 use anyk::System;
 use anyk::channel::{FadingLaw, FadingSamples, sample_distances_m};
-use anyk::framework::{
-    Allocate as _, Error, Objective, PretrainLoss, PretrainSettings, Session, Silent,
-};
+use anyk::core::{Allocation, Instance, Policy as _};
+use anyk::framework::{Error, Objective, PretrainLoss, PretrainSettings, Session, Silent};
 use anyk::network::SplitRule;
 use anyk::problems::urllc::{
-    Algorithm1, Allocation, AnyPolicy, AnySettings, CellPolicy, Certifier, DEVIATIONS,
-    LearnedPolicy, Recipe, SampledSettings, Solution, TrainRanges, Urllc, UrllcSolver, draw_fading,
-    finish, law_for, train_any_policy, train_sampled_policy,
+    Algorithm1, AnyPolicy, AnySettings, CellPolicy, Certifier, DEVIATIONS, LearnedPolicy, Recipe,
+    SampledSettings, Solution, TrainRanges, Urllc, UrllcAllocation, UrllcProblem, UrllcSolver,
+    draw_fading, finish, law_for, train_any_policy, train_sampled_policy,
 };
 
 /// Median time of a call, over as many calls as fit into half a second (five at least), after one
@@ -35,13 +34,16 @@ pub fn median_seconds<T>(mut call: impl FnMut() -> T) -> f64 {
 
 /// Microseconds of an allocation, without and with the certificate.
 pub fn policy_us(policy: &impl CellPolicy, problem: &Urllc) -> (f64, f64) {
+    let problem_of = UrllcProblem::in_cell(policy.system());
+    let instance = Instance::of(&problem_of, problem.size(), problem.clone());
     let mut allocator = policy.allocator();
-    let mut allocation = Allocation::default();
-    let plain_s = median_seconds(|| allocator.allocate(black_box(problem), &mut allocation));
+    let mut allocation = Allocation::of(vec![Vec::new(); 2]);
+    let plain_s = median_seconds(|| allocator.allocate(black_box(&instance), &mut allocation));
     let mut certifier = Certifier::default();
     let certified_s = median_seconds(|| {
-        let served = allocator.allocate(black_box(problem), &mut allocation).is_served();
-        served && certifier.certify(problem, &mut allocation).is_complete()
+        let served = allocator.allocate(black_box(&instance), &mut allocation);
+        let mut certify = |typed: &mut _| certifier.certify(problem, typed).is_complete();
+        served.is_ok() && UrllcAllocation::within(&mut allocation, &mut certify)
     });
     (1e6 * plain_s, 1e6 * certified_s)
 }

@@ -6,14 +6,14 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use anyk::channel::sample_distances_m;
-use anyk::framework::{Allocate, Method, PretrainSettings, Session, Silent, State};
+use anyk::framework::{Method, PretrainSettings, Session, Silent, State};
 use anyk::problems::separable::{
     AnySeparableSettings, Cost, Separable, SeparableSolution, SeparableSolver, train_any_separable,
 };
 use anyk::problems::urllc::equal_power;
 use anyk::problems::urllc::finish;
 use anyk::problems::urllc::{Algorithm1, TrainSettings};
-use anyk::problems::urllc::{Allocation, CellPolicy, Urllc};
+use anyk::problems::urllc::{CellPolicy, Urllc, UrllcAllocation};
 use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::qos::{BandwidthTable, RequiredBandwidth};
 use anyk::{Config, System};
@@ -57,7 +57,7 @@ fn hot(criterion: &mut Criterion) {
         .into_iter()
         .map(|distance_m| system.path_loss().gain(distance_m))
         .collect();
-    let mut allocation = Allocation::default();
+    let mut allocation = UrllcAllocation::default();
     criterion.bench_function("allocate, M-GNN, K = 200", |bencher| {
         bencher.iter(|| allocator.serve(black_box(&gains), &mut allocation));
     });
@@ -121,7 +121,7 @@ fn separable(criterion: &mut Criterion, system: &System) {
         let policy = train_any_separable(problem.costs(), &settings, session).unwrap();
         group.bench_function(format!("{name} by any-gnn"), |bencher| {
             let (mut allocator, mut amounts) = (policy.allocator(), Vec::new());
-            bencher.iter(|| allocator.allocate(black_box(&problem), &mut amounts));
+            bencher.iter(|| allocator.serve(black_box(&problem), &mut amounts));
         });
     }
     group.finish();

@@ -1,5 +1,5 @@
 //! The hot paths allocate no memory: solving with tables built, allocating with a model, training;
-//! WMMSE and learned powers.
+//! WMMSE and learned powers. What the library calls is no exception: [`Policy::allocate`] with a reused [`Allocation`].
 
 #![allow(clippy::unwrap_used, unsafe_code)]
 
@@ -7,9 +7,8 @@ use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyk::Config;
 use anyk::channel::{D2dField, sample_distances_m};
-use anyk::framework::{Allocate, Method, Objective, PretrainSettings, Session, Silent, State};
+use anyk::framework::{Method, Objective, PretrainSettings, Session, Silent, State};
 use anyk::network::SplitRule;
 use anyk::problems::interference::PowerOutput;
 use anyk::problems::interference::Wmmse;
@@ -17,12 +16,14 @@ use anyk::problems::interference::finish_power;
 use anyk::problems::interference::{PowerObjective, PowerTrainSettings};
 use anyk::problems::interference::{Scenario, SparseInterference};
 use anyk::problems::separable::{
-    AnySeparableSettings, Cost, Separable, SeparableSolution, SeparableSolver, train_any_separable,
+    AnySeparableSettings, Cost, Separable, SeparableSolution, SeparableSolver, separable_instance,
+    train_any_separable,
 };
 use anyk::problems::urllc::{Algorithm1, AnySettings, TrainRanges, TrainSettings};
-use anyk::problems::urllc::{Allocation, CellPolicy, Urllc};
+use anyk::problems::urllc::{CellPolicy, Urllc, UrllcAllocation, UrllcProblem};
 use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::problems::urllc::{finish, train_any_policy};
+use anyk::{Allocation, Config, Instance, Policy};
 
 /// The system's allocator, counting.
 struct Counting;
@@ -52,6 +53,13 @@ fn calls_during(work: impl FnOnce()) -> u64 {
     CALLS.load(Ordering::Relaxed) - before
 }
 
+/// Calls of the allocator when a policy is asked for an instance the second time, as the library asks it.
+fn calls_of(policy: &mut dyn Policy, instance: &Instance) -> u64 {
+    let mut into = Allocation::default();
+    assert!(instance.allocate(policy, &mut into).unwrap().is_served());
+    calls_during(|| assert!(instance.allocate(policy, &mut into).unwrap().is_served()))
+}
+
 /// One test, so that nothing else allocates at the same time.
 #[test]
 fn hot_paths_allocate_nothing() {
@@ -65,6 +73,9 @@ fn hot_paths_allocate_nothing() {
     let mut solution = Solution::default();
     solver.solve_into(&problem, &mut solution);
     assert_eq!(calls_during(|| solver.solve_into(&problem, &mut solution)), 0, "solve");
+    let cells = UrllcProblem::in_cell(&system);
+    let instance = Instance::of(&cells, problem.size(), problem.clone());
+    assert_eq!(calls_of(&mut solver, &instance), 0, "solve an instance");
 
     let mut settings = TrainSettings::p_gnn(10, 200, 5e-6);
     settings.method = Method::MGnn;
@@ -85,10 +96,11 @@ fn hot_paths_allocate_nothing() {
     let policy =
         finish(&system, &objective, &state.parameters, (&PretrainSettings::default(), None))
             .unwrap();
-    let (mut allocator, mut allocation) = (policy.allocator(), Allocation::default());
-    allocator.allocate(&problem, &mut allocation);
-    let allocate = calls_during(|| _ = allocator.allocate(&problem, &mut allocation));
+    let (mut allocator, mut allocation) = (policy.allocator(), UrllcAllocation::default());
+    allocator.serve(&gains, &mut allocation).unwrap();
+    let allocate = calls_during(|| allocator.serve(&gains, &mut allocation).unwrap());
     assert_eq!(allocate, 0, "allocate");
+    assert_eq!(calls_of(&mut allocator, &instance), 0, "allocate an instance");
 
     let mut settings = AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 1);
     (settings.samples, settings.steps) = (20, 20);
@@ -100,6 +112,7 @@ fn hot_paths_allocate_nothing() {
         assert!(allocator.certifier().certify(&problem, &mut allocation).is_complete());
     });
     assert_eq!(certified, 0, "allocate and certify");
+    assert_eq!(calls_of(&mut allocator, &instance), 0, "allocate an instance by any-gnn");
 
     let cost = Arc::new(Cost::from_fn((0.0, 1e9), |u| -u.ln_1p()).unwrap());
     let budget = system.max_power_w();
@@ -113,9 +126,12 @@ fn hot_paths_allocate_nothing() {
     (settings.samples, settings.steps) = (20, 20);
     let policy = train_any_separable(&[cost], &settings, &mut Session::new(&Silent)).unwrap();
     let (mut allocator, mut amounts) = (policy.allocator(), Vec::new());
-    allocator.allocate(&problem, &mut amounts);
-    let allocate = calls_during(|| _ = allocator.allocate(&problem, &mut amounts));
+    assert!(allocator.serve(&problem, &mut amounts).is_served());
+    let allocate = calls_during(|| assert!(allocator.serve(&problem, &mut amounts).is_served()));
     assert_eq!(allocate, 0, "allocate of separable costs");
+    let instance = separable_instance(problem);
+    assert_eq!(calls_of(&mut solver, &instance), 0, "solve an instance of separable costs");
+    assert_eq!(calls_of(&mut allocator, &instance), 0, "allocate an instance of separable costs");
 
     let scenario = Scenario::D2d(D2dField::default());
     let field = scenario.draw(1, 100, 0).unwrap();

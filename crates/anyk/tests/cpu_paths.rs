@@ -22,10 +22,10 @@ use anyk::problems::interference::{
     PowerLoss, PowerObjective, PowerOutput, PowerTrainSettings, finish_power,
 };
 use anyk::problems::interference::{SparseWmmse, Wmmse, WmmseSettings, fplinq};
-use anyk::problems::read_model;
 use anyk::problems::urllc::{Algorithm1, AnySettings, Recipe, TrainRanges, TrainSettings};
-use anyk::problems::urllc::{Allocation, CellPolicy, LearnedPolicy, Urllc};
+use anyk::problems::urllc::{CellPolicy, LearnedPolicy, Urllc, UrllcAllocation};
 use anyk::problems::urllc::{finish, law_for, train_any_policy};
+use anyk::problems::{allocating, read_model};
 use anyk::qos::ServiceClass;
 use anyk::{Config, System};
 use rand::{RngExt, SeedableRng};
@@ -70,7 +70,7 @@ impl Bits {
         self.0.extend(values.iter().map(|value| u64::from(value.to_bits())));
     }
 
-    fn allocation(&mut self, allocation: &Allocation) {
+    fn allocation(&mut self, allocation: &UrllcAllocation) {
         self.doubles(&allocation.power_w);
         self.doubles(&allocation.bandwidth_hz);
     }
@@ -183,7 +183,7 @@ fn urllc_allocation_by_the_fused_pair() {
     let policies: Vec<LearnedPolicy> =
         urllc_trainings(500).iter().map(|settings| train(settings, &mut |_, _| ())).collect();
     same_on_every_level("the fused pair", |bits| {
-        let mut allocation = Allocation::default();
+        let mut allocation = UrllcAllocation::default();
         for policy in &policies {
             let mut allocator = policy.allocator();
             for size in [1, 7, 15, 16, 17, 200] {
@@ -217,7 +217,7 @@ fn any_gnn_training_and_allocation() {
             let policy = train_any_policy(&SYSTEM, &settings, &mut Session::new(&Silent)).unwrap();
             bits.doubles(policy.parameters());
             let mut allocator = policy.allocator();
-            let mut allocation = Allocation::default();
+            let mut allocation = UrllcAllocation::default();
             for problem in &problems {
                 allocator.serve(problem, &mut allocation).unwrap();
                 bits.allocation(&allocation);
@@ -416,11 +416,9 @@ fn every_training_and_its_answers() {
             }
             let is_network = model.describe().contains("interference");
             let bytes: &[u8] = if is_network { links } else { users };
-            let counter = model.allocate(&options).unwrap();
-            for answer in counter.answer_all(Input::new(bytes, "input")).unwrap() {
-                let mut json = Vec::new();
-                answer.write_json(&mut json).unwrap();
-                bits.bytes(&json);
+            let mut answering = allocating(&*model, &options).unwrap();
+            for answer in answering.answer_all(Input::new(bytes, "input")).unwrap() {
+                bits.bytes(answer.json().unwrap().as_bytes());
             }
         });
     }

@@ -4,8 +4,11 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
 use std::process::ExitCode;
 
+use anyk::core::{
+    Answer, Answering, Answers, Rows, Standing, Summary, Verdict, in_order, plain_json,
+};
 use anyk::exchange::{Documents, Input, NewFile, name_of, write_json};
-use anyk::framework::{Answer, Answers, Counter, Error, Standing, Summary, Verdict};
+use anyk::framework::Error;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -14,7 +17,7 @@ use crate::failure::{Failure, INFEASIBLE, message};
 use crate::files;
 use crate::output;
 use crate::printable::printable;
-use crate::rows::{Rows, csv_line, plain};
+use crate::rows::csv_line;
 
 /// Reasons that are told one by one where answers are tables.
 const MOST_TOLD: usize = 20;
@@ -48,8 +51,8 @@ enum Part {
 }
 
 /// Answers all of an input; the exit code says whether everyone is served, and every instance answered.
-pub(super) fn run(args: &SolveArgs, counter: &dyn Counter) -> Result<ExitCode, Failure> {
-    through(args, || Ok(counter.fork()), |counter, input| counter.answer(input))
+pub(super) fn run(args: &SolveArgs, answering: &Answering) -> Result<ExitCode, Failure> {
+    through(args, || answering.fork(), Answering::answer)
 }
 
 /// The same with anything that turns a document into answers.
@@ -77,10 +80,10 @@ pub(super) fn through<W: Send>(
     let mut sink = Sink::new(args, format, is_stream)?;
     let mut failure = None;
     let work = |worker: &mut W, input: Input<'_>| -> Vec<Part> {
-        let told = |answer: Result<Box<dyn Answer>, Error>| part(answer, format, input);
+        let told = |answer: Result<Answer, Error>| part(answer, format, input);
         answer(worker, input).into_iter().map(told).collect()
     };
-    anyk::framework::in_order(Documents::new(reader), name, make, work, |done| {
+    in_order(Documents::new(reader), name, make, work, |done| {
         match sink.write(done.into_iter().flatten().collect(), args.fail_fast) {
             Ok(()) => Ok(true),
             Err(why) => {
@@ -100,7 +103,7 @@ pub(super) fn through<W: Send>(
 }
 
 /// What is to be written of an answer.
-fn part(answer: Result<Box<dyn Answer>, Error>, format: Format, input: Input<'_>) -> Part {
+fn part(answer: Result<Answer, Error>, format: Format, input: Input<'_>) -> Part {
     let refused = |error: Error| {
         let cell = error.cell();
         let name = cell
@@ -111,44 +114,30 @@ fn part(answer: Result<Box<dyn Answer>, Error>, format: Format, input: Input<'_>
             Format::Json => refusal(&error, name.as_deref(), at),
             _ => Vec::new(),
         };
-        Part::Refused { error, name: name.map(|name| plain(name.get())), line }
+        Part::Refused { error, name: name.map(|name| plain_json(name.get())), line }
     };
-    let written = |answer: &dyn Answer| -> Result<Part, Error> {
+    let written = |answer: &Answer| -> Result<Part, Error> {
         let (name, served) = (answer.cell(), answer.is_served());
         // Without what grows with the cell.
-        let brief = |verdict: &Verdict| Verdict {
-            missed: Vec::new(),
-            pairs: (Vec::new(), Vec::new()),
-            ..verdict.clone()
-        };
+        let brief = |verdict: &Verdict| Verdict { missed: Vec::new(), ..verdict.clone() };
         let verdict = answer.verdict().map(brief);
-        let cannot = |source: io::Error| Error::write("standard output".as_ref(), source);
         Ok(match format {
             Format::Json => {
-                answer.check()?;
-                let mut text = Vec::new();
-                answer.write_json(&mut text).map_err(cannot)?;
-                text.push(b'\n');
+                let text = (answer.json()? + "\n").into_bytes();
                 Part::Text { name, text, served, verdict }
             }
             Format::Table => {
                 let mut text = Vec::new();
-                output::text(&mut text, &answer.text()?).map_err(|failure| match failure {
+                output::text(&mut text, &answer.text()).map_err(|failure| match failure {
                     Failure::Error(error) => error,
                     Failure::PipeClosed => Error::Interrupted,
                 })?;
                 Part::Text { name, text, served, verdict }
             }
-            Format::Csv => {
-                answer.check()?;
-                let mut text = Vec::new();
-                answer.write_json(&mut text).map_err(cannot)?;
-                let rows = Rows::of(answer, &text).map_err(Error::other)?;
-                Part::Rows { rows, served }
-            }
+            Format::Csv => Part::Rows { rows: answer.rows(), served },
         })
     };
-    answer.and_then(|answer| written(&*answer)).unwrap_or_else(refused)
+    answer.and_then(|answer| written(&answer)).unwrap_or_else(refused)
 }
 
 /// The line of an instance that is not answered: why, where it stands, and its name, if that can be read.
@@ -367,7 +356,8 @@ impl<'a> Sink<'a> {
             self.begin(rows.columns())?;
         }
         let columns = self.columns.take().unwrap_or_default();
-        let left_out = rows.write(&columns, &cell, &mut |line| self.put_row(&line))?;
+        let mut put = |row: Vec<&str>| self.put_row(&csv_line(row.into_iter()));
+        let left_out = rows.write(&columns, &cell, &mut put)?;
         if let Some(name) = left_out.filter(|_| !self.left_out) {
             self.left_out = true;
             output::note(&format!(

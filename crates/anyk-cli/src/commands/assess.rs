@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::io::Read;
 use std::process::ExitCode;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyk::Invalid;
-use anyk::exchange::Allotments;
 use anyk::framework::{Error, Verb};
+use anyk::problems::assessing;
 use clap::ArgMatches;
 
 use super::problems::chosen;
@@ -18,7 +17,7 @@ use crate::failure::Failure;
 use crate::{files, output};
 
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let Some((room, matches, options)) = chosen(matches, Verb::Assess) else {
+    let Some((about, matches, options)) = chosen(matches, Verb::Assess) else {
         return Ok(ExitCode::SUCCESS);
     };
     let args: AssessArgs = parsed(matches);
@@ -26,7 +25,6 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         let expected = "a file: standard input is what --input reads already";
         return Err(Invalid::value("allocations", "-", expected).into());
     }
-    let assessor = room.assess(&options)?;
     let (path, name) = (&args.allocations, files::name(&args.allocations));
     let unreadable = |source| Error::Read { path: name.into(), source };
     let reader: Box<dyn Read + Send> = if path == "-" {
@@ -34,21 +32,20 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     } else {
         Box::new(File::open(path).map_err(unreadable)?)
     };
-    let given = Mutex::new(Allotments::new(reader, name));
+    let answering = assessing(about, &options, reader, name)?;
     let unread = AtomicUsize::new(0);
     let exit = answers::through(
         &args.solve,
-        || assessor.desk(),
-        |desk, input| {
-            let verdicts = desk.answer(input, &given, name);
+        || answering.fork(),
+        |worker, input| {
+            let verdicts = worker.answer(input);
             let errors = verdicts.iter().filter_map(|verdict| verdict.as_ref().err());
             let count = errors.filter(|error| error.unjudged().is_none()).count();
             unread.fetch_add(count, Ordering::Relaxed);
             verdicts
         },
     )?;
-    let mut given = given.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let left = given.left(unread.into_inner()).map_err(unreadable)??;
+    let left = answering.left(unread.into_inner())?;
     if left > 0 {
         output::note(&format!(
             "{name}: {left} more allocations than there are cells to judge them by"

@@ -11,7 +11,7 @@ use anyk::problems::interference::{
     PowerOutput, PowerPolicy, PowerTrainSettings, Scenario, SparseInterference, SparseWmmse, Wmmse,
     train_power,
 };
-use anyk::problems::urllc::{Allocation, CellPolicy, Solution, Urllc, UrllcSolver};
+use anyk::problems::urllc::{CellPolicy, Solution, Urllc, UrllcAllocation, UrllcSolver};
 use anyk::qos::BandwidthTable;
 use anyk::{Config, System};
 use anyk_study::{random_cell, short_any_policy, short_sampled_policy, untrained_p_gnn};
@@ -115,8 +115,9 @@ pub(super) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
         ]
         .into_iter()
         .chain(figures.streams.rows())
-        .map(|(what, value, unit)| vec![what.to_owned(), format!("{value:.2}"), unit.to_owned()]);
-        writeln!(out, "{}", output::table(&["one thread unless said, median", "", ""], rows))?;
+        .map(|(what, value, unit)| vec![what.to_owned(), format!("{value:.2}"), unit.to_owned()])
+        .collect::<Vec<_>>();
+        writeln!(out, "{}", output::table(&["one thread unless said, median", "", ""], &rows))?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
@@ -180,7 +181,7 @@ fn measure(system: &System, progress: &Watcher) -> Result<Figures, Failure> {
             .into_iter()
             .map(|distance_m| system.path_loss().gain(distance_m))
             .collect();
-        let (mut allocator, mut allocation) = (policy.allocator(), Allocation::default());
+        let (mut allocator, mut allocation) = (policy.allocator(), UrllcAllocation::default());
         1e6 * median_seconds(progress, || allocator.serve(black_box(&gains), &mut allocation))
     };
     let (allocate_us_k200, allocate_us_k10000) = (allocate_us(200), allocate_us(10_000));
@@ -221,7 +222,7 @@ fn measure(system: &System, progress: &Watcher) -> Result<Figures, Failure> {
             let sparse = SparseInterference::new(black_box(&field), scenario.threshold());
             allocator.shares(&sparse).len()
         });
-    let streams = stream_bench::measure(system, &any_gnn, &policy, || progress.done(1))?;
+    let streams = stream_bench::measure(&any_gnn, &policy, || progress.done(1))?;
     Ok(Figures {
         streams,
         solve_us_k10,

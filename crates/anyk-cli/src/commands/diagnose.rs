@@ -4,12 +4,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::Invalid;
-use anyk::diagnosis::{Finding, Samples, Subject, built_in_named};
+use anyk::diagnosis::{Finding, Samples, Subject};
 use anyk::exchange::{check_text, read_samples};
-use anyk::framework::{CellOptions, Error, Quantity, Table};
+use anyk::framework::{CellOptions, Error, Table};
 use clap::ArgMatches;
 
-use super::{parsed, small};
+use super::parsed;
 use crate::arguments::given;
 use crate::cli::DiagnoseArgs;
 use crate::failure::Failure;
@@ -26,33 +26,33 @@ pub(super) fn run(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, F
         args.out.as_ref().map(|dir| ReportFolder::open(dir, outputs, &names)).transpose()?;
     let sizes = if args.k.is_empty() { Finding::SIZES.to_vec() } else { args.k.clone() };
     let users = args.users.and_then(|users| usize::try_from(users).ok()).unwrap_or(Finding::USERS);
-    let drawn = |subject: &Subject| -> Result<(Finding, Samples), Error> {
+    let drawn = |mut subject: Subject| -> Result<(Finding, Samples), Error> {
         let samples = subject.sample(&sizes, users, args.seed)?;
-        Ok((Finding::of_subject(subject, &samples, args.train_k, args.seed)?, samples))
+        Ok((Finding::of_subject(&mut subject, &samples, args.train_k, args.seed)?, samples))
     };
     // Options of the cell are for policies that are built in.
     let refuse_cell =
         |what: &str| given(matches, &CellOptions::ALL.specs()).refuse_others(&[], what);
-    let (mut finding, samples) = if let Some(path) = &args.model {
-        refuse_cell("a model: its file holds the cell")?;
-        let quantity = match args.quantity.as_deref() {
-            Some("bandwidth") => Quantity::Bandwidth,
-            _ => Quantity::Power,
+    let (mut finding, samples) =
+        if let Some(path) = &args.model {
+            refuse_cell("a model: its file holds the cell")?;
+            let quantity = args.quantity.as_deref().unwrap_or("power");
+            let named = |error: Error| error.in_file(files::name(path));
+            drawn(Subject::model(&*files::model(path)?, quantity).map_err(named)?)?
+        } else if let Some(subject) = args.policy.as_deref().and_then(|policy| {
+            Subject::built_in(policy, &given(matches, &CellOptions::ALL.specs()))
+        }) {
+            drawn(subject?)?
+        } else if let Some(path) = &args.rows {
+            refuse_cell("samples")?;
+            let name = files::name(path);
+            let rows = read_samples(&files::read(path)?, name)?;
+            let samples =
+                Samples::from_rows(&rows).map_err(|wrong| Error::from(wrong).in_file(name))?;
+            (Finding::of_samples(name, &samples, args.train_k, args.seed), samples)
+        } else {
+            return Err(Invalid::missing("policy", "a policy, a MODEL or --samples").into());
         };
-        let named = |error: Error| error.in_file(files::name(path));
-        drawn(&Subject::model(&*files::model(path)?, quantity).map_err(named)?)?
-    } else if let Some(policy) = args.policy.as_deref().and_then(built_in_named) {
-        drawn(&Subject::built_in(&small::system(matches)?, policy)?)?
-    } else if let Some(path) = &args.rows {
-        refuse_cell("samples")?;
-        let name = files::name(path);
-        let rows = read_samples(&files::read(path)?, name)?;
-        let samples =
-            Samples::from_rows(&rows).map_err(|wrong| Error::from(wrong).in_file(name))?;
-        (Finding::of_samples(name, &samples, args.train_k, args.seed), samples)
-    } else {
-        return Err(Invalid::missing("policy", "a policy, a MODEL or --samples").into());
-    };
     if !args.no_check {
         finding.check(&samples, args.seed)?;
     }

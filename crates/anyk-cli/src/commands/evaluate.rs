@@ -2,16 +2,15 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyk::Invalid;
+use anyk::core::{About, Comparison, Model, Page, Player, Problem, Rounds, Text, compare};
 use anyk::diagnosis::Finding;
 use anyk::exchange::{SampleRow, write_atomically};
-use anyk::framework::{
-    Chart, Comparison, LoadedModel, Options, Player, PlayerPolicy, Room, Rounds, Series, Show,
-    Text, Trials, Verb, compare, complete_by_home,
-};
-use anyk::problems::{self, ROOMS};
+use anyk::framework::{Chart, Options, Series, Trials, Verb};
+use anyk::problems;
 use clap::ArgMatches;
 use serde::Serialize;
 
@@ -44,7 +43,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 
 /// Whether a policy is named by its file, and not as a baseline or a command.
 fn is_file(policy: &str) -> bool {
-    let is_name = ROOMS.iter().flat_map(|room| room.baselines()).any(|known| known.0 == policy);
+    let mut rows = problems::all().into_iter().flat_map(|about| about.policies);
+    let is_name = rows.any(|known| known.name == policy);
     !is_name && !policy.starts_with(COMMAND)
 }
 
@@ -55,11 +55,11 @@ fn one_model(args: &EvaluateArgs, path: &str, matches: &ArgMatches) -> Result<Ex
     let watcher = Watcher::default();
     let report = model.evaluate(&options, &trials, &watcher).map_err(named(files::name(path)))?;
     note_sizes(path, &*model, &trials.sizes);
-    output::answer(&*report, args.json)
+    output::page(&report, args.json)
 }
 
 /// Tells that a model is measured at sizes that it was not validated at.
-fn note_sizes(path: &str, model: &dyn LoadedModel, sizes: &[usize]) {
+fn note_sizes(path: &str, model: &dyn Model, sizes: &[usize]) {
     if let Some(note) = sizes.iter().max().and_then(|&most| model.beyond_validation(most)) {
         note_beyond(path, &note);
     }
@@ -80,9 +80,9 @@ struct Report {
     size_laws: Vec<SizeLaw>,
 }
 
-impl Show for Report {
-    fn show(&self) -> Text {
-        let mut text = self.comparison.show();
+impl Report {
+    fn text(&self) -> Text {
+        let mut text = self.comparison.text();
         for SizeLaw { policy, size_law, recommended } in &self.size_laws {
             text.push(format!("{policy}: size law of the powers: {size_law}; {recommended}"));
         }
@@ -95,18 +95,18 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     if commands.any(|command| command.trim().is_empty()) {
         return Err(Invalid::value("policy", COMMAND, "a command line after it").into());
     }
-    let mut models: Vec<(String, Box<dyn LoadedModel>)> = Vec::new();
-    let mut room: Option<(&'static dyn Room, String)> = None;
+    let mut models: Vec<(String, Arc<dyn Model>)> = Vec::new();
+    let mut about: Option<(&'static About, String)> = None;
     if let Some(name) = &args.problem {
-        room = problems::room(name).map(|room| (room, format!("--problem {name}")));
+        about = problems::named(name).map(|about| (about, format!("--problem {name}")));
     }
     for path in args.policies.iter().filter(|policy| is_file(policy)) {
         let model = files::model(path)?;
-        let own = problems::room(model.problem());
-        match (&room, own) {
-            (None, Some(own)) => room = Some((own, files::name(path).to_owned())),
-            (Some((known, said)), Some(own)) if known.name() != own.name() => {
-                let expected = format!("a model for {}, as {said} says", known.name());
+        let own = model.about();
+        match &about {
+            None => about = Some((own, files::name(path).to_owned())),
+            Some((known, said)) if known.name != own.name => {
+                let expected = format!("a model for {}, as {said} says", known.name);
                 let value = format!("{path}, {}", model.describe());
                 return Err(Invalid::value("policy", value, expected).into());
             }
@@ -114,20 +114,20 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
         }
         models.push((path.clone(), model));
     }
-    let Some((room, _)) = room else {
-        let names: Vec<&str> = ROOMS.iter().map(|room| room.name()).collect();
+    let Some((about, _)) = about else {
+        let names: Vec<&str> = problems::all().iter().map(|about| about.name).collect();
         let expected = format!("one of {}, since no model says it", names.join(", "));
         return Err(Invalid::missing("problem", expected).into());
     };
-    let options = instance_options(room, &models, matches)?;
+    let problem = (about.make)(&instance_options(about, &models, matches)?)?;
     let mut players = Vec::new();
     for policy in &args.policies {
-        players.push(player(policy, room, &models, &options, args)?);
+        players.push(player(policy, &*problem, &models, args)?);
     }
     // What everyone is to be compared with, whoever was named.
-    for (name, _) in room.baselines().iter().take(2) {
-        if !players.iter().any(|player| player.name == *name) {
-            players.push(player(name, room, &models, &options, args)?);
+    for row in about.policies.iter().take(2) {
+        if !players.iter().any(|player| player.name == row.name) {
+            players.push(player(row.name, &*problem, &models, args)?);
         }
     }
     let seeds = match (&args.seeds, args.seed) {
@@ -137,7 +137,7 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     end_with_us();
     let rounds = Rounds { sizes: args.k.0.clone(), samples: args.samples, seeds };
     let watcher = Watcher::default();
-    let comparison = compare(room, &options, &rounds, &mut players, &watcher)?;
+    let comparison = compare(&problem, &rounds, &mut players, &watcher)?;
     for (path, model) in &models {
         note_sizes(path, &**model, &rounds.sizes);
     }
@@ -150,47 +150,47 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     if let Some(path) = &args.plot {
         plot(path, &comparison)?;
     }
-    output::answer(&Report { comparison, size_laws }, args.json)
+    let report = Report { comparison, size_laws };
+    output::page(&Page::new(&report, report.text())?, args.json)
 }
 
 /// The options of the instances: what was given, and for the rest the cell of the first model.
 fn instance_options(
-    room: &dyn Room,
-    models: &[(String, Box<dyn LoadedModel>)],
+    about: &About,
+    models: &[(String, Arc<dyn Model>)],
     matches: &ArgMatches,
 ) -> Result<Options, Failure> {
-    let mut options = given(matches, &model_options(Verb::Evaluate));
-    let mut known = room.options(Verb::Evaluate);
-    known.extend(room.options(Verb::Assess));
-    known.extend(room.options(Verb::Sample));
-    options.refuse_others(&known, &format!("policies for {}", room.name()))?;
-    if let Some((_, model)) = models.first() {
-        complete_by_home(&mut options, &model.home());
-    }
-    Ok(options)
+    let options = given(matches, &model_options(Verb::Evaluate));
+    let verbs = [Verb::Evaluate, Verb::Assess, Verb::Sample];
+    let known: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
+    options.refuse_others(&known, &format!("policies for {}", about.name))?;
+    Ok(match models.first() {
+        Some((_, model)) => options.at_home(&model.home()),
+        None => options,
+    })
 }
 
-fn player<'a>(
+fn player(
     policy: &str,
-    room: &'static dyn Room,
-    models: &'a [(String, Box<dyn LoadedModel>)],
-    options: &Options,
+    problem: &dyn Problem,
+    models: &[(String, Arc<dyn Model>)],
     args: &EvaluateArgs,
-) -> Result<Player<'a>, Failure> {
+) -> Result<Player, Failure> {
     if let Some(command) = policy.strip_prefix(COMMAND) {
         let program = Program::new(command, Duration::from_secs_f64(args.timeout));
-        let policy_program = PlayerPolicy::Contestant(Box::new(program));
-        return Ok(Player { name: policy.to_owned(), policy: policy_program });
+        return Ok(Player { name: policy.to_owned(), policy: Box::new(program) });
     }
     if let Some((path, model)) = models.iter().find(|(path, _)| path == policy) {
-        return Ok(Player::model(path, &**model, options)?);
+        return Ok(Player::model(path, &**model, problem)?);
     }
-    Player::baseline(policy, room, policy).ok_or_else(|| {
-        let names: Vec<&str> = room.baselines().iter().map(|known| known.0).collect();
+    let found = Player::built_in(policy, problem, policy);
+    Ok(found.ok_or_else(|| {
+        let about = problem.about();
+        let names: Vec<&str> = about.policies.iter().map(|known| known.name).collect();
         let names = names.join(", ");
-        let expected = format!("a model's file, {COMMAND}COMMAND, or for {} {names}", room.name());
-        Invalid::value("policy", policy, expected).into()
-    })
+        let expected = format!("a model's file, {COMMAND}COMMAND, or for {} {names}", about.name);
+        Failure::from(Invalid::value("policy", policy, expected))
+    })??)
 }
 
 /// What the diagnosis finds in the answers of a policy.

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use anyk::framework::{Error, ModelFile, Show, Text};
+use anyk::core::{Page, Text};
+use anyk::framework::{Error, ModelFile};
 use anyk::problems::read_model;
 use serde::Serialize;
 use serde_json::Value;
@@ -55,11 +56,11 @@ pub(super) fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
         parameters: tensors.iter().map(|tensor| tensor.shape.iter().product::<usize>()).sum(),
         tensors,
     };
-    output::answer(&info, args.json)
+    output::page(&Page::new(&info, info.text())?, args.json)
 }
 
-impl Show for Info {
-    fn show(&self) -> Text {
+impl Info {
+    fn text(&self) -> Text {
         let mut text = Text::line(format!(
             "{}: {}, {} parameters, {} bytes",
             self.model, self.what, self.parameters, self.bytes

@@ -1,13 +1,13 @@
 //! `anyk allocate`, `anyk calibrate`: the model's file says which problem it is of.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyk::core::{Answering, Model, Page, Text};
 use anyk::exchange::Input;
-use anyk::framework::{
-    CalibrationSettings, Counter, Error, Guarantee, LoadedModel, ModelError, Options, Show, Text,
-    Verb,
-};
+use anyk::framework::{CalibrationSettings, Error, Guarantee, ModelError, Options, Verb};
+use anyk::problems::allocating;
 use clap::ArgMatches;
 use serde::Serialize;
 
@@ -24,11 +24,11 @@ pub(super) fn opened(
     path: &str,
     matches: &ArgMatches,
     verb: Verb,
-) -> Result<(Box<dyn LoadedModel>, Options), Failure> {
+) -> Result<(Arc<dyn Model>, Options), Failure> {
     let model = files::model(path)?;
     let options = given(matches, &model_options(verb));
     let what = format!("{}, {}", files::name(path), model.describe());
-    options.refuse_others(&model.options(verb), &what)?;
+    options.refuse_others(&model.flags(verb), &what)?;
     Ok((model, options))
 }
 
@@ -43,18 +43,18 @@ pub(super) fn named(path: &str) -> impl Fn(Error) -> Failure {
 pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: AllocateArgs = parsed(matches);
     let (model, options) = opened(&args.model, matches, Verb::Allocate)?;
-    let counter = model.allocate(&options)?;
+    let answering = allocating(&*model, &options)?;
     let noted = AtomicBool::new(false);
     // At once, since a stream may never end.
-    let answer = |fork: &mut Box<dyn Counter>, input: Input<'_>| {
-        let answers = fork.answer(input);
-        let beyond = model.beyond_validation(fork.largest());
+    let answer = |worker: &mut Answering, input: Input<'_>| {
+        let answers = worker.answer(input);
+        let beyond = model.beyond_validation(worker.largest());
         if let Some(note) = beyond.filter(|_| !noted.swap(true, Ordering::Relaxed)) {
             note_beyond(&args.model, &note);
         }
         answers
     };
-    answers::through(&args.solve, || Ok(counter.fork()), answer)
+    answers::through(&args.solve, || answering.fork(), answer)
 }
 
 /// Tells that a model is used for more users than it was measured at.
@@ -66,12 +66,6 @@ pub(super) fn note_beyond(path: &str, note: &str) {
 struct Report {
     model: String,
     guarantee: Guarantee,
-}
-
-impl Show for Report {
-    fn show(&self) -> Text {
-        Text::line(self.guarantee.sentence())
-    }
 }
 
 pub(super) fn calibrate(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, Failure> {
@@ -93,7 +87,8 @@ pub(super) fn calibrate(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitC
         return Err(Error::from(ModelError::Content(message.to_owned())).in_file(path).into());
     };
     let (model, guarantee) = calibrated.map_err(named(path))?;
-    save(&args.train.out, &model.file_bytes()?)?;
+    save(&args.train.out, &model.bytes()?)?;
+    let text = Text::line(guarantee.sentence());
     let report = Report { model: args.train.out.display().to_string(), guarantee };
-    output::answer(&report, args.train.json)
+    output::page(&Page::new(&report, text)?, args.train.json)
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyk::Invalid;
+use anyk::core::{About, write_samples};
 use anyk::exchange::{fading_samples_to_npy, write_atomically};
-use anyk::framework::{Options, Room, Verb};
+use anyk::framework::{Options, Verb};
 use anyk::math::realization_rng;
-use anyk::problems::{read_model, room};
+use anyk::problems::{self, read_model, solving};
 use clap::ArgMatches;
 use serde::Serialize;
 
@@ -18,24 +19,23 @@ use crate::cli::{FadingArgs, SampleArgs, SolveArgs};
 use crate::failure::Failure;
 use crate::output;
 
-/// The room that a subcommand names, with its flags and what was given of its options.
+/// The problem that a subcommand names, with its flags and what was given of its options.
 pub(super) fn chosen(
     matches: &ArgMatches,
     verb: Verb,
-) -> Option<(&'static dyn Room, &ArgMatches, Options)> {
+) -> Option<(&'static About, &ArgMatches, Options)> {
     let (name, matches) = matches.subcommand()?;
-    let room = room(name)?;
-    let options = given(matches, &room.options(verb));
-    Some((room, matches, options))
+    let about = problems::named(name)?;
+    let options = given(matches, &(about.flags)(verb));
+    Some((about, matches, options))
 }
 
 pub(super) fn solve(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let Some((room, matches, options)) = chosen(matches, Verb::Solve) else {
+    let Some((about, matches, options)) = chosen(matches, Verb::Solve) else {
         return Ok(ExitCode::SUCCESS);
     };
     let args: SolveArgs = parsed(matches);
-    let counter = room.solve(&options)?;
-    answers::run(&args, &*counter)
+    answers::run(&args, &solving(about, &options)?)
 }
 
 /// Writes a model whole or not at all, once it reads back.
@@ -48,16 +48,17 @@ pub(super) fn sample(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some(("fading", matches)) = matches.subcommand() {
         return sample_fading(matches);
     }
-    let Some((room, matches, options)) = chosen(matches, Verb::Sample) else {
+    let Some((about, matches, options)) = chosen(matches, Verb::Sample) else {
         return Ok(ExitCode::SUCCESS);
     };
     let args: SampleArgs = parsed(matches);
     let array = options.text("format") == Some("npy");
-    write_samples(&args, array, |out| Ok(room.sample(&options, out)?))
+    let problem = (about.drawing)(&options)?;
+    write(&args, array, |out| Ok(write_samples(&*problem, &options, out)?))
 }
 
 /// Writes to the file that was named, whole or not at all, or to standard output.
-fn write_samples(
+fn write(
     args: &SampleArgs,
     array: bool,
     make: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
@@ -94,7 +95,7 @@ fn sample_fading(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let draw = |_| args.law.sample(antennas, &mut rng);
     let gains: Vec<f64> = (0..args.count).map(draw).collect();
     let array = args.format == "npy";
-    write_samples(&args.sample, array, |out| {
+    write(&args.sample, array, |out| {
         if array {
             let bytes = fading_samples_to_npy(&gains);
             out.write_all(&bytes)?;

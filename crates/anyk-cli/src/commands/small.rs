@@ -4,7 +4,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::Config;
-use anyk::framework::{CellOptions, Show, Text, Trials};
+use anyk::core::{Page, Text};
+use anyk::framework::{CellOptions, Trials};
 use anyk::math::Mean;
 use anyk::problems::urllc::{OptimumRow, optimum_over_sizes};
 use anyk::{System, framework::Observer};
@@ -32,8 +33,8 @@ struct Sweep {
     sizes: Vec<OptimumRow>,
 }
 
-impl Show for Sweep {
-    fn show(&self) -> Text {
+impl Sweep {
+    fn text(&self) -> Text {
         let value =
             |mean: Option<Mean>| mean.map_or("–".into(), |mean| format!("{:.4}", mean.mean));
         let rows = self.sizes.iter().map(|row| {
@@ -82,7 +83,8 @@ pub(super) fn sweep(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     watcher.begin("cells solved", samples * k.len() as u64);
     let sizes = optimum_over_sizes(&system, &k, samples, seed, &watcher)?;
     watcher.end();
-    output::answer(&Sweep { samples, seed, sizes }, json)
+    let sweep = Sweep { samples, seed, sizes };
+    output::page(&Page::new(&sweep, sweep.text())?, json)
 }
 
 pub(super) fn config(matches: &ArgMatches) -> Result<ExitCode, Failure> {

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyk::System;
-use anyk::exchange::{Parameters, UserReader, write_atomically};
-use anyk::framework::{Answer, Answers, LoadedModel, Options, Room as _};
-use anyk::problems::urllc::{Allocation, AnyPolicy, LearnedPolicy, Served, URLLC};
+use anyk::core::{Allocation, Answering, Instance, Model, Outcome, Policy, Status, write_samples};
+use anyk::exchange::write_atomically;
+use anyk::framework::{Error, Options};
+use anyk::problems::urllc::{AnyPolicy, LearnedPolicy, URLLC, Urllc};
+use anyk::problems::{allocating, reader, solving};
 use serde::Serialize;
 
 use super::answers;
@@ -54,6 +55,23 @@ impl StreamFigures {
     }
 }
 
+/// A policy without work: numbers of as many digits as those of an answer.
+struct Copying;
+
+impl Policy for Copying {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let users = instance.formulation::<Urllc>()?.users();
+        for (amounts, unit) in into.amounts.iter_mut().zip([1e9, 1e16]) {
+            amounts.iter_mut().zip(users).for_each(|(amount, user)| *amount = unit * user.gain);
+        }
+        Ok(Outcome::Served(Status::Heuristic))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(Self))
+    }
+}
+
 /// A folder that goes when its owner does.
 struct Folder(PathBuf);
 
@@ -65,7 +83,6 @@ impl Drop for Folder {
 
 /// Measures all of them; `done` is called after each of [`StreamFigures::STEPS`].
 pub(super) fn measure(
-    system: &System,
     any_gnn: &AnyPolicy,
     p_gnn: &LearnedPolicy,
     done: impl Fn(),
@@ -77,7 +94,7 @@ pub(super) fn measure(
     options.set("k", USERS.to_string());
     options.set("count", CELLS.to_string());
     let mut cells = Vec::new();
-    URLLC.sample(&options, &mut cells)?;
+    write_samples(&*(URLLC.drawing)(&options)?, &options, &mut cells)?;
     write_atomically(&input, &cells).map_err(|error| Failure::write(&input, error))?;
     let args = SolveArgs {
         input: input.display().to_string(),
@@ -101,31 +118,17 @@ pub(super) fn measure(
     let mut unchecked = Options::default();
     unchecked.set("no-check", "");
     let solved = |options: &Options| {
-        let counter = URLLC.solve(options)?;
-        fastest(&|| answers::run(&args, &*counter).map(drop))
+        let answering = solving(&URLLC, options)?;
+        fastest(&|| answers::run(&args, &answering).map(drop))
     };
-    let allocated = |model: &dyn LoadedModel, options: &Options| {
-        let counter = model.allocate(options)?;
-        fastest(&|| answers::run(&args, &*counter).map(drop))
+    let allocated = |model: &dyn Model, options: &Options| {
+        let answering = allocating(model, options)?;
+        fastest(&|| answers::run(&args, &answering).map(drop))
     };
-    let parameters = &Parameters::of(system);
-    let floor = fastest(&|| {
-        let reader = UserReader { system, reference: None, parameters };
-        let copied = |(): &mut (), input: anyk::exchange::Input<'_>| -> Answers {
-            let cells = match reader.read(input) {
-                Ok(cells) => cells,
-                Err(error) => return vec![Err(error.into())],
-            };
-            let written = |cell: anyk::exchange::CellRecord| {
-                // Numbers of as many digits as those of an answer.
-                let amounts = |unit: f64| cell.users.iter().map(|user| unit * user.gain).collect();
-                let allocation = Allocation { power_w: amounts(1e10), bandwidth_hz: amounts(1e16) };
-                Ok(Box::new(Served::unjudged(&allocation, cell.users.iter())) as Box<dyn Answer>)
-            };
-            cells.into_iter().map(written).collect()
-        };
-        answers::through(&args, || Ok(()), copied).map(drop)
-    })?;
+    let problem = (URLLC.make)(&plain)?;
+    let copying =
+        Answering::by_policy(reader(&URLLC), &problem, Box::new(Copying), Box::new(Copying), false);
+    let floor = fastest(&|| answers::run(&args, &copying).map(drop))?;
     let unchecked_s =
         [solved(&unchecked)?, allocated(any_gnn, &unchecked)?, allocated(p_gnn, &unchecked)?];
     Ok(StreamFigures {

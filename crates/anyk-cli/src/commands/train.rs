@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyk::framework::{Error, Observer, Options, Room, Shared, Trained, Verb, Workshop};
+use anyk::core::{About, Trained};
+use anyk::framework::{Error, Observer, Options, Shared, Verb, Workshop};
 use clap::ArgMatches;
 use rayon::prelude::*;
 
@@ -16,19 +17,23 @@ use crate::outputs::Outputs;
 use crate::progress::Watcher;
 
 pub(super) fn train(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, Failure> {
-    let Some((room, matches, options)) = chosen(matches, Verb::Train) else {
+    let Some((about, matches, options)) = chosen(matches, Verb::Train) else {
         return Ok(ExitCode::SUCCESS);
     };
     let args: TrainArgs = parsed(matches);
     if let Some(seeds) = &args.seeds {
-        return train_several(room, &options, &args, &seeds.0, outputs);
+        return train_several(about, &options, &args, &seeds.0, outputs);
     }
     outputs.claim_model(&args.out)?;
     let watcher = Watcher::interruptible();
     let workshop = Workshop { observer: &watcher, out: Some(args.out.clone()), shared: None };
-    let trained = room.train(&options, &workshop)?;
+    let trained = run(about, &options, &workshop)?;
     keep(&args.out, &trained)?;
-    output::answer(&*trained.report, args.json)
+    output::page(&trained.report, args.json)
+}
+
+fn run(about: &About, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+    about.train.ok_or(Error::NothingToTrain(about.name))?(options, workshop)
 }
 
 /// Writes the model, unless its file is there already, with a warning if it is not what it should be.
@@ -72,7 +77,7 @@ impl Observer for OneOf<'_> {
 /// already, with equal settings, seed and sources, is kept, and so is the outer function that the runs share: after an
 /// interruption, the same command trains only the rest.
 fn train_several(
-    room: &dyn Room,
+    about: &About,
     options: &Options,
     args: &TrainArgs,
     seeds: &[u64],
@@ -98,7 +103,7 @@ fn train_several(
             options.set("seed", seed.to_string());
             let workshop =
                 Workshop { observer: &observer, out: Some(out.clone()), shared: Some(&shared) };
-            let trained = room.train(&options, &workshop)?;
+            let trained = run(about, &options, &workshop)?;
             keep(out, &trained)?;
             watcher.done(1);
             Ok(trained)
@@ -112,7 +117,7 @@ fn train_several(
     for (result, seed) in results.into_iter().zip(seeds) {
         match result {
             Ok(trained) => {
-                output::answer(&*trained.report, args.json)?;
+                output::page(&trained.report, args.json)?;
             }
             Err(failure) if failure.is_interruption() => {}
             Err(failure) => {

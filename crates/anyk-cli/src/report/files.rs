@@ -19,11 +19,10 @@ pub(super) fn check_name(table: &Table) -> io::Result<()> {
 /// The table as CSV: the heads, then the rows.
 pub(super) fn csv(table: &Table) -> io::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in std::iter::once(&table.columns).chain(&table.rows) {
-        // The format has no way to write a record of no fields.
-        if table.width() > 0 {
-            writer.write_record(table.padded(row)).map_err(io::Error::from)?;
-        }
+    let (heads, rows) = table.text();
+    // The format has no way to write a record of no fields.
+    for row in std::iter::once(&heads).chain(&rows).filter(|row| !row.is_empty()) {
+        writer.write_record(row).map_err(io::Error::from)?;
     }
     writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
 }
@@ -34,13 +33,14 @@ pub(super) fn markdown(table: &Table) -> String {
     if !table.note.is_empty() {
         let _ = writeln!(text, "{}\n", escape_markdown(&table.note));
     }
-    if table.width() > 0 {
-        push_row(&mut text, table.padded(&table.columns));
+    let (heads, rows) = table.text();
+    if !heads.is_empty() {
+        push_row(&mut text, &heads);
         text.push_str("| :--- |");
-        text.push_str(&" ---: |".repeat(table.width() - 1));
+        text.push_str(&" ---: |".repeat(heads.len() - 1));
         text.push('\n');
-        for row in &table.rows {
-            push_row(&mut text, table.padded(row));
+        for row in &rows {
+            push_row(&mut text, row);
         }
     }
     if !table.claims.is_empty() {
@@ -56,7 +56,7 @@ pub(super) fn markdown(table: &Table) -> String {
 }
 
 /// One line of a Markdown table.
-fn push_row<'a>(text: &mut String, cells: impl Iterator<Item = &'a str>) {
+fn push_row(text: &mut String, cells: &[String]) {
     text.push('|');
     for cell in cells {
         let _ = write!(text, " {} |", escape_markdown(cell));

@@ -62,15 +62,16 @@ fn push_section(page: &mut String, Entry { table, about }: &Entry<'_>) {
     if !table.note.is_empty() {
         let _ = writeln!(page, "<p>{}</p>", escape(&table.note));
     }
-    if table.width() > 0 {
+    let (heads, rows) = table.text();
+    if !heads.is_empty() {
         // With a tab stop, the keyboard can scroll a wide table, too.
         let _ =
             writeln!(page, r#"<div class="wide" tabindex="0" role="region" aria-label="{title}">"#);
         page.push_str("<table>\n<thead>\n");
-        push_row(page, ["<th scope=\"col\">", "</th>"], table.padded(&table.columns));
+        push_row(page, ["<th scope=\"col\">", "</th>"], &heads);
         page.push_str("</thead>\n<tbody>\n");
-        for row in &table.rows {
-            push_row(page, ["<td>", "</td>"], table.padded(row));
+        for row in &rows {
+            push_row(page, ["<td>", "</td>"], row);
         }
         page.push_str("</tbody>\n</table>\n</div>\n");
     }
@@ -90,7 +91,7 @@ pub(super) fn figure(chart: &Chart, caption: &str) -> String {
 }
 
 /// One row of cells between an opening and a closing tag.
-fn push_row<'a>(page: &mut String, [open, close]: [&str; 2], cells: impl Iterator<Item = &'a str>) {
+fn push_row(page: &mut String, [open, close]: [&str; 2], cells: &[String]) {
     page.push_str("<tr>");
     for cell in cells {
         let _ = write!(page, "{open}{}{close}", escape(cell));

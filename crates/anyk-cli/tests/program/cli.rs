@@ -139,7 +139,7 @@ fn bad_input_is_exit_code_2_with_a_message_that_helps() {
         (user(r#""id":"b","distance_m":NaN"#).into(), &["line 1", "NaN", "finite number"]),
         (
             user(r#""id":"b","distance_m":1e400"#).into(),
-            &["user 2 (\"b\")", "distance_m is 1e400", "1 to 100000"],
+            &["user 2 (\"b\")", "distance_m is 1e400", "a number of metres"],
         ),
         (user(r#""id":"b","distance_m":-5"#).into(), &["user 2 (\"b\")", "distance_m is -5"]),
         (user(r#""id":"b","distance_m":0"#).into(), &["distance_m is 0,"]),
@@ -149,7 +149,7 @@ fn bad_input_is_exit_code_2_with_a_message_that_helps() {
         ),
         (user(r#""id":"b","distance_m":[1]"#).into(), &["distance_m is [1], expected a number"]),
         (user(r#""id":"b","gain_db":110.5"#).into(), &["gain_db is 110.5, expected a negative"]),
-        (user(r#""id":"b","gain_db":-1e9"#).into(), &["gain_db is -1e9"]),
+        (user(r#""id":"b","gain_db":-1e9"#).into(), &["gain_db is -1000000000"]),
         (user(r#""id":"b","gain_db":-100,"distance_m":60"#).into(), &["only one of them"]),
         (user(r#""id":"b""#).into(), &["user 2 (\"b\")", "none of distance_m, gain_db"]),
         (user(r#""id":"","distance_m":60"#).into(), &["id is \"\""]),

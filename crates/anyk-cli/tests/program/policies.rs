@@ -175,8 +175,8 @@ fn allocations_that_cannot_be_judged_are_told() {
         ),
         ("{\"users\":[{\"power_w\":1},{\"power_w\":1}]}", "has no bandwidth_hz"),
         ("{\"users\":[{\"power_w\":NaN}]}", "JSON has no NaN"),
-        ("{\"power\":[1,0]}", "for 0 users, expected 2"),
-        ("id,power\na,1\nb,1\n", "users have power_w"),
+        ("{\"power\":[1,0]}", "there is no allocation in {\"power\":[1,0]}, expected JSON"),
+        ("id,power\na,1\nb,1\n", "\"power\" is power_w; units are part"),
         (
             "user,power,bandwidth\na,1,2e5\nb,1,2e5\n",
             "\"bandwidth\" is bandwidth_hz; units are part",

@@ -69,8 +69,7 @@ fn two_budgets_and_mixed_classes() {
 #[test]
 fn bad_budgets_are_named() {
     for (flags, says) in [
-        (&[][..], "--max-bandwidth-hz is missing, expected the band"),
-        (&["--max-bandwidth-hz", "-5"], "--max-bandwidth-hz is -5, expected a positive number"),
+        (&["--max-bandwidth-hz", "-5"][..], "--max-bandwidth-hz is -5, expected a positive number"),
         (&["--max-bandwidth-hz", "nan"], "--max-bandwidth-hz is nan, expected a positive number"),
         (&["--max-bandwidth-hz", "1e99"], "--max-bandwidth-hz is 1e99, expected"),
         (
@@ -89,6 +88,13 @@ fn bad_budgets_are_named() {
         assert!(outcome.stderr.starts_with(&says), "{flags:?}: {}", outcome.stderr);
         assert!(outcome.stdout.is_empty());
     }
+    // The band may be in the data.
+    let outcome = run(&["solve", "urllc-power", "--input", "-"], FIVE);
+    let says = "max_bandwidth_hz is missing, expected the band of all users in Hz, as an option or in the data";
+    assert!(outcome.code == 2 && outcome.stderr.contains(says), "{}", outcome.stderr);
+    let within = FIVE.replacen('{', "{\"max_bandwidth_hz\":1e6,", 1);
+    let outcome = run(&["solve", "urllc-power", "--json", "--input", "-"], within);
+    assert!(outcome.stdout.contains("\"max_bandwidth_hz\":1000000.0"), "{}", outcome.stderr);
 }
 
 /// The least power in the least bandwidth is the power that this was least for.

@@ -43,8 +43,24 @@ def _users(arrays: dict[str, Any]) -> dict[str, Floats]:
             raise InputError(
                 f"{name} has the shape {array.shape}, expected one number for each user; anyk.cells takes many cells"
             )
+        if array.size == 0:
+            raise InputError(f"{name} is empty, expected at least one user")
         columns[_PLACES.get(name, name)] = array
+    users = columns[_PLACES[_place(arrays)]].size
+    for name, array in columns.items():
+        if array.size not in (1, users):
+            raise InputError(f"{name} has {array.size} numbers, expected {users}: one for each user, or one for all")
     return columns
+
+
+def _place(given: dict[str, Any]) -> str:
+    """The one array that says where users are."""
+    places = [name for name in _PLACES if given.get(name) is not None]
+    if len(places) > 1:
+        raise InputError(f"{' and '.join(places)} are given, expected only one of them")
+    if not places:
+        raise InputError(f"none of {', '.join(_PLACES)} is given, expected one of them")
+    return places[0]
 
 
 class _Users(Cell):
@@ -183,12 +199,9 @@ def cells(problem: str, **given: Any) -> Batch:
                 raise InputError(f"gains have the shape {gains.shape}, expected matrices, (N, K, K)")
         matrices = [numbers("gains", matrix) for matrix in gains]
         return Batch.of_cells([kind(matrix, **arrays, **given) for matrix in matrices])
-    places = [name for name in _PLACES if given.get(name) is not None]
-    if len(places) != 1:
-        raise InputError(f"{len(places)} of {', '.join(_PLACES)} are given, expected one of them")
-    place = given.pop(places[0])
-    rows, sizes = _rows(places[0], place)
-    columns = {_PLACES[places[0]]: rows}
+    place = _place(given)
+    rows, sizes = _rows(place, given.pop(place))
+    columns = {_PLACES[place]: rows}
     for name in _CLASS:
         value = given.pop(name, None)
         if value is None:
@@ -196,7 +209,7 @@ def cells(problem: str, **given: Any) -> Batch:
         if isinstance(value, (list, tuple)) and value and not np.isscalar(value[0]):
             flat, own = _rows(name, value)
             if own != sizes:
-                raise InputError(f"{name} has other numbers of users than {places[0]}, expected the same")
+                raise InputError(f"{name} has other numbers of users than {place}, expected the same")
             columns[name] = flat
             continue
         array = numbers(name, value)
@@ -220,12 +233,16 @@ def _rows(name: str, value: Any) -> tuple[Floats, list[int]]:
         for index, part in enumerate(parts):
             if part.ndim != 1:
                 raise InputError(f"{name}[{index}] has the shape {part.shape}, expected one number for each user")
+            if part.size == 0:
+                raise InputError(f"{name}[{index}] is empty, expected at least one user")
         if not parts:
             raise InputError(f"{name} is empty, expected at least one cell")
         return np.concatenate(parts), [part.size for part in parts]
     array = numbers(name, value)
     if array.ndim != 2:
         raise InputError(f"{name} has the shape {array.shape}, expected a row for each cell: (N, K)")
+    if array.size == 0:
+        raise InputError(f"{name} has the shape {array.shape}, expected at least one cell and one user")
     return array.reshape(-1), [array.shape[1]] * array.shape[0]
 
 

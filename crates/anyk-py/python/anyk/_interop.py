@@ -10,7 +10,7 @@ import numpy as np
 from . import _anyk
 from ._anyk import Batch, InputError
 from ._arrays import Floats
-from ._cells import _CLASS, _PLACES, Option, cells
+from ._cells import _CLASS, _PLACES, Option
 
 
 def _complex(name: str, value: Any) -> np.ndarray[Any, Any]:
@@ -101,8 +101,9 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
     One of the columns ``distance_m``, ``gain``, ``gain_db``, ``path_loss_db`` or ``snr_db`` says where users are (their
     plurals are taken, too); ``epsilon``, ``packet_bits`` and ``arrival_rate`` are their classes, and the column ``cell``
     tells cells apart, in the order in which they first appear. Without it, all users are of one cell. Other columns are
-    left alone, unless they are parameters of the cell or the problem, such as ``max_power_dbm``: those are options, and a
-    column with a value other than the one in effect raises :class:`InputError`.
+    left alone, unless they are parameters of the problem, such as ``max_power_dbm``. A parameter with the same value in all
+    rows of a cell applies to that cell, whatever the options say; other cells may have other values. A parameter that
+    differs within a cell, or belongs to another problem, raises :class:`InputError`.
 
     Rows may have any order: ``answers.to_pandas()`` has the table's index, and ``answers.flat("power_w")`` the order of its
     rows, so that ``table.join(anyk.from_table(table).solve().to_pandas())`` gives every user its own power.
@@ -127,47 +128,50 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
             raise InputError(f"the column {name} has the dtype {values.dtype}, expected numbers")
     first = next(iter(found.values()))
     users = first.size
-    whole = {**found, cell: _column(table, cell)} if cell in names else found
+    own = (cell, *singular, *_PLACES, *_CLASS)
+    parameters = {
+        name: _column(table, name)
+        for name in names
+        if name not in own and _anyk.is_parameter(problem, name, "power_w" in names, options)
+    }
+    whole = {**found, **parameters, **({cell: _column(table, cell)} if cell in names else {})}
     for name, values in whole.items():
         if values.shape != (users,) or values.ndim != 1:
             raise InputError(f"the column {name} has the shape {values.shape}, expected ({users},): one for each user")
     if users == 0:
         raise InputError("the table has no users, expected at least one")
-    for name in names:
-        if name in (cell, *singular, *_PLACES, *_CLASS):
-            continue
-        if _anyk.is_parameter(problem, name, "power_w" in names, options):
-            _check_parameter(name, _column(table, name), problem, options)
     if cell not in names:
-        parts = [np.arange(users)]
+        by_cell, sizes = np.arange(users), [users]
     else:
-        of_user = _column(table, cell)
         try:
-            _, first, group = np.unique(of_user, return_index=True, return_inverse=True)
+            _, first, group = np.unique(whole[cell], return_index=True, return_inverse=True)
         except TypeError as why:
             raise InputError(f"the column {cell} has values that cannot be told apart: {why}") from why
         order = np.argsort(np.argsort(first))[group.reshape(-1)]
-        by_cell = np.argsort(order, kind="stable")
-        parts = np.split(by_cell, np.cumsum(np.bincount(order))[:-1])
-    arrays = {name: [values[part].astype(np.float64) for part in parts] for name, values in found.items()}
-    batch = cells(problem, **arrays, **options)
+        by_cell, sizes = np.argsort(order, kind="stable"), np.bincount(order).tolist()
+    arrays = {_PLACES.get(name, name): values[by_cell].astype(np.float64) for name, values in found.items()}
+    fields = {name: _texts(values) for name, values in parameters.items()}
     index = table.index if _is_of(table, "pandas") else None
-    return batch.of_rows(np.concatenate(parts).tolist(), index)
+    return Batch.of_table(problem, arrays, sizes, options, by_cell.tolist(), fields, index)
 
 
-def _check_parameter(name: str, values: np.ndarray[Any, Any], problem: str, options: dict[str, Any]) -> None:
-    """Refuses a column that gives users another value of a parameter than the one in effect."""
-    values = np.atleast_1d(values)
-    rows = np.arange(values.shape[0])
-    if values.ndim == 1 and values.dtype.kind in "biuf":
-        # Each number once, in the order of the rows.
-        rows = np.sort(np.unique(values, return_index=True)[1])
-    for row, value in zip(rows.tolist(), values[rows].tolist()):
-        # A table has no other way to say that a row says nothing.
-        text = "null" if _is_absent(value) else json.dumps(value, default=str)
-        why = _anyk.refused_parameter(problem, name, text, options)
-        if why is not None:
-            raise InputError(f"row {row}: {why}")
+def _texts(values: np.ndarray[Any, Any]) -> list[str]:
+    """The values of a column as JSON."""
+    if values.dtype.kind not in "biuf":
+        return [_text(value) for value in values.tolist()]
+    different, place = np.unique(values, return_inverse=True)
+    texts = [_text(value) for value in different.tolist()]
+    return [texts[at] for at in place.reshape(-1).tolist()]
+
+
+def _text(value: Any) -> str:
+    # A table has no other way to say that a row says nothing.
+    if _is_absent(value):
+        return "null"
+    # pandas makes whole numbers real where one is absent.
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    return json.dumps(value, default=str)
 
 
 def _is_absent(value: Any) -> bool:

@@ -11,7 +11,8 @@ class Table:
     """Rows of results.
 
     ``rows`` are dicts by column; :meth:`to_pandas` and :meth:`plot` need pandas and matplotlib. Tables of studies have
-    a ``title``, a ``note`` and the ``claims`` that their numbers decide.
+    a ``title``, a ``note`` and the ``claims`` that their numbers decide. Their numbers have all digits, and are rounded
+    only when a table is printed; several numbers in one cell are a tuple.
     """
 
     def __init__(
@@ -24,6 +25,7 @@ class Table:
         note: str = "",
         chart: dict[str, Any] | None = None,
         claims: list[dict[str, Any]] | None = None,
+        text: list[list[str]] | None = None,
     ) -> None:
         self.columns = columns
         self.rows = rows
@@ -32,6 +34,7 @@ class Table:
         self.note = note
         self.chart = chart
         self.claims = claims or []
+        self._text = text
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -55,7 +58,7 @@ class Table:
         return draw(self.chart, ax)
 
     def _cells(self) -> list[list[str]]:
-        return [[shown(row.get(column)) for column in self.columns] for row in self.rows]
+        return self._text or [[shown(row.get(column)) for column in self.columns] for row in self.rows]
 
     def __str__(self) -> str:
         table = [self.columns, *self._cells()]
@@ -106,16 +109,12 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def number_or_text(text: str) -> Any:
-    """A cell of a study's table: a number where it is one."""
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return text
+def _value(cell: Any) -> Any:
+    """A cell of a study's table: a number, text, a tuple of numbers, or None."""
+    numbers = cell["numbers"] if isinstance(cell, dict) else cell
+    if isinstance(numbers, list):
+        return numbers[0] if len(numbers) == 1 else tuple(numbers)
+    return cell
 
 
 def claim_text(claim: dict[str, Any]) -> str:
@@ -128,9 +127,7 @@ def claim_text(claim: dict[str, Any]) -> str:
 def of_study(table: dict[str, Any]) -> Table:
     """A table that a study or a diagnosis has returned."""
     columns = _different(table["columns"])
-    rows = [
-        {column: number_or_text(cell) for column, cell in zip(columns, row)} for row in table["rows"]
-    ]
+    rows = [dict(zip(columns, map(_value, row))) for row in table["rows"]]
     return Table(
         columns,
         rows,
@@ -139,6 +136,7 @@ def of_study(table: dict[str, Any]) -> Table:
         note=table["note"],
         chart=table["chart"],
         claims=table["claims"],
+        text=table["text"],
     )
 
 

@@ -3,9 +3,8 @@
 use serde::Serialize;
 
 use super::{Diagnosis, Prediction, Recommendation, Samples, Subject, predict};
-use crate::config::System;
 use crate::exchange::SampleRow;
-use crate::framework::{BuiltIn, Error};
+use crate::framework::{Error, Options};
 use crate::invalid::Invalid;
 
 /// All that is found about one policy.
@@ -28,7 +27,7 @@ impl Finding {
 
     /// Of a policy that can be called, from samples of it; `train_k` is `K_0`.
     pub fn of_subject(
-        subject: &Subject,
+        subject: &mut Subject,
         samples: &Samples,
         train_k: usize,
         seed: u64,
@@ -50,14 +49,15 @@ impl Finding {
 
     /// Of a built-in policy, drawn as unless said otherwise and checked.
     pub fn built_in(
-        system: &System,
-        policy: &BuiltIn,
+        policy: &str,
+        options: &Options,
         train_k: usize,
         seed: u64,
     ) -> Result<Self, Error> {
-        let subject = Subject::built_in(system, policy)?;
+        let unknown = || Invalid::value("policy", policy, "one that is built in");
+        let mut subject = Subject::built_in(policy, options).ok_or_else(unknown)??;
         let samples = subject.sample(&Self::SIZES, Self::USERS, seed)?;
-        let mut finding = Self::of_subject(&subject, &samples, train_k, seed)?;
+        let mut finding = Self::of_subject(&mut subject, &samples, train_k, seed)?;
         finding.check(&samples, seed)?;
         Ok(finding)
     }

@@ -7,13 +7,12 @@
 //! large ones.
 //!
 //! ```
-//! use anyk::Config;
-//! use anyk::diagnosis::{Answer, Diagnosis, SizeLaw, Subject, built_in_named};
-//! let system = Config::default().validate()?;
-//! let policy = built_in_named("urllc-power").ok_or("no such policy")?;
-//! let subject = Subject::built_in(&system, policy)?;
+//! use anyk::diagnosis::{Answer, Diagnosis, SizeLaw, Subject};
+//! use anyk::framework::Options;
+//! let subject = Subject::built_in("urllc-power", &Options::default());
+//! let mut subject = subject.ok_or("no such policy")??;
 //! let samples = subject.sample(&[2, 5, 10, 20, 40], 1000, 1)?;
-//! let diagnosis = Diagnosis::of_subject(&subject, &samples, 1)?;
+//! let diagnosis = Diagnosis::of_subject(&mut subject, &samples, 1)?;
 //! assert_eq!(diagnosis.order.equivariant, Answer::Yes);
 //! assert!(matches!(diagnosis.law, SizeLaw::Normalised { .. }));      // powers share one budget
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,6 +44,6 @@ pub use order::{Order, Pattern};
 pub use prediction::{PROMISE_PERCENT, Prediction, SMALL_PERCENT, predict};
 pub use samples::{FEWEST_INSTANCES, FEWEST_SAMPLES, Instance, Samples, SizeSamples, Support};
 pub use selection::LawScore;
-pub use subject::{Function, Subject, built_in, built_in_named};
+pub use subject::{Function, Subject, built_in};
 pub use toy::{ToyPoint, ToyPolicy, toy_policies};
 pub use verdict::{Answer, Diagnosis, Invariance, SizeLaw};

@@ -3,8 +3,9 @@
 use super::{
     Answer, Candidate, Curve, Diagnosis, Finding, Ground, PROMISE_PERCENT, Recommendation,
 };
-use crate::framework::{Chart, Series, Table};
+use crate::framework::{Chart, Series, Table, Value};
 use crate::network::{Aggregator, Output};
+use crate::row;
 
 impl Finding {
     /// All tables of the policy.
@@ -20,22 +21,17 @@ impl Finding {
     fn policy_table(&self) -> Table {
         let diagnosis = &self.diagnosis;
         let curves = &diagnosis.estimate.curves;
-        let mut columns = vec!["K".to_owned()];
-        columns.extend(curves.iter().flat_map(|curve| {
+        let columns = curves.iter().flat_map(|curve| {
             let x = format!("{:.4}", curve.x);
             [format!("f({x}, K)"), format!("low at {x}"), format!("high at {x}")]
-        }));
+                .map(|head| (head, "{:.5e}"))
+        });
         let row = |&k: &usize| {
-            let mut row = vec![k.to_string()];
-            for curve in curves {
-                match curve.at(k) {
-                    Some(point) => row.extend(
-                        [point.value, point.low, point.high].map(|value| format!("{value:.5e}")),
-                    ),
-                    None => row.extend(vec![String::new(); 3]),
-                }
-            }
-            row
+            let at = |curve: &Curve| match curve.at(k) {
+                Some(point) => [point.value, point.low, point.high].map(Value::from),
+                None => [""; 3].map(Value::from),
+            };
+            row![k; curves.iter().flat_map(at)]
         };
         let series = curves.iter().map(|curve| {
             let points = curve.points.iter().map(|point| (point.k as f64, point.value)).collect();
@@ -58,7 +54,7 @@ impl Finding {
                 self.recommendation.pair_text(),
                 self.recommendation.reason,
             ),
-            columns,
+            columns: row!["K"; columns],
             rows: diagnosis.sizes.iter().map(row).collect(),
             chart: Some(Chart {
                 title: diagnosis.label.clone(),
@@ -83,12 +79,7 @@ impl Finding {
                 (false, true) if candidate.aligned => "within 0.1",
                 (false, true) => "no",
             };
-            vec![
-                candidate.label(),
-                format!("{:+.2}", candidate.exponent),
-                format!("{:.2}", candidate.mismatch),
-                word.to_owned(),
-            ]
+            row![candidate.label(), candidate.exponent, candidate.mismatch, word]
         });
         let middle = diagnosis.estimate.curves.get(diagnosis.estimate.curves.len() / 2);
         let mut series = Vec::new();
@@ -121,9 +112,12 @@ impl Finding {
                  normalisation that of every policy whose outputs have one sum.",
                 recommendation.policy_exponent
             ),
-            columns: ["network", "exponent", "furthest from the policy", "follows it"]
-                .map(str::to_owned)
-                .to_vec(),
+            columns: row![
+                "network",
+                ("exponent", "{:+.2}"),
+                ("furthest from the policy", "{:.2}"),
+                "follows it",
+            ],
             rows: rows.collect(),
             chart: Some(Chart {
                 title: format!("Change since K = {from}, median over random networks"),
@@ -142,18 +136,16 @@ impl Finding {
         let first = self.predictions.first();
         let (train_k, test_k) = first.map_or((0, 0), |first| (first.train_k, first.test_k));
         let rows = self.predictions.iter().map(|prediction| {
-            vec![
-                prediction.label.to_owned(),
+            let [low, high] = [prediction.low_percent, prediction.high_percent];
+            let range = format!("{} to {}", percent_format(low), percent_format(high));
+            row![
+                prediction.label,
                 percent(prediction.drift_percent),
                 percent(prediction.train_loss_percent),
                 percent(prediction.predicted_percent),
-                format!(
-                    "{} to {}",
-                    percent(prediction.low_percent),
-                    percent(prediction.high_percent)
-                ),
+                Value::formatted([low, high], range),
                 percent(prediction.measured_percent),
-                format!("{:.2}", prediction.ratio),
+                prediction.ratio,
             ]
         });
         Table {
@@ -167,14 +159,14 @@ impl Finding {
                  the policy that is off by two deviations, what other users do fading fully or not at all, two \
                  standard errors over cells, and a tenth for all else. Losses under 1 % count as 1 % in the ratio."
             ),
-            columns: vec![
-                "mean aggregator and".to_owned(),
-                "drift (%)".to_owned(),
-                format!("loss at {train_k} (%)"),
-                format!("predicted at {test_k} (%)"),
-                "range (%)".to_owned(),
-                "measured (%)".to_owned(),
-                "ratio".to_owned(),
+            columns: row![
+                "mean aggregator and",
+                ("drift", "%", "{:.2}"),
+                (format!("loss at {train_k}"), "%", "{:.2}"),
+                (format!("predicted at {test_k}"), "%", "{:.2}"),
+                ("range", "%", "{:.2}"),
+                ("measured", "%", "{:.2}"),
+                ("ratio", "{:.2}"),
             ],
             rows: rows.collect(),
             chart: None,
@@ -257,11 +249,15 @@ fn curve_label(curve: &Curve) -> String {
     format!("x = {:.3} ({:.0} % quantile)", curve.x, 100.0 * curve.quantile)
 }
 
-/// A loss in percent.
-fn percent(value: f64) -> String {
-    match value {
-        value if value >= 100.0 => format!("{value:.0}"),
-        value if value >= 10.0 => format!("{value:.1}"),
-        value => format!("{value:.2}"),
+/// A loss in percent, with about three digits.
+fn percent(loss: f64) -> Value {
+    Value::formatted([loss], percent_format(loss))
+}
+
+fn percent_format(loss: f64) -> &'static str {
+    match loss {
+        loss if loss >= 100.0 => "{:.0}",
+        loss if loss >= 10.0 => "{:.1}",
+        _ => "{:.2}",
     }
 }

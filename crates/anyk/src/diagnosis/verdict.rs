@@ -126,7 +126,7 @@ const ORDER_CASES: u64 = 20;
 
 impl Diagnosis {
     /// Of a policy that can be called, from samples of it.
-    pub fn of_subject(subject: &Subject, samples: &Samples, seed: u64) -> Result<Self, Error> {
+    pub fn of_subject(subject: &mut Subject, samples: &Samples, seed: u64) -> Result<Self, Error> {
         // In the middle: large enough to notice, small enough to be quick.
         let sizes: Vec<usize> = samples.sizes().iter().map(|size| size.k).collect();
         let k = sizes.iter().copied().filter(|&k| k > 1).nth(sizes.len() / 2).unwrap_or(2);

@@ -3,7 +3,7 @@
 use crate::exchange::InputError;
 use crate::exchange::input_error::{check_fields, comma_hint, decode, shorten};
 use crate::exchange::npy::{Array, MAGIC, NpyError};
-use crate::exchange::users::separator;
+use crate::exchange::separator;
 
 const FORMAT: &str = "CSV with two columns u,c, JSON [[u,c],…], or a NumPy array of shape (n, 2)";
 
@@ -44,8 +44,7 @@ pub fn read_cost_samples(bytes: &[u8], file: &str) -> Result<Vec<(f64, f64)>, In
             for (index, row) in rows.records().enumerate() {
                 let row = row.map_err(|error| InputError::whole(file, &error))?;
                 let line = row.position().map_or(0, csv::Position::line);
-                let fail =
-                    |message: String| InputError::new(file, &format!("line {line}"), message);
+                let fail = |message: String| InputError::at(file, &format!("line {line}"), message);
                 if row.len() != 2 {
                     let message = format!("there are {} columns, expected two: u,c", row.len());
                     return Err(fail(message));

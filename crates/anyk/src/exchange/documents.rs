@@ -8,7 +8,7 @@ use crate::exchange::{Input, InputError};
 
 /// Calls `read` for every document of a text. Where a document ends is found first, by a parser that keeps nothing:
 /// `read` may stop anywhere, and says why in its own words or leaves it to the parser's.
-pub(super) fn each_document<'t>(
+pub(crate) fn each_document<'t>(
     (text, input, format): (&'t str, Input<'_>, &str),
     mut read: impl FnMut(&mut Deserializer<StrRead<'t>>) -> Result<(), Refused>,
 ) -> Result<(), InputError> {
@@ -46,7 +46,7 @@ pub(super) fn each_document<'t>(
 }
 
 /// Why a document was refused.
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// It is not as JSON would have it, or not of the expected form.
     Json(serde_json::Error),
     /// Something in it is wrong.

@@ -21,6 +21,13 @@ pub struct NotFinite {
     pub value: String,
 }
 
+impl NotFinite {
+    /// A result of a name.
+    pub(crate) fn of(name: &str) -> Self {
+        Self { place: name.to_owned(), value: "not finite".to_owned() }
+    }
+}
+
 /// How numbers that are none look as text.
 const WORDS: [&str; 3] = ["NaN", "inf", "-inf"];
 

@@ -29,24 +29,24 @@ pub struct CellPlace {
 
 impl InputError {
     /// The place has no colon yet; it is empty if the error is about the whole file.
-    pub(super) fn new(file: &str, place: &str, message: String) -> Self {
+    pub(crate) fn at(file: &str, place: &str, message: String) -> Self {
         let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
         Self { file: file.to_owned(), place, message, cell: None }
     }
 
     /// The same about one of the cells of a table.
-    pub(super) fn in_cell(self, cell: CellPlace) -> Self {
+    pub(crate) fn in_cell(self, cell: CellPlace) -> Self {
         Self { cell: Some(cell), ..self }
     }
 
     /// About the whole file.
-    pub(super) fn whole(file: &str, message: &dyn Display) -> Self {
-        Self::new(file, "", message.to_string())
+    pub(crate) fn whole(file: &str, message: &dyn Display) -> Self {
+        Self::at(file, "", message.to_string())
     }
 
     /// JSON that could not be read, with the text around the place: the text that the error counts its lines in, and
     /// what is before it: text, and lines before that.
-    pub(super) fn json(
+    pub(crate) fn json(
         file: &str,
         (before, lines): (&str, usize),
         text: &str,
@@ -78,7 +78,7 @@ impl InputError {
         let lines = lines + before.bytes().filter(|&byte| byte == b'\n').count();
         let left = before.len() - before.rfind('\n').map_or(0, |end| end + 1);
         let column = error.column() + if error.line() == 1 { left } else { 0 };
-        Self::new(file, &format!("line {}, column {column}", lines + error.line()), message)
+        Self::at(file, &format!("line {}, column {column}", lines + error.line()), message)
     }
 }
 
@@ -92,7 +92,7 @@ const OTHER_FORMATS: [(&[u8], &str, &str); 5] = [
 ];
 
 /// Returns an error that says how to convert the file if it has one of the formats that AnyK does not read.
-pub(super) fn check_format(bytes: &[u8], file: &str, expected: &str) -> Result<(), InputError> {
+pub(crate) fn check_format(bytes: &[u8], file: &str, expected: &str) -> Result<(), InputError> {
     match OTHER_FORMATS.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
         None => Ok(()),
         Some((_, found, reader)) => {
@@ -100,40 +100,40 @@ pub(super) fn check_format(bytes: &[u8], file: &str, expected: &str) -> Result<(
                 "this is {found}, expected {expected}; convert it in Python with {reader} and numpy.save or \
                  DataFrame.to_csv(index=False)"
             );
-            Err(InputError::new(file, "", message))
+            Err(InputError::at(file, "", message))
         }
     }
 }
 
 /// The text of a file, without a byte-order mark.
-pub(super) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'a str, InputError> {
+pub(crate) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'a str, InputError> {
     check_format(bytes, file, format)?;
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
         let message = format!("byte {} is not UTF-8, expected {format}", error.valid_up_to() + 1);
-        InputError::new(file, &format!("line {line}"), message)
+        InputError::at(file, &format!("line {line}"), message)
     })?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 /// Largest number of fields in a line of CSV, and of unknown keys in a JSON object. Both are held as a whole, and take
 /// more memory than their text.
-pub(super) const MOST_FIELDS: usize = 1000;
+pub(crate) const MOST_FIELDS: usize = 1000;
 
 /// Refuses CSV with more fields in a line than any table of ours has.
-pub(super) fn check_fields(text: &str, separator: u8, file: &str) -> Result<(), InputError> {
+pub(crate) fn check_fields(text: &str, separator: u8, file: &str) -> Result<(), InputError> {
     let fields = |line: &str| 1 + line.bytes().filter(|&byte| byte == separator).count();
     match text.split(['\n', '\r']).map(fields).find(|&fields| fields > MOST_FIELDS) {
         None => Ok(()),
         Some(fields) => {
             let message = format!("a line has {fields} fields, expected at most {MOST_FIELDS}");
-            Err(InputError::new(file, "", message))
+            Err(InputError::at(file, "", message))
         }
     }
 }
 
 /// At most 60 characters of a value that may be megabytes, without control characters.
-pub(super) fn shorten(value: &str) -> String {
+pub(crate) fn shorten(value: &str) -> String {
     let shown = value.chars().take(60);
     let mut short: String = shown.map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if value.chars().nth(60).is_some() {
@@ -143,7 +143,7 @@ pub(super) fn shorten(value: &str) -> String {
 }
 
 /// What to say of a number that is none because of its comma; nothing of any other text.
-pub(super) fn comma_hint(text: &str) -> &'static str {
+pub(crate) fn comma_hint(text: &str) -> &'static str {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let text = text.trim().trim_matches('"').trim().trim_start_matches(['-', '+']);
     match text.split_once(',') {
@@ -157,4 +157,12 @@ pub(super) fn comma_hint(text: &str) -> &'static str {
 /// The largest character boundary not above `index`.
 fn floor_char(text: &str, index: usize) -> usize {
     (0..=index.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
+}
+
+/// The sign between the fields of a table: comma, semicolon or tab, whichever the header has most of.
+pub(crate) fn separator(text: &str) -> u8 {
+    let header = text.lines().find(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let count = |sign: u8| header.unwrap_or_default().bytes().filter(|&byte| byte == sign).count();
+    // The last of several with as many: the comma.
+    [b'\t', b';', b','].into_iter().max_by_key(|&sign| count(sign)).unwrap_or(b',')
 }

@@ -6,41 +6,37 @@
 //! user or line, the field, the value and what is accepted. The [limits](crate::limits) are checked
 //! before what grows with a file is allocated.
 
-mod allocations;
 pub(crate) mod container;
 mod cost_samples;
 mod disk;
 mod documents;
+mod extra;
 mod fading_samples;
 mod finite;
-mod gains;
-mod gains_csv;
-mod gains_json;
 mod input;
 mod input_error;
-mod link_values;
-mod npy;
-mod parameters;
+pub(crate) mod npy;
 mod read;
 mod samples;
+mod spelling;
 mod stream;
-mod users;
 mod write;
 
-pub use allocations::{Allotment, Allotments, Allotted};
 pub use container::Tensor;
 pub use cost_samples::read_cost_samples;
+pub(crate) use documents::{Refused, each_document};
+pub use extra::{Extra, name_of};
+pub(crate) use extra::{ExtraEntries, is_finite_json, json_of_text};
 pub use fading_samples::{fading_samples_to_npy, read_fading_samples};
 pub use finite::{Checked, NotFinite, check_finite, check_text, to_json, write_json};
-pub use gains::{NetworkRecord, gains_to_npy, read_networks};
 pub use input::Input;
 pub use input_error::{CellPlace, InputError};
-pub use link_values::{LinkField, LinkValues, read_link_values};
-pub use parameters::Parameters;
+pub(crate) use input_error::{MOST_FIELDS, check_fields, comma_hint, decode, separator, shorten};
+pub(crate) use npy::npy_bytes;
 pub use read::{read_bounded, read_file, read_plain_file, read_start};
 pub use samples::{SampleRow, read_samples};
+pub(crate) use spelling::slip_of;
 pub use stream::{Batch, Documents};
-pub use users::{CellRecord, Extra, Reference, UserReader, UserRecord, name_of, read_users};
 pub use write::{
     NewFile, check_folder, check_writable, destination, fingerprint, is_same_file, write_atomically,
 };

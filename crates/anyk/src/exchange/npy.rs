@@ -9,7 +9,7 @@ use crate::exchange::input_error::shorten;
 use crate::limits::MOST_NUMBERS;
 
 /// First bytes of an array.
-pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
+pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 /// Longest header of an array; NumPy's own reader has the same bound.
 const MOST_HEADER_BYTES: usize = 10_000;
 /// The numbers begin at a multiple of this.
@@ -17,7 +17,7 @@ const ALIGNMENT: usize = 64;
 
 /// Why a NumPy array was refused.
 #[derive(Debug, Error)]
-pub(super) enum NpyError {
+pub(crate) enum NpyError {
     #[error("the array's header {found}; expected {format}")]
     Header { found: &'static str, format: &'static str },
     #[error("the array's type is {0}, expected float32 or float64")]
@@ -34,7 +34,7 @@ pub(super) enum NpyError {
 }
 
 impl NpyError {
-    pub(super) fn shape(shape: &[u64], expected: &'static str) -> Self {
+    pub(crate) fn shape(shape: &[u64], expected: &'static str) -> Self {
         Self::Shape { shape: shown(shape), expected }
     }
 }
@@ -44,15 +44,15 @@ fn shown(shape: &[u64]) -> String {
 }
 
 /// A NumPy array whose length has been checked against its shape.
-pub(super) struct Array {
-    pub(super) shape: Vec<usize>,
+pub(crate) struct Array {
+    pub(crate) shape: Vec<usize>,
     /// The numbers in C order: the last index changes fastest.
-    pub(super) values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
 }
 
 impl Array {
     /// Reads float32 or float64. `format` says what the file is expected to hold.
-    pub(super) fn read(
+    pub(crate) fn read(
         bytes: &[u8],
         format: &'static str,
         check_shape: impl Fn(&[u64]) -> Result<(), NpyError>,
@@ -207,7 +207,11 @@ impl<'a> Rest<'a> {
 }
 
 /// An array of float64 in C order, in version 1.0 of the format.
-pub(super) fn write(shape: &[usize], values: impl IntoIterator<Item = f64>) -> Vec<u8> {
+pub(crate) fn npy_bytes(shape: &[usize], values: &[f64]) -> Vec<u8> {
+    write(shape, values.iter().copied())
+}
+
+pub(crate) fn write(shape: &[usize], values: impl IntoIterator<Item = f64>) -> Vec<u8> {
     let axes: String = shape.iter().map(|axis| format!("{axis}, ")).collect();
     let axes = if shape.len() == 1 { axes.trim_end() } else { axes.trim_end_matches(", ") };
     let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({axes}), }}");

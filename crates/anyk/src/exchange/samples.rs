@@ -36,7 +36,7 @@ pub struct SampleRow {
 /// ```
 pub fn read_samples(bytes: &[u8], file: &str) -> Result<Vec<SampleRow>, InputError> {
     let text = decode(bytes, file, FORMAT)?;
-    let fail = |place: &str, message: String| InputError::new(file, place, message);
+    let fail = |place: &str, message: String| InputError::at(file, place, message);
     if text.trim().is_empty() {
         return Err(fail("", format!("the file is empty, expected {FORMAT}")));
     }

@@ -4,14 +4,10 @@ use crate::channel::{PathLossModel, PathLossParameter, Shadowing};
 use crate::config::{Config, System};
 use crate::exchange::read_start;
 use crate::framework::options::field_of;
-use crate::framework::{Choice, Error, OptionSpec, OptionValue, Options};
+use crate::framework::{Error, OptionSpec, OptionValue, Options};
 use crate::invalid::{Fault, Invalid};
 
 const GROUP: &str = "Cell";
-
-impl Choice for PathLossModel {
-    const ALL: &'static [(&'static str, &'static str, Self)] = PathLossModel::ALL;
-}
 
 /// A number of the config: its option, its unit, what it is, its default, and where it stands.
 type Field = (&'static str, &'static str, &'static str, &'static str, fn(&mut Config) -> &mut f64);
@@ -207,21 +203,19 @@ impl CellOptions {
         specs.into_iter().map(|spec| shown(spec.of(GROUP))).collect()
     }
 
-    /// The fields of the config file that the problem has no use for.
-    pub(crate) fn unused(self) -> impl Iterator<Item = &'static str> {
-        let uses = move |section: &str, field: &str| match (section, field) {
-            ("cell", "max_power_dbm") => self.power,
-            ("cell", "noise_density_dbm_hz") | ("path_loss", _) => self.radio,
-            ("cell" | "frame" | "service", _) => self.service,
-            _ => true,
-        };
-        let fields = Config::default().parameters().into_iter();
-        fields.filter(move |(section, field, _)| !uses(section, field)).map(|(_, field, _)| field)
-    }
-
     /// Whether an option is about the path loss.
     pub fn is_of_path_loss(name: &str) -> bool {
         name == "path-loss" || parts().any(|part| part.0 == name)
+    }
+
+    /// The options of a cell before another path loss is laid over it: without the parameters that it does not have.
+    pub(crate) fn before_path_loss(options: &Options, other: Option<&str>) -> Options {
+        let mut options = options.clone();
+        if let Some(model) = other.and_then(PathLossModel::by_name) {
+            let unfit = parts().filter(|part| model.accepts(part.4).is_none());
+            unfit.for_each(|part| options.remove(part.0));
+        }
+        options
     }
 
     /// The options that describe a cell.
@@ -314,6 +308,13 @@ fn option_of(field: &str) -> &str {
     }
 }
 
+impl CellOptions {
+    /// The option that sets a field of a section of the config.
+    pub(crate) fn option_named(section: &str, field: &str) -> String {
+        option_of(&format!("{section}.{field}")).replace('_', "-")
+    }
+}
+
 /// What is wrong with a config that options were laid over, by the option that sets the field, or in the file where
 /// the file alone says it.
 fn told(wrong: Invalid, options: &Options) -> Error {
@@ -346,7 +347,7 @@ fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
     } else {
         "Path loss of users given by distance_m, which is horizontal for TR 38.901"
     };
-    let model = OptionSpec::choice::<PathLossModel>("path-loss", help).or("log-distance");
+    let model = OptionSpec::choice(PathLossModel::ALL, "path-loss", help).or("log-distance");
     if !draws {
         let mixed = PathLossModel::ALL.iter().filter(|entry| entry.2.is_mixed());
         let mixed: Vec<&str> = mixed.map(|entry| entry.0).collect();
@@ -366,7 +367,7 @@ fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
 /// Lays the options of the path loss over a config.
 fn set_path_loss(options: &Options, config: &mut Config) -> Result<(), Invalid> {
     let path_loss = &mut config.path_loss;
-    if let Some(model) = options.choice("path-loss")? {
+    if let Some(model) = options.choice(PathLossModel::ALL, "path-loss")? {
         path_loss.rename(model);
     }
     for &(name, .., parameter) in parts() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::exchange::{CellPlace, Extra, Input, InputError, NotFinite};
+use crate::exchange::{CellPlace, InputError, NotFinite};
 use crate::framework::{CellOptions, Infeasibility};
 use crate::invalid::Invalid;
 use crate::qos::TooWeak;
@@ -44,6 +44,19 @@ pub enum TrainError {
         /// Steps done of the stage.
         step: u64,
     },
+}
+
+/// Why a model could not be measured after its training.
+impl From<Error> for TrainError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Train(error) => error,
+            Error::Invalid(wrong) => Self::Invalid(wrong),
+            Error::Model(error) => Self::Model(error),
+            Error::Interrupted => Self::Interrupted { step: 0 },
+            other => Self::Model(ModelError::Content(other.to_string())),
+        }
+    }
 }
 
 /// Why a model was refused.
@@ -150,10 +163,13 @@ pub enum Error {
     /// Any of these, about an instance of which more is known than that there is no verdict.
     #[error(transparent)]
     Unjudged(Box<Unjudged>),
+    /// A policy that is not for an instance.
+    #[error("{0}")]
+    Refused(String),
     /// A problem without networks.
     #[error("{0} has no networks, and so nothing to train")]
     NothingToTrain(&'static str),
-    /// An error of a single room or study.
+    /// An error of a single problem or study.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
     /// Any of these, with the file that it is about.
@@ -217,7 +233,7 @@ pub struct Unjudged {
 }
 
 impl Error {
-    /// An error of a single room or study.
+    /// An error of a single problem or study.
     pub fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Other(Box::new(error))
     }
@@ -226,16 +242,6 @@ impl Error {
     #[must_use]
     pub fn in_file(self, file: impl Into<String>) -> Self {
         Self::In { file: file.into(), source: Box::new(self) }
-    }
-
-    /// The same about a cell of an input, by its name if it has one.
-    pub(crate) fn in_cell(self, extra: &Extra, input: Input<'_>) -> Self {
-        let (Some(json), Some(name)) = (extra.get("cell"), extra.cell()) else {
-            return self.in_file(input.name);
-        };
-        let cell = CellPlace { name: json.to_owned(), line: input.lines as u64 + 1 };
-        let source = self.in_file(format!("{}: cell {name}", input.name));
-        Self::OfCell(Box::new(OfCell { cell, source }))
     }
 
     /// A file that cannot be written.

@@ -15,7 +15,7 @@ const KIND: &str = "model";
 const VERSION: u64 = 2;
 
 /// A learned policy that can be written to a file and read back.
-pub trait Model: Sized {
+pub trait Stored: Sized {
     /// How it came about, as JSON: settings, and what was measured.
     type Record: Serialize + DeserializeOwned;
 
@@ -134,7 +134,7 @@ impl ModelFile {
     }
 
     /// The model, by what its problem knows.
-    pub fn into_model<M: Model>(mut self) -> Result<M, ModelError> {
+    pub fn into_model<M: Stored>(mut self) -> Result<M, ModelError> {
         if !M::PROBLEMS.contains(&self.problem.as_str()) {
             let expected = M::PROBLEMS.join(" or ");
             let message = format!("it is a model of {:?}, expected {expected}", self.problem);

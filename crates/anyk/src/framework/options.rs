@@ -1,6 +1,6 @@
-//! Options by name: what a room understands, and what a caller has given.
+//! Options by name: what a problem understands, and what a caller has given.
 //!
-//! A room describes its options as data. The program makes flags and help pages of them, other callers
+//! A problem describes its options as data. The program makes flags and help pages of them, other callers
 //! keyword arguments or fields of a request; a new problem needs no line in any of these.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub enum OptionValue {
     Text(&'static str),
 }
 
-/// One option of a room.
+/// One option of a problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OptionSpec {
     /// Its name, words joined by dashes.
@@ -41,7 +41,7 @@ pub struct OptionSpec {
     pub help: &'static str,
     /// What holds where it is not given, in words; empty where nothing does.
     pub default: &'static str,
-    /// The group that it is shown in; empty for the room's own.
+    /// The group that it is shown in; empty for the problem's own.
     pub group: &'static str,
     /// Whether only the long help shows it.
     pub rare: bool,
@@ -50,14 +50,18 @@ pub struct OptionSpec {
 }
 
 impl OptionSpec {
-    /// Without a default, in the room's own group.
+    /// Without a default, in the problem's own group.
     pub const fn new(name: &'static str, value: OptionValue, help: &'static str) -> Self {
         Self { name, value, help, default: "", group: "", rare: false, file: None }
     }
 
-    /// One of the names of a type.
-    pub fn choice<T: Choice>(name: &'static str, help: &'static str) -> Self {
-        let names = T::ALL.iter().map(|(name, help, _)| (*name, *help)).collect();
+    /// One of some names, each with what it means and its value.
+    pub fn choice<T>(
+        all: &[(&'static str, &'static str, T)],
+        name: &'static str,
+        help: &'static str,
+    ) -> Self {
+        let names = all.iter().map(|(name, help, _)| (*name, *help)).collect();
         Self::new(name, OptionValue::Choice(names), help)
     }
 
@@ -102,12 +106,6 @@ impl OptionSpec {
 /// The field that an option is, in errors: `max-power-dbm` is `max_power_dbm`.
 pub(crate) fn field_of(name: &str) -> String {
     name.replace('-', "_")
-}
-
-/// A type whose values have names.
-pub trait Choice: Copy + 'static {
-    /// Name, meaning and value of each.
-    const ALL: &'static [(&'static str, &'static str, Self)];
 }
 
 /// What a caller has given, by name.
@@ -159,6 +157,14 @@ impl Options {
         Self(given.map(|(name, value)| (name.clone(), value.clone())).collect())
     }
 
+    /// These options, and the others where these say nothing.
+    #[must_use]
+    pub fn over(&self, others: &Self) -> Self {
+        let mut all = others.clone();
+        all.0.extend(self.0.iter().map(|(name, value)| (name.clone(), value.clone())));
+        all
+    }
+
     /// The text of an option.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
@@ -203,10 +209,14 @@ impl Options {
     }
 
     /// One of the values of a type, by its name.
-    pub fn choice<T: Choice>(&self, name: &str) -> Result<Option<T>, Invalid> {
-        let names: Vec<&str> = T::ALL.iter().map(|choice| choice.0).collect();
+    pub fn choice<T: Copy>(
+        &self,
+        all: &[(&str, &str, T)],
+        name: &str,
+    ) -> Result<Option<T>, Invalid> {
+        let names: Vec<&str> = all.iter().map(|choice| choice.0).collect();
         self.parsed(name, &names.join(", "), |text| {
-            T::ALL.iter().find(|choice| choice.0 == text).map(|choice| choice.2)
+            all.iter().find(|choice| choice.0 == text).map(|choice| choice.2)
         })
     }
 
@@ -223,8 +233,9 @@ impl Options {
     }
 }
 
-impl Choice for Aggregator {
-    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+impl Aggregator {
+    /// Names, what they mean, and values.
+    pub const NAMES: &'static [(&'static str, &'static str, Self)] = &[
         ("mean", "Their mean", Self::Mean),
         ("sum", "Their sum", Self::Sum),
         ("max", "Their largest", Self::Max),
@@ -255,7 +266,7 @@ mod tests {
 
     #[test]
     fn choices_can_be_left_out() {
-        let spec = OptionSpec::choice::<Aggregator>("aggregator", "").without(&["max"]);
+        let spec = OptionSpec::choice(Aggregator::NAMES, "aggregator", "").without(&["max"]);
         let OptionValue::Choice(left) = spec.value else { unreachable!() };
         assert_eq!(left.iter().map(|choice| choice.0).collect::<Vec<_>>(), ["mean", "sum"]);
     }

@@ -1,5 +1,5 @@
-//! What studies and diagnoses return: tables of text with charts of numbers. How they look, on a terminal or in
-//! a file, is for whoever shows them.
+//! The tables and charts that studies and diagnoses return. Values become text only when a program shows a table, on a
+//! terminal or in a file.
 
 use std::fmt;
 
@@ -17,16 +17,85 @@ pub struct Table {
     pub title: String,
     /// One or two sentences: what is seen, how it was made.
     pub note: String,
-    /// The column heads.
-    pub columns: Vec<String>,
-    /// The cells, row by row; a short row is filled up with empty cells.
-    pub rows: Vec<Vec<String>>,
+    /// The columns.
+    pub columns: Vec<Head>,
+    /// The cells, row by row; a short row is filled up with blanks.
+    pub rows: Vec<Vec<Value>>,
     /// The picture that goes with the numbers.
     pub chart: Option<Chart>,
     /// What the numbers say about statements of the paper, and of our own: what a summary is made of.
     pub claims: Vec<Claim>,
     /// Pictures that a summary of several tables shows.
     pub pictures: Vec<Picture>,
+}
+
+/// A column of a [`Table`]: its head, its unit, and the format of its numbers.
+///
+/// A string converts into a column with this head. `(head, format)` and `(head, unit, format)` convert, too.
+///
+/// ```
+/// use anyk::framework::Head;
+/// let column = Head::from(("W_K", "MHz", "{:.4}"));
+/// assert_eq!(column.to_string(), "W_K (MHz)");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// The name, without the unit.
+    pub head: String,
+    /// The unit of the numbers, such as `MHz` or `%`. It is empty if there is none, or if the head contains it.
+    pub unit: String,
+    /// The text of a cell, with a place for each number: `{:.2}`, `{:.4} ± {:.4}` or `{} of {}`. Places are written as
+    /// in Rust: `{:.2}` shows two digits, `{:+.2}` adds the sign, `{:e}` and `{:.2e}` are scientific notation, and `{}`
+    /// shows all digits.
+    pub format: String,
+}
+
+/// The value of a cell in a [`Table`]. In JSON it is `null`, a number, a string, a list of numbers, or an object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// No value, from `()` or `None`. Tables show a dash.
+    Empty,
+    /// A whole number. Tables show all its digits.
+    Whole(u64),
+    /// A number. It takes the first place in the format of the column.
+    Number(f64),
+    /// Text, which tables show as it is.
+    Text(String),
+    /// Several numbers, one for each place in the format of the column. If there are fewer, the text ends early.
+    Numbers(Vec<f64>),
+    /// Numbers that need another format than the rest of the column.
+    Formatted {
+        /// The numbers.
+        numbers: Vec<f64>,
+        /// The format, written like [`Head::format`].
+        format: String,
+    },
+}
+
+/// Makes a row of `Value`s, or of `Head`s, from items that
+/// convert into one. An iterator can follow after a semicolon, and more items after a second semicolon.
+///
+/// ```
+/// use anyk::framework::Table;
+/// let table = Table {
+///     columns: anyk::row!["method"; [10, 50].map(|k| (format!("K = {k}"), "{:.2} ± {:.2}")); "trainings"],
+///     rows: vec![anyk::row!["P-GNN"; [[1.0, 0.125], [2.0, 0.25]]; 3_usize]],
+///     ..Table::default()
+/// };
+/// let (heads, rows) = table.text();
+/// assert_eq!(heads, ["method", "K = 10", "K = 50", "trainings"]);
+/// assert_eq!(rows, [["P-GNN", "1.00 ± 0.12", "2.00 ± 0.25", "3"]]);
+/// ```
+#[macro_export]
+macro_rules! row {
+    ($($cell:expr),* $(,)?) => { vec![$($cell.into()),*] };
+    ($($cell:expr),*; $more:expr $(; $($last:expr),+)? $(,)?) => {{
+        let mut row = vec![$($cell.into()),*];
+        row.extend($more.into_iter().map(Into::into));
+        $(row.extend([$($last.into()),+]);)?
+        row
+    }};
 }
 
 /// A statement, and what the numbers of a table say about it.
@@ -108,19 +177,186 @@ impl Table {
         !self.name.is_empty() && !self.name.starts_with('.') && self.name.chars().all(plain)
     }
 
-    /// Refuses a cell in which a number is none.
+    /// Returns an error if a cell contains NaN or infinity, as a number or in its text.
     pub fn check(&self) -> Result<(), NotFinite> {
         self.rows.iter().enumerate().try_for_each(|(row, cells)| {
             cells.iter().enumerate().try_for_each(|(column, cell)| {
-                let head = self.columns.get(column).map_or("", String::as_str);
-                check_text(&format!("{}, row {}, {head:?}", self.name, row + 1), cell)
+                let head = self.columns.get(column).map_or("", |column| &column.head);
+                let place = format!("{}, row {}, {head:?}", self.name, row + 1);
+                match cell.numbers().iter().find(|number| !number.is_finite()) {
+                    Some(number) => Err(NotFinite { place, value: number.to_string() }),
+                    None => check_text(&place, &cell.text(self.format(column))),
+                }
             })
         })
     }
 
-    /// The cells of a row, filled up to the width of the table.
-    pub fn padded<'a>(&self, row: &'a [String]) -> impl Iterator<Item = &'a str> + use<'a> {
-        row.iter().map(String::as_str).chain(std::iter::repeat("")).take(self.width())
+    /// The heads and the rows as text. Blanks fill up short rows.
+    pub fn text(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let width = self.width();
+        let wide = |mut row: Vec<String>| {
+            row.resize(width, String::new());
+            row
+        };
+        let row = |row: &Vec<Value>| {
+            let cells = row.iter().enumerate();
+            wide(cells.map(|(column, cell)| cell.text(self.format(column))).collect())
+        };
+        let heads = wide(self.columns.iter().map(Head::to_string).collect());
+        (heads, self.rows.iter().map(row).collect())
+    }
+
+    fn format(&self, column: usize) -> &str {
+        self.columns.get(column).map_or("{}", |column| &column.format)
+    }
+}
+
+/// The head, with the unit in brackets.
+impl fmt::Display for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.head)?;
+        if self.unit.is_empty() { Ok(()) } else { write!(f, " ({})", self.unit) }
+    }
+}
+
+impl From<&str> for Head {
+    fn from(head: &str) -> Self {
+        (head, "{}").into()
+    }
+}
+
+impl From<String> for Head {
+    fn from(head: String) -> Self {
+        (head, "{}").into()
+    }
+}
+
+impl<H: Into<String>> From<(H, &str)> for Head {
+    fn from((head, format): (H, &str)) -> Self {
+        (head, "", format).into()
+    }
+}
+
+impl<H: Into<String>> From<(H, &str, &str)> for Head {
+    fn from((head, unit, format): (H, &str, &str)) -> Self {
+        Self { head: head.into(), unit: unit.to_owned(), format: format.to_owned() }
+    }
+}
+
+impl Value {
+    /// Numbers that need another format than the rest of the column, written like [`Head::format`].
+    pub fn formatted(numbers: impl Into<Vec<f64>>, format: impl Into<String>) -> Self {
+        Self::Formatted { numbers: numbers.into(), format: format.into() }
+    }
+
+    /// The numbers, unless the value is a whole number.
+    pub fn numbers(&self) -> &[f64] {
+        match self {
+            Self::Number(number) => std::slice::from_ref(number),
+            Self::Numbers(numbers) | Self::Formatted { numbers, .. } => numbers,
+            Self::Empty | Self::Whole(_) | Self::Text(_) => &[],
+        }
+    }
+
+    /// The text that a column of this format shows.
+    pub fn text(&self, format: &str) -> String {
+        match self {
+            Self::Empty => "–".to_owned(),
+            Self::Whole(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+            Self::Formatted { numbers, format } => filled(format, numbers),
+            Self::Number(_) | Self::Numbers(_) => filled(format, self.numbers()),
+        }
+    }
+}
+
+/// A format with numbers in its places. It ends before the first place without a number.
+fn filled(format: &str, numbers: &[f64]) -> String {
+    let mut places = format.split('{');
+    let mut text = places.next().unwrap_or_default().to_owned();
+    let mut places = places.map(|place| place.split_once('}').unwrap_or((place, ""))).peekable();
+    let mut numbers = numbers.iter().peekable();
+    while let (Some((notation, after)), Some(&number)) = (places.next(), numbers.next()) {
+        text.push_str(&shown(number, notation));
+        if places.peek().is_none() || numbers.peek().is_some() {
+            text.push_str(after);
+        }
+    }
+    text
+}
+
+/// The most digits after the decimal point. A number has no more digits that mean something.
+const MOST_DIGITS: usize = 17;
+
+/// A number in the notation of a place, such as `:+.2`.
+fn shown(number: f64, notation: &str) -> String {
+    let digits = notation.trim_matches([':', '+', 'e']).strip_prefix('.');
+    let digits = digits.and_then(|digits| digits.parse().ok()).map(|n: usize| n.min(MOST_DIGITS));
+    match (digits, notation.contains('+'), notation.ends_with('e')) {
+        (None, _, false) => number.to_string(),
+        (None, _, true) => format!("{number:e}"),
+        (Some(digits), _, true) => format!("{number:.digits$e}"),
+        (Some(digits), true, false) => format!("{number:+.digits$}"),
+        (Some(digits), false, false) => {
+            let text = format!("{number:.digits$}");
+            // Rounding does not make a number negative.
+            let is_zero = !text.contains(|c: char| matches!(c, '1'..='9'));
+            text.strip_prefix('-').filter(|_| is_zero).map(str::to_owned).unwrap_or(text)
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Whole(number)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(number: usize) -> Self {
+        Self::Whole(number as u64)
+    }
+}
+
+impl From<Vec<f64>> for Value {
+    fn from(numbers: Vec<f64>) -> Self {
+        Self::Numbers(numbers)
+    }
+}
+
+impl<const N: usize> From<[f64; N]> for Value {
+    fn from(numbers: [f64; N]) -> Self {
+        Self::Numbers(numbers.to_vec())
+    }
+}
+
+impl From<()> for Value {
+    fn from((): ()) -> Self {
+        Self::Empty
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Empty, Into::into)
     }
 }
 
@@ -168,5 +404,73 @@ impl fmt::Display for Claim {
             (Claimant::Own, Some(false)) => "does not hold",
         };
         write!(f, "[{verdict}] {}: {}.", self.statement, self.measured.trim_end_matches('.'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_take_the_places_of_a_format() {
+        let text = |value: Value, format: &str| value.text(format);
+        assert_eq!(text([0.5, -2.0].into(), "{:.2}, {:+.1}"), "0.50, -2.0");
+        assert_eq!(text([3.0, 10.0].into(), "{} of {} trainings"), "3 of 10 trainings");
+        assert_eq!(text([6e-6, 1234.5].into(), "{:e} to {:.1e}"), "6e-6 to 1.2e3");
+        // A single number, or too few of them, take the first places.
+        assert_eq!(text(2.934.into(), "{:.2} ({:.2}–{:.2})"), "2.93");
+        assert_eq!(text([1.0, 2.0].into(), "{:.0}, {:.1} ({:.1}) m"), "1, 2.0");
+        assert_eq!(text(Value::formatted([1e-4], "<0.001"), "{:.3}"), "<0.001");
+        // Other values do not depend on the format.
+        assert_eq!(text(7_usize.into(), "{:.3}"), "7");
+        assert_eq!(text("a {b}".into(), "{:.3}"), "a {b}");
+        assert_eq!(text(None::<f64>.into(), "{:.3}"), "–");
+        // Rounding does not make a number negative, but a sign shows on which side of zero it is.
+        assert_eq!(text([-1e-9, -1e-9].into(), "{:.2} {:+.2}"), "0.00 -0.00");
+        assert_eq!(text((-0.016).into(), "{:.2}"), "-0.02");
+        // No format is an error: files contain them.
+        for odd in ["", "{", "}{", "{:.}", "{:.x}", "{:.-1}", "{:+e}", "{:.99999999999999999999}"] {
+            text([1.5, 2.5].into(), odd);
+        }
+        assert_eq!(text(0.5.into(), "{:.4000000000}"), format!("{:.17}", 0.5));
+    }
+
+    #[test]
+    fn values_keep_their_bits_in_json() {
+        let row: Vec<Value> = row![
+            "P-GNN",
+            10_usize,
+            0.1 + 0.2,
+            1.0,
+            (),
+            [1.0, -0.0],
+            Value::formatted([1e-300], "<{:.1}"),
+        ];
+        let text = serde_json::to_string(&row).unwrap();
+        assert_eq!(
+            text,
+            r#"["P-GNN",10,0.30000000000000004,1.0,null,[1.0,-0.0],{"numbers":[1e-300],"format":"<{:.1}"}]"#
+        );
+        assert_eq!(serde_json::from_str::<Vec<Value>>(&text).unwrap(), row);
+    }
+
+    #[test]
+    fn no_number_of_a_table_is_nan_or_infinite() {
+        let table = |value: Value| Table {
+            name: "t".into(),
+            columns: row!["K", ("W_K", "MHz", "{:.2}")],
+            rows: vec![row![1_usize, value]],
+            ..Table::default()
+        };
+        for good in ["info".into(), 1e300.into(), Value::Empty] {
+            assert_eq!(table(good).check(), Ok(()));
+        }
+        // Also where the format does not show it.
+        let hidden = Value::formatted([1.0, f64::INFINITY], "{}");
+        for bad in [f64::NAN.into(), [0.0, f64::NEG_INFINITY].into(), hidden, "about NaN %".into()]
+        {
+            let why = table(bad).check().unwrap_err();
+            assert_eq!(why.place, "t, row 1, \"W_K\"");
+        }
     }
 }

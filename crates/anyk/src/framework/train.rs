@@ -34,7 +34,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::framework::{Adam, Model, ModelFile, Observer, Schedule, TrainError, Update};
+use crate::framework::{Adam, ModelFile, Observer, Schedule, Stored, TrainError, Update};
 use crate::network::Real;
 
 /// What a training minimises, in numbers of type `T`.
@@ -185,7 +185,7 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the model that is there from an earlier run with equal settings, seed and sources, or trains it.
-    pub fn kept_or<M: Model, E>(
+    pub fn kept_or<M: Stored, E>(
         &mut self,
         train: impl FnOnce(&mut Self) -> Result<M, E>,
     ) -> Result<M, E> {

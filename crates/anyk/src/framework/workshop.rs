@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::SOURCES;
 use crate::exchange::{Tensor, fingerprint, write_atomically};
 use crate::framework::{
-    Error, Model, ModelError, ModelFile, Observer, PretrainSettings, Session, Tensors, TrainError,
+    Error, ModelError, ModelFile, Observer, PretrainSettings, Session, Stored, Tensors, TrainError,
     network_tensors,
 };
 use crate::network::BandwidthLaw;
@@ -108,7 +108,7 @@ struct OuterFunction {
     law: BandwidthLaw,
 }
 
-impl Model for OuterFunction {
+impl Stored for OuterFunction {
     type Record = PretrainSettings;
     const PROBLEMS: &'static [&'static str] = &["urllc"];
 

@@ -1,6 +1,7 @@
-//! The problems, a room each: statement and judge, solvers, networks and their training, input and answer.
+//! The problems, a folder each: formulation and judge, solvers, networks and their training.
 //!
-//! A new problem is a folder here, its `mod` line and a line in [`ROOMS`].
+//! A new problem is a folder here, its `mod` line and a line in [`BUILT_IN`]; or a row of a program's own that it
+//! [`register`]s.
 
 pub mod closed_forms;
 pub mod interference;
@@ -8,10 +9,19 @@ pub mod separable;
 pub mod urllc;
 pub mod urllc_power;
 
-use crate::framework::{LoadedModel, ModelError, ModelFile, Room, probe};
+use std::io::Read;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 
-/// Every problem that there is. A room may build on those before it, never on one after it.
-pub static ROOMS: &[&dyn Room] = &[
+use crate::core::{
+    About, Allocation, Allotments, Answering, Instance, Model, Problem, Reader, Trained,
+};
+use crate::exchange::read_file;
+use crate::framework::{Error, ModelError, ModelFile, Options, Silent, Verb, Workshop};
+use crate::invalid::Invalid;
+
+/// The problems of this library. One may build on those before it, never on one after it.
+pub static BUILT_IN: &[&About] = &[
     &urllc::URLLC,
     &urllc_power::URLLC_POWER,
     &closed_forms::QOS_POWER,
@@ -21,21 +31,139 @@ pub static ROOMS: &[&dyn Room] = &[
     &separable::SEPARABLE,
 ];
 
-/// The room of a name.
-pub fn room(name: &str) -> Option<&'static dyn Room> {
-    ROOMS.iter().copied().find(|room| room.name() == name)
+static ADDED: RwLock<Vec<&'static About>> = RwLock::new(Vec::new());
+
+/// Adds a problem of the caller's own; an error if its name is taken.
+pub fn register(about: &'static About) -> Result<(), Invalid> {
+    if named(about.name).is_some() {
+        let expected = "a name that no other problem has";
+        return Err(Invalid::value("the name of the problem", about.name, expected));
+    }
+    ADDED.write().unwrap_or_else(PoisonError::into_inner).push(about);
+    Ok(())
 }
 
-/// Reads a model of any problem; a damaged, truncated, foreign, older or newer file is refused, and so is a model
-/// that does not answer random cells with amounts that can be.
-pub fn read_model(bytes: &[u8]) -> Result<Box<dyn LoadedModel>, ModelError> {
+/// All problems: those of this library, and those that were added.
+pub fn all() -> Vec<&'static About> {
+    let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
+    BUILT_IN.iter().chain(added.iter()).copied().collect()
+}
+
+/// The problem of a name.
+pub fn named(name: &str) -> Option<&'static About> {
+    all().into_iter().find(|about| about.name == name)
+}
+
+/// A problem by its name, with options of [`Verb::Solve`].
+pub fn problem(name: &str, options: &Options) -> Result<Arc<dyn Problem>, Error> {
+    let about = known(name)?;
+    let verbs = [Verb::Solve, Verb::Assess, Verb::Evaluate, Verb::Sample];
+    let flags: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
+    options.refuse_others(&flags, name)?;
+    (about.make)(options)
+}
+
+/// Trains a policy for a problem, with options of [`Verb::Train`].
+pub fn train(problem: &str, options: &Options) -> Result<Trained, Error> {
+    let about = known(problem)?;
+    let what = format!("a training of {problem}");
+    options.refuse_others(&(about.flags)(Verb::Train), &what)?;
+    let train = about.train.ok_or(Error::NothingToTrain(about.name))?;
+    train(options, &Workshop { observer: &Silent, out: None, shared: None })
+}
+
+/// Reads a model from its file.
+pub fn load(path: impl AsRef<Path>) -> Result<Arc<dyn Model>, Error> {
+    let path = path.as_ref();
+    let bytes = read_file(path).map_err(|source| Error::Read { path: path.into(), source })?;
+    read_model(&bytes).map_err(|error| Error::from(error).in_file(path.display().to_string()))
+}
+
+fn known(name: &str) -> Result<&'static About, Invalid> {
+    named(name).ok_or_else(|| {
+        let names: Vec<&str> = all().iter().map(|about| about.name).collect();
+        Invalid::value("problem", name, format!("one of {}", names.join(", ")))
+    })
+}
+
+/// What reads the records of a problem.
+pub fn reader(about: &'static About) -> Reader {
+    Reader::new(about, &all())
+}
+
+/// Solves the instances of documents; the options are those of [`Verb::Solve`].
+pub fn solving(about: &'static About, options: &Options) -> Result<Answering, Error> {
+    let problem = (about.make)(options)?;
+    let (policy, best) = (problem.best()?, problem.best()?);
+    let checks = !options.has("no-check");
+    Ok(Answering::by_policy(reader(about), &problem, policy, best, checks))
+}
+
+/// Allocates the instances of documents by a model, and compares them with the best that is known; the options are those
+/// of [`Verb::Allocate`].
+pub fn allocating(model: &dyn Model, options: &Options) -> Result<Answering, Error> {
+    let problem = model.problem(options)?;
+    let mut explained = options.clone();
+    explained.set("explain", "");
+    let (policy, best) = (model.policy(&explained)?, problem.policy(None)?);
+    let checks = !options.has("no-check");
+    Ok(Answering::by_policy(reader(model.about()), &problem, policy, best, checks))
+}
+
+/// Judges the allocations of a file; the options are those of [`Verb::Assess`].
+pub fn assessing(
+    about: &'static About,
+    options: &Options,
+    allocations: Box<dyn Read + Send>,
+    name: &str,
+) -> Result<Answering, Error> {
+    let problem = (about.make)(options)?;
+    let (allocations, best) = (Allotments::new(about, allocations, name), problem.best()?);
+    Ok(Answering::by_file(reader(about), &problem, allocations, name, best))
+}
+
+/// Reads a model of any problem. A damaged, truncated, foreign, older or newer file is rejected, and so is a model that
+/// does not answer random cells with amounts that can be.
+pub fn read_model(bytes: &[u8]) -> Result<Arc<dyn Model>, ModelError> {
     let file = ModelFile::read(bytes)?;
-    match ROOMS.iter().copied().find(|room| room.name() == file.problem()) {
-        Some(room) => {
-            let model = room.read(file)?;
-            probe(&*model)?;
-            Ok(model)
+    let load = named(file.problem()).and_then(|about| about.load);
+    let unknown = || ModelError::UnknownProblem(file.problem().to_owned());
+    let model = load.ok_or_else(unknown)?(file)?;
+    probe(&*model)?;
+    Ok(model)
+}
+
+/// Sizes of the cells that a model is asked about. Two: making any-gnn ready takes milliseconds, for each.
+const SIZES: [usize; 2] = [1, 100];
+/// Cells of each size.
+const CELLS: u64 = 8;
+/// Of the cells.
+const SEED: u64 = 0x0B5E_55ED;
+
+/// Rejects a model that does not answer random cells, drawn as those that it was trained on, with amounts that are
+/// numbers, not negative and within the budget. A file may have the right shape and checksum and still be damaged, or
+/// made to do harm.
+fn probe(model: &dyn Model) -> Result<(), ModelError> {
+    let refuse = |size: usize, error: Error| {
+        let what = if size == 1 { "user" } else { "users" };
+        ModelError::Content(format!("it has no answer for {size} {what}: {error}"))
+    };
+    let ready = || Ok((model.drawn_from()?, model.policy(&Options::default())?));
+    let (problem, mut policy) = ready().map_err(|error| refuse(1, error))?;
+    let mut allocation = Allocation::default();
+    for size in SIZES {
+        for index in 0..CELLS {
+            let mut ask = |size: usize| {
+                let instance = Instance::drawn(&problem, SEED, size, index)?;
+                instance.allocate(&mut *policy, &mut allocation)
+            };
+            match ask(size) {
+                // A fully-connected network is for some sizes.
+                Err(Error::Model(ModelError::TooLarge { most, .. })) => ask(most),
+                other => other,
+            }
+            .map_err(|error| refuse(size, error))?;
         }
-        None => Err(ModelError::UnknownProblem(file.problem().to_owned())),
     }
+    Ok(())
 }

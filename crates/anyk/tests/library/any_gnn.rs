@@ -4,17 +4,18 @@
 
 use std::sync::LazyLock;
 
+use anyk::Outcome;
 use anyk::channel::{FadingLaw, sample_distances_m};
-use anyk::framework::{CalibrationSettings, Model, ModelError, Session, Silent, Status};
+use anyk::framework::{CalibrationSettings, ModelError, Session, Silent, Stored};
 use anyk::network::SplitRule;
 use anyk::problems::read_model;
 use anyk::problems::urllc::UrllcSolver;
-use anyk::problems::urllc::{Allocation, Urllc};
 use anyk::problems::urllc::{AnyPolicy, CellPolicy, Certifier, Unserved};
 use anyk::problems::urllc::{AnySettings, TrainRanges};
 use anyk::problems::urllc::{
     Judged, TestSet, calibrate, required_factors, train_any_policy, true_bandwidth,
 };
+use anyk::problems::urllc::{Urllc, UrllcAllocation};
 use anyk::qos::BandwidthFunction;
 use anyk::qos::RequiredBandwidth;
 use anyk::qos::ServiceClass;
@@ -70,15 +71,15 @@ proptest! {
         let parameters = POLICY.parameters().iter().zip(noise.iter().cycle());
         let factor = if wild { 100.0 } else { 0.1 };
         let policy = with_parameters(parameters.map(|(p, n)| p + factor * n).collect()).unwrap();
-        let mut allocation = Allocation::default();
+        let mut allocation = UrllcAllocation::default();
         let served = policy.allocator().serve(&problem, &mut allocation);
         let solution = UrllcSolver::default().solve(&problem);
-        match (served, &solution.status) {
-            (Err(Unserved::Infeasible(why)), Status::Infeasible(exact)) => {
+        match (served, &solution.outcome) {
+            (Err(Unserved::Infeasible(why)), Outcome::Infeasible(exact)) => {
                 prop_assert_eq!(&why.dropped, &exact.dropped);
                 prop_assert_eq!(&why.admissible, &exact.admissible);
             }
-            (Ok(()), Status::Optimal | Status::Inaccurate) => {
+            (Ok(()), Outcome::Served(_)) => {
                 let judged = problem.assess(&allocation).unwrap();
                 prop_assert!(judged.is_feasible(), "{:?}", judged);
                 prop_assert!(judged.power_excess.abs() < 1e-12);
@@ -101,7 +102,7 @@ proptest! {
         };
         let permuted = Urllc::new(&SYSTEM, order.iter().map(|&index| user(index))).unwrap();
         let permuted = permuted.with_max_power_w(problem.max_power_w()).unwrap();
-        let (mut straight, mut mixed) = (Allocation::default(), Allocation::default());
+        let (mut straight, mut mixed) = (UrllcAllocation::default(), UrllcAllocation::default());
         let mut allocator = POLICY.allocator();
         let served = allocator.serve(&problem, &mut straight).is_ok();
         prop_assert_eq!(allocator.serve(&permuted, &mut mixed).is_ok(), served);
@@ -124,7 +125,7 @@ proptest! {
     ) {
         let exact: Vec<RequiredBandwidth> =
             problem.classes().iter().map(|qos| RequiredBandwidth::new(qos.clone())).collect();
-        let mut allocation = Allocation::default();
+        let mut allocation = UrllcAllocation::default();
         for (user, &(excess, factor)) in problem.users().iter().zip(&draws) {
             let required = &exact[user.class];
             allocation.power_w.push(required.min_received_w() / user.gain * excess.exp());
@@ -196,7 +197,7 @@ fn a_certifier_keeps_cells_apart() {
 #[test]
 fn from_one_user_to_a_hundred_thousand() {
     let mut allocator = POLICY.allocator();
-    let mut allocation = Allocation::default();
+    let mut allocation = UrllcAllocation::default();
     for size in [1, 2, 3, 1000, 100_000] {
         let gains = sample_distances_m(&SYSTEM.road(), 3, size, 0);
         let gains = gains.into_iter().map(|d| SYSTEM.path_loss().gain(d));
@@ -210,7 +211,7 @@ fn from_one_user_to_a_hundred_thousand() {
 
 #[test]
 fn extreme_gains_and_budgets() {
-    let mut allocation = Allocation::default();
+    let mut allocation = UrllcAllocation::default();
     for (gains, budget_w) in [
         (vec![1.0, 1e-13, 1e-10], 20.0),
         (vec![1.0; 4], 1e7),
@@ -233,9 +234,9 @@ fn the_edge_of_feasibility_is_the_solvers() {
     let mut solver = UrllcSolver::default();
     for over in [-1e-3, -1e-13, 1e-13, 9e-13, 2e-12, 1e-10, 1e-6, 1e-2] {
         let problem = problem.clone().with_max_power_w(least_w * (1.0 + over)).unwrap();
-        let mut allocation = Allocation::default();
+        let mut allocation = UrllcAllocation::default();
         let served = POLICY.allocator().serve(&problem, &mut allocation).is_ok();
-        let exact = !matches!(solver.solve(&problem).status, Status::Infeasible(_));
+        let exact = solver.solve(&problem).outcome.infeasible().is_none();
         assert_eq!(served, exact, "{over}");
         assert!(!served || problem.assess(&allocation).unwrap().is_feasible(), "{over}");
     }
@@ -284,7 +285,7 @@ fn one_wide_training_follows_the_optimum_under_other_conditions() {
         (10f64.powf(-9.0 - f64::from(place % 20) / 10.0), classes()[place as usize % 3])
     });
     let mixed = Urllc::new(&SYSTEM, users).unwrap();
-    let mut allocation = Allocation::default();
+    let mut allocation = UrllcAllocation::default();
     policy.allocator().serve(&mixed, &mut allocation).unwrap();
     let least_hz = UrllcSolver::default().solve(&mixed).allocation.total_bandwidth_hz();
     let gap = allocation.total_bandwidth_hz() / least_hz - 1.0;
@@ -301,7 +302,7 @@ fn trainings_are_reproducible_and_models_round_trip() {
     let loaded = read_model(&bytes).unwrap();
     let said = loaded.describe();
     assert!(said.contains("urllc") && said.contains("any-gnn"), "{said}");
-    assert_eq!(loaded.file_bytes().unwrap(), bytes);
+    assert_eq!(loaded.bytes().unwrap(), bytes);
     let read = AnyPolicy::from_bytes(&bytes).unwrap();
     assert_eq!(read.record(), POLICY.record());
     assert_eq!(read.parameters(), POLICY.parameters());

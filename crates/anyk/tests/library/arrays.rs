@@ -2,70 +2,109 @@
 
 #![allow(clippy::unwrap_used)]
 
-use anyk::Config;
-use anyk::exchange::Input;
-use anyk::framework::{
-    ArrayView, Error, Instance, Options, Outcome, Quantity, Room, Silent, Verb, Workshop,
-};
-use anyk::problems::urllc::{Urllc, UrllcSolver};
-use anyk::problems::{ROOMS, room};
+use std::sync::Arc;
 
-/// Instances of a room, drawn as the program draws them.
-fn drawn(room: &dyn Room, size: usize, count: usize) -> Vec<Box<dyn Instance>> {
-    let options = room.sized(&Options::default(), size).unwrap();
-    let mut of_sample = options.only(&room.options(Verb::Sample));
+use anyk::core::{Formulating, write_samples};
+use anyk::exchange::Input;
+use anyk::framework::Verb;
+use anyk::problems::urllc::{URLLC, Urllc, UrllcSolver};
+use anyk::problems::{BUILT_IN, named, reader};
+use anyk::{
+    About, Allocation, ArrayView, Config, Error, Instance, Options, Outcome, Problem, Status,
+};
+
+/// What a problem needs for random instances of a size, and for solving them.
+fn options(about: &About, size: usize) -> Options {
+    let mut options = Options::default();
+    if (about.flags)(Verb::Solve).iter().any(|spec| spec.name == "max-bandwidth-hz") {
+        options.set("max-bandwidth-hz", (2e5 * size as f64).to_string());
+    }
+    options
+}
+
+fn problem(about: &About, size: usize) -> Arc<dyn Problem> {
+    (about.make)(&options(about, size)).unwrap()
+}
+
+/// Instances of a problem, written and read as the program does it.
+fn drawn(about: &'static About, size: usize, count: usize) -> Vec<Instance> {
+    let mut of_sample = Options::default();
     of_sample.set("k", size.to_string());
     of_sample.set("count", count.to_string());
     let mut text = Vec::new();
-    room.sample(&of_sample, &mut text).unwrap();
-    let instances = room.instances(&options.only(&room.options(Verb::Assess))).unwrap();
-    let read = instances.of_document(Input::new(&text, "instances"));
-    read.into_iter().map(Result::unwrap).collect()
+    write_samples(&*(about.drawing)(&Options::default()).unwrap(), &of_sample, &mut text).unwrap();
+    let mut formulating = Formulating::new(problem(about, size));
+    let read = reader(about).read(Input::new(&text, "instances"));
+    read.into_iter().map(|record| formulating.instance(record.unwrap()).unwrap()).collect()
 }
 
-/// The answer of a baseline.
-fn answered(room: &dyn Room, name: &str, instance: &dyn Instance) -> (Outcome, Vec<Vec<f64>>) {
-    let options = room.sized(&Options::default(), instance.size()).unwrap();
-    let options = options.only(&room.options(Verb::Solve));
-    let mut responder = room.responder(name, &options).unwrap().unwrap();
-    let mut columns: Vec<Vec<f64>> =
-        instance.amounts().iter().map(|amount| vec![0.0; amount.len(instance.size())]).collect();
-    let mut slices: Vec<&mut [f64]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
-    let outcome = responder.respond(instance, &mut slices).unwrap();
-    (outcome, columns)
+/// The answer of a policy that needs no training.
+fn answered(instance: &Instance, name: &str) -> (Outcome, Allocation) {
+    let mut policy = instance.problem.policy(Some(name)).unwrap();
+    let mut found = Allocation::default();
+    let outcome = instance.allocate(&mut *policy, &mut found).unwrap();
+    (outcome, found)
 }
 
 #[test]
 fn every_problem_answers_and_judges_arrays() {
-    for room in ROOMS {
-        for instance in drawn(*room, 6, 2) {
-            assert_eq!(instance.size(), 6);
+    for about in BUILT_IN {
+        let name = about.name;
+        for instance in drawn(about, 6, 2) {
+            assert_eq!(instance.size().users, 6);
             assert_eq!(instance.features().len(), 6);
-            assert_eq!(instance.amounts(), room.amounts());
-            for (place, (name, _)) in room.baselines().iter().enumerate() {
-                let (outcome, columns) = answered(*room, name, &*instance);
-                assert!(outcome.is_served(), "{} {name}", room.name());
-                let given: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-                let verdict = instance.judge(&given).unwrap();
-                assert!(verdict.is_feasible(), "{} {name}: {verdict:?}", room.name());
+            assert_eq!(instance.about().amounts, about.amounts);
+            let (_, best) = answered(&instance, about.policies[0].name);
+            let best = best.objective.unwrap_or_else(|| instance.value(&best));
+            for (place, row) in about.policies.iter().enumerate() {
+                let (outcome, found) = answered(&instance, row.name);
+                assert!(outcome.is_served(), "{name} {}", row.name);
+                let verdict = instance.judge(&found, Some(best)).unwrap();
+                assert_eq!(verdict.status, "feasible", "{name} {}: {verdict:?}", row.name);
                 if place == 0 {
-                    assert!(verdict.gap_percent.unwrap().abs() < 1e-6, "{}", room.name());
+                    assert!(verdict.gap_percent.unwrap().abs() < 1e-6, "{name}");
                 }
                 // In another order, everyone gets the same.
                 let order = [5, 3, 1, 0, 2, 4];
-                let (_, moved) = answered(*room, name, &*instance.reordered(&order));
-                for (user, value) in order.iter().zip(&moved[0]) {
-                    let same = columns[0][*user];
-                    assert!((value - same).abs() <= 1e-9 * same.abs(), "{} {name}", room.name());
+                let (_, moved) = answered(&instance.part(&order), row.name);
+                for (user, value) in order.iter().zip(&moved.amounts[0]) {
+                    let same = found.amounts[0][*user];
+                    assert!((value - same).abs() <= 1e-9 * same.abs(), "{name} {}", row.name);
                 }
             }
-            assert!(room.responder("nobody", &Options::default()).is_none());
-            // What is not as long as it should be is refused.
-            let short = [0.0; 2];
-            let columns: Vec<&[f64]> = instance.amounts().iter().map(|_| &short[..]).collect();
-            assert!(matches!(instance.judge(&columns), Err(Error::Allocation(_))));
-            assert!(matches!(instance.judge(&[]), Err(Error::Allocation(_))));
+            assert!(instance.problem.policy(Some("nobody")).is_err());
+            // What is not as long as it should be is refused, and what is no number.
+            let short = Allocation::of(vec![vec![0.0; 2]; about.amounts.len()]);
+            assert!(matches!(instance.judge(&short, None), Err(Error::Allocation(_))));
+            let none = Allocation::default();
+            assert!(matches!(instance.judge(&none, None), Err(Error::Allocation(_))));
+            let (_, mut found) = answered(&instance, about.policies[0].name);
+            found.amounts[0][3] = f64::NAN;
+            let error = instance.judge(&found, None).unwrap_err().to_string();
+            let id = instance.record.id(3);
+            assert!(error.contains("NaN") && error.contains(&id), "{name}: {error}");
         }
+    }
+}
+
+/// The arrays of an instance make the same instance again.
+#[test]
+fn every_problem_reads_the_arrays_of_its_records() {
+    for about in BUILT_IN {
+        let instance = &drawn(about, 6, 1)[0];
+        let record = &instance.record;
+        let views: Vec<(&str, Vec<usize>, &[f64])> = record
+            .arrays()
+            .map(|(column, values)| (column.name, column.shape(record.size()), values))
+            .collect();
+        let given: Vec<(&str, ArrayView<'_>)> = views
+            .iter()
+            .map(|(name, shape, values)| (*name, ArrayView { shape, values }))
+            .collect();
+        let again = Instance::of_arrays(&instance.problem, &given).unwrap();
+        assert_eq!(again.inputs(), instance.inputs(), "{}", about.name);
+        let best = about.policies[0].name;
+        assert_eq!(answered(&again, best), answered(instance, best), "{}", about.name);
     }
 }
 
@@ -73,79 +112,106 @@ fn every_problem_answers_and_judges_arrays() {
 fn arrays_and_the_library_have_the_same_answer() {
     let system = Config::default().validate().unwrap();
     let distances = [60.0, 90.0, 120.0, 180.0, 240.0];
-    let room = room("urllc").unwrap();
-    let instances = room.instances(&Options::default()).unwrap();
+    let problem = problem(&URLLC, 5);
     let view = ArrayView { shape: &[5], values: &distances };
-    let instance = instances.of_arrays(&[("distance_m", view)]).unwrap();
+    let instance = Instance::of_arrays(&problem, &[("distance_m", view)]).unwrap();
     let gains = distances.map(|metres| system.path_loss().gain(metres));
-    let problem = Urllc::uniform(&system, gains).unwrap();
-    let solution = UrllcSolver::default().solve(&problem);
-    let (outcome, columns) = answered(room, "optimum", &*instance);
-    let Outcome::Optimal(proof) = outcome else { panic!("{outcome:?}") };
-    assert_eq!(columns, [solution.allocation.power_w, solution.allocation.bandwidth_hz]);
-    assert_eq!(proof.duality_gap.to_bits(), solution.duality_gap.to_bits());
-    // The gains themselves, and classes.
+    let solution = UrllcSolver::default().solve(&Urllc::uniform(&system, gains).unwrap());
+    let (outcome, found) = answered(&instance, "optimum");
+    assert_eq!(outcome, Outcome::Served(Status::Optimal));
+    assert_eq!(found.amounts, [solution.allocation.power_w, solution.allocation.bandwidth_hz]);
+    assert_eq!(found.proof.unwrap().duality_gap.to_bits(), solution.duality_gap.to_bits());
+    // The gains themselves, and classes: one number for all, with or without an axis, before or after the gains.
     let view = ArrayView { shape: &[5], values: &gains };
-    let epsilon = ArrayView { shape: &[], values: &[1e-5] };
-    let same = instances.of_arrays(&[("gain", view), ("epsilon", epsilon)]).unwrap();
-    assert_eq!(answered(room, "optimum", &*same).1, columns);
-    assert_eq!(same.inputs()[0].values, gains);
+    for shape in [&[][..], &[1]] {
+        let epsilon = ArrayView { shape, values: &[1e-5] };
+        for given in
+            [[("gain", view), ("epsilon", epsilon)], [("epsilon", epsilon), ("gain", view)]]
+        {
+            let same = Instance::of_arrays(&problem, &given).unwrap();
+            assert_eq!(answered(&same, "optimum").1, found);
+            assert_eq!(same.inputs()[0].values, gains);
+        }
+    }
 }
 
 #[test]
 fn bad_arrays_are_refused_by_name() {
-    let instances = room("urllc").unwrap().instances(&Options::default()).unwrap();
+    let cells = problem(&URLLC, 1);
     let one = |values: &'static [f64]| ArrayView { shape: &[1], values };
+    let two = |values: &'static [f64]| ArrayView { shape: &[2], values };
     let flat = ArrayView { shape: &[1, 2], values: &[60.0, 90.0] };
+    let none = ArrayView { shape: &[0], values: &[] };
     for (given, says) in [
         (vec![("distance_m", one(&[f64::NAN]))], "user 0: distance_m is NaN, expected"),
-        (vec![("distance_m", one(&[]))], "distance_m is empty"),
-        (vec![("gain", one(&[2.0]))], "user 0: gain is 2, expected a power ratio"),
-        (vec![("distance_m", flat)], "distance_m has 2 axes"),
-        (vec![("colour", one(&[1.0]))], "colour is not known, expected gain, "),
-        (vec![("epsilon", one(&[1e-5]))], "none of gain, "),
-        (vec![("gain", one(&[0.1])), ("gain_db", one(&[-3.0]))], "gain and gain_db are given"),
         (
-            vec![("gain", one(&[0.1])), ("epsilon", one(&[1e-5, 1e-5]))],
-            "epsilon has 2 numbers, expected 1",
+            vec![("distance_m", none)],
+            "the number of values of distance_m is 0, expected at least 1",
+        ),
+        (vec![("distance_m", one(&[]))], "distance_m is 0 numbers of shape [1], expected as many"),
+        (vec![("distance_m", two(&[60.0]))], "distance_m is 1 numbers of shape [2], expected as"),
+        (vec![("gain", one(&[2.0]))], "user 0: gain is 2, expected a power ratio"),
+        (vec![("distance_m", flat)], "the shape of distance_m is [1, 2], expected"),
+        (
+            vec![("colour", one(&[1.0]))],
+            "the name of an array is colour, expected one of gain, distance_m,",
+        ),
+        (vec![("epsilon", one(&[1e-5]))], "user 0: one of gain, distance_m, gain_db,"),
+        (
+            vec![("gain", one(&[0.1])), ("gain_db", one(&[-3.0]))],
+            "user 0: gain is 0.1, expected only one of the two: gain_db is -3",
+        ),
+        (
+            vec![
+                ("gain", two(&[0.1, 0.1])),
+                ("epsilon", ArrayView { shape: &[3], values: &[1e-5; 3] }),
+            ],
+            "the number of values of epsilon is 3, expected 2: one for each user, or one for all",
         ),
         (vec![("gain", one(&[0.1])), ("epsilon", one(&[3.0]))], "user 0: epsilon is 3, expected"),
         (vec![("snr_db", one(&[3.0]))], "user 0: snr_db is 3, expected another column"),
     ] {
-        let error = instances.of_arrays(&given).err().expect(says).to_string();
+        let error = Instance::of_arrays(&cells, &given).expect_err(says).to_string();
         assert!(error.starts_with(says), "{error}");
     }
-    let links = room("interference").unwrap().instances(&Options::default()).unwrap();
+    let links = problem(named("interference").unwrap(), 1);
     let square = ArrayView { shape: &[2, 2], values: &[1.0, 0.1, 0.2, 1.0] };
+    let oblong = ArrayView { shape: &[1, 2], values: &[1.0, 0.1] };
     for (given, says) in [
-        (vec![("gains", one(&[1.0]))], "gains have the shape [1], expected [K, K]"),
-        (vec![("noise", one(&[1.0]))], "gains are missing"),
-        (vec![("gains", square), ("noise", one(&[1.0, 1.0, 1.0]))], "noise has 3 numbers"),
-        (vec![("gains", square), ("colour", one(&[1.0]))], "colour is not known"),
+        (vec![("gains", one(&[1.0]))], "the shape of gains is [1], expected [K, K]"),
+        (vec![("gains", oblong)], "the shape of gains is [1, 2], expected [K, K]"),
+        (vec![("noise", one(&[1.0]))], "gains is missing, expected"),
+        (
+            vec![("gains", square), ("noise", ArrayView { shape: &[3], values: &[1.0; 3] })],
+            "the number of values of noise is 3, expected 2: one for each user",
+        ),
+        (
+            vec![("gains", square), ("colour", one(&[1.0]))],
+            "the name of an array is colour, expected one of gains, weights, noise,",
+        ),
     ] {
-        let error = links.of_arrays(&given).err().expect(says).to_string();
+        let error = Instance::of_arrays(&links, &given).expect_err(says).to_string();
         assert!(error.starts_with(says), "{error}");
     }
 }
 
 #[test]
 fn a_model_answers_arrays_of_its_own_problem_alone() {
-    let room = room("urllc").unwrap();
     let mut options = Options::default();
     options.set("method", "any-gnn");
     options.set("samples", "50");
-    let workshop = Workshop { observer: &Silent, out: None, shared: None };
-    let model = room.train(&options, &workshop).unwrap().model;
-    assert!(model.source(Quantity::Power).unwrap().is_some());
-    let mut responder = model.responder(&Options::default()).unwrap();
+    let model = anyk::train("urllc", &options).unwrap().model;
+    let mut policy = model.policy(&Options::default()).unwrap();
     // It owns what it needs.
     drop(model);
-    let (mut power, mut bandwidth) = ([0.0; 6], [0.0; 6]);
-    let cell = &drawn(room, 6, 1)[0];
-    let outcome = responder.respond(&**cell, &mut [&mut power, &mut bandwidth]).unwrap();
-    assert_eq!(outcome, Outcome::Learned);
-    assert!(cell.judge(&[&power, &bandwidth]).unwrap().is_feasible());
-    let other = &drawn(anyk::problems::room("qos-power").unwrap(), 6, 1)[0];
-    let refused = responder.respond(&**other, &mut [&mut power]);
+    let cell = &drawn(&URLLC, 6, 1)[0];
+    let mut found = Allocation::default();
+    let outcome = cell.allocate(&mut *policy, &mut found).unwrap();
+    assert_eq!(outcome, Outcome::Served(Status::Learned));
+    let (_, best) = answered(cell, "optimum");
+    let verdict = cell.judge(&found, Some(cell.value(&best))).unwrap();
+    assert_eq!(verdict.status, "feasible");
+    let other = &drawn(named("qos-power").unwrap(), 6, 1)[0];
+    let refused = other.allocate(&mut *policy, &mut found);
     assert!(matches!(refused, Err(Error::OtherProblem)));
 }

@@ -4,18 +4,17 @@
 
 use anyk::channel::{FadingLaw, sample_distances_m};
 use anyk::framework::{
-    Allocate, CalibrationSettings, Guarantee, Method, Model, ModelError, Outcome, PretrainSettings,
-    Session, Silent,
+    CalibrationSettings, Guarantee, Method, ModelError, PretrainSettings, Session, Silent, Stored,
 };
 use anyk::math::realization_rng;
 use anyk::network::Aggregator;
 use anyk::problems::urllc::Recipe;
-use anyk::problems::urllc::{Allocation, CellPolicy, LearnedPolicy, Urllc};
+use anyk::problems::urllc::{CellPolicy, LearnedPolicy, Urllc};
 use anyk::problems::urllc::{
     Judged, TestSet, calibrate, required_factors, train_urllc, true_bandwidth,
 };
 use anyk::problems::urllc::{TrainSettings, UserInputs};
-use anyk::{Config, System};
+use anyk::{Allocation, Config, Error, Instance, Outcome, Policy, Status, System};
 use rand::RngExt;
 
 const REPETITIONS: usize = 4000;
@@ -166,10 +165,11 @@ struct Meagre {
     most_hz: f64,
 }
 
-impl Allocate<Urllc> for Meagre {
-    fn allocate(&mut self, problem: &Urllc, answer: &mut Allocation) -> Outcome {
-        *answer = Allocation { power_w: vec![problem.max_power_w()], bandwidth_hz: vec![1.0] };
-        Outcome::Learned
+impl Policy for Meagre {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let problem: &Urllc = instance.formulation()?;
+        into.amounts = vec![vec![problem.max_power_w()], vec![1.0]];
+        Ok(Outcome::Served(Status::Learned))
     }
 }
 

@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use anyk::Config;
 use anyk::channel::{FadingLaw, FadingQuadrature, FadingSamples};
-use anyk::framework::Status;
 use anyk::problems::urllc::{Urllc, UrllcSolver};
-use anyk::problems::urllc_power::{BandSolver, BandStatus, UrllcPower};
+use anyk::problems::urllc_power::{BandSolver, UrllcPower};
 use anyk::qos::{Qos, RequiredBandwidth, ServiceClass};
 use anyk::tolerance;
 use proptest::prelude::*;
@@ -198,8 +197,8 @@ proptest! {
         let total_hz = solution.allocation.total_bandwidth_hz();
         let distance = 1.0 - least_hz(&problem) / total_hz;
         prop_assert!(distance <= solution.duality_gap, "{distance} {solution:?}");
-        let (small, optimal) = (solution.duality_gap <= tolerance::DUALITY_GAP, Status::Optimal);
-        prop_assert_eq!(solution.status == optimal, small, "{:?}", solution);
+        let small = solution.duality_gap <= tolerance::DUALITY_GAP;
+        prop_assert_eq!(solution.outcome.is_optimal(), small, "{:?}", solution);
         let convex = case.classes.iter().all(|class| class.packet_bits >= CONVEX_BITS);
         if convex && case.log_slack > -5.0 {
             // Bandwidths are those of a power lower by `ROUNDING`, so this much of the gap is no fault of the search:
@@ -236,7 +235,7 @@ proptest! {
         let problem = UrllcPower::new(&system, users, band_hz).unwrap();
         let solution = BandSolver::default().solve(&problem);
         let total_w = solution.allocation.total_power_w();
-        if matches!(solution.status, BandStatus::Infeasible(_)) {
+        if solution.outcome.infeasible().is_some() {
             return Ok(());
         }
         let distance = 1.0 - least_w(&cell, band_hz) / total_w;

@@ -5,21 +5,19 @@
 
 use std::sync::OnceLock;
 
-use anyk::Invalid;
-use anyk::exchange::UserRecord;
-use anyk::framework::{
-    LoadedModel, Method, Model, ModelError, Session, Silent, Status, TrainError,
-};
+use anyk::core::Answer;
+use anyk::exchange::Input;
+use anyk::framework::{Method, ModelError, Session, Silent, Stored, TrainError};
 use anyk::network::{Aggregator, Output};
 use anyk::problems::closed_forms::ClosedFormPolicy;
+use anyk::problems::closed_forms::EQUAL_BANDWIDTH;
 use anyk::problems::closed_forms::{ClosedForm, ClosedFormSettings};
 use anyk::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, RateTarget};
-use anyk::problems::closed_forms::{RateAnswer, answer_equal_bandwidth};
 use anyk::problems::closed_forms::{evaluate_closed_form, train_closed_form};
 use anyk::problems::closed_forms::{required_bandwidth_hz, solve_equal_bandwidth, solve_qos_power};
-use anyk::problems::read_model;
 use anyk::problems::urllc::LearnedPolicy;
-use anyk::{Config, System};
+use anyk::problems::{read_model, solving};
+use anyk::{Config, Invalid, Model, Options, Outcome, System};
 use proptest::prelude::*;
 
 fn paper() -> System {
@@ -82,7 +80,7 @@ proptest! {
     ) {
         let problem = with_load(&gains, rate_bps, 1.0 + 10f64.powf(log_over));
         let solution = solve_equal_bandwidth(&problem);
-        prop_assert_eq!(&solution.status, &Status::Optimal);
+        prop_assert!(solution.outcome.is_optimal());
         let judged = problem.assess(&solution.allocation).unwrap();
         prop_assert!(judged.is_feasible(), "{judged:?}");
         prop_assert!(judged.kkt_residual < 1e-12, "{judged:?}");
@@ -147,22 +145,26 @@ proptest! {
         (gains, rate_bps) in arbitrary_cell(), load in 0.01f64..0.999,
     ) {
         let problem = with_load(&gains, rate_bps, load);
-        let Status::Infeasible(why) = solve_equal_bandwidth(&problem).status else {
+        let Outcome::Infeasible(why) = solve_equal_bandwidth(&problem).outcome else {
             return Err(TestCaseError::fail("expected infeasible"));
         };
         let budget_w = problem.max_power_w();
-        prop_assert!((why.required_power_w * load / budget_w - 1.0).abs() < 1e-9);
-        prop_assert!((why.shortfall_w - why.required_power_w + budget_w).abs() < 1e-9 * budget_w);
+        let (required_w, missing_w) = (why.required_power_w.unwrap(), why.shortfall_w.unwrap());
+        prop_assert!((required_w * load / budget_w - 1.0).abs() < 1e-9);
+        prop_assert!((missing_w - required_w + budget_w).abs() < 1e-9 * budget_w);
+        prop_assert!(why.is_exact && why.at_most.is_none());
         prop_assert_eq!(why.admissible.len() + why.dropped.len(), gains.len());
         let weakest_kept = why.admissible.iter().fold(1.0f64, |least, &i| least.min(gains[i]));
         prop_assert!(why.dropped.iter().all(|&i| gains[i] <= weakest_kept));
-        let answer = answer_equal_bandwidth(&problem, &records(&gains)).unwrap();
-        let RateAnswer::Denied(denied) = answer else {
-            return Err(TestCaseError::fail("expected denied"));
+        let Answer::Infeasible(denied) = answer_by_file(&gains, rate_bps, budget_w) else {
+            return Err(TestCaseError::fail("expected infeasible"));
         };
+        prop_assert_eq!((&denied.why.admissible, &denied.why.dropped), (&why.admissible, &why.dropped));
         prop_assert_eq!(denied.admissible.is_none(), why.admissible.is_empty());
         if let Some(served) = denied.admissible {
-            prop_assert!(served.kkt_residual < 1e-12);
+            prop_assert_eq!(served.record.size().users, why.admissible.len());
+            let residual = served.report.facts.number("kkt_residual").unwrap();
+            prop_assert!(residual < 1e-12);
             // One more would be too many.
             let least = problem.target().least_received_w();
             let needed: f64 = why.admissible.iter().map(|&i| least / gains[i]).sum();
@@ -172,14 +174,16 @@ proptest! {
     }
 }
 
-fn records(gains: &[f64]) -> Vec<UserRecord> {
-    let record = |(index, &gain)| UserRecord {
-        id: format!("u{index}"),
-        gain,
-        service: paper().service(),
-        extra: anyk::exchange::Extra::default(),
-    };
-    gains.iter().enumerate().map(record).collect()
+/// What a file of these users gets.
+fn answer_by_file(gains: &[f64], rate_bps: f64, budget_w: f64) -> Answer {
+    let users: Vec<String> =
+        gains.iter().map(|gain| format!("{{\"gain_db\":{}}}", 10.0 * gain.log10())).collect();
+    let file = format!("{{\"users\":[{}]}}", users.join(","));
+    let mut options = Options::default();
+    options.set("rate-bps", rate_bps.to_string());
+    options.set("max-power-dbm", (10.0 * budget_w.log10() + 30.0).to_string());
+    let mut answering = solving(&EQUAL_BANDWIDTH, &options).unwrap();
+    answering.answer_all(Input::new(file.as_bytes(), "users")).unwrap().remove(0)
 }
 
 /// By bisection on the constraints themselves, which know nothing of the closed forms.
@@ -312,7 +316,7 @@ fn models_survive_their_files_and_damage_is_refused() {
         assert_eq!(read.allocator().serve(&gains), policy.allocator().serve(&gains));
         let loaded = read_model(&bytes).unwrap();
         assert_eq!(loaded.describe(), policy.describe());
-        assert_eq!(loaded.file_bytes().unwrap(), bytes);
+        assert_eq!(loaded.bytes().unwrap(), bytes);
         assert!(matches!(LearnedPolicy::from_bytes(&bytes), Err(ModelError::Format(_))));
     }
     let bytes = policies()[0].to_bytes().unwrap();

@@ -31,7 +31,7 @@ fn evaluation_reports_its_progress() {
     for training in &ALL {
         let model = read_model(&training.model()).unwrap();
         let mut options = Options::default();
-        if model.options(Verb::Evaluate).iter().any(|spec| spec.name == "fading") {
+        if model.flags(Verb::Evaluate).iter().any(|spec| spec.name == "fading") {
             options.set("fading", "rayleigh");
         }
         let counts = Counts::default();

@@ -3,12 +3,16 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::channel::{GainMatrix, rayleigh_gains};
-use anyk::exchange::{Input, InputError, gains_to_npy, read_networks};
+use anyk::exchange::{Input, InputError};
+use anyk::problems::interference::{INTERFERENCE, gains_to_npy, read_networks};
 use proptest::prelude::*;
 
 /// The matrices of a file that says nothing else about its links.
 fn read_gains(bytes: &[u8], file: &str) -> Result<Vec<GainMatrix>, InputError> {
-    Ok(read_networks(Input::new(bytes, file))?.into_iter().map(|network| network.gains).collect())
+    Ok(read_networks(&anyk::problems::reader(&INTERFERENCE), Input::new(bytes, file))?
+        .into_iter()
+        .map(|network| network.gains)
+        .collect())
 }
 
 /// An array with a header of one's own.

@@ -4,7 +4,7 @@
 // The lint's own exception for tests does not reach the helpers of integration tests.
 #![allow(clippy::unwrap_used)]
 
-use anyk::framework::{Silent, Status};
+use anyk::framework::Silent;
 use anyk::problems::urllc::Urllc;
 use anyk::problems::urllc::UrllcSolver;
 use anyk::problems::urllc::optimum_over_sizes;
@@ -61,7 +61,7 @@ fn five_user_optimum() {
     let gains = [60.0, 90.0, 120.0, 180.0, 240.0].map(|d| system.path_loss().gain(d));
     let problem = Urllc::uniform(&system, gains).unwrap();
     let solution = UrllcSolver::default().solve(&problem);
-    assert_eq!(solution.status, Status::Optimal);
+    assert!(solution.outcome.is_optimal());
     let powers = [2.451_935, 3.072_302, 3.660_303, 4.806_896, 5.961_188];
     let bandwidths = [124_416.2, 138_888.4, 151_229.2, 172_544.9, 191_371.5];
     for (power_w, expected) in solution.allocation.power_w.iter().zip(powers) {

@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+use anyk::Status;
 use anyk::channel::{D2dField, GainMatrix};
 use anyk::math::realization_rng;
 use anyk::problems::interference::binary_gap;
 use anyk::problems::interference::{Interference, Scenario};
 use anyk::problems::interference::{
-    PowerSolution, PowerStatus, Wmmse, WmmseSettings, binary_optimum, fplinq, greedy,
+    PowerSolution, Wmmse, WmmseSettings, binary_optimum, fplinq, greedy,
 };
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -91,7 +92,7 @@ fn the_best_schedule_by_enumeration() {
         let rates = (0..1u32 << size).map(|on| problem.sum_rate_bits(&schedule(on)));
         let best = rates.fold(0.0, f64::max);
         let exact = binary_optimum(&problem).unwrap();
-        assert_eq!(exact.status, PowerStatus::Optimal);
+        assert_eq!(exact.status, Status::Optimal);
         assert!((exact.sum_rate_bits / best - 1.0).abs() < 1e-12);
         for solution in [&exact, &greedy(&problem, 0), &greedy(&problem, 5), &fplinq(&problem, 100)]
         {

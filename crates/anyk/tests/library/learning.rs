@@ -5,15 +5,15 @@
 use std::sync::{Mutex, OnceLock};
 
 use anyk::framework::{
-    Allocate, Method, Model, ModelError, Observer, PretrainLoss, PretrainSettings, Schedule,
-    Session, Silent, TrainError,
+    Method, ModelError, Observer, PretrainLoss, PretrainSettings, Schedule, Session, Silent,
+    Stored, TrainError,
 };
 use anyk::network::{Aggregator, BandwidthLaw};
 use anyk::problems::urllc::Recipe;
 use anyk::problems::urllc::{Algorithm1, TrainSettings, measure_law, pretrain_law};
-use anyk::problems::urllc::{Allocation, CellPolicy, LearnedPolicy};
+use anyk::problems::urllc::{CellPolicy, LearnedPolicy, Urllc, UrllcAllocation, UrllcProblem};
 use anyk::problems::urllc::{TestSet, law_for, train_urllc};
-use anyk::{Config, System};
+use anyk::{Allocation, Config, Error, Instance, System};
 use proptest::prelude::*;
 
 fn paper() -> System {
@@ -149,13 +149,18 @@ fn fully_connected_networks_train_and_refuse_larger_cells() {
     let test = TestSet::draw(&system, &[20], 20, 1).unwrap();
     let result = test.evaluate(&policy.allocator(), &Silent).unwrap()[0];
     assert!(result.gap_percent.abs() < 30.0, "{result:?}");
-    let (mut allocator, mut allocation) = (policy.allocator(), Allocation::default());
+    let (mut allocator, mut allocation) = (policy.allocator(), UrllcAllocation::default());
     assert_eq!(allocator.serve(&[1e-10; 3], &mut allocation), Ok(()));
     let too_large = Err(ModelError::TooLarge { size: 21, most: 20 });
     assert_eq!(allocator.serve(&[1e-10; 21], &mut allocation), too_large);
-    assert_eq!(allocator.check_size(21), too_large);
     let large = TestSet::draw(&system, &[21], 1, 1).unwrap();
-    assert_eq!(large.evaluate(&allocator, &Silent).map(|_| ()), too_large);
+    let error = large.evaluate(&allocator, &Silent).unwrap_err();
+    assert!(matches!(&error, Error::Model(why) if Err(why.clone()) == too_large), "{error}");
+    // Nor does it answer as the library asks it.
+    let cell = Urllc::uniform(&system, [1e-10; 21]).unwrap();
+    let instance = Instance::of(&UrllcProblem::in_cell(&system), 21, cell);
+    let error = instance.allocate(&mut allocator, &mut Allocation::default()).unwrap_err();
+    assert!(matches!(&error, Error::Model(why) if Err(why.clone()) == too_large), "{error}");
 }
 
 #[test]
@@ -256,7 +261,7 @@ proptest! {
         let shuffled: Vec<f64> = order.iter().map(|&user| gains[user]).collect();
         for policy in policies {
             let mut allocator = policy.allocator();
-            let (mut fast, mut plain) = (Allocation::default(), Allocation::default());
+            let (mut fast, mut plain) = (UrllcAllocation::default(), UrllcAllocation::default());
             allocator.serve(&gains, &mut fast).unwrap();
             allocator.serve_plainly(&gains, &mut plain).unwrap();
             let close = |a: f64, b: f64, tolerance: f64| (a / b - 1.0).abs() < tolerance;
@@ -265,7 +270,7 @@ proptest! {
                 prop_assert!(close(fast.power_w[user], plain.power_w[user], 1e-5));
                 prop_assert!(close(fast.bandwidth_hz[user], plain.bandwidth_hz[user], 1e-5));
             }
-            let mut permuted = Allocation::default();
+            let mut permuted = UrllcAllocation::default();
             allocator.serve(&shuffled, &mut permuted).unwrap();
             for (position, &user) in order.iter().enumerate() {
                 prop_assert!(close(permuted.power_w[position], fast.power_w[user], 1e-5));

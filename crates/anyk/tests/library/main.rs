@@ -20,6 +20,7 @@ mod optimum;
 mod parameters;
 mod path_loss;
 mod power_control;
+mod public_api;
 mod required_bandwidth;
 mod separable;
 mod training_driver;

@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use crate::trainings::{self, ALL};
+use anyk::core::Answer;
 use anyk::exchange::Input;
-use anyk::framework::{Model, ModelError, Options};
+use anyk::framework::{ModelError, Options, Stored};
 use anyk::network::EdgeGnn;
 use anyk::problems::interference::PowerPolicy;
-use anyk::problems::read_model;
-use anyk::problems::urllc::{Allocation, CellPolicy, LearnedPolicy};
+use anyk::problems::urllc::{CellPolicy, LearnedPolicy, UrllcAllocation};
+use anyk::problems::{allocating, read_model};
 use rayon::prelude::*;
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde::Deserialize;
@@ -234,7 +235,7 @@ fn names_and_shapes_are_as_documented() {
 fn files_round_trip_to_the_same_bytes() {
     for (name, bytes) in MODELS.iter() {
         let loaded = read_model(bytes).unwrap();
-        assert!(loaded.file_bytes().unwrap() == *bytes, "{name}");
+        assert!(loaded.bytes().unwrap() == *bytes, "{name}");
         let (problem, method, _) = documented(name);
         let said = loaded.describe();
         let known = said.contains(method) || method == "edge-gnn";
@@ -300,7 +301,7 @@ fn tensors_mean_what_is_documented() {
     let sum: f64 = exponentials.iter().sum();
     let policy = LearnedPolicy::from_bytes(bytes).unwrap();
     let max_power_w = trainings::SYSTEM.max_power_w();
-    let mut allocation = Allocation::default();
+    let mut allocation = UrllcAllocation::default();
     policy.allocator().serve_plainly(&gains, &mut allocation).unwrap();
     for (power_w, share) in allocation.power_w.iter().zip(&exponentials) {
         assert!((power_w / (max_power_w * share / sum) - 1.0).abs() < 1e-10);
@@ -328,7 +329,7 @@ fn a_damaged_byte_is_found() {
             let mut damaged = bytes.clone();
             damaged[at] = value;
             let same = |model: Vec<u8>| model == *bytes;
-            let kept = read_model(&damaged).map(|model| model.file_bytes().is_ok_and(same));
+            let kept = read_model(&damaged).map(|model| model.bytes().is_ok_and(same));
             assert!(kept.unwrap_or(true), "{name}: byte {at} is {value}, was {}", bytes[at]);
         };
         (0..bytes.len()).into_par_iter().for_each(|at| {
@@ -499,7 +500,7 @@ fn foreign_headers_are_refused() {
 }
 
 /// What a model answers for the users or links that the trainings have, as JSON; an error in words.
-fn answers(model: &dyn anyk::framework::LoadedModel) -> Result<Vec<Value>, String> {
+fn answers(model: &dyn anyk::Model) -> Result<Vec<Value>, String> {
     let users = r#"{"users":[{"id":"a","distance_m":60},{"id":"b","distance_m":120},{"id":"c","distance_m":240}]}"#;
     let links = r#"{"gains":[[1.0,0.2,0.1],[0.1,2.0,0.3],[0.2,0.1,0.5]]}"#;
     let interference = model.describe().contains("interference");
@@ -508,17 +509,11 @@ fn answers(model: &dyn anyk::framework::LoadedModel) -> Result<Vec<Value>, Strin
     if model.describe().contains("urllc-power") {
         options.set("max-bandwidth-hz", "2e6");
     }
-    let counter = model.allocate(&options).map_err(|error| error.to_string())?;
-    let answers = counter.answer_all(input).map_err(|error| error.to_string())?;
-    answers
-        .iter()
-        .map(|answer| {
-            answer.check().map_err(|error| error.to_string())?;
-            let mut json = Vec::new();
-            answer.write_json(&mut json).map_err(|error| error.to_string())?;
-            Ok(serde_json::from_slice(&json).unwrap())
-        })
-        .collect()
+    let answering = allocating(model, &options);
+    let answers = answering.and_then(|mut answering| answering.answer_all(input));
+    let json = |answer: &Answer| answer.json().map(|json| serde_json::from_str(&json).unwrap());
+    let answers = answers.and_then(|answers| answers.iter().map(json).collect());
+    answers.map_err(|error| error.to_string())
 }
 
 /// No number of an answer's powers and bandwidths is negative.

@@ -5,9 +5,9 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::Config;
-use anyk::framework::Status;
+use anyk::Outcome;
 use anyk::problems::urllc::UrllcSolver;
-use anyk::problems::urllc::{Allocation, Urllc};
+use anyk::problems::urllc::{Urllc, UrllcAllocation};
 use anyk::qos::RequiredBandwidth;
 use anyk::qos::ServiceClass;
 use anyk::{System, tolerance};
@@ -59,7 +59,7 @@ proptest! {
     fn feasible_and_optimal(users in arbitrary_users(), log_load in 0.05f64..5.0) {
         let problem = problem_with_load(&users, 10f64.powf(log_load));
         let solution = UrllcSolver::default().solve(&problem);
-        prop_assert_eq!(&solution.status, &Status::Optimal);
+        prop_assert!(solution.outcome.is_optimal());
         prop_assert!((0.0..=tolerance::DUALITY_GAP).contains(&solution.duality_gap));
         // Newton's method from a good guess; bisection would take fifty.
         prop_assert!(solution.iterations <= 8, "{} prices", solution.iterations);
@@ -83,7 +83,7 @@ proptest! {
         let powers = solution.allocation.power_w.iter().enumerate();
         let nearest = powers.map(|(i, w)| w / alone(i) - 1.0).fold(f64::INFINITY, f64::min);
         if nearest > 1e-6 {
-            prop_assert_eq!(&solution.status, &Status::Optimal);
+            prop_assert!(solution.outcome.is_optimal());
         }
         prop_assert!(solution.duality_gap < 1e-3, "{solution:?}");
         let judged = problem.assess(&solution.allocation).unwrap();
@@ -155,7 +155,7 @@ proptest! {
         let base = total(solver.solve(&smaller));
         prop_assert!(total(solver.solve(&larger)) > base);
         let poorer = solver.solve(&poorer);
-        if poorer.status == Status::Optimal {
+        if poorer.outcome.is_optimal() {
             prop_assert!(total(poorer) > base);
         }
     }
@@ -166,12 +166,12 @@ proptest! {
     ) {
         let problem = problem_with_load(&users, factor);
         let mut solver = UrllcSolver::default();
-        let Status::Infeasible(why) = solver.solve(&problem).status else {
+        let Outcome::Infeasible(why) = solver.solve(&problem).outcome else {
             return Err(TestCaseError::fail("expected infeasible"));
         };
         let least = least_power_w(&problem);
-        prop_assert!((why.required_power_w / least - 1.0).abs() < 1e-9);
-        prop_assert!((why.shortfall_w / (least - problem.max_power_w()) - 1.0).abs() < 1e-6);
+        prop_assert!((why.required_power_w.unwrap() / least - 1.0).abs() < 1e-9);
+        prop_assert!((why.shortfall_w.unwrap() / (least - problem.max_power_w()) - 1.0).abs() < 1e-6);
         prop_assert_eq!(why.admissible.len() + why.dropped.len(), users.len());
         let alone = |i: usize| problem_with_load(&users[i..=i], 1.0).max_power_w();
         let kept: f64 = why.admissible.iter().map(|&i| alone(i)).sum();
@@ -187,7 +187,7 @@ proptest! {
                 &why.admissible.iter().map(|&i| users[i]).collect::<Vec<_>>(), 2.0,
             ).with_max_power_w(problem.max_power_w()).unwrap();
             let served = solver.solve(&part);
-            prop_assert!(!matches!(served.status, Status::Infeasible(_)));
+            prop_assert!(served.outcome.infeasible().is_none());
         }
     }
 }
@@ -208,7 +208,7 @@ fn a_class_for_each_user() {
     let problem = Urllc::new(&system, users.iter().copied()).unwrap();
     assert_eq!(problem.classes().len(), 80);
     let exact = UrllcSolver::default().solve(&problem);
-    assert_eq!(exact.status, Status::Optimal);
+    assert!(exact.outcome.is_optimal());
     let judged = problem.assess(&exact.allocation).unwrap();
     assert!(judged.is_feasible() && judged.kkt_residual < 1e-9, "{judged:?}");
     // The same users in cells of few classes, at the price found: each class's own table must
@@ -255,7 +255,7 @@ fn the_judge_is_not_fooled() {
     let system = paper();
     let problem = Urllc::uniform(&system, [1e-12, 1e-11, 1e-10]).unwrap();
     let good = UrllcSolver::default().solve(&problem).allocation;
-    let judge = |allocation: &Allocation| problem.assess(allocation).unwrap();
+    let judge = |allocation: &UrllcAllocation| problem.assess(allocation).unwrap();
     assert!(judge(&good).is_feasible());
     let mut greedy = good.clone();
     greedy.power_w[0] *= 1.01;
@@ -266,9 +266,9 @@ fn the_judge_is_not_fooled() {
     let mut wasteful = good.clone();
     wasteful.bandwidth_hz[1] *= 1.01;
     assert!(judge(&wasteful).is_feasible() && judge(&wasteful).kkt_residual > 1e-4);
-    let nothing = Allocation { power_w: vec![0.0; 3], bandwidth_hz: vec![0.0; 3] };
+    let nothing = UrllcAllocation { power_w: vec![0.0; 3], bandwidth_hz: vec![0.0; 3] };
     assert!(judge(&nothing).availability.abs() < 1e-12);
-    let another = Allocation { power_w: vec![1.0], bandwidth_hz: vec![1.0] };
+    let another = UrllcAllocation { power_w: vec![1.0], bandwidth_hz: vec![1.0] };
     assert!(problem.assess(&another).is_err());
     for gain in [0.0, -1.0, f64::NAN, 2.0] {
         assert!(Urllc::uniform(&system, [gain]).is_err());
@@ -286,7 +286,7 @@ fn what_the_judge_says_by_hand() {
     let power_w = problem.max_power_w() / 3.0;
     let points: Vec<_> =
         problem.users().iter().map(|user| exact.at(user.gain * power_w).unwrap()).collect();
-    let equal = Allocation {
+    let equal = UrllcAllocation {
         power_w: vec![power_w; 3],
         bandwidth_hz: points.iter().map(|point| point.bandwidth_hz * (1.0 + 1e-10)).collect(),
     };
@@ -310,7 +310,8 @@ fn what_the_judge_says_by_hand() {
     let qos = &alone.classes()[0];
     let judge = |power_w: f64, widened: f64| {
         let bandwidth_hz = widened * exact.at(1e-11 * power_w).unwrap().bandwidth_hz;
-        let allocation = Allocation { power_w: vec![power_w], bandwidth_hz: vec![bandwidth_hz] };
+        let allocation =
+            UrllcAllocation { power_w: vec![power_w], bandwidth_hz: vec![bandwidth_hz] };
         (alone.assess(&allocation).unwrap(), bandwidth_hz)
     };
     for widened in [0.99, 1.01] {
@@ -354,7 +355,7 @@ fn problems_say_what_they_were_made_of() {
     }
     let other = problem.clone().with_max_power_w(3.5).unwrap();
     assert!(other.max_power_w().total_cmp(&3.5).is_eq());
-    let of_one = Allocation { power_w: vec![1.0], bandwidth_hz: vec![1e6] };
+    let of_one = UrllcAllocation { power_w: vec![1.0], bandwidth_hz: vec![1e6] };
     assert!(problem.packet_losses(&of_one).is_err());
 }
 
@@ -389,13 +390,14 @@ proptest! {
         let budget = least_power_w(&problem) * 10f64.powf(log_load);
         let problem = problem.with_max_power_w(budget).unwrap();
         let solution = UrllcSolver::default().solve(&problem);
-        if let Status::Infeasible(why) = &solution.status {
-            prop_assert!(why.required_power_w.is_finite() && why.shortfall_w.is_finite());
+        if let Some(why) = solution.outcome.infeasible() {
+            let powers_w = [why.required_power_w, why.shortfall_w];
+            prop_assert!(powers_w.iter().all(|power_w| power_w.is_some_and(f64::is_finite)));
             return Ok(());
         }
          prop_assert!(solution.duality_gap.is_finite() && solution.price_hz_per_w.is_finite());
         let judged = problem.assess(&solution.allocation).unwrap();
         prop_assert!(judged.is_feasible(), "{solution:?} {judged:?}");
-        prop_assert_eq!(&solution.status, &Status::Optimal, "{:?} {:?}", solution, judged);
+        prop_assert!(solution.outcome.is_optimal(), "{:?} {:?}", solution, judged);
     }
 }

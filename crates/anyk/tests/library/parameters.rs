@@ -1,17 +1,26 @@
-//! Parameters in the user's data: each applies, repeats the value in effect, or is rejected; none is only echoed.
+//! Parameters in the user's data: each applies to its cell, repeats the value in effect, or is rejected with a reason;
+//! none is only echoed.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
 
-use anyk::Config;
+use anyk::core::{Answering, ParameterKind};
 use anyk::exchange::Input;
-use anyk::framework::{Answer, CellOptions, Counter, Options, Room, Verb};
-use anyk::problems::{ROOMS, room};
+use anyk::framework::{CellOptions, Verb};
+use anyk::problems::{BUILT_IN, allocating, named, solving};
+use anyk::units::{Dbm, Watt};
+use anyk::{About, Config, Model, Options};
+use serde_json::Value;
 
 /// Options that say how to solve, or where the parameters are: not parameters themselves.
-const NO_PARAMETERS: [&str; 7] =
-    ["config", "method", "iterations", "tolerance", "random_starts", "seed", "trace"];
+const NO_PARAMETERS: [&str; 8] =
+    ["config", "method", "iterations", "tolerance", "random_starts", "seed", "trace", "no_check"];
+
+/// What users say of themselves: a number of each, and not of the cell.
+const OF_USERS: [&str; 3] = ["epsilon", "packet_bits", "arrival_rate"];
 
 /// The fields that a section of the config file accepts, as its reader lists them.
 fn fields(section: &str) -> Vec<String> {
@@ -40,84 +49,337 @@ fn names() -> BTreeSet<String> {
     names
 }
 
-fn rooms_of_users() -> impl Iterator<Item = &'static &'static dyn Room> {
-    ROOMS.iter().filter(|room| !room.input().contains("gains between K links"))
+fn problems_of_users() -> impl Iterator<Item = &'static About> {
+    BUILT_IN.iter().copied().filter(|about| !about.is_of_arrays())
+}
+
+fn options(given: &[(&str, &str)]) -> Options {
+    let mut options = Options::default();
+    given.iter().for_each(|(name, value)| options.set(*name, *value));
+    options
+}
+
+/// What a problem needs to be solved at all, unless it is given.
+fn needed(about: &About, given: &Options) -> Options {
+    let mut options = given.clone();
+    let is_needed = (about.flags)(Verb::Solve).iter().any(|spec| spec.name == "max-bandwidth-hz");
+    if is_needed && !given.has("max-bandwidth-hz") {
+        options.set("max-bandwidth-hz", "4e5");
+    }
+    options
 }
 
 /// What solves a problem with some options.
-fn solver(room: &dyn Room, options: &Options) -> Box<dyn Counter> {
-    let options = room.sized(options, 2).unwrap().only(&room.options(Verb::Solve));
-    room.solve(&options).unwrap()
+fn solver(about: &'static About, given: &Options) -> Result<Answering, String> {
+    solving(about, &needed(about, given)).map_err(|error| error.to_string())
 }
 
-/// What the users of a document get, or why it is refused.
-fn answer(solver: &dyn Counter, text: &str) -> Result<Vec<String>, String> {
-    let answers = solver.answer_all(Input::new(text.as_bytes(), "users"));
+/// What comes back for a document without the field `name`, which it may repeat; or why it is refused.
+fn answer(answering: &mut Answering, text: &str, name: &str) -> Result<Vec<Value>, String> {
+    let answers = answering.answer_all(Input::new(text.as_bytes(), "users"));
     let answers = answers.map_err(|error| error.to_string())?;
-    let amounts = |answer: &dyn Answer| {
-        let mut text = Vec::new();
-        answer.write_json(&mut text).unwrap();
-        let answer: serde_json::Value = serde_json::from_slice(&text).unwrap();
-        let users = answer["users"].as_array().or(answer["instances"].as_array()).unwrap();
-        let amount = |user: &serde_json::Value| {
-            ["power_w", "bandwidth_hz", "power", "sum_rate_bits"]
-                .map(|name| user[name].to_string())
-                .join(" ")
-        };
-        users.iter().map(amount).collect::<Vec<_>>().join("; ")
+    let section = name.split('.').next().unwrap();
+    let echoes = |key: &str| {
+        let key = key.strip_prefix("input_").unwrap_or(key);
+        [name, section].iter().any(|name| name.eq_ignore_ascii_case(key))
     };
-    Ok(answers.iter().map(|answer| amounts(&**answer)).collect())
+    let json = |answer: &anyk::core::Answer| {
+        let mut value: Value = serde_json::from_str(&answer.json().unwrap()).unwrap();
+        remove(&mut value, &echoes);
+        value
+    };
+    Ok(answers.iter().map(json).collect())
 }
 
-/// A document with a field in each of the places where data may have one.
-fn documents(name: &str, value: &str) -> [String; 3] {
-    let csv = value.trim_matches('"');
-    [
-        format!(
-            r#"{{"cell":"x",{name:?}:{value},"users":[{{"distance_m":60}},{{"distance_m":90}}]}}"#
-        ),
-        format!(r#"{{"users":[{{"distance_m":60}},{{"distance_m":90,{name:?}:{value}}}]}}"#),
-        format!("distance_m,{name}\n60,{csv}\n90,{csv}\n"),
-    ]
-}
-
-const PLAIN: &str = r#"{"users":[{"distance_m":60},{"distance_m":90}]}"#;
-
-/// The rule, for one field of a document.
-fn check(solver: &dyn Counter, name: &str, text: &str, plain: &[String]) {
-    match answer(solver, text) {
-        Ok(found) => assert_ne!(found, plain, "{name} is ignored in {text}"),
-        // A service class is refused as a whole.
-        Err(why) => {
-            let told = why.contains(name) || why.contains("a service class of its own");
-            assert!(told, "{text}: {why}");
+/// Removes fields wherever they are.
+fn remove(value: &mut Value, is_removed: &dyn Fn(&str) -> bool) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| remove(item, is_removed)),
+        Value::Object(fields) => {
+            fields.retain(|name, _| !is_removed(name));
+            fields.values_mut().for_each(|field| remove(field, is_removed));
         }
+        _ => {}
     }
 }
 
+/// Two users, by a column that says where they are.
+type Users = [&'static str; 2];
+const BY_DISTANCE: Users = ["\"distance_m\":60", "\"distance_m\":90"];
+const BY_SNR: Users = ["\"snr_db\":20", "\"snr_db\":10"];
+
+fn plain([one, two]: Users) -> String {
+    format!(r#"{{"users":[{{{one}}},{{{two}}}]}}"#)
+}
+
+/// Documents with a field for the whole cell: once, by each of its users, and as a column.
+fn of_cell([one, two]: Users, name: &str, value: &str) -> [String; 3] {
+    let (csv, column) = (value.trim_matches('"'), one.split('"').nth(1).unwrap());
+    let [a, b] = [one, two].map(|user| user.split(':').nth(1).unwrap());
+    [
+        format!(r#"{{{name:?}:{value},"users":[{{{one}}},{{{two}}}]}}"#),
+        format!(r#"{{"users":[{{{one},{name:?}:{value}}},{{{name:?}:{value},{two}}}]}}"#),
+        format!("{column},{name}\n{a},{csv}\n{b},{csv}\n"),
+    ]
+}
+
+/// Documents in which the second user alone has a field.
+fn of_user([one, two]: Users, name: &str, value: &str) -> [String; 2] {
+    let (csv, column) = (value.trim_matches('"'), one.split('"').nth(1).unwrap());
+    let [a, b] = [one, two].map(|user| user.split(':').nth(1).unwrap());
+    [
+        format!(r#"{{"users":[{{{one}}},{{{two},{name:?}:{value}}}]}}"#),
+        format!("{column},{name}\n{a},\n{b},{csv}\n"),
+    ]
+}
+
+/// The option of a problem that a field of this name sets, and whether data can set it at all.
+fn option_of(about: &About, name: &str) -> Option<(&'static str, ParameterKind)> {
+    let mut all = (about.parameters)().into_iter();
+    let found = all.find(|(_, names)| names.iter().any(|known| known == name))?.0;
+    Some((found.option, found.kind))
+}
+
+/// The value of a field as text of its option.
+fn as_option(kind: ParameterKind, value: &str) -> String {
+    match kind {
+        // The only one is in watts.
+        ParameterKind::Converted(_) => Dbm::from(Watt(value.parse().unwrap())).0.to_string(),
+        _ => value.trim_matches('"').to_owned(),
+    }
+}
+
+/// A refusal names the field, its value and what to do.
+fn assert_told(why: &str, (name, value): (&str, &str), text: &str) {
+    // A service class is refused as a whole, what is out of range by its name without the section, and what does not
+    // fit to another parameter by that one, with the value that it should fit to.
+    let name = name.rsplit('.').next().unwrap();
+    let is_value = why.contains(value.trim_matches('"'));
+    let told = why.contains(name) || why.contains("a service class of its own") || is_value;
+    let to_do = ["expected", "leave it out"].iter().any(|words| why.contains(words));
+    let says = to_do && why.starts_with("users");
+    assert!(told && says, "{name} {value}, {text}: {why}");
+}
+
+/// The rule, for every name that has to be known: a field of the cell sets the option of its name, or is refused.
 #[test]
 fn no_parameter_is_only_echoed() {
-    for room in rooms_of_users() {
-        let solver = solver(*room, &Options::default());
-        let plain = answer(&*solver, PLAIN).unwrap();
+    for about in problems_of_users() {
+        let mut solver = solver(about, &Options::default()).unwrap();
         let mut names = names();
-        let own = room.options(Verb::Assess);
-        names.extend(own.iter().map(|spec| spec.name.replace('-', "_")));
+        let own = (about.flags)(Verb::Assess).into_iter().chain((about.flags)(Verb::Solve));
+        names.extend(own.map(|spec| spec.name.replace('-', "_")));
         names.retain(|name| !NO_PARAMETERS.contains(&name.as_str()));
         for name in names {
+            let plainly = answer(&mut solver, &plain(BY_DISTANCE), &name).unwrap();
             // No parameter has this number, or is in effect by this name, anywhere.
             for value in ["7.25", "\"rma-nlos\""] {
                 // A user costs something in answers, a phone has a model, and a path loss may be in dB.
                 if matches!((name.as_str(), value), ("cost" | "model" | "path_loss", "7.25")) {
                     continue;
                 }
-                for text in documents(&name, value) {
-                    check(&*solver, &name, &text, &plain);
+                let own = option_of(about, &name);
+                for text in of_cell(BY_DISTANCE, &name, value) {
+                    match answer(&mut solver, &text, &name) {
+                        Err(why) => assert_told(&why, (&name, value), &text),
+                        Ok(_) if OF_USERS.contains(&name.as_str()) => {}
+                        Ok(found) => {
+                            let (option, kind) = own.expect(&text);
+                            let set = options(&[(option, &as_option(kind, value))]);
+                            let mut by_option = self::solver(about, &set).unwrap();
+                            let expected = answer(&mut by_option, &plain(BY_DISTANCE), &name);
+                            assert_eq!(Ok(found), expected, "{}: {text}", about.name);
+                        }
+                    }
+                }
+                for text in of_user(BY_DISTANCE, &name, value) {
+                    match answer(&mut solver, &text, &name) {
+                        Err(why) => assert_told(&why, (&name, value), &text),
+                        // What users may say of themselves holds for the one that says it.
+                        Ok(found) => {
+                            let is_own = OF_USERS.contains(&name.as_str());
+                            assert!(is_own && found != plainly, "{}: {text}", about.name);
+                        }
+                    }
                 }
             }
             for spelling in [name.to_uppercase(), name.replace('_', "-"), name.replace('_', " ")] {
-                let text = &documents(&spelling, "\"rma-nlos\"")[0];
-                assert!(answer(&*solver, text).is_err(), "{text}");
+                let text = &of_cell(BY_DISTANCE, &spelling, "\"rma-nlos\"")[0];
+                assert!(answer(&mut solver, text, &name).is_err(), "{text}");
+            }
+        }
+    }
+}
+
+/// Options that a cell needs before one of them can be another, the other value, and the users.
+fn another(about: &About, option: &str) -> (&'static [(&'static str, &'static str)], &'static str) {
+    const RURAL: &[(&str, &str)] = &[("path-loss", "rma-nlos"), ("carrier-ghz", "3.5")];
+    const MEASURED: &[(&str, &str)] =
+        &[("reference-power-dbm", "10"), ("reference-bandwidth-hz", "1e6")];
+    match option {
+        // Of urllc-power it is no budget to spend.
+        "max-power-dbm" if about.name == "urllc-power" => (&[], "-30"),
+        "max-power-dbm" => (&[], "36"),
+        "antennas" => (&[], "4"),
+        "noise-density-dbm-hz" => (&[], "-170"),
+        "path-loss-intercept-db" => (&[], "36.5"),
+        "path-loss-slope-db" => (&[], "38"),
+        "path-loss" => (RURAL, "\"uma-nlos\""),
+        "carrier-ghz" => (RURAL, "2.5"),
+        "base-height-m" => (RURAL, "30"),
+        "user-height-m" => (RURAL, "2"),
+        "street-width-m" => (RURAL, "25"),
+        "building-height-m" => (RURAL, "7"),
+        "frame-ms" => (&[], "0.125"),
+        "transmission-ms" => (&[], "0.04"),
+        "queueing-delay-ms" => (&[], "0.6"),
+        "epsilon" => (&[], "1e-6"),
+        "packet-bits" => (&[], "200"),
+        "arrival-rate" => (&[], "0.1"),
+        "max-bandwidth-hz" => (&[], "3.5e5"),
+        "rate-bps" | "bandwidth-hz" => (&[], "2e6"),
+        "cost" => (&[], "\"delay\""),
+        "reference-power-dbm" => (MEASURED, "13"),
+        "reference-bandwidth-hz" => (MEASURED, "2e6"),
+        _ => panic!("{}: a parameter that is not tested: {option}", about.name),
+    }
+}
+
+/// The users whose answer depends on an option.
+fn users_for(option: &str) -> Users {
+    if option.starts_with("reference") { BY_SNR } else { BY_DISTANCE }
+}
+
+/// Every parameter of every problem under every name: what data say of a cell is what the option says, and not nothing.
+/// What one user says alone is refused at the user.
+#[test]
+fn every_parameter_that_data_give_is_applied() {
+    let mut applied = 0;
+    for about in problems_of_users() {
+        for (parameter, names) in (about.parameters)() {
+            let option = parameter.option;
+            if matches!(parameter.kind, ParameterKind::NoEffect) {
+                continue;
+            }
+            let (before, value) = another(about, option);
+            let users = users_for(option);
+            let mut set = options(before);
+            let mut solver = solver(about, &set).unwrap();
+            let is_watts = matches!(parameter.kind, ParameterKind::Converted(_));
+            set.set(option, as_option(parameter.kind, value));
+            let value = if is_watts && value.starts_with('-') { "1e-6" } else { value };
+            set.set(option, as_option(parameter.kind, value));
+            let mut by_option = self::solver(about, &set).unwrap();
+            for name in names {
+                let told = format!("{}: {name}", about.name);
+                let plainly = answer(&mut solver, &plain(users), &name).unwrap();
+                let expected = answer(&mut by_option, &plain(users), &name).unwrap();
+                assert_ne!(expected, plainly, "{told}");
+                for (place, text) in of_cell(users, &name, value).iter().enumerate() {
+                    if place > 0 && OF_USERS.contains(&name.as_str()) {
+                        continue;
+                    }
+                    let found = answer(&mut solver, text, &name);
+                    assert_eq!(found.as_ref(), Ok(&expected), "{told}: {text}");
+                    applied += 1;
+                }
+                for (place, text) in of_user(users, &name, value).iter().enumerate() {
+                    if OF_USERS.contains(&name.as_str()) {
+                        continue;
+                    }
+                    let why = answer(&mut solver, text, &name).unwrap_err();
+                    let at = ["users: user 2", "users: line 3"][place];
+                    let to_do = "it is a parameter of the whole cell; give it once for the cell, or the same to all";
+                    assert!(why.starts_with(at) && why.contains(to_do), "{told}: {why}");
+                    assert!(why.contains(&format!("{name} is ")), "{told}: {why}");
+                    // With the option, the user says what holds.
+                    let found = answer(&mut by_option, text, &name);
+                    assert_eq!(found.as_ref(), Ok(&expected), "{told}: {text}");
+                }
+            }
+        }
+    }
+    assert!(applied > 500, "{applied}");
+}
+
+/// Parameters of random users have no effect on those of a file, which may only repeat the values in effect.
+#[test]
+fn parameters_of_random_users_are_only_repeated() {
+    for about in problems_of_users() {
+        let given = options(&[("cell-radius-m", "300")]);
+        let mut solver = solver(about, &given).unwrap();
+        let in_effect = (about.make)(&needed(about, &given)).unwrap();
+        let plainly = answer(&mut solver, &plain(BY_DISTANCE), "").unwrap();
+        let mut count = 0;
+        for (parameter, names) in (about.parameters)() {
+            if !matches!(parameter.kind, ParameterKind::NoEffect) {
+                continue;
+            }
+            for name in names {
+                count += 1;
+                let (cell, user) =
+                    (of_cell(BY_DISTANCE, &name, "77"), of_user(BY_DISTANCE, &name, "77"));
+                for text in cell.iter().chain(&user) {
+                    let why = answer(&mut solver, text, &name).unwrap_err();
+                    let says = format!("{name} is 77, expected ");
+                    let reason =
+                        "it is a parameter of random users, and has no effect on these; remove it";
+                    assert!(why.contains(&says) && why.contains(reason), "{text}: {why}");
+                }
+                let Some(value) = in_effect.options().text(parameter.option) else { continue };
+                let value = if value.parse::<f64>().is_ok() {
+                    value.to_owned()
+                } else {
+                    format!("{value:?}")
+                };
+                let (cell, user) =
+                    (of_cell(BY_DISTANCE, &name, &value), of_user(BY_DISTANCE, &name, &value));
+                for text in cell.iter().chain(&user) {
+                    assert_eq!(answer(&mut solver, text, &name).as_ref(), Ok(&plainly), "{text}");
+                }
+            }
+        }
+        assert!(count >= 18, "{}: {count}", about.name);
+    }
+}
+
+/// Parameters of one problem are not echoed by another, except where the name is that of a result there.
+#[test]
+fn parameters_of_other_problems_are_rejected() {
+    for about in BUILT_IN {
+        let users = if about.is_of_arrays() {
+            r#""gains":[[1,0.5],[0.7,0.9]]"#
+        } else {
+            r#""users":[{"distance_m":60}]"#
+        };
+        let mut solver = solver(about, &Options::default()).unwrap();
+        for other in BUILT_IN {
+            for (parameter, names) in (other.parameters)() {
+                for name in names.iter().filter(|name| option_of(about, name).is_none()) {
+                    // No link of a network has a path loss of such a name.
+                    let word = matches!(
+                        parameter.kind,
+                        ParameterKind::Word(_) | ParameterKind::Choice(_) | ParameterKind::Name(_)
+                    );
+                    let value = if word { "\"rma-nlos\"" } else { "77" };
+                    let text = format!("{{{name:?}:{value},{users}}}");
+                    let found = answer(&mut solver, &text, name);
+                    if parameter.is_own_name {
+                        assert!(matches!(name.as_str(), "bandwidth_hz" | "cost"), "{name}");
+                        assert!(found.is_ok(), "{}: {name}: {found:?}", about.name);
+                        continue;
+                    }
+                    let why = found.unwrap_err();
+                    let shown = value.trim_matches('"');
+                    let says = format!(
+                        "{name} is {shown}, expected no such field: it is a parameter that this problem does not have; \
+                         remove it"
+                    );
+                    let slip = format!("the key {name:?} looks like a slip of ");
+                    let is_told =
+                        why.contains(&says) || about.is_of_arrays() && why.contains(&slip);
+                    assert!(is_told, "{}: {text}: {why}", about.name);
+                }
             }
         }
     }
@@ -127,59 +389,99 @@ fn no_parameter_is_only_echoed() {
 #[test]
 fn answers_are_accepted_as_data() {
     for name in ["qos-power", "equal-bandwidth", "separable"] {
-        let solver = solver(room(name).unwrap(), &Options::default());
-        let plain = answer(&*solver, PLAIN);
+        let mut solver = solver(named(name).unwrap(), &Options::default()).unwrap();
         for result in ["rate_bps", "bandwidth_hz"] {
+            let strip = |mut found: Result<Vec<Value>, String>| {
+                let all = found.iter_mut().flatten();
+                all.for_each(|one| remove(one, &|key| key.starts_with("input_")));
+                found
+            };
+            let plainly = strip(answer(&mut solver, &plain(BY_DISTANCE), result));
             let json = format!(
                 r#"{{"users":[{{{result:?}:9e5,"distance_m":60,"power_w":1}},{{"distance_m":90}}]}}"#
             );
-            assert_eq!(answer(&*solver, &json), plain, "{name}");
+            assert_eq!(strip(answer(&mut solver, &json, result)), plainly, "{name}");
             let csv = format!("{result},distance_m,power_w\n9e5,60,1\n9e5,90,1\n");
-            assert_eq!(answer(&*solver, &csv), plain, "{name}");
+            assert_eq!(strip(answer(&mut solver, &csv, result)), plainly, "{name}");
         }
     }
     // The name of a cost is no result.
-    let solver = solver(room("separable").unwrap(), &Options::default());
-    let named = r#"{"users":[{"distance_m":60,"power_w":1,"cost":"delay"}]}"#;
-    assert!(answer(&*solver, named).unwrap_err().contains("cost"));
+    let mut solver = solver(named("separable").unwrap(), &Options::default()).unwrap();
+    let one = r#"{"users":[{"distance_m":60,"power_w":1,"cost":"delay"},{"distance_m":90}]}"#;
+    let why = answer(&mut solver, one, "cost").unwrap_err();
+    assert!(why.starts_with("users: user 1: cost is delay, expected log1p"), "{why}");
+}
+
+/// A cost of samples is in a file, and data decide nothing about what is read: they may only repeat its name.
+#[test]
+fn data_name_no_file_to_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cost.csv");
+    std::fs::write(&file, "u,c\n0,0\n1,-1\n10,-2\n100,-2.5\n1e6,-2.6\n").unwrap();
+    let (separable, path) = (named("separable").unwrap(), file.to_str().unwrap());
+    let quoted = format!("{path:?}");
+    let mut usual = solver(separable, &Options::default()).unwrap();
+    let mut by_file = solver(separable, &options(&[("cost", path)])).unwrap();
+    let expected = answer(&mut by_file, &plain(BY_DISTANCE), "cost").unwrap();
+    for text in of_cell(BY_DISTANCE, "cost", &quoted) {
+        let why = answer(&mut usual, &text, "cost").unwrap_err();
+        let says = "expected log1p, the value in effect: it is a parameter; pass it as an option";
+        assert!(why.contains(says), "{why}");
+        assert_eq!(answer(&mut by_file, &text, "cost").as_ref(), Ok(&expected), "{text}");
+    }
 }
 
 #[test]
 fn links_honour_their_parameters_and_reject_those_of_cells() {
     let gains = r#""gains":[[1,0.5],[0.7,0.9]]"#;
     for name in ["interference", "link-scheduling"] {
-        let solver = solver(room(name).unwrap(), &Options::default());
-        let read = |text: &str| answer(&*solver, text);
-        let plain = read(&format!("{{{gains}}}")).unwrap();
+        let about = named(name).unwrap();
+        let mut solver = solver(about, &Options::default()).unwrap();
         for name in names() {
+            let plainly = answer(&mut solver, &format!("{{{gains}}}"), &name).unwrap();
             for value in ["7.25", "\"rma-nlos\"", "[7.25,1]"] {
                 // No path loss has such a name.
-                let is_unrelated = matches!(name.as_str(), "model" | "path_loss");
-                if !is_unrelated || value.starts_with('"') {
-                    check(&*solver, &name, &format!("{{{name:?}:{value},{gains}}}"), &plain);
+                if matches!(name.as_str(), "model" | "path_loss") && !value.starts_with('"') {
+                    continue;
+                }
+                let text = format!("{{{name:?}:{value},{gains}}}");
+                match answer(&mut solver, &text, &name) {
+                    Ok(found) => assert_ne!(found, plainly, "{name} is ignored in {text}"),
+                    Err(why) => assert_told(&why, (&name, value), &text),
                 }
             }
         }
-        assert_eq!(read(&format!(r#"{{"site":7.25,"model":"iPhone",{gains}}}"#)), Ok(plain));
+        // One number, or one for each link: as the option says it.
+        for (field, option) in [("noise", "noise"), ("max_power", "p-max")] {
+            let mut by_option = self::solver(about, &options(&[(option, "0.25")])).unwrap();
+            let expected = answer(&mut by_option, &format!("{{{gains}}}"), field).unwrap();
+            for value in ["0.25", "[0.25,0.25]"] {
+                let text = format!("{{{field:?}:{value},{gains}}}");
+                assert_eq!(answer(&mut solver, &text, field).as_ref(), Ok(&expected), "{text}");
+            }
+        }
+        let plainly = answer(&mut solver, &format!("{{{gains}}}"), "").unwrap();
+        let mut found =
+            answer(&mut solver, &format!(r#"{{"site":7.25,"model":"iPhone",{gains}}}"#), "")
+                .unwrap();
+        assert_eq!(found[0]["site"], 7.25);
+        remove(&mut found[0], &|name| matches!(name, "site" | "model"));
+        assert_eq!(found, plainly);
     }
 }
 
 /// A file may say what holds anyway, such as an answer that is read again.
 #[test]
 fn values_in_effect_are_accepted() {
-    let urllc = room("urllc").unwrap();
-    let mut options = Options::default();
-    for (name, value) in [
+    let about = named("urllc").unwrap();
+    let given = options(&[
         ("max-power-dbm", "40"),
         ("antennas", "4"),
         ("path-loss", "uma-nlos"),
         ("carrier-ghz", "3.5"),
-    ] {
-        options.set(name, value);
-    }
-    let urllc = &*solver(urllc, &options);
-    let plain = answer(urllc, PLAIN).unwrap();
-    let system = CellOptions::ALL.system(&options, &Config::default()).unwrap();
+    ]);
+    let mut urllc = solver(about, &given).unwrap();
+    let system = CellOptions::ALL.system(&given, &Config::default()).unwrap();
     let mut config = system.config().clone();
     config.path_loss = config.path_loss.filled();
     let in_effect = CellOptions::ALL.describe(&config);
@@ -188,8 +490,12 @@ fn values_in_effect_are_accepted() {
         let value = in_effect.text(name).unwrap();
         let quoted =
             if value.parse::<f64>().is_ok() { value.to_owned() } else { format!("{value:?}") };
-        for text in documents(&name.replace('-', "_"), &quoted) {
-            assert_eq!(answer(urllc, &text).as_ref(), Ok(&plain), "{text}");
+        let field = name.replace('-', "_");
+        let plainly = answer(&mut urllc, &plain(BY_DISTANCE), &field).unwrap();
+        let (cell, user) =
+            (of_cell(BY_DISTANCE, &field, &quoted), of_user(BY_DISTANCE, &field, &quoted));
+        for text in cell.iter().chain(&user) {
+            assert_eq!(answer(&mut urllc, text, &field).as_ref(), Ok(&plainly), "{text}");
         }
     }
     // In watts, as a section, as a text, and not at all.
@@ -202,76 +508,304 @@ fn values_in_effect_are_accepted() {
         r#""frame":{"frame_ms":0.1,"number":17}"#,
         r#""frame":17"#,
     ] {
-        let text = PLAIN.replacen('{', &format!("{{{field},"), 1);
-        assert_eq!(answer(urllc, &text).as_ref(), Ok(&plain), "{text}");
+        let name = field.split('"').nth(1).unwrap();
+        let text = plain(BY_DISTANCE).replacen('{', &format!("{{{field},"), 1);
+        let plainly = answer(&mut urllc, &plain(BY_DISTANCE), name).unwrap();
+        let mut found = answer(&mut urllc, &text, name);
+        if let Ok(found) = &mut found {
+            found.iter_mut().for_each(|one| remove(one, &|key| key == name));
+        }
+        assert_eq!(found.as_ref(), Ok(&plainly), "{text}");
     }
     let csv = "distance_m,max_power_dbm\n60,\n90,40\n";
-    assert_eq!(answer(urllc, csv), Ok(plain));
-    // Those of the other problems.
-    for (name, option, value) in [
-        ("urllc-power", "max-bandwidth-hz", "3e6"),
-        ("urllc-power", "max-power-dbm", "30"),
-        ("qos-power", "rate-bps", "2e6"),
-        ("qos-power", "bandwidth-hz", "2e6"),
-        ("equal-bandwidth", "rate-bps", "2e6"),
-        ("separable", "bandwidth-hz", "2e6"),
-        ("separable", "cost", "delay"),
+    let plainly = answer(&mut urllc, &plain(BY_DISTANCE), "max_power_dbm").unwrap();
+    assert_eq!(answer(&mut urllc, csv, "max_power_dbm"), Ok(plainly));
+}
+
+/// A section of the config file sets what is in it, and a section beside a field must agree with it.
+#[test]
+fn sections_and_fields_agree() {
+    let about = named("urllc").unwrap();
+    let mut usual = solver(about, &Options::default()).unwrap();
+    let mut other =
+        solver(about, &options(&[("frame-ms", "0.125"), ("queueing-delay-ms", "0.6")])).unwrap();
+    let expected = answer(&mut other, &plain(BY_DISTANCE), "").unwrap();
+    let with = |fields: &str| plain(BY_DISTANCE).replacen('{', &format!("{{{fields},"), 1);
+    for fields in [
+        r#""frame":{"frame_ms":0.125,"queueing_delay_ms":0.6}"#,
+        r#""Frame":{"Frame-ms":"0.125","queueing_delay_ms":0.6,"colour":"red"}"#,
+        r#""frame_ms":0.125,"frame.queueing_delay_ms":0.6,"frame_frame_ms":0.125"#,
     ] {
-        let room = room(name).unwrap();
-        let mut options = Options::default();
-        options.set(option, value);
-        let solver = &*solver(room, &options);
-        let plain = answer(solver, PLAIN);
-        let value = if option == "cost" { format!("{value:?}") } else { value.to_owned() };
-        for text in documents(&option.replace('-', "_"), &value) {
-            assert_eq!(answer(solver, &text), plain, "{name}: {text}");
+        let mut found = answer(&mut usual, &with(fields), "").unwrap();
+        let is_echo = |key: &str| key.to_ascii_lowercase().starts_with("frame");
+        remove(&mut found[0], &is_echo);
+        assert_eq!(found, expected, "{fields}");
+    }
+    for (fields, says) in [
+        (
+            r#""frame":{"frame_ms":0.125},"frame_ms":0.2"#,
+            "frame_ms is 0.2, expected frame.frame_ms 0.125 as the file says elsewhere",
+        ),
+        (
+            r#""frame":{"frame_ms":5,"frame_ms":0.1}"#,
+            "frame.frame_ms is 0.1, expected 5 as the file says elsewhere",
+        ),
+        (r#""frame_ms":[0.1]"#, "frame_ms is [0.1], expected a number: it is a parameter"),
+        (r#""frame_ms":"long""#, "frame_ms is \"long\", expected a number: it is a parameter"),
+        (
+            r#""max_power_dbm":40,"max_power_w":20"#,
+            "max_power_w is 20, expected max_power_dbm 40 as the file says elsewhere",
+        ),
+        (r#""path_loss.model":7"#, "path_loss.model is 7, expected a name: it is a parameter"),
+        (
+            r#""path_loss":{"model":"cost231"}"#,
+            "path_loss.model is cost231, expected log-distance, the value in effect: it is a parameter; pass",
+        ),
+        (r#""antennas":0"#, "antennas is 0, expected"),
+        (r#""antennas":2.5"#, "antennas is 2.5, expected"),
+    ] {
+        let why = answer(&mut usual, &with(fields), "").unwrap_err();
+        assert!(why.starts_with("users: ") && why.contains(says), "{fields}: {why}");
+    }
+    let both = r#"{"max_power_dbm":40,"users":[{"distance_m":60,"max_power_dbm":41}]}"#;
+    let why = answer(&mut usual, both, "").unwrap_err();
+    assert!(why.contains("max_power_dbm is 41, expected 40 as the file says elsewhere"), "{why}");
+    let two = r#"{"users":[{"id":"a","distance_m":60,"antennas":8},{"id":"b","distance_m":60,"antennas":4}]}"#;
+    let why = answer(&mut usual, two, "").unwrap_err();
+    assert!(
+        why.starts_with("users: user 2 (\"b\"): antennas is 4, expected 8, the value"),
+        "{why}"
+    );
+}
+
+/// Another path loss takes the place of the one in effect, whose own parameters go with it.
+#[test]
+fn data_may_name_another_path_loss() {
+    let by_options = [("path-loss", "uma-nlos"), ("carrier-ghz", "3.5")];
+    let rural = [("path-loss", "rma-nlos"), ("carrier-ghz", "3.5"), ("street-width-m", "25")];
+    for about in problems_of_users() {
+        let mut by_options = solver(about, &options(&by_options)).unwrap();
+        for before in [&[][..], &rural] {
+            let mut solver = solver(about, &options(before)).unwrap();
+            for fields in [
+                r#""path_loss":"uma-nlos","carrier_ghz":3.5"#,
+                r#""path_loss":{"model":"uma-nlos","carrier_ghz":3.5}"#,
+            ] {
+                let text = plain(BY_DISTANCE).replacen('{', &format!("{{{fields},"), 1);
+                let is_echo = |key: &str| matches!(key, "path_loss" | "carrier_ghz");
+                let mut found = answer(&mut solver, &text, "").unwrap();
+                remove(&mut found[0], &is_echo);
+                let expected = answer(&mut by_options, &plain(BY_DISTANCE), "").unwrap();
+                assert_eq!(found, expected, "{}: {text}", about.name);
+            }
         }
     }
+}
+
+/// Each cell has its own: of a stream, and of a table.
+#[test]
+fn each_cell_has_its_own_parameters() {
+    let about = named("urllc").unwrap();
+    let mut usual = solver(about, &Options::default()).unwrap();
+    let budgets = ["43", "36", "30", "36"];
+    let expected: Vec<Value> = budgets
+        .map(|dbm| {
+            let mut solver = solver(about, &options(&[("max-power-dbm", dbm)])).unwrap();
+            answer(&mut solver, &plain(BY_DISTANCE), "max_power_dbm").unwrap().remove(0)
+        })
+        .into();
+    let stream: Vec<String> =
+        budgets.iter().map(|dbm| of_cell(BY_DISTANCE, "max_power_dbm", dbm)[0].clone()).collect();
+    assert_eq!(answer(&mut usual, &stream.join("\n"), "max_power_dbm"), Ok(expected.clone()));
+    let mut csv = "cell,id,distance_m,max_power_dbm\n".to_owned();
+    for (cell, dbm) in budgets.iter().enumerate() {
+        csv.push_str(&format!("c{cell},1,60,{dbm}\nc{cell},2,90,{dbm}\n"));
+    }
+    let mut found = answer(&mut usual, &csv, "max_power_dbm").unwrap();
+    for (cell, found) in found.iter_mut().enumerate() {
+        assert_eq!(found["cell"], format!("c{cell}"));
+        remove(found, &|name| name == "cell");
+    }
+    assert_eq!(found, expected);
 }
 
 #[test]
 fn a_rejected_parameter_is_told_with_its_place_its_value_and_what_to_do() {
     let told = |problem: &str, text: &str| {
-        let solver = solver(room(problem).unwrap(), &Options::default());
-        answer(&*solver, text).unwrap_err()
+        let mut solver = solver(named(problem).unwrap(), &Options::default()).unwrap();
+        answer(&mut solver, text, "").unwrap_err()
     };
-    let rest = "a parameter of the cell, which the data cannot set; pass it as an option or in the config file, or remove it";
-    let users = r#""users":[{"id":"a","distance_m":60}]"#;
+    let of_cell =
+        "it is a parameter of the whole cell; give it once for the cell, or the same to all users";
+    let users = r#""users":[{"id":"a","distance_m":60},{"distance_m":90}]"#;
     assert_eq!(
-        told("urllc", &format!(r#"{{"cell":"x","max_power_dbm":20,{users}}}"#)),
-        format!(
-            "users: cell \"x\": max_power_dbm is 20, expected 43, the value in effect: it is {rest}"
-        )
+        told("urllc", &format!(r#"{{"cell":"x","max_power_dbm":500,{users}}}"#)),
+        "users: cell x: max_power_dbm is 500, expected a power in dBm from -60 to 100"
     );
     assert_eq!(
         told("urllc", &format!(r#"{{{users}}} {{"antennas":[4],{users}}}"#)),
-        format!("users: cell 2: antennas is [4], expected 8, the value in effect: it is {rest}")
+        "users: cell 2: antennas is [4], expected a number: it is a parameter"
     );
     assert_eq!(
-        told("urllc", r#"{"users":[{"id":"a","distance_m":60,"queueing_delay_ms":1}]}"#),
+        told(
+            "urllc",
+            r#"{"users":[{"id":"a","distance_m":60,"queueing_delay_ms":1},{"distance_m":60}]}"#
+        ),
         format!(
-            "users: user 1 (\"a\"): queueing_delay_ms is 1, expected 0.8, the value in effect: it is {rest}"
+            "users: user 1 (\"a\"): queueing_delay_ms is 1, expected 0.8, the value in effect: {of_cell}"
         )
     );
     assert_eq!(
-        told("urllc", "distance_m,Carrier_GHz\n60,3.5\n"),
-        format!("users: line 2: Carrier_GHz is 3.5, expected none, as in effect: it is {rest}")
+        told("urllc", "distance_m,Carrier_GHz\n60,3.5\n70,\n"),
+        format!("users: line 2: Carrier_GHz is 3.5, expected none, as in effect: {of_cell}")
     );
-    // Also in a section that says it twice.
-    let twice = r#""frame":{"frame_ms":5,"frame_ms":0.1}"#;
-    assert!(told("urllc", &format!("{{{twice},{users}}}")).contains("frame.frame_ms is 5"));
+    assert_eq!(
+        told("urllc", &format!(r#"{{"cell_radius_m":200,{users}}}"#)),
+        "users: cell_radius_m is 200, expected 250, the value in effect: it is a parameter of random users, and has no \
+         effect on these; remove it"
+    );
     assert_eq!(
         told("urllc", &format!(r#"{{"rate_bps":1e6,{users}}}"#)),
         "users: rate_bps is 1e6, expected no such field: it is a parameter that this problem does not have; remove it"
-    );
-    assert_eq!(
-        told("qos-power", &format!(r#"{{"rate_bps":2e6,{users}}}"#)),
-        "users: rate_bps is 2e6, expected 1000000, the value in effect: it is a parameter of the problem, which the data \
-         cannot set; pass it as an option, or remove it"
     );
     assert_eq!(
         told("interference", r#"{"gains":[[1]],"max_power_dbm":20}"#),
         "users: instance 0: max_power_dbm is 20, expected no such field: it is a parameter that this problem does not have; \
          remove it"
     );
+}
+
+/// A model of the folder that versions before have written.
+fn model(name: &str) -> Arc<dyn Model> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../anyk-cli/tests/data/models-0.2");
+    anyk::load(folder.join(format!("{name}.safetensors"))).unwrap()
+}
+
+fn allocator(model: &dyn Model, given: &[(&str, &str)]) -> Answering {
+    let mut options = options(given);
+    if model.about().name == "urllc-power" && !options.has("max-bandwidth-hz") {
+        options.set("max-bandwidth-hz", "4e5");
+    }
+    allocating(model, &options).unwrap()
+}
+
+/// A model that knows one cell refuses others that a record describes, since its answer would be for another cell.
+#[test]
+fn models_of_one_cell_refuse_another() {
+    let of_urllc = ["max_power_dbm", "max_power_w", "antennas", "frame_ms", "path_loss_slope_db"];
+    let of_power = ["max_power_dbm", "rate_bps", "noise_density_dbm_hz"];
+    let of_rate = ["rate_bps", "bandwidth_hz", "noise_density_dbm_hz"];
+    for (name, fields) in [
+        ("urllc-p-gnn", &of_urllc[..]),
+        ("urllc-p-gnn-calibrated", &of_urllc),
+        ("urllc-p-gnn-gain-and-size", &of_urllc),
+        ("urllc-m-gnn", &of_urllc),
+        ("urllc-fnn", &of_urllc),
+        ("equal-bandwidth-p-gnn", &of_power),
+        ("equal-bandwidth-m-gnn", &of_power),
+        ("qos-power", &of_rate),
+    ] {
+        let model = model(name);
+        let mut policy = allocator(&*model, &[]);
+        for field in fields {
+            let (option, kind) = option_of(model.about(), field).unwrap();
+            let (_, value) = another(model.about(), option);
+            for text in of_cell(BY_DISTANCE, field, value) {
+                let why = answer(&mut policy, &text, field).unwrap_err();
+                // By the name of the option, with its value there and here, and what takes any.
+                let own = model.home().text(option).unwrap().to_owned();
+                let told = option.replace('-', "_");
+                let here: f64 = as_option(kind, value).parse().unwrap();
+                let says = format!("{told} is {here}, expected {own}, which the");
+                let instead =
+                    if model.about().name == "urllc" { "any-gnn" } else { "`anyk solve`" };
+                let end = format!("model was trained for; {instead} takes any");
+                assert!(why.starts_with("users"), "{name}: {why}");
+                assert!(why.contains(&says) && why.ends_with(&end), "{name}: {why}");
+            }
+            // Its own cell is accepted, by any of its users.
+            if matches!(kind, ParameterKind::Converted(_)) {
+                continue;
+            }
+            let own = model.home().text(option).unwrap().to_owned();
+            let expected = answer(&mut policy, &plain(BY_DISTANCE), field).unwrap();
+            let (cell, user) =
+                (of_cell(BY_DISTANCE, field, &own), of_user(BY_DISTANCE, field, &own));
+            for text in cell.iter().chain(&user) {
+                assert_eq!(
+                    answer(&mut policy, text, field).as_ref(),
+                    Ok(&expected),
+                    "{name}: {text}"
+                );
+            }
+        }
+        // The cell before is not remembered as one's own.
+        let twice = format!(
+            "{}\n{}",
+            plain(BY_DISTANCE),
+            of_cell(
+                BY_DISTANCE,
+                fields[0],
+                another(model.about(), option_of(model.about(), fields[0]).unwrap().0).1
+            )[0]
+        );
+        assert!(answer(&mut policy, &twice, fields[0]).is_err(), "{name}");
+    }
+}
+
+/// A model for any cell answers for the cell that a record describes, as for the one that options describe.
+#[test]
+fn models_of_any_cell_honour_what_a_record_sets() {
+    for name in ["urllc-any-gnn", "urllc-any-gnn-softmax", "urllc-power", "separable"] {
+        let model = model(name);
+        let about = model.about();
+        let known: Vec<&str> = model.flags(Verb::Allocate).iter().map(|spec| spec.name).collect();
+        let mut honoured = 0;
+        for (parameter, names) in (about.parameters)() {
+            let option = parameter.option;
+            if matches!(parameter.kind, ParameterKind::NoEffect) || !known.contains(&option) {
+                continue;
+            }
+            let (before, value) = another(about, option);
+            let value = match parameter.kind {
+                ParameterKind::Converted(_) if value.starts_with('-') => "1e-6",
+                _ => value,
+            };
+            let mut policy = allocator(&*model, before);
+            let set = as_option(parameter.kind, value);
+            let others = before.iter().copied().filter(|(name, _)| *name != option);
+            let with: Vec<(&str, &str)> = others.chain([(option, set.as_str())]).collect();
+            let mut by_option = allocator(&*model, &with);
+            let (users, field) = (users_for(option), &names[0]);
+            let expected = answer(&mut by_option, &plain(users), field).unwrap();
+            assert_ne!(
+                answer(&mut policy, &plain(users), field).unwrap(),
+                expected,
+                "{name} {field}"
+            );
+            for (place, text) in of_cell(users, field, value).iter().enumerate() {
+                if place > 0 && OF_USERS.contains(&field.as_str()) {
+                    continue;
+                }
+                let found = answer(&mut policy, text, field);
+                assert_eq!(found.as_ref(), Ok(&expected), "{name}: {text}");
+                honoured += 1;
+            }
+        }
+        assert!(honoured > 15, "{name}: {honoured}");
+    }
+    // The cost is the model's own.
+    let model = model("separable");
+    let mut policy = allocator(&*model, &[]);
+    let own = model.home().text("cost").unwrap().to_owned();
+    let expected = answer(&mut policy, &plain(BY_DISTANCE), "cost").unwrap();
+    let with = |cost: &str| of_cell(BY_DISTANCE, "cost", &format!("{cost:?}"));
+    for text in with(&own) {
+        assert_eq!(answer(&mut policy, &text, "cost").as_ref(), Ok(&expected), "{text}");
+    }
+    let other = if own == "delay" { "mmse" } else { "delay" };
+    for text in with(other) {
+        let why = answer(&mut policy, &text, "cost").unwrap_err();
+        assert!(why.contains("cost"), "{why}");
+    }
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::channel::D2dField;
-use anyk::framework::{Model, Objective, Session, Silent, State};
+use anyk::framework::{Objective, Session, Silent, State, Stored};
 use anyk::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph};
 use anyk::problems::interference::{Features, Standard};
 use anyk::problems::interference::{Interference, Scenario, SparseInterference};
@@ -236,7 +236,7 @@ fn model_files_come_back_and_damage_is_found() {
     let settings = PowerTrainSettings { steps: 5, ..small(D2D()) };
     let policy = trained(&settings, PowerOutput::Priced { steps: 1 });
     let bytes = policy.to_bytes().unwrap();
-    assert_eq!(read_model(&bytes).unwrap().file_bytes().unwrap(), bytes);
+    assert_eq!(read_model(&bytes).unwrap().bytes().unwrap(), bytes);
     let back = PowerPolicy::from_bytes(&bytes).unwrap();
     assert_eq!(back.record(), policy.record());
     assert_eq!(back.parameters(), policy.parameters());

@@ -5,16 +5,17 @@
 
 use std::sync::Arc;
 
-use anyk::framework::{Allocate, Model, Outcome, Problem, Session, Silent, Status, Trials};
+use anyk::framework::{Session, Silent, Stored, Trials};
 use anyk::math::realization_rng;
 use anyk::problems::closed_forms::{QosPower, solve_qos_power};
 use anyk::problems::separable::{
     AnySeparablePolicy, AnySeparableSettings, Cost, CostError, EqualShares, Separable,
-    SeparableAssessment, SeparableSolution, SeparableSolver, SeparableStatus, evaluate_separable,
-    shortfall, train_any_separable,
+    SeparableAssessment, SeparableSolution, SeparableSolver, evaluate_separable,
+    separable_instance, shortfall, train_any_separable,
 };
 use anyk::problems::urllc::{Urllc, UrllcSolver};
 use anyk::qos::RequiredBandwidth;
+use anyk::{Allocation, Outcome, Status};
 use anyk::{Config, System};
 use proptest::prelude::*;
 use rand::RngExt;
@@ -36,8 +37,10 @@ fn gains(size: usize, decades: f64, seed: u64) -> Vec<f64> {
 fn judged(problem: &Separable) -> (SeparableSolution, SeparableAssessment) {
     let solution = SeparableSolver::default().solve(problem);
     assert!(solution.duality_gap >= 0.0);
-    problem.check(&solution.amounts).unwrap();
-    let verdict = problem.judge(&solution.amounts).unwrap();
+    separable_instance(problem.clone())
+        .check(&Allocation::of(vec![solution.amounts.clone()]))
+        .unwrap();
+    let verdict = problem.assess(&solution.amounts).unwrap();
     assert!(verdict.is_feasible(), "{verdict:?}");
     assert!((verdict.objective - solution.objective).abs() <= 1e-12 * verdict.objective.abs());
     (solution, verdict)
@@ -46,7 +49,7 @@ fn judged(problem: &Separable) -> (SeparableSolution, SeparableAssessment) {
 /// Solves a problem whose optimum is proved, and whose marginal costs are equal to 1e-6.
 fn solved(problem: &Separable) -> SeparableSolution {
     let (solution, verdict) = judged(problem);
-    assert_eq!(solution.status, SeparableStatus::Optimal, "{}", solution.duality_gap);
+    assert!(solution.outcome.is_optimal(), "{}", solution.duality_gap);
     assert!(verdict.kkt_residual < 1e-6, "{verdict:?}");
     solution
 }
@@ -128,7 +131,7 @@ fn proportionally_fair_rates() {
         let solution = solved(&problem);
         let mut starving = solution.amounts.clone();
         starving[0] = 0.0;
-        let verdict = problem.judge(&starving).unwrap();
+        let verdict = problem.assess(&starving).unwrap();
         assert!(verdict.starved == 1 && !verdict.is_feasible() && verdict.objective.is_infinite());
         let exact = by_bisection((&gains, budget), (1e-40, 1e9), marginal);
         for (x, exact) in solution.amounts.iter().zip(&exact) {
@@ -179,10 +182,10 @@ fn p1_is_a_special_case() {
         let cell = Urllc::uniform(&system, gains.clone()).unwrap();
         let cell = cell.with_max_power_w(budget_w).unwrap();
         let exact = urllc.solve(&cell);
-        assert_eq!(exact.status, Status::Optimal);
+        assert!(exact.outcome.is_optimal());
         let problem = Separable::uniform(Arc::clone(&cost), gains, budget_w).unwrap();
         let solution = solver.solve(&problem);
-        assert_eq!(solution.status, SeparableStatus::Optimal, "{}", solution.duality_gap);
+        assert!(solution.outcome.is_optimal(), "{}", solution.duality_gap);
         let off = solution.objective / exact.allocation.total_bandwidth_hz() - 1.0;
         assert!(off.abs() < 1e-8, "K = {size}: {off}");
         assert!((solution.price / exact.price_hz_per_w - 1.0).abs() < 1e-6);
@@ -192,11 +195,11 @@ fn p1_is_a_special_case() {
     }
     // Half of what they need at least: that is told, with who could be served.
     let problem = Separable::uniform(cost, [1e-10, 1e-13], 1.5 * least_w / 1e-13).unwrap();
-    assert_eq!(solver.solve(&problem).status, SeparableStatus::Optimal);
+    assert!(solver.solve(&problem).outcome.is_optimal());
     let problem =
         Separable::uniform(Arc::clone(&problem.costs()[0]), [1e-10, 1e-13], 0.5 * least_w / 1e-13);
-    match solver.solve(&problem.unwrap()).status {
-        SeparableStatus::Infeasible(why) => {
+    match solver.solve(&problem.unwrap()).outcome {
+        Outcome::Infeasible(why) => {
             assert_eq!((why.admissible, why.dropped), (vec![0], vec![1]));
         }
         other => panic!("{other:?}"),
@@ -226,7 +229,7 @@ fn p5_is_a_special_case() {
     for (x, power_w) in solution.amounts.iter().zip(&exact) {
         assert!((x / power_w - 1.0).abs() < 1e-11, "{x} {power_w}");
     }
-    let verdict = problem.judge(&solution.amounts).unwrap();
+    let verdict = problem.assess(&solution.amounts).unwrap();
     assert!(verdict.kkt_residual < 1e-9 && verdict.objective.abs() < 1e-3, "{verdict:?}");
 }
 
@@ -316,8 +319,8 @@ fn classes_share_a_price() {
     }
     // Everyone the same is worse, and within the budget.
     let mut equal = Vec::new();
-    EqualShares.allocate(&problem, &mut equal);
-    let verdict = problem.judge(&equal).unwrap();
+    assert!(EqualShares.serve(&problem, &mut equal).is_served());
+    let verdict = problem.assess(&equal).unwrap();
     assert!(verdict.is_feasible() && verdict.objective > solution.objective);
     assert!(verdict.kkt_residual > 0.1);
 }
@@ -532,12 +535,12 @@ proptest! {
         let (solution, _) = judged(&problem);
         // A cost that has fallen to nothing, as e^(−u) does, is not known to 1e-6 of itself, and the status says so.
         let is_nothing = kind == 3 && solution.objective < 1e-9 * size as f64;
-        let is_optimal = solution.status == SeparableStatus::Optimal;
+        let is_optimal = solution.outcome.is_optimal();
         prop_assert!(is_optimal || is_nothing, "{}", solution.duality_gap);
         let mut rng = realization_rng(seed, size, 1);
         let mut order: Vec<usize> = (0..size).collect();
         order.shuffle(&mut rng);
-        let (other, _) = judged(&problem.reordered(&order));
+        let (other, _) = judged(&problem.subset(&order));
         for (place, &user) in order.iter().enumerate() {
             let off = (other.amounts[place] - solution.amounts[user]).abs();
             prop_assert!(off < 1e-7 * budget);
@@ -551,7 +554,7 @@ proptest! {
             let amount = moved[from] * 10f64.powf(-4.0 * rng.random::<f64>());
             moved[from] -= amount;
             moved[to] += amount;
-            let verdict = problem.judge(&moved).unwrap();
+            let verdict = problem.assess(&moved).unwrap();
             prop_assert!(verdict.objective >= solution.objective - allowed);
         }
     }
@@ -582,14 +585,14 @@ fn any_gnn_at_any_size() {
         let problem = settings.draw(&costs, (9, 50, 0)).unwrap();
         let answer = |policy: &AnySeparablePolicy, problem: &Separable| {
             let mut amounts = Vec::new();
-            let outcome = policy.allocator().allocate(problem, &mut amounts);
-            assert_eq!(outcome, Outcome::Learned);
+            let outcome = policy.allocator().serve(problem, &mut amounts);
+            assert_eq!(outcome, Outcome::Served(Status::Learned));
             amounts
         };
         let amounts = answer(&policy, &problem);
         assert!((amounts.iter().sum::<f64>() / problem.budget() - 1.0).abs() < 1e-12);
         let order: Vec<usize> = (0..50).rev().collect();
-        let reversed = answer(&policy, &problem.reordered(&order));
+        let reversed = answer(&policy, &problem.subset(&order));
         for (a, b) in amounts.iter().zip(reversed.iter().rev()) {
             assert!((a - b).abs() < 1e-5 * problem.budget());
         }

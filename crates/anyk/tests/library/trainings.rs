@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use anyk::channel::{D2dField, FadingLaw, FadingSamples};
 use anyk::framework::{
-    LawSizes, Method, Model, PretrainLoss, PretrainSettings, Session, Silent, TrainError,
+    LawSizes, Method, PretrainLoss, PretrainSettings, Session, Silent, Stored, TrainError,
 };
 use anyk::network::SplitRule;
 use anyk::network::{Aggregator, EdgeGnn, LawShape, PriceResponse};

@@ -4,14 +4,14 @@
 
 use anyk::Config;
 use anyk::channel::{FadingLaw, FadingSamples, sample_distances_m};
-use anyk::framework::{CalibrationSettings, Guarantee, Model, PretrainLoss, Session, Silent};
+use anyk::framework::{CalibrationSettings, Guarantee, PretrainLoss, Session, Silent, Stored};
 use anyk::network::SplitRule;
-use anyk::problems::urllc::{Allocation, Urllc};
 use anyk::problems::urllc::{AnyPolicy, CellPolicy, Unserved};
 use anyk::problems::urllc::{AnySettings, SampledSettings, TrainRanges, learn_bandwidth};
 use anyk::problems::urllc::{
     Judge, TestSet, calibrate, draw_fading, train_sampled_policy, true_bandwidth,
 };
+use anyk::problems::urllc::{Urllc, UrllcAllocation};
 use anyk::qos::RequiredBandwidth;
 use anyk::qos::ServiceClass;
 use approx::assert_relative_eq;
@@ -60,7 +60,7 @@ fn bandwidth_is_learned_from_samples() {
                 let distances = sample_distances_m(&system.road(), 5, size, 0);
                 let gains = distances.iter().map(|&d| system.path_loss().gain(d));
                 let problem = Urllc::uniform(&system, gains).unwrap();
-                let mut allocation = Allocation::default();
+                let mut allocation = UrllcAllocation::default();
                 policy.allocator().serve(&problem, &mut allocation).unwrap();
                 assert_relative_eq!(
                     allocation.total_power_w(),
@@ -127,7 +127,7 @@ fn what_was_not_learned_is_refused() {
     let policy = train(&samples, PretrainLoss::Supervised, 4.0);
     let usual = system.service();
     let gain = system.path_loss().gain(100.0);
-    let mut allocation = Allocation::default();
+    let mut allocation = UrllcAllocation::default();
     let mut allocator = policy.allocator();
     let strict = ServiceClass { epsilon: 1e-7, ..usual };
     let mixed = Urllc::new(&system, [(gain, usual), (gain, strict)]).unwrap();

@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::channel::{D2dField, GainMatrix, rayleigh_gains};
-use anyk::framework::{Allocate, Model, Outcome, Problem, Session, Silent};
+use anyk::framework::{Session, Silent, Stored};
 use anyk::network::{EdgeGnn, EdgeTape, LinkGraph};
 use anyk::problems::interference::{
-    Interference, LinkMethod, LinkSolver, PowerOutput, PowerPolicy, PowerStatus,
-    PowerTrainSettings, RandomLinks, Scenario, SparseInterference, SparseWmmse, WeightLaw, Wmmse,
-    WmmseSettings, binary_optimum, fplinq, greedy, power_over_sizes, train_power,
+    Interference, LinkMethod, LinkSolver, PowerOutput, PowerPolicy, PowerTrainSettings,
+    RandomLinks, Scenario, SparseInterference, SparseWmmse, WeightLaw, Wmmse, WmmseSettings,
+    binary_optimum, fplinq, greedy, power_over_sizes, train_power,
 };
+use anyk::{Allocation, Instance, Options, Outcome, Policy, Status};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -31,6 +32,11 @@ fn objective_bits(problem: &Interference, shares: &[f64]) -> f64 {
     (0..shares.len()).map(|k| problem.weights().unwrap()[k] * rate(k)).sum()
 }
 
+/// Powers of shares of the largest ones.
+fn powers(problem: &Interference, shares: &[f64]) -> Vec<f64> {
+    shares.iter().zip(problem.max_power()).map(|(share, most)| share * most).collect()
+}
+
 fn schedule(size: usize, on: u32) -> Vec<f64> {
     (0..size).map(|link| f64::from(on >> link & 1)).collect()
 }
@@ -42,7 +48,7 @@ fn the_judge_counts_weights() {
         let mut rng = ChaCha8Rng::seed_from_u64(index);
         let shares: Vec<f64> = (0..6).map(|_| rng.random_range(0.05..0.95)).collect();
         let value = objective_bits(&problem, &shares);
-        let judged = problem.judge(&shares).unwrap();
+        let judged = problem.assess(&powers(&problem, &shares)).unwrap();
         assert!((judged.weighted_sum_rate_bits.unwrap() / value - 1.0).abs() < 1e-12);
         assert!((judged.sum_rate_bits - problem.rates_bits(&shares).sum::<f64>()).abs() < 1e-12);
         assert!((problem.sum_rate_bits(&shares) / value - 1.0).abs() < 1e-12);
@@ -78,7 +84,7 @@ fn the_exact_schedule_is_the_best_of_all() {
                 .map(|on| objective_bits(&problem, &schedule(size, on)))
                 .fold(0.0, f64::max);
             let exact = binary_optimum(&problem).unwrap();
-            assert_eq!(exact.status, PowerStatus::Optimal);
+            assert_eq!(exact.status, Status::Optimal);
             assert!((exact.sum_rate_bits / best - 1.0).abs() < 1e-9, "K = {size}");
             for heuristic in [greedy(&problem, 0), greedy(&problem, 5), fplinq(&problem, 100)] {
                 assert!(heuristic.sum_rate_bits <= best * (1.0 + 1e-9));
@@ -86,7 +92,7 @@ fn the_exact_schedule_is_the_best_of_all() {
             }
             // No switch of a single link improves what has been improved.
             let improved = greedy(&problem, 1000);
-            let judged = problem.judge(&improved.shares).unwrap();
+            let judged = problem.assess(&improved.powers(&problem)).unwrap();
             assert!(judged.best_switch_bits <= 1e-9 * best, "{}", judged.best_switch_bits);
             assert!(improved.sum_rate_bits > 0.8 * best, "K = {size}");
         }
@@ -122,7 +128,7 @@ fn wmmse_finds_the_best_powers_of_small_networks() {
                 WmmseSettings { iterations: 3000, random_starts: 20, ..WmmseSettings::default() };
             let found = Wmmse::new(settings).solve(&problem);
             assert!(found.sum_rate_bits >= best * (1.0 - 1e-6), "{} {best}", found.sum_rate_bits);
-            let judged = problem.judge(&found.shares).unwrap();
+            let judged = problem.assess(&found.powers(&problem)).unwrap();
             assert!(judged.kkt_residual < 2e-3, "{}", judged.kkt_residual);
         }
     }
@@ -168,7 +174,8 @@ fn scales_and_zeros() {
         // Powers of two are exact.
         assert_eq!(a.shares, b.shares, "{method:?}");
         assert!(a.shares[3] < 1e-12 && a.shares[6] < 1e-12, "{method:?}");
-        let (a, b) = (one.judge(&a.shares).unwrap(), large.judge(&b.shares).unwrap());
+        let (a, b) =
+            (one.assess(&a.powers(&one)).unwrap(), large.assess(&b.powers(&large)).unwrap());
         assert!((a.kkt_residual - b.kkt_residual).abs() < 1e-12);
     }
     for bad in [vec![1.0; 7], vec![-1.0; 8], vec![f64::NAN; 8], vec![0.0; 8], vec![1e101; 8]] {
@@ -238,6 +245,18 @@ fn random_policy(output: PowerOutput) -> PowerPolicy {
     train_power(&settings, output, &mut Session::new(&Silent)).unwrap()
 }
 
+fn instance(network: &Interference) -> Instance {
+    let problem = anyk::problem("interference", &Options::default()).unwrap();
+    Instance::of(&problem, network.size(), network.clone())
+}
+
+/// What a policy gives the links, as shares of their largest powers.
+fn shares_by(policy: &mut dyn Policy, network: &Interference) -> Vec<f64> {
+    let mut found = Allocation::default();
+    assert!(instance(network).allocate(policy, &mut found).unwrap().is_served());
+    network.shares(&found.amounts[0])
+}
+
 /// Answers move with the links, weights included.
 #[test]
 fn answers_are_equivariant() {
@@ -257,10 +276,8 @@ fn answers_are_equivariant() {
         for (place, &link) in order.iter().enumerate() {
             assert_eq!(moved.weight(place).to_bits(), problem.weight(link).to_bits());
         }
-        let compare = |allocator: &mut dyn Allocate<Interference>, what: &str| {
-            let (mut a, mut b) = (Vec::new(), Vec::new());
-            allocator.allocate(&problem, &mut a);
-            allocator.allocate(&moved, &mut b);
+        let compare = |policy: &mut dyn Policy, what: &str| {
+            let (a, b) = (shares_by(policy, &problem), shares_by(policy, &moved));
             for (place, &link) in order.iter().enumerate() {
                 assert!((b[place] - a[link]).abs() < 1e-5, "{what}: {} {}", b[place], a[link]);
             }
@@ -330,11 +347,10 @@ fn networks_learn_weights() {
     assert!(percent > 96.0, "{percent} %");
     assert!(measured.fplinq_percent > 90.0 && measured.greedy_improved_percent > 90.0);
     // Weights all of one size are none, whatever the size.
-    let (mut plain, mut sevens) = (Vec::new(), Vec::new());
     let network = D2D.draw(3, 30, 0).unwrap();
     let mut allocator = policy.allocator();
-    assert_eq!(allocator.allocate(&network, &mut plain), Outcome::Learned);
-    allocator.allocate(&network.with_weights(vec![7.0; 30]).unwrap(), &mut sevens);
+    let plain = shares_by(&mut allocator, &network);
+    let sevens = shares_by(&mut allocator, &network.with_weights(vec![7.0; 30]).unwrap());
     for (a, b) in plain.iter().zip(&sevens) {
         assert!((a - b).abs() < 1e-6, "{a} {b}");
     }
@@ -342,7 +358,7 @@ fn networks_learn_weights() {
     let bytes = policy.to_bytes().unwrap();
     let read = anyk::problems::read_model(&bytes).unwrap();
     assert!(read.describe().contains("with weights"), "{}", read.describe());
-    assert_eq!(read.file_bytes().unwrap(), bytes);
+    assert_eq!(read.bytes().unwrap(), bytes);
 }
 
 /// A model that was trained without weights says what to train.
@@ -351,9 +367,9 @@ fn models_without_weights_refuse_them() {
     let settings = PowerTrainSettings::preset(D2D, 3);
     let settings = PowerTrainSettings { samples: 20, steps: 3, train_k: 10, ..settings };
     let policy = train_power(&settings, PowerOutput::Sigmoid, &mut Session::new(&Silent)).unwrap();
-    let mut shares = Vec::new();
     let network = networks(D2D).draw(1, 8, 0).unwrap();
-    let outcome = policy.allocator().allocate(&network, &mut shares);
+    let instance = instance(&network);
+    let outcome = instance.allocate(&mut policy.allocator(), &mut Allocation::default()).unwrap();
     let Outcome::Refused(refusal) = outcome else { unreachable!("{outcome:?}") };
     assert!(refusal.to_string().contains("trained with `random_weights`"), "{refusal}");
     // The two flags of a record must agree.

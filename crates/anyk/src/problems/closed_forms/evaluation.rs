@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::{
-    Method, Model, Observer, Rows, Session, Silent, TrainError, over_instances,
+    Method, Observer, Rows, Session, Silent, Stored as _, TrainError, over_instances,
 };
 use crate::invalid::Invalid;
 use crate::network::LawShape;

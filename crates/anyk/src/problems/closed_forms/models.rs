@@ -1,210 +1,142 @@
-//! Policies of (P5) and (P6), optimal and learned, as the program sees them.
+//! Models of (P5) and (P6) as the program sees them, and their training by options.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::channel::sample_faded_gains;
-use crate::config::System;
+use crate::config::Config;
+use crate::core::{
+    About, FixedCell, Model, Page, Policy, Problem, Text, Trained, no_better_than,
+    reference_options,
+};
 use crate::framework::{
-    Allocate, Answer, BuiltIn, CellAnswer, Counter, DrawInstance, Drawn, Error, LoadedModel, Model,
-    ModelError, Observer, OptionSpec, Options, Outcome, Problem, Proof, Quantity, Responder, Show,
-    Source, Status, Text, Trials, Verb, cell_counter, check_amounts, reference_options,
-    refuse_own_class, responder,
+    Error, Method, ModelError, ModelFile, Observer, OptionSpec, OptionValue, Options, Stored as _,
+    Trials, Verb, Workshop, training_cells,
 };
-use crate::invalid::Invalid;
-use crate::problems::closed_forms::room::{EQUAL_BANDWIDTH, QOS_POWER, SAME_RATE, reading};
+use crate::network::{Aggregator, Output};
+use crate::problems::closed_forms::evaluation::validation;
+use crate::problems::closed_forms::problem::{FADED, about, cell};
 use crate::problems::closed_forms::{
-    ClosedForm, ClosedFormAllocator, ClosedFormPolicy, ClosedFormResult, CommonAllocation,
-    EqualBandwidth, QosPower, RateAssessment, RateServed, equal_bandwidth_shares,
-    evaluate_closed_form, solve_equal_bandwidth, solve_qos_power,
+    ClosedForm, ClosedFormPolicy, ClosedFormResult, ClosedFormSettings, evaluate_closed_form,
+    train_closed_form,
 };
 
-impl Problem for QosPower {
-    /// Powers, W.
-    type Answer = Vec<f64>;
-    type Verdict = RateAssessment;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Trainable(Method);
 
-    fn size(&self) -> usize {
-        self.gains().len()
-    }
-
-    fn judge(&self, power_w: &Vec<f64>) -> Result<RateAssessment, Invalid> {
-        self.assess(power_w)
-    }
-
-    fn check(&self, power_w: &Vec<f64>) -> Result<(), Invalid> {
-        check_amounts("power", power_w, self.gains().len(), None)
-    }
-
-    fn reordered(&self, order: &[usize]) -> Self {
-        self.subset(order)
-    }
+impl Trainable {
+    /// Names, what they mean, and values.
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("p-gnn", "Bandwidth with a pre-trained outer function", Self(Method::PGnn)),
+        ("m-gnn", "Bandwidth without it", Self(Method::MGnn)),
+    ];
 }
 
-impl Problem for EqualBandwidth {
-    type Answer = CommonAllocation;
-    type Verdict = RateAssessment;
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Normalisation(Output);
 
-    fn size(&self) -> usize {
-        self.gains().len()
+impl Normalisation {
+    /// Names, what they mean, and values.
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("softmax", "e^o over its sum", Self(Output::Softmax)),
+        ("sum-normalisation", "softplus(o) over its sum", Self(Output::SumNormalisation)),
+    ];
+}
+
+/// The options of a training, apart from those of the problem.
+pub(super) fn training_options(shared: bool) -> Vec<OptionSpec> {
+    let sizes = "Users in the training samples; several sizes separated by commas";
+    let samples = "Training samples of each size";
+    let seed = "Seed of samples, initialization and order";
+    let mut options = Vec::new();
+    if shared {
+        options.push(OptionSpec::choice(Trainable::ALL, "method", "What to train").or("p-gnn"));
     }
-
-    fn judge(&self, allocation: &CommonAllocation) -> Result<RateAssessment, Invalid> {
-        self.assess(allocation)
+    options.extend([
+        OptionSpec::new("train-k", OptionValue::Sizes, sizes).or("10"),
+        OptionSpec::new("samples", OptionValue::Whole("N"), samples).or("2000"),
+        OptionSpec::choice(Aggregator::NAMES, "aggregator", "How users see each other").or("mean"),
+    ]);
+    if shared {
+        let help = "What makes powers of the outputs";
+        options.push(OptionSpec::choice(Normalisation::ALL, "output", help).or("softmax"));
     }
+    options.push(OptionSpec::new("seed", OptionValue::Whole("SEED"), seed).or("1"));
+    options
+}
 
-    fn check(&self, allocation: &CommonAllocation) -> Result<(), Invalid> {
-        check_amounts("power", &allocation.power_w, self.gains().len(), Some(self.max_power_w()))?;
-        check_amounts("bandwidth", &[allocation.bandwidth_hz], 1, None)
+/// Trains a policy of (P6), or of (P5).
+pub(super) fn train(
+    shared: bool,
+    options: &Options,
+    workshop: &Workshop<'_>,
+) -> Result<Trained, Error> {
+    let system = cell(shared).system(options, &Config::default())?;
+    let seed = options.seed("seed", 1)?;
+    let mut settings = ClosedFormSettings::new(ClosedForm::new(shared, options)?, seed);
+    (settings.train_k, settings.samples) = training_cells(options)?;
+    settings.aggregator =
+        options.choice(Aggregator::NAMES, "aggregator")?.unwrap_or(Aggregator::Mean);
+    if let Some(Trainable(method)) = options.choice(Trainable::ALL, "method")? {
+        settings.method = method;
     }
+    if let Some(Normalisation(output)) = options.choice(Normalisation::ALL, "output")? {
+        settings.output = output;
+    }
+    settings.validate(&system)?;
+    let mut session = workshop.session(&(about(shared).name, system.config(), &settings))?;
+    let policy = session.kept_or(|session| train_closed_form(&system, &settings, session))?;
+    let metrics = policy.record().metrics;
+    let results = validation(&policy)?;
+    let equal = results.iter().map(|result| result.equal_power_percent).sum::<f64>();
+    let equal_power_percent = equal / results.len() as f64;
+    let seconds = |stage: &str| session.seconds(stage);
+    let report = Report {
+        model: workshop.model_name(),
+        training: settings,
+        train_seconds: seconds("pre-training") + seconds("powers") + seconds("bandwidth"),
+        power_error_percent: metrics.power_error_percent,
+        bandwidth_error_percent: metrics.bandwidth_error_percent,
+        equal_power_percent,
+    };
+    let warning = no_better_than("equal power", metrics.power_error_percent, equal_power_percent);
+    let text = report.text();
+    Trained::new(&session, policy, &report, text, warning)
+}
 
-    fn reordered(&self, order: &[usize]) -> Self {
-        self.subset(order)
+/// Reads a model.
+pub(super) fn load(file: ModelFile) -> Result<Arc<dyn Model>, ModelError> {
+    Ok(Arc::new(file.into_model::<ClosedFormPolicy>()?))
+}
+
+#[derive(Serialize)]
+struct Report {
+    model: String,
+    training: ClosedFormSettings,
+    train_seconds: f64,
+    /// On a validation set of the training sizes.
+    power_error_percent: f64,
+    bandwidth_error_percent: Option<f64>,
+    /// Error of the powers if every user gets the mean power.
+    equal_power_percent: f64,
+}
+
+impl Report {
+    fn text(&self) -> Text {
+        let mut text = Text::line(format!(
+            "{}: {} steps for each network at K = {:?} in {:.1} s",
+            self.model, self.training.steps, self.training.train_k, self.train_seconds
+        ));
+        let bandwidth = self.bandwidth_error_percent;
+        text.push(format!(
+            "validation: powers off by {:.3} % (equal power: {:.1} %){}",
+            self.power_error_percent,
+            self.equal_power_percent,
+            bandwidth.map_or(String::new(), |percent| format!(", bandwidth by {percent:.3} %"))
+        ));
+        text
     }
 }
-
-/// A closed form has no dual gap and no search.
-const CLOSED: Proof = Proof { duality_gap: 0.0, price: 0.0, iterations: 0 };
-
-/// The closed forms.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Optimum;
-
-/// Only the powers of (P6): its closed form has them in cells that cannot be served, too.
-#[derive(Debug, Clone, Copy)]
-struct OptimalShares;
-
-impl Allocate<QosPower> for Optimum {
-    fn allocate(&mut self, problem: &QosPower, power_w: &mut Vec<f64>) -> Outcome {
-        *power_w = solve_qos_power(problem);
-        Outcome::Optimal(CLOSED)
-    }
-}
-
-impl Allocate<EqualBandwidth> for Optimum {
-    fn allocate(&mut self, problem: &EqualBandwidth, answer: &mut CommonAllocation) -> Outcome {
-        let solution = solve_equal_bandwidth(problem);
-        *answer = solution.allocation;
-        match solution.status {
-            Status::Infeasible(why) => Outcome::Infeasible(why),
-            _ => Outcome::Optimal(CLOSED),
-        }
-    }
-}
-
-impl Allocate<EqualBandwidth> for OptimalShares {
-    fn allocate(&mut self, problem: &EqualBandwidth, answer: &mut CommonAllocation) -> Outcome {
-        let shares = equal_bandwidth_shares(problem.gains());
-        answer.power_w = shares.iter().map(|share| share * problem.max_power_w()).collect();
-        Outcome::Heuristic
-    }
-}
-
-impl Allocate<QosPower> for ClosedFormAllocator {
-    fn allocate(&mut self, problem: &QosPower, power_w: &mut Vec<f64>) -> Outcome {
-        *power_w = self.serve(problem.gains()).power_w;
-        Outcome::Learned
-    }
-}
-
-impl Allocate<EqualBandwidth> for ClosedFormAllocator {
-    fn allocate(&mut self, problem: &EqualBandwidth, answer: &mut CommonAllocation) -> Outcome {
-        *answer = self.serve(problem.gains());
-        Outcome::Learned
-    }
-}
-
-/// Rate of (P5) and (P6) in a diagnosis, bit/s: at this rate the budget serves nearly all cells of hundreds of
-/// users.
-const RATE_BPS: f64 = 1e5;
-/// Bandwidth of each user of (P5) in a diagnosis, Hz.
-const BANDWIDTH_HZ: f64 = 1e6;
-
-fn ln_all(gains: &[f64]) -> Vec<f64> {
-    gains.iter().map(|gain| gain.ln()).collect()
-}
-
-/// Random users with a state of Rayleigh fading each.
-fn instances<P>(
-    system: &System,
-    state: impl Fn(&System, Vec<f64>) -> Result<P, Invalid> + Send + Sync + 'static,
-) -> DrawInstance<P> {
-    let system = system.clone();
-    Box::new(move |seed, size, index| {
-        let (road, path_loss) = (system.road(), system.path_loss());
-        Ok(state(&system, sample_faded_gains(&road, &path_loss, seed, size, index))?)
-    })
-}
-
-fn qos_power_source(
-    system: &System,
-    label: String,
-    (rate_bps, bandwidth_hz): (f64, f64),
-    allocator: impl Allocate<QosPower> + Clone + 'static,
-) -> Arc<dyn Source> {
-    Arc::new(Drawn {
-        label,
-        allocator,
-        instance: instances(system, move |system, gains| {
-            QosPower::new(system, rate_bps, bandwidth_hz, gains)
-        }),
-        inputs: |problem: &QosPower| ln_all(problem.gains()),
-        outputs: |_, power_w| power_w.clone(),
-    })
-}
-
-fn equal_bandwidth_source(
-    system: &System,
-    label: String,
-    rate_bps: f64,
-    allocator: impl Allocate<EqualBandwidth> + Clone + 'static,
-    quantity: Quantity,
-) -> Arc<dyn Source> {
-    Arc::new(Drawn {
-        label,
-        allocator,
-        instance: instances(system, move |system, gains| {
-            EqualBandwidth::new(system, rate_bps, gains)
-        }),
-        inputs: |problem: &EqualBandwidth| ln_all(problem.gains()),
-        outputs: match quantity {
-            Quantity::Power => |_, answer: &CommonAllocation| answer.power_w.clone(),
-            Quantity::Bandwidth => |problem: &EqualBandwidth, answer: &CommonAllocation| {
-                vec![answer.bandwidth_hz; problem.gains().len()]
-            },
-        },
-    })
-}
-
-pub(super) static QOS_POWER_POLICIES: [BuiltIn; 1] = [BuiltIn {
-    name: "qos-power",
-    label: "power (W) of (P5) over ln g",
-    source: |system| {
-        let label = QOS_POWER_POLICIES[0].label.to_owned();
-        Ok(qos_power_source(system, label, (RATE_BPS, BANDWIDTH_HZ), Optimum))
-    },
-}];
-
-pub(super) static EQUAL_BANDWIDTH_POLICIES: [BuiltIn; 2] = [
-    BuiltIn {
-        name: "equal-bandwidth-power",
-        label: "power (W) of (P6) over ln g",
-        source: |system| {
-            let label = EQUAL_BANDWIDTH_POLICIES[0].label.to_owned();
-            let quantity = Quantity::Power;
-            Ok(equal_bandwidth_source(system, label, RATE_BPS, OptimalShares, quantity))
-        },
-    },
-    BuiltIn {
-        name: "equal-bandwidth-bandwidth",
-        label: "bandwidth (Hz) of (P6) over ln g",
-        source: |system| {
-            let label = EQUAL_BANDWIDTH_POLICIES[1].label.to_owned();
-            Ok(equal_bandwidth_source(system, label, RATE_BPS, Optimum, Quantity::Bandwidth))
-        },
-    },
-];
 
 #[derive(Serialize)]
 struct Evaluation {
@@ -214,77 +146,63 @@ struct Evaluation {
     sizes: Vec<ClosedFormResult>,
 }
 
-impl Show for Evaluation {
-    fn show(&self) -> Text {
+impl Evaluation {
+    fn text(&self) -> Text {
         let percent = |value: Option<f64>| value.map_or("–".into(), |v| format!("{v:.3}"));
         let mut text = Text::default();
-        match self.problem {
-            ClosedForm::QosPower { .. } => {
-                let row = |row: &ClosedFormResult| {
-                    vec![row.k.to_string(), percent(row.power_error_percent)]
-                };
-                text.table(&["K", "power off by (%)"], self.sizes.iter().map(row));
-            }
-            ClosedForm::EqualBandwidth { .. } => {
-                let row = |row: &ClosedFormResult| {
-                    vec![
-                        row.k.to_string(),
-                        percent(row.total_variation_percent),
-                        row.bandwidth_gap_percent.map_or("–".into(), |gap| format!("{gap:+.3}")),
-                        percent(row.bandwidth_error_percent),
-                        row.infeasible.unwrap_or(0).to_string(),
-                    ]
-                };
-                let header = [
-                    "K",
-                    "power, total variation (%)",
-                    "bandwidth, mean gap (%)",
-                    "off by (%)",
-                    "infeasible",
-                ];
-                text.table(&header, self.sizes.iter().map(row));
-            }
+        if !self.problem.is_shared() {
+            let row =
+                |row: &ClosedFormResult| vec![row.k.to_string(), percent(row.power_error_percent)];
+            text.table(&["K", "power off by (%)"], self.sizes.iter().map(row));
+            return text;
         }
+        let row = |row: &ClosedFormResult| {
+            vec![
+                row.k.to_string(),
+                percent(row.total_variation_percent),
+                row.bandwidth_gap_percent.map_or("–".into(), |gap| format!("{gap:+.3}")),
+                percent(row.bandwidth_error_percent),
+                row.infeasible.unwrap_or(0).to_string(),
+            ]
+        };
+        let header = [
+            "K",
+            "power, total variation (%)",
+            "bandwidth, mean gap (%)",
+            "off by (%)",
+            "infeasible",
+        ];
+        text.table(&header, self.sizes.iter().map(row));
         text
     }
 }
 
-impl LoadedModel for ClosedFormPolicy {
-    fn problem(&self) -> &'static str {
-        Model::problem(self)
+impl Model for ClosedFormPolicy {
+    fn about(&self) -> &'static About {
+        about(self.record().training.problem.is_shared())
     }
 
     fn describe(&self) -> String {
-        format!("a model for {} ({})", Model::problem(self), self.method())
+        format!("a model for {} ({})", self.about().name, self.method())
     }
 
-    fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
+    fn bytes(&self) -> Result<Vec<u8>, ModelError> {
         self.to_bytes()
     }
 
-    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
-        if verb == Verb::Allocate { reference_options().to_vec() } else { Vec::new() }
-    }
-
     fn home(&self) -> Options {
-        let record = self.record();
-        let (cell, rates) = match record.training.problem {
-            ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
-                (QOS_POWER.cell(), vec![("rate-bps", rate_bps), ("bandwidth-hz", bandwidth_hz)])
-            }
-            ClosedForm::EqualBandwidth { rate_bps } => {
-                (EQUAL_BANDWIDTH.cell(), vec![("rate-bps", rate_bps)])
-            }
-        };
-        let mut options = cell.describe(&record.config);
-        for (name, value) in rates {
-            options.set(name, value.to_string());
-        }
+        let form = self.record().training.problem;
+        let mut options = cell(form.is_shared()).describe(&self.record().config);
+        form.describe(&mut options);
         options
     }
 
-    fn validated_k(&self) -> Option<usize> {
-        self.record().training.train_k.iter().copied().max()
+    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
+        if verb == Verb::Allocate { reference_options().to_vec() } else { Vec::new() }
+    }
+
+    fn policy(&self, _options: &Options) -> Result<Box<dyn Policy>, Error> {
+        Ok(Box::new(FixedCell::new(Box::new(self.allocator()), self.home(), "`anyk solve`")))
     }
 
     fn evaluate(
@@ -292,62 +210,24 @@ impl LoadedModel for ClosedFormPolicy {
         _options: &Options,
         trials: &Trials,
         observer: &dyn Observer,
-    ) -> Result<Box<dyn Answer>, Error> {
+    ) -> Result<Page, Error> {
         let Trials { sizes, samples, seed } = trials;
         trials.check()?;
         observer.begin("cells", samples * sizes.len() as u64);
         let sizes = evaluate_closed_form(self, sizes, *samples, *seed, observer)?;
         observer.end();
         let problem = self.record().training.problem;
-        Ok(Box::new(Evaluation { problem, samples: *samples, seed: *seed, sizes }))
+        let evaluation = Evaluation { problem, samples: *samples, seed: *seed, sizes };
+        Page::new(&evaluation, evaluation.text())
     }
 
-    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
-        Ok(cell_counter(
-            reading(self.record().training.problem, self.system().clone(), options)?,
-            self.allocator(),
-            |allocator, system, records| {
-                refuse_own_class(records, system, SAME_RATE)?;
-                let gains: Vec<f64> = records.iter().map(|record| record.gain).collect();
-                let allocation = allocator.serve(&gains);
-                Ok(CellAnswer::Served(match allocator.policy().record().training.problem {
-                    ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
-                        let problem = QosPower::new(system, rate_bps, bandwidth_hz, gains)?;
-                        problem.check(&allocation.power_w)?;
-                        RateServed::learned_qos_power(&problem, allocation, records)?
-                    }
-                    ClosedForm::EqualBandwidth { rate_bps } => {
-                        let problem = EqualBandwidth::new(system, rate_bps, gains)?;
-                        problem.check(&allocation)?;
-                        RateServed::learned_equal_bandwidth(&problem, &allocation, records)?
-                    }
-                }))
-            },
-        ))
+    fn drawn_from(&self) -> Result<Arc<dyn Problem>, Error> {
+        let mut options = self.home();
+        options.set(FADED, "");
+        (self.about().make)(&options)
     }
 
-    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder>, Error> {
-        Ok(match self.record().training.problem {
-            ClosedForm::QosPower { .. } => responder::<QosPower>(self.allocator()),
-            ClosedForm::EqualBandwidth { .. } => responder::<EqualBandwidth>(self.allocator()),
-        })
-    }
-
-    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        let (system, allocator) = (self.system(), self.allocator());
-        let what = match quantity {
-            Quantity::Power => "power",
-            Quantity::Bandwidth => "bandwidth",
-        };
-        let label = format!("{what} of a model with a rate over ln g");
-        Ok(match self.record().training.problem {
-            ClosedForm::QosPower { .. } if quantity == Quantity::Bandwidth => None,
-            ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
-                Some(qos_power_source(system, label, (rate_bps, bandwidth_hz), allocator))
-            }
-            ClosedForm::EqualBandwidth { rate_bps } => {
-                Some(equal_bandwidth_source(system, label, rate_bps, allocator, quantity))
-            }
-        })
+    fn validated_k(&self) -> Option<usize> {
+        self.record().training.train_k.iter().copied().max()
     }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, System};
+use crate::core::{Allocation, Instance, Outcome, Policy, Status};
 use crate::exchange::Tensor;
-use crate::framework::{Method, Model, ModelError, Tensors, network_tensors};
+use crate::framework::{Error, Method, ModelError, Stored, Tensors, network_tensors};
 use crate::network::{BandwidthLaw, CompiledLaw, Gnn, LawShape, Tape, UNIT_HZ};
-use crate::problems::closed_forms::CommonAllocation;
 use crate::problems::closed_forms::{
-    ClosedForm, ClosedFormSettings, Scaling, TrainedNetworks, common_unit_hz,
+    ClosedForm, ClosedFormSettings, CommonAllocation, EqualBandwidth, QosPower, Scaling,
+    TrainedNetworks, common_unit_hz,
 };
 
 /// How a model came about: settings, and what was measured on its validation set.
@@ -151,7 +152,7 @@ impl ClosedFormPolicy {
     }
 }
 
-impl Model for ClosedFormPolicy {
+impl Stored for ClosedFormPolicy {
     type Record = ClosedFormRecord;
     const PROBLEMS: &'static [&'static str] = &["qos-power", "equal-bandwidth"];
 
@@ -250,5 +251,24 @@ impl ClosedFormAllocator {
                 CommonAllocation { power_w, bandwidth_hz: mean * common_unit_hz(rate_bps) }
             }
         }
+    }
+}
+
+impl Policy for ClosedFormAllocator {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        into.amounts = match self.policy.record.training.problem {
+            ClosedForm::QosPower { .. } => {
+                vec![self.serve(instance.formulation::<QosPower>()?.gains()).power_w]
+            }
+            ClosedForm::EqualBandwidth { .. } => {
+                let found = self.serve(instance.formulation::<EqualBandwidth>()?.gains());
+                vec![found.power_w, vec![found.bandwidth_hz]]
+            }
+        };
+        Ok(Outcome::Served(Status::Learned))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -1,7 +1,7 @@
 //! The closed forms of (P5) and (P6) (paper, sections III-A and IV-A).
 
-use crate::framework::Infeasibility;
-use crate::framework::Status;
+use crate::core::{Allocation, Instance, Outcome, Policy, Proof, Status};
+use crate::framework::{Error, Infeasibility};
 use crate::math::root;
 use crate::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, RateTarget};
 use crate::tolerance;
@@ -27,7 +27,7 @@ pub fn solve_qos_power(problem: &QosPower) -> Vec<f64> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommonSolution {
     /// Optimal or infeasible.
-    pub status: Status,
+    pub outcome: Outcome,
     /// Powers and the bandwidth; empty when infeasible.
     pub allocation: CommonAllocation,
 }
@@ -44,14 +44,14 @@ pub fn solve_equal_bandwidth(problem: &EqualBandwidth) -> CommonSolution {
         Some(bandwidth_hz) => {
             let power_w = problem.gains().iter().map(|gain| received_w / gain).collect();
             let allocation = CommonAllocation { power_w, bandwidth_hz };
-            CommonSolution { status: Status::Optimal, allocation }
+            CommonSolution { outcome: Outcome::Served(Status::Optimal), allocation }
         }
         None => {
             let least_w = problem.gains().iter().map(|gain| target.least_received_w() / gain);
             let needs: Vec<(f64, usize)> = least_w.zip(0..).collect();
             let infeasibility = Infeasibility::new(needs, problem.max_power_w());
             let allocation = CommonAllocation::default();
-            CommonSolution { status: Status::Infeasible(infeasibility), allocation }
+            CommonSolution { outcome: Outcome::Infeasible(infeasibility), allocation }
         }
     }
 }
@@ -99,6 +99,53 @@ fn ln_mean_exponential(x: f64) -> f64 {
         sum += term;
     }
     sum.ln_1p()
+}
+
+/// A closed form has no duality gap and no search.
+const CLOSED: Proof = Proof { duality_gap: 0.0, price: 0.0 };
+
+/// The closed forms of both problems.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Optimum;
+
+impl Policy for Optimum {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        into.amounts = if let Ok(problem) = instance.formulation::<QosPower>() {
+            vec![solve_qos_power(problem)]
+        } else {
+            let CommonSolution { outcome, allocation } =
+                solve_equal_bandwidth(instance.formulation()?);
+            if !outcome.is_served() {
+                return Ok(outcome);
+            }
+            vec![allocation.power_w, vec![allocation.bandwidth_hz]]
+        };
+        into.proof = Some(CLOSED);
+        into.iterations = Some(0);
+        Ok(Outcome::Served(Status::Optimal))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(*self))
+    }
+}
+
+/// Only the powers of (P6): its closed form has them in cells that cannot be served, too.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OptimalShares;
+
+impl Policy for OptimalShares {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let problem: &EqualBandwidth = instance.formulation()?;
+        let shares = equal_bandwidth_shares(problem.gains());
+        let power_w = shares.iter().map(|share| share * problem.max_power_w()).collect();
+        into.amounts = vec![power_w, vec![0.0]];
+        Ok(Outcome::Served(Status::Heuristic))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(*self))
+    }
 }
 
 #[cfg(test)]

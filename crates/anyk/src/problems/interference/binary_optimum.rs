@@ -1,9 +1,10 @@
 //! The best schedule: branch and bound over which links are on.
 
+use crate::core::Status;
 use crate::invalid::Invalid;
 use crate::problems::interference::Interference;
 use crate::problems::interference::greedy::worth_alone;
-use crate::problems::interference::{PowerSolution, PowerStatus, greedy};
+use crate::problems::interference::{PowerSolution, greedy};
 
 /// Largest number of links that is searched.
 pub const MOST_LINKS: usize = 20;
@@ -59,7 +60,7 @@ pub fn binary_optimum(problem: &Interference) -> Result<PowerSolution, Invalid> 
         }
     };
     let sum_rate_bits = problem.sum_rate_bits(&shares);
-    let (status, iterations) = (PowerStatus::Optimal, search.visited);
+    let (status, iterations) = (Status::Optimal, search.visited);
     Ok(PowerSolution { status, sum_rate_bits, shares, iterations, trace_bits: Vec::new() })
 }
 

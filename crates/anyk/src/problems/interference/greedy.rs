@@ -1,8 +1,8 @@
 //! Greedy link scheduling.
 
+use crate::core::Status;
 use crate::problems::interference::admission::Admission;
-use crate::problems::interference::{Interference, SparseInterference};
-use crate::problems::interference::{PowerSolution, PowerStatus};
+use crate::problems::interference::{Interference, PowerSolution, SparseInterference};
 
 /// Switches links on one by one, the strongest direct gain first (with weights, the largest weighted rate that a link
 /// has alone), and keeps each that raises the objective. With `passes`, every link is then tried again, up to so many times, and switched on or off where
@@ -20,7 +20,7 @@ pub fn greedy(problem: &Interference, passes: usize) -> PowerSolution {
     admission.improve(&sparse, &order, passes);
     let shares = admission.shares().to_vec();
     let sum_rate_bits = problem.sum_rate_bits(&shares);
-    let (status, iterations) = (PowerStatus::Heuristic, 1 + passes);
+    let (status, iterations) = (Status::Heuristic, 1 + passes);
     PowerSolution { status, sum_rate_bits, shares, iterations, trace_bits: Vec::new() }
 }
 

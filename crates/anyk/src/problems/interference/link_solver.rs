@@ -1,9 +1,11 @@
 //! The solvers of interference networks behind one door.
 
-use crate::framework::{Allocate, Choice, Outcome, Refusal};
+use crate::core::{Allocation, Fact, Instance, Outcome, Policy, Status};
+use crate::framework::Error;
 use crate::invalid::Invalid;
+use crate::problems::interference::formulation::TRACE;
 use crate::problems::interference::{
-    Interference, PowerSolution, PowerStatus, Wmmse, WmmseSettings, binary_optimum, fplinq, greedy,
+    Interference, PowerSolution, Wmmse, WmmseSettings, binary_optimum, fplinq, greedy,
 };
 
 /// How the links of an interference network get their powers.
@@ -19,13 +21,21 @@ pub enum LinkMethod {
     Exact,
 }
 
-impl Choice for LinkMethod {
-    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+impl LinkMethod {
+    /// Names, what they mean, and values.
+    pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
         ("wmmse", "Local optimum of the powers by WMMSE", Self::Wmmse),
         ("fplinq", "Schedule by fractional programming", Self::Fplinq),
         ("greedy", "Schedule by switching links on, the strongest first", Self::Greedy),
         ("exact", "The best schedule, for at most 20 links", Self::Exact),
     ];
+}
+
+impl LinkMethod {
+    /// The name, as in flags.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, _, method)| *method == self).map_or("", |(name, _, _)| name)
+    }
 }
 
 /// A method with its settings and buffers.
@@ -54,20 +64,33 @@ impl LinkSolver {
     }
 }
 
-impl Allocate<Interference> for LinkSolver {
-    fn allocate(&mut self, problem: &Interference, shares: &mut Vec<f64>) -> Outcome {
-        match self.solve(problem) {
-            Err(error) => Outcome::Refused(Refusal(error.to_string())),
-            Ok(solution) => {
-                *shares = solution.shares;
-                match solution.status {
-                    PowerStatus::Converged => Outcome::Converged(solution.iterations),
-                    PowerStatus::IterationLimit => Outcome::IterationLimit(solution.iterations),
-                    PowerStatus::Learned => Outcome::Learned,
-                    // No schedule is better, but powers in between may be.
-                    PowerStatus::Optimal | PowerStatus::Heuristic => Outcome::Heuristic,
-                }
-            }
+impl Policy for LinkSolver {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let problem: &Interference = instance.formulation()?;
+        let solution = self.solve(problem)?;
+        problem.write(&solution.shares, into);
+        into.iterations = Some(solution.iterations);
+        if self.settings.trace {
+            into.facts.push(TRACE, Fact::Numbers(solution.trace_bits));
         }
+        Ok(Outcome::Served(solution.status))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+/// Every link at full power.
+pub(super) struct FullPower;
+
+impl Policy for FullPower {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        into.amounts = vec![instance.formulation::<Interference>()?.max_power().to_vec()];
+        Ok(Outcome::Served(Status::Heuristic))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(Self))
     }
 }

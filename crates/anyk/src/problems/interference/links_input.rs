@@ -1,9 +1,12 @@
 //! From a file of networks, and flags beside it, to problems.
 
-use crate::exchange::{LinkField, LinkValues, NetworkRecord, read_file, read_link_values};
+use crate::channel::GainMatrix;
+use crate::core::Record;
+use crate::exchange::read_file;
 use crate::framework::{Error, OptionSpec, OptionValue, Options};
 use crate::invalid::Invalid;
-use crate::problems::interference::Interference;
+use crate::problems::interference::problem::GAINS;
+use crate::problems::interference::{Interference, LinkField, LinkValues, read_link_values};
 
 /// What flags say about the links of every network.
 #[derive(Debug, Clone, Default)]
@@ -57,16 +60,13 @@ impl LinkFlags {
         Ok(flags)
     }
 
-    /// A network with what its file or the flags say about its links; the place is its number among all.
-    pub(super) fn problem(
-        &self,
-        network: NetworkRecord,
-        place: usize,
-    ) -> Result<Interference, Invalid> {
-        let links = network.gains.size();
+    /// A network with what its record or the flags say about its links.
+    pub(super) fn problem(&self, record: &Record) -> Result<Interference, Invalid> {
+        let (links, place) = (record.size().users, record.place.index);
+        let gains = GainMatrix::new(links, record.get(GAINS).unwrap_or_default().to_vec())?;
         let mut found = LinkField::ALL.map(|_| None);
         for ((slot, field), flagged) in found.iter_mut().zip(LinkField::ALL).zip(&self.values) {
-            *slot = match (network.values(field), flagged) {
+            *slot = match (record.get(field.name()), flagged) {
                 (Some(_), Some(_)) => {
                     let field = format!("the {} of links", field.name());
                     return Err(Invalid::value(field, "in the file and an option", "one of them"));
@@ -79,7 +79,7 @@ impl LinkFlags {
         let [weights, noise, max_power] = found;
         let ones = || vec![1.0; links];
         let (max_power, noise) = (max_power.unwrap_or_else(ones), noise.unwrap_or_else(ones));
-        let problem = Interference::of_links(network.gains, max_power, noise)?;
+        let problem = Interference::of_links(gains, max_power, noise)?;
         match weights {
             None => Ok(problem),
             Some(weights) => problem.with_weights(weights),

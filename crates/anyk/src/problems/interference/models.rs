@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::core::{About, Model, Page, Policy, Problem, Text};
 use crate::framework::{
-    Answer, Counter, Error, LoadedModel, Model, ModelError, Observer, OptionSpec, Options,
-    Problem as _, Quantity, Responder, Room, Show, Source, Text, Trials, Verb, responder,
+    Error, ModelError, Observer, OptionSpec, Options, Stored as _, Trials, Verb,
 };
-use crate::problems::interference::room::{INTERFERENCE, network_counter, source};
 use crate::problems::interference::{
-    PowerPolicy, PowerSizeResult, PowerSolution, PowerStatus, WeightLaw, power_over_sizes,
+    INTERFERENCE, PowerPolicy, PowerSizeResult, WeightLaw, power_over_sizes,
 };
 
 #[derive(Serialize)]
@@ -57,8 +56,8 @@ impl Size {
     }
 }
 
-impl Show for Evaluation {
-    fn show(&self) -> Text {
+impl Evaluation {
+    fn text(&self) -> Text {
         let percent = |value: f64| format!("{value:.2}");
         let rows = self.sizes.iter().map(|size| {
             vec![
@@ -92,9 +91,9 @@ impl Show for Evaluation {
     }
 }
 
-impl LoadedModel for PowerPolicy {
-    fn problem(&self) -> &'static str {
-        Model::problem(self)
+impl Model for PowerPolicy {
+    fn about(&self) -> &'static About {
+        &INTERFERENCE
     }
 
     fn describe(&self) -> String {
@@ -103,26 +102,20 @@ impl LoadedModel for PowerPolicy {
         format!("a model for interference networks{weights} (output {output})")
     }
 
-    fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
+    fn bytes(&self) -> Result<Vec<u8>, ModelError> {
         self.to_bytes()
     }
 
-    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
         match verb {
             // It is measured on the networks that it was trained for.
             Verb::Evaluate => Vec::new(),
-            verb => INTERFERENCE.options(verb),
+            verb => (INTERFERENCE.flags)(verb),
         }
     }
 
     fn home(&self) -> Options {
-        let mut options = Options::default();
-        let networks = self.record().training.networks();
-        options.set("scenario", networks.scenario.name());
-        if let Some(law) = networks.weights {
-            options.set("random-weights", law.name());
-        }
-        options
+        self.record().training.networks().options()
     }
 
     fn evaluate(
@@ -130,7 +123,7 @@ impl LoadedModel for PowerPolicy {
         _options: &Options,
         trials: &Trials,
         observer: &dyn Observer,
-    ) -> Result<Box<dyn Answer>, Error> {
+    ) -> Result<Page, Error> {
         let Trials { sizes, samples, seed } = trials;
         trials.check()?;
         observer.begin("networks", samples * sizes.len() as u64);
@@ -138,37 +131,22 @@ impl LoadedModel for PowerPolicy {
         let policies = std::slice::from_ref(self);
         let results = power_over_sizes(networks, policies, sizes, *samples, *seed, observer)?;
         observer.end();
-        Ok(Box::new(Evaluation {
+        let evaluation = Evaluation {
             scenario: networks.scenario.name(),
             weights: networks.weights.map(WeightLaw::name),
             output: self.record().output.name(),
             samples: *samples,
             seed: *seed,
             sizes: results.iter().map(Size::new).collect(),
-        }))
+        };
+        Page::new(&evaluation, evaluation.text())
     }
 
-    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
-        network_counter(options, self.allocator(), |allocator, problem| {
-            let shares = allocator.serve(problem)?.to_vec();
-            problem.check(&shares)?;
-            Ok(PowerSolution {
-                status: PowerStatus::Learned,
-                sum_rate_bits: problem.sum_rate_bits(&shares),
-                shares,
-                iterations: 1,
-                trace_bits: Vec::new(),
-            })
-        })
+    fn policy(&self, _options: &Options) -> Result<Box<dyn Policy>, Error> {
+        Ok(Box::new(self.allocator()))
     }
 
-    fn responder(&self, _options: &Options) -> Result<Box<dyn Responder>, Error> {
-        Ok(responder(self.allocator()))
-    }
-
-    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        let networks = self.record().training.networks();
-        let label = "power/P_max of a model over ln g_kk".to_owned();
-        Ok((quantity == Quantity::Power).then(|| source(label, self.allocator(), networks)))
+    fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
+        (INTERFERENCE.make)(&options.over(&self.home()))
     }
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::{Allocation, Instance, Outcome, Policy, Status};
 use crate::exchange::Tensor;
-use crate::framework::{Allocate, Model, ModelError, Outcome, Refusal, Tensors, network_tensors};
+use crate::framework::{Error, ModelError, Stored, Tensors, network_tensors};
 use crate::invalid::Invalid;
 use crate::math::single;
 use crate::network::{EdgeTape, LinkGraph};
@@ -139,7 +140,7 @@ impl PowerPolicy {
     }
 }
 
-impl Model for PowerPolicy {
+impl Stored for PowerPolicy {
     type Record = PowerModelRecord;
     const PROBLEMS: &'static [&'static str] = &["interference"];
 
@@ -176,7 +177,7 @@ pub struct PowerAllocator {
 
 impl PowerAllocator {
     /// Powers as shares of `P_max`, and an error for networks that the policy is not for.
-    pub(super) fn serve(&mut self, problem: &Interference) -> Result<&[f64], Invalid> {
+    fn serve(&mut self, problem: &Interference) -> Result<&[f64], Invalid> {
         if problem.weights().is_some() && !self.policy.record.features.weighted {
             let expected = "one trained with `random_weights`, since the links have weights";
             return Err(Invalid::value("the model", "trained without weights", expected));
@@ -222,16 +223,19 @@ impl PowerAllocator {
     }
 }
 
-impl Allocate<Interference> for PowerAllocator {
-    fn allocate(&mut self, problem: &Interference, shares: &mut Vec<f64>) -> Outcome {
+impl Policy for PowerAllocator {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let problem: &Interference = instance.formulation()?;
         match self.serve(problem) {
-            Ok(found) => {
-                shares.clear();
-                shares.extend_from_slice(found);
-                Outcome::Learned
-            }
-            Err(error) => Outcome::Refused(Refusal(error.to_string())),
+            Ok(shares) => problem.write(shares, into),
+            Err(unfit) => return Ok(Outcome::Refused(unfit.to_string())),
         }
+        into.iterations = Some(1);
+        Ok(Outcome::Served(Status::Learned))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -3,9 +3,8 @@
 use serde::Serialize;
 
 use crate::channel::GainMatrix;
-use crate::exchange::LinkField;
-use crate::framework::{Problem, check_amounts};
 use crate::invalid::Invalid;
+use crate::problems::interference::LinkField;
 use crate::tolerance;
 
 /// Power control in an interference network (paper, eq. (P2-case1), where all weights α are 1):
@@ -30,6 +29,8 @@ pub struct Interference {
     noise: Vec<f64>,
     /// Of each link; none where all are 1.
     weights: Option<Vec<f64>>,
+    /// Whether powers are to be 0 or `P_max`.
+    schedules: bool,
 }
 
 /// The judgement of an answer.
@@ -86,7 +87,7 @@ impl Interference {
             }
         }
         let gains = gains.scaled(|row, column| max_power[column] / noise[row]);
-        Ok(Self { gains, max_power, noise, weights: None })
+        Ok(Self { gains, max_power, noise, weights: None, schedules: false })
     }
 
     /// The same with a weight for each link: its rate counts so many times. Weights of 1 are none.
@@ -95,6 +96,30 @@ impl Interference {
         let plain = weights.iter().all(|weight| weight.total_cmp(&1.0).is_eq());
         self.weights = (!plain).then_some(weights);
         Ok(self)
+    }
+
+    /// The same with powers that are to be 0 or `P_max`, if they are to be a schedule.
+    #[must_use]
+    pub fn scheduling(self, schedules: bool) -> Self {
+        Self { schedules, ..self }
+    }
+
+    /// Whether powers are to be 0 or `P_max`.
+    pub fn is_scheduling(&self) -> bool {
+        self.schedules
+    }
+
+    /// The same network with some of its links, or all in another order: link `order[i]` comes to place `i`.
+    #[must_use]
+    pub fn reordered(&self, order: &[usize]) -> Self {
+        let moved = |values: &Vec<f64>| order.iter().map(|&link| values[link]).collect();
+        Self {
+            gains: self.gains.reordered(order),
+            max_power: moved(&self.max_power),
+            noise: moved(&self.noise),
+            weights: self.weights.as_ref().map(moved),
+            schedules: self.schedules,
+        }
     }
 
     /// Number of links `K`.
@@ -125,6 +150,12 @@ impl Interference {
     /// `σ_0` at each receiver.
     pub fn noise(&self) -> &[f64] {
         &self.noise
+    }
+
+    /// Powers as shares of `P_max`, from 0 to 1.
+    pub fn shares(&self, powers: &[f64]) -> Vec<f64> {
+        let pairs = powers.iter().zip(&self.max_power);
+        pairs.map(|(power, most)| (power / most).clamp(0.0, 1.0)).collect()
     }
 
     /// Rates of all links, bit/s/Hz, for powers as shares of `P_max`.
@@ -182,11 +213,7 @@ impl Interference {
             .iter()
             .zip(&self.max_power)
             .all(|(&power, most)| power >= 0.0 && power <= most * (1.0 + tolerance::BUDGET));
-        let shares: Vec<f64> = powers
-            .iter()
-            .zip(&self.max_power)
-            .map(|(power, most)| (power / most).clamp(0.0, 1.0))
-            .collect();
+        let shares = self.shares(powers);
         let mut gradient = vec![0.0; links];
         self.value_and_gradient(&shares, &mut gradient);
         let largest = self.weights().map_or(1.0, |all| all.iter().copied().fold(0.0, f64::max));
@@ -230,37 +257,6 @@ impl Interference {
             }
         }
         best
-    }
-}
-impl Problem for Interference {
-    /// Powers as shares of `P_max`.
-    type Answer = Vec<f64>;
-    type Verdict = PowerAssessment;
-
-    fn size(&self) -> usize {
-        self.gains.size()
-    }
-
-    fn judge(&self, shares: &Vec<f64>) -> Result<PowerAssessment, Invalid> {
-        let powers: Vec<f64> =
-            shares.iter().zip(&self.max_power).map(|(share, most)| share * most).collect();
-        self.assess(&powers)
-    }
-
-    fn check(&self, shares: &Vec<f64>) -> Result<(), Invalid> {
-        check_amounts("share of P_max", shares, self.gains.size(), None)?;
-        // Each link has a budget of its own.
-        shares.iter().try_for_each(|&share| check_amounts("share of P_max", &[share], 1, Some(1.0)))
-    }
-
-    fn reordered(&self, order: &[usize]) -> Self {
-        let moved = |values: &Vec<f64>| order.iter().map(|&link| values[link]).collect();
-        Self {
-            gains: self.gains.reordered(order),
-            max_power: moved(&self.max_power),
-            noise: moved(&self.noise),
-            weights: self.weights.as_ref().map(moved),
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand_distr::Exp1;
 use serde::{Deserialize, Serialize};
 
-use crate::framework::Choice;
+use crate::framework::Options;
 use crate::invalid::Invalid;
 use crate::math::realization_rng;
 use crate::problems::interference::{Interference, Scenario};
@@ -19,8 +19,9 @@ pub enum WeightLaw {
     Exponential,
 }
 
-impl Choice for WeightLaw {
-    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+impl WeightLaw {
+    /// Names, what they mean, and values.
+    pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
         ("log-uniform", "From 0.1 to 10, the logarithm uniform", Self::LogUniform),
         ("exponential", "Exponential with mean 1", Self::Exponential),
     ];
@@ -62,6 +63,22 @@ impl From<&Scenario> for RandomLinks {
 }
 
 impl RandomLinks {
+    /// The networks that options describe, dense unless they say otherwise.
+    pub(super) fn read(options: &Options) -> Result<Self, Invalid> {
+        let scenario = options.choice(Scenario::ALL, "scenario")?.unwrap_or(Scenario::Dense);
+        Ok(Self { scenario, weights: options.choice(WeightLaw::ALL, "random-weights")? })
+    }
+
+    /// The options that describe them.
+    pub(super) fn options(&self) -> Options {
+        let mut options = Options::default();
+        options.set("scenario", self.scenario.name());
+        if let Some(law) = self.weights {
+            options.set("random-weights", law.name());
+        }
+        options
+    }
+
     /// One realization, the same for the same three numbers.
     pub fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Interference, Invalid> {
         let problem = self.scenario.draw(seed, size, index)?;

@@ -1,51 +1,17 @@
 //! Weighted minimum mean-square error (WMMSE): the field's local optimum of the sum rate.
 
 use rand::RngExt;
-use serde::{Serialize, Serializer};
 
+use crate::core::Status;
 use crate::math::realization_rng;
 use crate::problems::interference::Interference;
 use crate::problems::interference::wmmse_kernel::DenseKernel;
 
-/// How a solver of [`Interference`] ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PowerStatus {
-    /// No schedule is better.
-    Optimal,
-    /// The last iteration raised the objective by less than the tolerance.
-    Converged,
-    /// It was still rising when the iterations ended.
-    IterationLimit,
-    /// A rule that does not iterate.
-    Heuristic,
-    /// A learned policy.
-    Learned,
-}
-
-impl PowerStatus {
-    /// As in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Optimal => "optimal",
-            Self::Converged => "converged",
-            Self::IterationLimit => "iteration-limit",
-            Self::Heuristic => "heuristic",
-            Self::Learned => "learned",
-        }
-    }
-}
-
-impl Serialize for PowerStatus {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
 /// Powers of the links, and what they are worth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PowerSolution {
-    /// How the solver ended.
-    pub status: PowerStatus,
+    /// How the solver ended: of a schedule, optimal means that no schedule is better.
+    pub status: Status,
     /// Objective, bit/s/Hz: the sum of the rates, each times its weight.
     pub sum_rate_bits: f64,
     /// Powers as shares of `P_max`.
@@ -167,7 +133,7 @@ impl Wmmse {
         }
         let end = sum_rate_bits * std::f64::consts::LN_2;
         converged = end - before <= tolerance * end;
-        let status = if converged { PowerStatus::Converged } else { PowerStatus::IterationLimit };
+        let status = if converged { Status::Converged } else { Status::IterationLimit };
         PowerSolution { status, sum_rate_bits, shares, iterations: done, trace_bits }
     }
 }

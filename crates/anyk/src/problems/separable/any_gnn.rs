@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
+use crate::core::{Allocation, Instance, Outcome, Policy, Status};
 use crate::exchange::Tensor;
-use crate::framework::{
-    Allocate, Infeasibility, Model, ModelError, Outcome, Tensors, network_tensors,
-};
+use crate::framework::{Error, ModelError, Stored, Tensors, network_tensors};
 use crate::network::RESPONSE_OUTPUTS;
 use crate::problems::separable::cost::COST;
 use crate::problems::separable::learned_split::{LearnedClass, LearnedSplit, ResponseUnits};
+use crate::problems::separable::solver::write_amounts;
 use crate::problems::separable::training::classes_of;
 use crate::problems::separable::{AnySeparableSettings, Cost, Separable};
 
@@ -170,7 +170,7 @@ fn layout(pieces: usize) -> Vec<(String, Vec<usize>)> {
     ]
 }
 
-impl Model for AnySeparablePolicy {
+impl Stored for AnySeparablePolicy {
     type Record = AnySeparableRecord;
     const PROBLEMS: &'static [&'static str] = &["separable"];
 
@@ -229,23 +229,32 @@ impl AnySeparableAllocator {
     pub fn policy(&self) -> &AnySeparablePolicy {
         &self.policy
     }
-}
 
-impl Allocate<Separable> for AnySeparableAllocator {
-    fn allocate(&mut self, problem: &Separable, answer: &mut Vec<f64>) -> Outcome {
+    /// Writes the amounts of an instance.
+    pub fn serve(&mut self, problem: &Separable, amounts: &mut Vec<f64>) -> Outcome {
         let classes = &self.policy.classes;
         if problem.costs().len() != classes.len() {
             let (given, known) = (problem.costs().len(), classes.len());
             let why = format!("the instance has {given} costs, the policy is for {known}");
-            return Outcome::Refused(crate::framework::Refusal(why));
+            return Outcome::Refused(why);
         }
-        answer.clear();
+        amounts.clear();
         if !self.split.split(problem, classes, false) {
-            let needs = problem.least().enumerate().map(|(user, least)| (least, user)).collect();
-            return Outcome::Infeasible(Infeasibility::new(needs, problem.budget()));
+            return Outcome::Infeasible(problem.infeasibility());
         }
         let over = problem.least().zip(self.split.over()).zip(problem.inverse_gains());
-        answer.extend(over.map(|((least, over), inverse)| least + over * inverse));
-        Outcome::Learned
+        amounts.extend(over.map(|((least, over), inverse)| least + over * inverse));
+        Outcome::Served(Status::Learned)
+    }
+}
+
+impl Policy for AnySeparableAllocator {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let problem = instance.formulation()?;
+        Ok(write_amounts(into, |amounts| self.serve(problem, amounts)))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -1,6 +1,5 @@
 //! Costs by name.
 
-use crate::framework::Choice;
 use crate::problems::separable::{Cost, CostError};
 
 /// A cost that is there already: of an SNR, or of any other `u`.
@@ -20,8 +19,9 @@ pub enum BuiltInCost {
     Exponential,
 }
 
-impl Choice for BuiltInCost {
-    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+impl BuiltInCost {
+    /// Names, what they mean, and values.
+    pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
         ("log1p", "−ln(1 + u): the largest sum rate, by water-filling", Self::Log1p),
         ("fair-rate", "−ln ln(1 + u): proportionally fair rates", Self::FairRate),
         ("delay", "1/ln(1 + u): the least sum of the times that a bit takes", Self::Delay),
@@ -32,6 +32,11 @@ impl Choice for BuiltInCost {
 }
 
 impl BuiltInCost {
+    /// The cost of a name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|choice| choice.0 == name).map(|choice| choice.2)
+    }
+
     /// `c(u)`.
     pub fn value(self, u: f64) -> f64 {
         match self {

@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
+use crate::core::no_better_than;
 use crate::framework::{
-    Allocate, Error, Model, Observer, Problem, Silent, TrainError, Trials, no_better_than,
-    over_instances,
+    Error, Observer, Silent, Stored as _, TrainError, Trials, check_amounts, over_instances,
 };
 use crate::invalid::Invalid;
 use crate::problems::separable::{
     AnySeparableAllocator, AnySeparablePolicy, EqualShares, Separable, SeparableMetrics,
-    SeparableSolver, SeparableStatus,
+    SeparableSolver,
 };
 
 /// What was found at one size.
@@ -90,17 +90,17 @@ fn row(
     problem: &Separable,
 ) -> Result<Option<Row>, Error> {
     let optimum = solver.solve(problem);
-    if matches!(optimum.status, SeparableStatus::Infeasible(_)) {
+    if !optimum.outcome.is_served() {
         return Ok(None);
     }
     let mut amounts = Vec::new();
-    if !allocator.allocate(problem, &mut amounts).is_served() {
+    if !allocator.serve(problem, &mut amounts).is_served() {
         return Ok(None);
     }
-    problem.check(&amounts)?;
-    let objective = problem.judge(&amounts)?.objective;
-    EqualShares.allocate(problem, &mut amounts);
-    let equal = problem.judge(&amounts)?.objective;
+    check_amounts("amount", &amounts, problem.size(), Some(problem.budget()))?;
+    let objective = problem.assess(&amounts)?.objective;
+    EqualShares.serve(problem, &mut amounts);
+    let equal = problem.assess(&amounts)?.objective;
     let size = optimum.objective.abs() + optimum.price * problem.budget();
     let gap = |value: f64| (value - optimum.objective) / size;
     let least = problem.least().zip(&optimum.amounts);

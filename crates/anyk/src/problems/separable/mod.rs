@@ -8,33 +8,32 @@
 //! The cost is a function, or samples of one ([`Cost`]). It need not be the same for all users: each has a class,
 //! and each class a cost.
 
-mod answer;
 mod any_gnn;
-mod arrays;
-mod assess;
 mod built_in;
 mod cost;
 mod enclosure;
 mod evaluation;
+mod formulation;
 mod learned_split;
-mod room;
+mod models;
+mod own;
+mod problem;
 mod samples;
 mod solver;
 mod statement;
 mod tabulation;
 mod training;
 
-pub use answer::{SeparableAnswer, SeparableServed, SeparableUser};
 pub use any_gnn::{
     AnySeparableAllocator, AnySeparablePolicy, AnySeparableRecord, CostRecord, SeparableCell,
     SeparableMetrics,
 };
-pub use arrays::separable_instance;
 pub use built_in::BuiltInCost;
 pub use cost::{Cost, CostError};
 pub use evaluation::{SeparableResult, evaluate_separable, shortfall};
 pub use learned_split::ResponseUnits;
-pub use room::{SEPARABLE, SeparableRoom};
-pub use solver::{EqualShares, SeparableSolution, SeparableSolver, SeparableStatus};
+pub use own::{OWN_SEPARABLE, OwnSeparable, separable_instance};
+pub use problem::SEPARABLE;
+pub use solver::{EqualShares, SeparableSolution, SeparableSolver};
 pub use statement::{Separable, SeparableAssessment};
 pub use training::{AnySeparableSettings, train_any_separable};

@@ -15,27 +15,18 @@
 use std::iter::StepBy;
 use std::ops::Range;
 
-use crate::framework::{Allocate, Infeasibility, Outcome, Proof};
+use crate::core::{Allocation, Instance, Outcome, Policy, Proof, Status};
+use crate::framework::Error;
 use crate::math::{Price, PriceSearch, price_between};
 use crate::problems::separable::{Cost, Separable};
 use crate::tolerance;
 
-/// How a solve ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SeparableStatus {
-    /// Solved, with a relative duality gap of at most [`tolerance::COST_GAP`].
-    Optimal,
-    /// Amounts within the budget whose gap is larger than that: a table is not as exact.
-    Inaccurate,
-    /// The budget does not give everyone the least that serves. What is needed is in it.
-    Infeasible(Infeasibility),
-}
-
 /// The answer to a [`Separable`] problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeparableSolution {
-    /// How the solve ended.
-    pub status: SeparableStatus,
+    /// How the solve ended: optimal with a relative duality gap of at most [`tolerance::COST_GAP`], else inaccurate, since
+    /// a table is not as exact.
+    pub outcome: Outcome,
     /// `x_k`; empty when infeasible.
     pub amounts: Vec<f64>,
     /// `Σ c_k(α_k x_k)`.
@@ -90,10 +81,8 @@ impl SeparableSolver {
         }
         let slack = budget - least;
         if least > 0.0 && slack < tolerance::POWER_SLACK * budget {
-            let needs = problem.least().enumerate().map(|(user, least)| (least, user)).collect();
-            let why = Infeasibility::new(needs, budget);
-            *solution = SeparableSolution::default();
-            solution.status = SeparableStatus::Infeasible(why);
+            let outcome = Outcome::Infeasible(problem.infeasibility());
+            *solution = SeparableSolution { outcome, ..SeparableSolution::default() };
             return;
         }
         self.over.resize(size, 0.0);
@@ -169,11 +158,7 @@ impl SeparableSolver {
         let relative = gap / (objective.abs() + price * problem.budget());
         let unproved = if relative <= 1.0 { relative } else { 1.0 };
         solution.duality_gap = if price > 0.0 { unproved } else { 0.0 };
-        solution.status = if solution.duality_gap <= tolerance::COST_GAP {
-            SeparableStatus::Optimal
-        } else {
-            SeparableStatus::Inaccurate
-        };
+        solution.outcome = Outcome::by_gap(solution.duality_gap, tolerance::COST_GAP);
     }
 }
 
@@ -296,7 +281,7 @@ impl Default for SeparableSolution {
     /// An empty answer, to solve into.
     fn default() -> Self {
         Self {
-            status: SeparableStatus::Inaccurate,
+            outcome: Outcome::Served(Status::Inaccurate),
             amounts: Vec::new(),
             objective: 0.0,
             price: 0.0,
@@ -307,19 +292,34 @@ impl Default for SeparableSolution {
     }
 }
 
-impl Allocate<Separable> for SeparableSolver {
-    fn allocate(&mut self, problem: &Separable, answer: &mut Vec<f64>) -> Outcome {
-        let amounts = std::mem::take(answer);
-        let mut solution = SeparableSolution { amounts, ..SeparableSolution::default() };
-        self.solve_into(problem, &mut solution);
-        *answer = solution.amounts;
-        let SeparableSolution { price, duality_gap, iterations, .. } = solution;
-        let proof = Proof { duality_gap, price, iterations };
-        match solution.status {
-            SeparableStatus::Optimal => Outcome::Optimal(proof),
-            SeparableStatus::Inaccurate => Outcome::Inaccurate(proof),
-            SeparableStatus::Infeasible(why) => Outcome::Infeasible(why),
-        }
+/// Lets a function write the amounts of an allocation into its buffer.
+pub(super) fn write_amounts<R>(into: &mut Allocation, write: impl FnOnce(&mut Vec<f64>) -> R) -> R {
+    let mut amounts = into.amounts.pop().unwrap_or_default();
+    let found = write(&mut amounts);
+    into.amounts.clear();
+    into.amounts.push(amounts);
+    found
+}
+
+impl Policy for SeparableSolver {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let problem = instance.formulation()?;
+        let solution = write_amounts(into, |amounts| {
+            let own = std::mem::take(amounts);
+            let mut solution = SeparableSolution { amounts: own, ..SeparableSolution::default() };
+            self.solve_into(problem, &mut solution);
+            *amounts = std::mem::take(&mut solution.amounts);
+            solution
+        });
+        let SeparableSolution { outcome, objective, price, duality_gap, iterations, .. } = solution;
+        into.proof = Some(Proof { duality_gap, price });
+        into.iterations = Some(iterations as usize);
+        into.objective = Some(objective);
+        Ok(outcome)
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }
 
@@ -327,19 +327,28 @@ impl Allocate<Separable> for SeparableSolver {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EqualShares;
 
-impl Allocate<Separable> for EqualShares {
-    fn allocate(&mut self, problem: &Separable, answer: &mut Vec<f64>) -> Outcome {
-        answer.clear();
-        answer.extend(problem.least());
-        let least: f64 = answer.iter().sum();
+impl EqualShares {
+    /// Writes the amounts of an instance.
+    pub fn serve(self, problem: &Separable, amounts: &mut Vec<f64>) -> Outcome {
+        amounts.clear();
+        amounts.extend(problem.least());
+        let least: f64 = amounts.iter().sum();
         if least > problem.budget() {
-            let needs = answer.iter().enumerate().map(|(user, &least)| (least, user)).collect();
-            return Outcome::Infeasible(Infeasibility::new(needs, problem.budget()));
+            return Outcome::Infeasible(problem.infeasibility());
         }
-        let share = (problem.budget() - least) / answer.len() as f64;
-        for amount in answer {
-            *amount += share;
-        }
-        Outcome::Heuristic
+        let share = (problem.budget() - least) / amounts.len() as f64;
+        amounts.iter_mut().for_each(|amount| *amount += share);
+        Outcome::Served(Status::Heuristic)
+    }
+}
+
+impl Policy for EqualShares {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let problem = instance.formulation()?;
+        Ok(write_amounts(into, |amounts| self.serve(problem, amounts)))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(*self))
     }
 }

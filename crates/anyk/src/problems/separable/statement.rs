@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::framework::{Problem, check_amounts, no_users, wrong_size};
+use crate::framework::{Infeasibility, no_users, wrong_size};
 use crate::invalid::Invalid;
 use crate::problems::separable::Cost;
 use crate::tolerance;
@@ -18,19 +18,18 @@ use crate::tolerance;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use anyk::framework::Problem;
-/// use anyk::problems::separable::{Cost, Separable, SeparableSolver, SeparableStatus};
+/// use anyk::problems::separable::{Cost, Separable, SeparableSolver};
 /// // The largest sum rate over channels with these gains, with a power of 2.
 /// let gains = [3.0, 1.0, 0.2];
 /// let range = (0.0, Separable::reach(&gains, 2.0));
 /// let cost = Arc::new(Cost::from_fn(range, |u| -u.ln_1p())?);
 /// let problem = Separable::uniform(cost, gains, 2.0)?;
 /// let solution = SeparableSolver::default().solve(&problem);
-/// assert_eq!(solution.status, SeparableStatus::Optimal);
+/// assert!(solution.outcome.is_optimal());
 /// // The water level is 5/3; the weakest channel stays dry.
 /// let expected = [4.0 / 3.0, 2.0 / 3.0, 0.0];
 /// assert!(solution.amounts.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-9));
-/// assert!(problem.judge(&solution.amounts)?.kkt_residual < 1e-7);
+/// assert!(problem.assess(&solution.amounts)?.kkt_residual < 1e-7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -162,22 +161,20 @@ impl Separable {
         let rows = self.class.iter().zip(&self.inverse);
         rows.map(|(&class, inverse)| self.costs[class].range().0 * inverse)
     }
-}
 
-impl Problem for Separable {
-    /// Amounts `x_k`.
-    type Answer = Vec<f64>;
-    type Verdict = SeparableAssessment;
-
-    fn size(&self) -> usize {
+    /// Number of users.
+    pub fn size(&self) -> usize {
         self.gains.len()
     }
 
-    fn check(&self, amounts: &Vec<f64>) -> Result<(), Invalid> {
-        check_amounts("amount", amounts, self.size(), Some(self.budget))
+    /// Why the budget does not give everyone the least that serves.
+    pub(crate) fn infeasibility(&self) -> Infeasibility {
+        let needs = self.least().enumerate().map(|(user, least)| (least, user)).collect();
+        Infeasibility::new(needs, self.budget)
     }
 
-    fn judge(&self, amounts: &Vec<f64>) -> Result<SeparableAssessment, Invalid> {
+    /// Judges any amounts `x_k`.
+    pub fn assess(&self, amounts: &[f64]) -> Result<SeparableAssessment, Invalid> {
         if amounts.len() != self.size() {
             return Err(wrong_size(amounts.len(), self.size()));
         }
@@ -216,9 +213,5 @@ impl Problem for Separable {
             starved,
             kkt_residual: kkt_residual.max(budget_excess),
         })
-    }
-
-    fn reordered(&self, order: &[usize]) -> Self {
-        self.subset(order)
     }
 }

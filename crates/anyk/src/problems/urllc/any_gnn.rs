@@ -4,22 +4,21 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::config::{Config, System};
+use crate::core::{Allocation, Instance, Outcome, Policy, Status};
 use crate::exchange::Tensor;
 use crate::framework::{
-    Allocate, Guarantee, Infeasibility, Model, ModelError, Outcome, Refusal, Tensors,
-    network_tensors,
+    Error, Guarantee, Infeasibility, ModelError, Stored, Tensors, network_tensors,
 };
 use crate::network::ConvexLaw;
 use crate::network::{ClassResponse, ContextScaling, DenseTape, PowerSplit, SplitRule};
 use crate::problems::urllc::ErrorPoint;
 use crate::problems::urllc::any_ranges::context;
-use crate::problems::urllc::{Allocation, Urllc};
 use crate::problems::urllc::{AnySettings, SampledSettings, TrainedAny, TrainedRanges};
 use crate::problems::urllc::{CellPolicy, Certifier, ModelMetrics};
 use crate::problems::urllc::{SampledBandwidth, WidenedBandwidth};
+use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::BandwidthFunction;
 use crate::qos::RequiredBandwidth;
 use crate::qos::{Qos, ServiceClass};
@@ -84,13 +83,10 @@ struct Learned {
 }
 
 /// Why a cell has no answer.
-#[derive(Debug, Clone, PartialEq, Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Unserved {
     /// The budget does not reach everyone.
-    #[error(
-        "serving everyone takes at least {:.6} W, {:.6} W more than the budget",
-        .0.required_power_w, .0.shortfall_w
-    )]
+    #[error(transparent)]
     Infeasible(Infeasibility),
     /// A bandwidth that was learned from samples holds for one class in one cell.
     #[error(
@@ -239,7 +235,7 @@ impl AnyPolicy {
     }
 }
 
-impl Model for AnyPolicy {
+impl Stored for AnyPolicy {
     type Record = AnyRecord;
     const PROBLEMS: &'static [&'static str] = &["urllc"];
 
@@ -335,13 +331,20 @@ impl CellPolicy for AnyPolicy {
     }
 }
 
-impl Allocate<Urllc> for AnyAllocator {
-    fn allocate(&mut self, problem: &Urllc, allocation: &mut Allocation) -> Outcome {
-        match self.serve(problem, allocation) {
-            Ok(()) => Outcome::Learned,
-            Err(Unserved::Infeasible(why)) => Outcome::Infeasible(why),
-            Err(unfit) => Outcome::Refused(Refusal(unfit.to_string())),
-        }
+impl Policy for AnyAllocator {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let problem = instance.formulation()?;
+        let is_exact = self.policy.knows_fading();
+        Ok(match UrllcAllocation::within(into, |typed| self.serve(problem, typed)) {
+            Ok(()) => Outcome::Served(Status::Learned),
+            Err(Unserved::Infeasible(why)) if is_exact => Outcome::Infeasible(why),
+            Err(Unserved::Infeasible(why)) => Outcome::Infeasible(why.of_policy()),
+            Err(unfit) => Outcome::Refused(unfit.to_string()),
+        })
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }
 
@@ -365,7 +368,11 @@ impl AnyAllocator {
     /// law of fading is known, by the same certified table that the solver uses; a softmax may leave a user
     /// less power than any bandwidth can make up for. For the classes of the last cell, and its size,
     /// nothing is allocated.
-    pub fn serve(&mut self, problem: &Urllc, allocation: &mut Allocation) -> Result<(), Unserved> {
+    pub fn serve(
+        &mut self,
+        problem: &Urllc,
+        allocation: &mut UrllcAllocation,
+    ) -> Result<(), Unserved> {
         let record = &self.policy.record;
         let rule = record.training.output;
         let margin = record.guarantee.as_ref().map_or(1.0, |guarantee| guarantee.margin);
@@ -411,7 +418,7 @@ fn widen<B: BandwidthFunction>(
     margin: f64,
     bandwidths: &[B],
     problem: &Urllc,
-    allocation: &mut Allocation,
+    allocation: &mut UrllcAllocation,
 ) {
     // Exactly 1 without a guarantee.
     if (margin - 1.0).abs() < f64::EPSILON {
@@ -431,7 +438,7 @@ fn allocate_by<B: BandwidthFunction>(
     bandwidths: &[B],
     problem: &Urllc,
     split: &mut PowerSplit,
-    allocation: &mut Allocation,
+    allocation: &mut UrllcAllocation,
 ) -> Result<(), Infeasibility> {
     split.clear();
     // Mostly one class: its numbers are looked up when it changes.

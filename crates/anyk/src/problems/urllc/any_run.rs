@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::channel::{FadingQuadrature, FadingSamples};
 use crate::config::System;
-use crate::framework::{Model, Session, Silent, TrainError};
+use crate::framework::{Session, Silent, Stored as _, TrainError};
 use crate::problems::urllc::run::{VALIDATION_SAMPLES, VALIDATION_SEED, mean_metrics};
 use crate::problems::urllc::{
     AnyPolicy, AnySettings, CellPolicy, EqualPower, SampledRecord, SampledSettings, TestSet,

@@ -4,11 +4,10 @@
 use std::sync::Arc;
 
 use crate::channel::{FadingQuadrature, sample_distances_m};
-use crate::framework::{
-    Allocate as _, CalibrationSettings, Error, Guarantee, Rows, Silent, over_instances,
-};
+use crate::core::{Allocation, Instance, Policy as _};
+use crate::framework::{CalibrationSettings, Error, Guarantee, Rows, Silent, over_instances};
 use crate::invalid::Invalid;
-use crate::problems::urllc::{Allocation, CellPolicy, Urllc, User};
+use crate::problems::urllc::{CellPolicy, Urllc, UrllcAllocation, UrllcProblem, User};
 use crate::qos::BandwidthTable;
 use crate::tolerance;
 
@@ -47,8 +46,8 @@ pub fn required_factors<P: CellPolicy + Sync>(
     let system = policy.system();
     let (fold_hz, most_hz) = (table.exact().max_bandwidth_hz(), policy.most_hz()?);
     let allocator = policy.without_guarantee().allocator();
-    allocator.check_size(size)?;
-    let (road, path_loss) = (system.road(), system.path_loss());
+    let (road, path_loss, of_cells) =
+        (system.road(), system.path_loss(), UrllcProblem::in_cell(system));
     // So that the rounding of factor and table cannot turn a QoS that holds into one that does not.
     let up = 1.0 + table.error_bound() + tolerance::TABLE;
     // A factor widens up to most_hz and no further: that must be enough, and not too much.
@@ -64,13 +63,17 @@ pub fn required_factors<P: CellPolicy + Sync>(
         &[size],
         cells as u64,
         |_| Ok::<_, Error>((allocator.clone(), Allocation::default())),
-        |(allocator, allocation), size, index| {
+        |(allocator, buffer), size, index| {
             let distances = sample_distances_m(&road, seed, size, index);
             let gains = distances.iter().map(|&d| path_loss.gain(d));
             let problem = Urllc::uniform(system, gains)?;
-            if !allocator.allocate(&problem, allocation).is_served() {
+            let instance = Instance::of(&of_cells, size, problem);
+            buffer.reset(instance.about().amounts, instance.size());
+            if !allocator.allocate(&instance, buffer)?.is_served() {
                 return Ok(Some(vec![f64::INFINITY; judged]));
             }
+            let problem: &Urllc = instance.formulation()?;
+            let allocation = UrllcAllocation::of(buffer);
             let users = problem.users().iter().zip(&allocation.power_w);
             let factor = |((user, power_w), bandwidth_hz): ((&User, &f64), &f64)| {
                 let received_w = user.gain * power_w;

@@ -1,6 +1,6 @@
 //! The users of one cell at a price of power: what each answers, alone.
 
-use crate::problems::urllc::{Allocation, Urllc};
+use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::{CONVEX_UP_TO, Curve, Curves, Response};
 use crate::tolerance;
 
@@ -162,7 +162,7 @@ impl CellByClass {
         &mut self,
         scale: f64,
         price: f64,
-        allocation: &mut Allocation,
+        allocation: &mut UrllcAllocation,
     ) -> (f64, f64) {
         let users = self.order.len();
         allocation.power_w.resize(users, 0.0);
@@ -290,7 +290,7 @@ mod tests {
                 *over_w *= 1.0 + 0.03 * f64::from(u32::try_from(i).unwrap() % 5);
             }
             let scale = (problem.max_power_w() - least_w) / cell.over_power_w();
-            let mut found = Allocation::default();
+            let mut found = UrllcAllocation::default();
             let (total_hz, gap_hz) = cell.allocate(scale, price, &mut found);
             let sums = (found.total_bandwidth_hz(), found.total_power_w());
             assert!((total_hz / sums.0 - 1.0).abs() < 1e-12);

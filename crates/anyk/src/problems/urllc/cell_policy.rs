@@ -2,13 +2,13 @@
 //! their bandwidths.
 
 use crate::config::System;
-use crate::framework::{Allocate, Guarantee, ModelError};
-use crate::problems::urllc::Urllc;
+use crate::core::Policy;
+use crate::framework::{Guarantee, ModelError};
 
 /// A learned policy of (P1), whatever it is made of.
 pub trait CellPolicy: Clone {
     /// Answers cells by it.
-    type Allocator: Allocate<Urllc> + Clone + 'static;
+    type Allocator: Policy + Clone + 'static;
 
     /// What answers cells by it, with its buffers. Its clones share the parameters.
     fn allocator(&self) -> Self::Allocator;

@@ -1,7 +1,7 @@
 //! Certified answers: whatever a network says, each user's bandwidth is raised to what its power needs, and
 //! no further.
 
-use crate::problems::urllc::{Allocation, Urllc};
+use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::{BandwidthFunction, Curves, KnownBandwidth, Qos, ServiceClass};
 use crate::tolerance;
 
@@ -81,7 +81,7 @@ impl Certifier {
     }
 
     /// Raises each bandwidth to what the user's power needs.
-    pub fn certify(&mut self, problem: &Urllc, allocation: &mut Allocation) -> Certificate {
+    pub fn certify(&mut self, problem: &Urllc, allocation: &mut UrllcAllocation) -> Certificate {
         self.prepare(problem);
         let mut certificate = Certificate::default();
         let rows = problem.users().iter().zip(&allocation.power_w);

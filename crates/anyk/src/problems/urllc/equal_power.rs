@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::framework::{Allocate, Outcome, Refusal};
+use crate::core::{Allocation, Instance, Outcome, Policy, Status};
+use crate::framework::Error;
 use crate::problems::urllc::UrllcSolver;
-use crate::problems::urllc::{Allocation, Urllc};
+use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::{BandwidthTable, TooWeak};
 use crate::tolerance;
 
 /// `P_k = P_max/K` and `B_k = b(α_k P_k)`, from the solver's tables; an error where some user cannot
 /// be served so. As in the solver, bandwidths are rounded up by the tables' certified error, so that every
 /// QoS holds.
-pub fn equal_power(problem: &Urllc, solver: &mut UrllcSolver) -> Result<Allocation, TooWeak> {
+pub fn equal_power(problem: &Urllc, solver: &mut UrllcSolver) -> Result<UrllcAllocation, TooWeak> {
     let power_w = problem.max_power_w() / problem.size() as f64;
     let tables: Vec<Arc<BandwidthTable>> =
         problem.classes().iter().map(|qos| solver.table(qos)).collect();
@@ -24,7 +25,7 @@ pub fn equal_power(problem: &Urllc, solver: &mut UrllcSolver) -> Result<Allocati
             Ok(table.at(received_w)?.bandwidth_hz * (1.0 + table.error_bound()))
         })
         .collect::<Result<_, TooWeak>>()?;
-    Ok(Allocation { power_w: vec![power_w; problem.size()], bandwidth_hz })
+    Ok(UrllcAllocation { power_w: vec![power_w; problem.size()], bandwidth_hz })
 }
 
 /// Equal power as a policy.
@@ -33,14 +34,18 @@ pub struct EqualPower {
     solver: UrllcSolver,
 }
 
-impl Allocate<Urllc> for EqualPower {
-    fn allocate(&mut self, problem: &Urllc, allocation: &mut Allocation) -> Outcome {
-        match equal_power(problem, &mut self.solver) {
+impl Policy for EqualPower {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        Ok(match equal_power(instance.formulation()?, &mut self.solver) {
             Ok(found) => {
-                *allocation = found;
-                Outcome::Heuristic
+                into.amounts = vec![found.power_w, found.bandwidth_hz];
+                Outcome::Served(Status::Heuristic)
             }
-            Err(weak) => Outcome::Refused(Refusal(weak.to_string())),
-        }
+            Err(weak) => Outcome::Refused(weak.to_string()),
+        })
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -5,8 +5,8 @@ use crate::framework::Method;
 use crate::math::lanes::{self, LANES, Lanes};
 use crate::math::{single, vectorised};
 use crate::network::{Aggregator, CompiledLaw, scaled_gain};
-use crate::problems::urllc::Allocation;
 use crate::problems::urllc::TrainSettings;
+use crate::problems::urllc::UrllcAllocation;
 use crate::problems::urllc::lagrangian::{HIDDEN, PARAMETERS};
 
 /// Networks and buffers for cells of one size.
@@ -57,7 +57,7 @@ impl FusedPair {
         law: Option<&CompiledLaw>,
         unit_hz: f64,
         max_power_w: f64,
-        allocation: &mut Allocation,
+        allocation: &mut UrllcAllocation,
     ) {
         let mut sum_x = 0.0;
         for (group, gains) in gains.chunks(LANES).enumerate() {

@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use crate::channel::FadingLaw;
 use crate::config::System;
+use crate::core::{About, Calibrated, FixedCell, Model, Page, Policy, Problem, reference_options};
 use crate::framework::{
-    Answer, Calibrated, CalibrationSettings, CellOptions, CellReading, Counter, Error, LoadedModel,
-    Model, ModelError, Observer, OptionSpec, OptionValue, Options, Quantity, Responder, Source,
-    Trials, Verb, cell_counter, reference_options, responder,
+    CalibrationSettings, CellOptions, Error, ModelError, Observer, OptionSpec, OptionValue,
+    Options, Stored as _, Trials, Verb,
 };
 use crate::invalid::Invalid;
-use crate::problems::urllc::arrays::Certifying;
-use crate::problems::urllc::desk::{AnyDesk, How, LearnedDesk, OwnCells, judge, no_check};
+use crate::problems::urllc::in_cells::{AnyCells, OwnCells, judge};
+use crate::problems::urllc::problem::{URLLC, UrllcProblem, no_check};
 use crate::problems::urllc::reports::{EvaluatedSize, Evaluation, Measured};
-use crate::problems::urllc::room::source;
 use crate::problems::urllc::{
-    Allocation, AnyPolicy, CellPolicy, EqualPower, Judge, LearnedPolicy, TestSet, Urllc, calibrate,
+    AnyPolicy, CellPolicy, EqualPower, Judge, LearnedPolicy, TestSet, calibrate,
 };
 
 /// The heading of options that put a model into another cell.
@@ -56,7 +55,7 @@ fn evaluate(
     judge: Option<&Judge>,
     trials: &Trials,
     observer: &dyn Observer,
-) -> Result<Box<dyn Answer>, Error> {
+) -> Result<Page, Error> {
     let Trials { sizes, samples, seed } = trials;
     trials.check()?;
     let fading = judge.map(|judge| &judge.rule);
@@ -89,36 +88,23 @@ fn evaluate(
         infeasible: all - count,
     });
     let rows = rows.collect();
-    Ok(Box::new(Evaluation::new(trials, policy.guarantee(), rows)))
+    Evaluation::new(trials, policy.guarantee(), rows).page()
 }
 
-/// The powers or the bandwidths of a policy over the users' gains.
-fn diagnosed(
-    policy: &impl CellPolicy,
-    quantity: Quantity,
-) -> Result<Option<Arc<dyn Source>>, Error> {
-    let (what, outputs): (_, fn(&Urllc, &Allocation) -> Vec<f64>) = match quantity {
-        Quantity::Power => ("power", |_, answer| answer.power_w.clone()),
-        Quantity::Bandwidth => ("bandwidth", |_, answer| answer.bandwidth_hz.clone()),
-    };
-    let label = format!("{what} of a model for URLLC over ln α");
-    Ok(Some(source(policy.system(), label, policy.allocator(), outputs)))
-}
-
-impl LoadedModel for LearnedPolicy {
-    fn problem(&self) -> &'static str {
-        Model::problem(self)
+impl Model for LearnedPolicy {
+    fn about(&self) -> &'static About {
+        &URLLC
     }
 
     fn describe(&self) -> String {
         format!("a model for urllc ({})", self.method())
     }
 
-    fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
+    fn bytes(&self) -> Result<Vec<u8>, ModelError> {
         self.to_bytes()
     }
 
-    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
         options(verb, false, false)
     }
 
@@ -136,20 +122,13 @@ impl LoadedModel for LearnedPolicy {
         _options: &Options,
         trials: &Trials,
         observer: &dyn Observer,
-    ) -> Result<Box<dyn Answer>, Error> {
+    ) -> Result<Page, Error> {
         evaluate(self, CellPolicy::system(self), None, trials, observer)
     }
 
-    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
-        Ok(cell_counter(
-            CellReading::new(CellPolicy::system(self).clone(), options)?,
-            LearnedDesk::new(self, How::new(options)),
-            LearnedDesk::answer,
-        ))
-    }
-
-    fn responder(&self, options: &Options) -> Result<Box<dyn Responder>, Error> {
-        Ok(responder(OwnCells::new(self, How::new(options).certify)))
+    fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
+        let policy = Box::new(OwnCells::new(self, options));
+        Ok(Box::new(FixedCell::new(policy, self.home(), "any-gnn")))
     }
 
     fn calibrate(
@@ -159,13 +138,9 @@ impl LoadedModel for LearnedPolicy {
     ) -> Option<Result<Calibrated, Error>> {
         Some(calibrated(self, None, settings))
     }
-
-    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        diagnosed(self, quantity)
-    }
 }
 
-fn calibrated<P: CellPolicy + LoadedModel + 'static>(
+fn calibrated<P: CellPolicy + Model + 'static>(
     policy: &P,
     judge: Option<&Judge>,
     settings: &CalibrationSettings,
@@ -173,7 +148,7 @@ fn calibrated<P: CellPolicy + LoadedModel + 'static>(
     let policy = calibrate(policy, judge, settings)?;
     let none = || ModelError::Content("the calibrated model has no guarantee".to_owned());
     let guarantee = policy.guarantee().cloned().ok_or_else(none)?;
-    Ok((Box::new(policy), guarantee))
+    Ok((Arc::new(policy), guarantee))
 }
 
 impl AnyPolicy {
@@ -189,9 +164,9 @@ impl AnyPolicy {
     }
 }
 
-impl LoadedModel for AnyPolicy {
-    fn problem(&self) -> &'static str {
-        Model::problem(self)
+impl Model for AnyPolicy {
+    fn about(&self) -> &'static About {
+        &URLLC
     }
 
     fn describe(&self) -> String {
@@ -199,11 +174,11 @@ impl LoadedModel for AnyPolicy {
         format!("a model for urllc (any-gnn{samples})")
     }
 
-    fn file_bytes(&self) -> Result<Vec<u8>, ModelError> {
+    fn bytes(&self) -> Result<Vec<u8>, ModelError> {
         self.to_bytes()
     }
 
-    fn options(&self, verb: Verb) -> Vec<OptionSpec> {
+    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
         options(verb, true, !self.knows_fading())
     }
 
@@ -216,18 +191,15 @@ impl LoadedModel for AnyPolicy {
         options: &Options,
         trials: &Trials,
         observer: &dyn Observer,
-    ) -> Result<Box<dyn Answer>, Error> {
+    ) -> Result<Page, Error> {
         let system = CellOptions::ALL.system(options, &self.record().config)?;
         let judge = self.needed_judge(options, &system)?;
         evaluate(self, &system, judge.as_ref(), trials, observer)
     }
 
-    fn allocate(&self, options: &Options) -> Result<Box<dyn Counter>, Error> {
-        let system = CellOptions::ALL.system(options, &self.record().config)?;
-        let judge = judge(options, &system)?;
-        let how = How::new(options);
+    fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
         // Samples certify nothing.
-        if how.certify && !self.knows_fading() {
+        if options.has("certify") && !self.knows_fading() {
             let expected = "a law of fading with `certify`: the model was learned from samples, which certify \
                             nothing";
             match options.text("fading") {
@@ -236,19 +208,12 @@ impl LoadedModel for AnyPolicy {
                 None => return Err(Invalid::missing("fading", expected).into()),
             }
         }
-        let desk = AnyDesk::new(self, judge, how);
-        Ok(cell_counter(CellReading::new(system, options)?, desk, AnyDesk::answer))
+        Ok(Box::new(AnyCells::new(self, options)))
     }
 
-    fn responder(&self, options: &Options) -> Result<Box<dyn Responder>, Error> {
-        let certify = How::new(options).certify;
-        if certify && !self.knows_fading() {
-            let expected = "a model that knows the law of fading: this one was learned from samples, which certify \
-                            nothing";
-            return Err(Invalid::value("certify", "given", expected).into());
-        }
-        let allocator = self.allocator();
-        Ok(if certify { responder(Certifying(allocator)) } else { responder(allocator) })
+    fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
+        let options = options.at_home(&self.home());
+        Ok(Arc::new(UrllcProblem::of_model(&options, self.knows_fading())?))
     }
 
     fn calibrate(
@@ -261,9 +226,5 @@ impl LoadedModel for AnyPolicy {
             calibrated(self, judge.as_ref(), settings)
         };
         Some(run())
-    }
-
-    fn source(&self, quantity: Quantity) -> Result<Option<Arc<dyn Source>>, Error> {
-        diagnosed(self, quantity)
     }
 }

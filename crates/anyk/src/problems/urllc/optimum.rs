@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::channel::sample_distances_m;
 use crate::config::System;
-use crate::framework::{Observer, Rows, Status, over_instances};
+use crate::framework::{Observer, Rows, over_instances};
 use crate::invalid::Invalid;
 use crate::math::Mean;
 use crate::problems::urllc::Urllc;
@@ -48,7 +48,7 @@ pub fn optimum_over_sizes(
             let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
             let problem = Urllc::uniform(system, gains)?;
             let solution = solver.solve(&problem);
-            if matches!(solution.status, Status::Infeasible(_)) {
+            if solution.outcome.infeasible().is_some() {
                 return Ok(None);
             }
             let equal = equal_power(&problem, solver).ok();

@@ -5,18 +5,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, System};
+use crate::core::{Allocation, Instance, Outcome, Policy, Status};
 use crate::exchange::Tensor;
-use crate::framework::{
-    Allocate, Guarantee, Method, Model, ModelError, Outcome, Refusal, Tensors, network_tensors,
-};
+use crate::framework::{Error, Guarantee, Method, ModelError, Stored, Tensors, network_tensors};
 use crate::network::{
     Activation, BandwidthLaw, CompiledLaw, Dense, DenseTape, Gnn, LawShape, Output, Tape,
     scaled_gain,
 };
 use crate::problems::urllc::CellPolicy;
 use crate::problems::urllc::fused::FusedPair;
-use crate::problems::urllc::{Allocation, Urllc};
 use crate::problems::urllc::{Span, TrainSettings, fnn_input, fnn_network};
+use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::RequiredBandwidth;
 use crate::units::Decibel;
 
@@ -165,7 +164,7 @@ impl LearnedPolicy {
     }
 }
 
-impl Model for LearnedPolicy {
+impl Stored for LearnedPolicy {
     type Record = ModelRecord;
     const PROBLEMS: &'static [&'static str] = &["urllc"];
 
@@ -260,7 +259,7 @@ struct Widening {
 }
 
 impl Widening {
-    fn apply(self, allocation: &mut Allocation) {
+    fn apply(self, allocation: &mut UrllcAllocation) {
         for bandwidth_hz in &mut allocation.bandwidth_hz {
             *bandwidth_hz = (*bandwidth_hz * self.factor).min(self.most_hz);
         }
@@ -293,7 +292,11 @@ impl LearnedAllocator {
 
     /// Powers and bandwidths of users with these gains. For the size of the last cell, and with room in `allocation`
     /// for them, the paper's networks allocate no memory here.
-    pub fn serve(&mut self, gains: &[f64], allocation: &mut Allocation) -> Result<(), ModelError> {
+    pub fn serve(
+        &mut self,
+        gains: &[f64],
+        allocation: &mut UrllcAllocation,
+    ) -> Result<(), ModelError> {
         self.prepare(gains.len())?;
         let Self { policy, law, engine, margin, .. } = self;
         match engine {
@@ -313,7 +316,7 @@ impl LearnedAllocator {
     pub fn serve_plainly(
         &mut self,
         gains: &[f64],
-        allocation: &mut Allocation,
+        allocation: &mut UrllcAllocation,
     ) -> Result<(), ModelError> {
         self.prepare(gains.len())?;
         PlainBuffers::default().allocate(&self.policy, self.law.as_ref(), gains, allocation);
@@ -344,19 +347,24 @@ impl LearnedAllocator {
     }
 }
 
-impl Allocate<Urllc> for LearnedAllocator {
-    fn allocate(&mut self, problem: &Urllc, allocation: &mut Allocation) -> Outcome {
+impl Policy for LearnedAllocator {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let problem: &Urllc = instance.formulation()?;
         let mut gains = std::mem::take(&mut self.gains);
         gains.clear();
         gains.extend(problem.users().iter().map(|user| user.gain));
-        let served = self.serve(&gains, allocation);
+        let served = UrllcAllocation::within(into, |typed| self.serve(&gains, typed));
         self.gains = gains;
-        match served {
-            Ok(()) => Outcome::Learned,
-            Err(error) => Outcome::Refused(Refusal(error.to_string())),
-        }
+        served?;
+        Ok(Outcome::Served(Status::Learned))
     }
 
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+impl LearnedAllocator {
     /// A fully-connected network has inputs for so many users and no more.
     fn check_size(&self, size: usize) -> Result<(), ModelError> {
         match &self.policy.networks {
@@ -374,7 +382,7 @@ impl PlainBuffers {
         policy: &LearnedPolicy,
         law: Option<&CompiledLaw>,
         gains: &[f64],
-        allocation: &mut Allocation,
+        allocation: &mut UrllcAllocation,
     ) {
         self.x.clear();
         self.x.extend(gains.iter().map(|&gain| scaled_gain(gain)));

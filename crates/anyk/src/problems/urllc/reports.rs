@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::framework::{Guarantee, Model, Session, Show, Text, Trials, Workshop};
+use crate::core::{Page, Text};
+use crate::framework::{Error, Guarantee, Session, Stored as _, Trials, Workshop};
 use crate::problems::urllc::{
     AnyPolicy, AnySettings, LearnedPolicy, RelativeError, SampledRecord, SizeResult, TrainSettings,
     TrainedRanges,
@@ -48,8 +49,9 @@ impl LearnedReport {
     }
 }
 
-impl Show for LearnedReport {
-    fn show(&self) -> Text {
+impl LearnedReport {
+    /// As people read it.
+    pub(crate) fn text(&self) -> Text {
         // None of its own: a method without one, or an outer function that several trainings share.
         let before = match self.pretrain_seconds {
             seconds if seconds > 0.0 => format!(", after {seconds:.1} s of pre-training"),
@@ -137,8 +139,9 @@ impl AnyReport {
     }
 }
 
-impl Show for AnyReport {
-    fn show(&self) -> Text {
+impl AnyReport {
+    /// As people read it.
+    pub(crate) fn text(&self) -> Text {
         let mut text = Text::line(format!(
             "{}: {} steps at K = {:?} in {:.1} s",
             self.model, self.training.steps, self.training.train_k, self.train_seconds
@@ -222,8 +225,13 @@ impl Evaluation {
     }
 }
 
-impl Show for Evaluation {
-    fn show(&self) -> Text {
+impl Evaluation {
+    pub(crate) fn page(&self) -> Result<Page, Error> {
+        Page::new(self, self.text())
+    }
+
+    /// As people read it.
+    fn text(&self) -> Text {
         // Rounding is not less than nothing.
         let percent = |gap: f64| format!("{:.2}", if gap.abs() < 5e-3 { 0.0 } else { gap });
         let rows = self.sizes.iter().map(|EvaluatedSize { k, found, infeasible }| {

@@ -33,10 +33,11 @@
 
 use std::sync::Arc;
 
-use crate::framework::{Allocate, Infeasibility, Outcome, Proof, Status};
+use crate::core::{Allocation, Instance, Outcome, Policy, Proof, Status};
+use crate::framework::{Error, Infeasibility};
 use crate::math::{PriceSearch, price_of_budget};
 use crate::problems::urllc::cell::CellByClass;
-use crate::problems::urllc::{Allocation, Urllc};
+use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::{BandwidthTable, Curves, Qos};
 use crate::tolerance;
 
@@ -44,10 +45,10 @@ use crate::tolerance;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution {
     /// How the solve ended.
-    pub status: Status,
+    pub outcome: Outcome,
     /// Powers and bandwidths; empty when infeasible. Bandwidths are rounded up by the table's error
     /// bound (about 1e-11), so that every user's QoS really holds.
-    pub allocation: Allocation,
+    pub allocation: UrllcAllocation,
     /// Dual variable `ν` of the power constraint, Hz/W: what one more watt would save.
     pub price_hz_per_w: f64,
     /// Bound on `(total − optimum) / total`.
@@ -61,13 +62,12 @@ pub struct Solution {
 ///
 /// ```
 /// use anyk::Config;
-/// use anyk::framework::Status;
 /// use anyk::problems::urllc::{Urllc, UrllcSolver};
 /// let system = Config::default().validate()?;
 /// let gains = [60.0, 90.0, 120.0, 180.0, 240.0].map(|d| system.path_loss().gain(d));
 /// let problem = Urllc::uniform(&system, gains)?;
 /// let solution = UrllcSolver::default().solve(&problem);
-/// assert_eq!(solution.status, Status::Optimal);
+/// assert!(solution.outcome.is_optimal());
 /// assert!((solution.allocation.total_bandwidth_hz() - 778_450.15).abs() < 0.01);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -114,36 +114,34 @@ impl UrllcSolver {
             self.cell.allocate(scale, solution.price_hz_per_w, &mut solution.allocation);
         // No allocation takes less than nothing.
         solution.duality_gap = (gap_hz / total_hz).min(1.0);
-        solution.status = if solution.duality_gap <= tolerance::DUALITY_GAP {
-            Status::Optimal
-        } else {
-            Status::Inaccurate
-        };
+        solution.outcome = Outcome::by_gap(solution.duality_gap, tolerance::DUALITY_GAP);
     }
 }
 
-impl Allocate<Urllc> for UrllcSolver {
-    fn allocate(&mut self, problem: &Urllc, answer: &mut Allocation) -> Outcome {
-        let allocation = std::mem::take(answer);
-        let mut solution = Solution { allocation, ..Solution::default() };
-        self.solve_into(problem, &mut solution);
-        *answer = solution.allocation;
-        let proof = Proof {
-            duality_gap: solution.duality_gap,
-            price: solution.price_hz_per_w,
-            iterations: solution.iterations,
-        };
-        match solution.status {
-            Status::Optimal => Outcome::Optimal(proof),
-            Status::Inaccurate => Outcome::Inaccurate(proof),
-            Status::Infeasible(why) => Outcome::Infeasible(why),
-        }
+impl Policy for UrllcSolver {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let problem: &Urllc = instance.formulation()?;
+        let solution = UrllcAllocation::within(into, |typed| {
+            let allocation = std::mem::take(typed);
+            let mut solution = Solution { allocation, ..Solution::default() };
+            self.solve_into(problem, &mut solution);
+            *typed = std::mem::take(&mut solution.allocation);
+            solution
+        });
+        let Solution { duality_gap, price_hz_per_w: price, iterations, outcome, .. } = solution;
+        into.proof = Some(Proof { duality_gap, price });
+        into.iterations = Some(iterations as usize);
+        Ok(outcome)
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }
 
 impl Solution {
     fn infeasible(infeasibility: Infeasibility) -> Self {
-        Self { status: Status::Infeasible(infeasibility), ..Self::default() }
+        Self { outcome: Outcome::Infeasible(infeasibility), ..Self::default() }
     }
 }
 
@@ -151,8 +149,8 @@ impl Default for Solution {
     /// An empty answer, to solve into.
     fn default() -> Self {
         Self {
-            status: Status::Inaccurate,
-            allocation: Allocation::default(),
+            outcome: Outcome::Served(Status::Inaccurate),
+            allocation: UrllcAllocation::default(),
             price_hz_per_w: 0.0,
             duality_gap: f64::INFINITY,
             iterations: 0,

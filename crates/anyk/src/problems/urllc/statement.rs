@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::channel::FadingQuadrature;
 use crate::config::System;
-use crate::framework::{Problem, check_amounts, check_gain, no_users, wrong_size};
+use crate::framework::{check_gain, no_users, wrong_size};
 use crate::invalid::Invalid;
 use crate::qos::{Qos, ServiceClass};
 use crate::tolerance;
@@ -39,14 +39,14 @@ pub struct Urllc {
 
 /// Powers and bandwidths, in the order of the users.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Allocation {
+pub struct UrllcAllocation {
     /// Powers `P_k`, W.
     pub power_w: Vec<f64>,
     /// Bandwidths `B_k`, Hz.
     pub bandwidth_hz: Vec<f64>,
 }
 
-impl Allocation {
+impl UrllcAllocation {
     /// `Σ P_k`, W.
     pub fn total_power_w(&self) -> f64 {
         self.power_w.iter().sum()
@@ -177,7 +177,7 @@ impl Urllc {
         self.users.len()
     }
 
-    fn check_size(&self, allocation: &Allocation) -> Result<(), Invalid> {
+    fn check_size(&self, allocation: &UrllcAllocation) -> Result<(), Invalid> {
         for given in [allocation.power_w.len(), allocation.bandwidth_hz.len()] {
             if given != self.size() {
                 return Err(wrong_size(given, self.size()));
@@ -187,7 +187,7 @@ impl Urllc {
     }
 
     /// Achieved packet loss `ε_k` of every user; uses all cores.
-    pub fn packet_losses(&self, allocation: &Allocation) -> Result<Vec<f64>, Invalid> {
+    pub fn packet_losses(&self, allocation: &UrllcAllocation) -> Result<Vec<f64>, Invalid> {
         self.check_size(allocation)?;
         let rows = self.users.par_iter().zip(&allocation.power_w).zip(&allocation.bandwidth_hz);
         Ok(rows
@@ -199,7 +199,7 @@ impl Urllc {
     }
 
     /// Judges any allocation: feasibility, availability and optimality.
-    pub fn assess(&self, allocation: &Allocation) -> Result<Assessment, Invalid> {
+    pub fn assess(&self, allocation: &UrllcAllocation) -> Result<Assessment, Invalid> {
         self.check_size(allocation)?;
         let rows: Vec<(f64, f64, f64)> = self
             .users
@@ -233,27 +233,5 @@ impl Urllc {
             availability: met as f64 / rows.len() as f64,
             kkt_residual: power_excess.abs().max(tightness).max(spread),
         })
-    }
-}
-
-impl Problem for Urllc {
-    type Answer = Allocation;
-    type Verdict = Assessment;
-
-    fn size(&self) -> usize {
-        self.users.len()
-    }
-
-    fn judge(&self, allocation: &Allocation) -> Result<Assessment, Invalid> {
-        self.assess(allocation)
-    }
-
-    fn check(&self, allocation: &Allocation) -> Result<(), Invalid> {
-        check_amounts("power", &allocation.power_w, self.size(), Some(self.max_power_w))?;
-        check_amounts("bandwidth", &allocation.bandwidth_hz, self.size(), None)
-    }
-
-    fn reordered(&self, order: &[usize]) -> Self {
-        self.subset(order)
     }
 }

@@ -7,10 +7,11 @@ use thiserror::Error;
 
 use crate::channel::FadingQuadrature;
 use crate::config::System;
-use crate::framework::{Allocate, ModelError, Observer, Rows, Silent, Status, over_instances};
+use crate::core::{Allocation, Instance, Policy};
+use crate::framework::{Error, Observer, Rows, Silent, over_instances};
 use crate::invalid::Invalid;
 use crate::math::realization_rng;
-use crate::problems::urllc::{Allocation, Urllc, UrllcSolver};
+use crate::problems::urllc::{Urllc, UrllcAllocation, UrllcProblem, UrllcSolver};
 
 /// Availability and bandwidth of a policy at one size (paper, section V-C).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -37,7 +38,7 @@ pub struct TestSet {
 #[derive(Debug, Clone)]
 struct TestCells {
     size: usize,
-    problems: Vec<Urllc>,
+    instances: Vec<Arc<Instance>>,
     optimum_mhz: f64,
     /// Of the cells that were left out, the power that the least demanding one takes, W.
     least_required_w: f64,
@@ -87,6 +88,7 @@ impl TestSet {
                 None => problem,
             })
         };
+        let of_cells = UrllcProblem::in_cell(system);
         let mut prepared = UrllcSolver::default();
         for qos in state(&[1e-10])?.classes() {
             prepared.table(qos);
@@ -102,15 +104,16 @@ impl TestSet {
                 let gains: Vec<f64> = (0..size).map(|_| gain()).collect();
                 let problem = state(&gains)?;
                 let solution = solver.solve(&problem);
-                if let Status::Infeasible(why) = solution.status {
-                    return Ok(Some(Err(why.required_power_w)));
+                if let Some(why) = solution.outcome.infeasible() {
+                    return Ok(Some(Err(why.required_power_w.unwrap_or(f64::INFINITY))));
                 }
                 let optimum_mhz = solution.allocation.total_bandwidth_hz() / 1e6;
-                Ok(Some(Ok((problem, optimum_mhz))))
+                let instance = Instance::of(&of_cells, size, problem);
+                Ok(Some(Ok((Arc::new(instance), optimum_mhz))))
             },
             observer,
         )?;
-        let cells = |found: Rows<Result<(Urllc, f64), f64>>| {
+        let cells = |found: Rows<Result<(Arc<Instance>, f64), f64>>| {
             let required = found.rows.iter().filter_map(|row| row.as_ref().err());
             let least_required_w = required.fold(f64::INFINITY, |least, &w| least.min(w));
             let rows = found.rows.into_iter().filter_map(Result::ok).collect();
@@ -118,7 +121,7 @@ impl TestSet {
             TestCells {
                 size: found.k,
                 optimum_mhz: served.mean(|cell| cell.1),
-                problems: served.rows.into_iter().map(|cell| cell.0).collect(),
+                instances: served.rows.into_iter().map(|cell| cell.0).collect(),
                 least_required_w,
                 max_power_w: system.max_power_w(),
             }
@@ -128,19 +131,19 @@ impl TestSet {
 
     /// Cells of each size that the budget can serve.
     pub fn served(&self) -> Vec<usize> {
-        self.sizes.iter().map(|cells| cells.problems.len()).collect()
+        self.sizes.iter().map(|cells| cells.instances.len()).collect()
     }
 
     /// The same set without the sizes of which the budget serves no cell.
     #[must_use]
     pub fn without_unserved(mut self) -> Self {
-        self.sizes.retain(|cells| !cells.problems.is_empty());
+        self.sizes.retain(|cells| !cells.instances.is_empty());
         self
     }
 
     /// Refuses a set with a size of which the budget serves no cell.
     pub fn check_served(&self) -> Result<(), NoneServed> {
-        match self.sizes.iter().find(|cells| cells.problems.is_empty()) {
+        match self.sizes.iter().find(|cells| cells.instances.is_empty()) {
             None => Ok(()),
             Some(&TestCells { size, least_required_w: required_w, max_power_w, .. }) => {
                 Err(NoneServed { size, required_w, max_power_w })
@@ -152,24 +155,25 @@ impl TestSet {
     /// it refuses has no user served. The observer counts cells.
     pub fn evaluate(
         &self,
-        allocator: &(impl Allocate<Urllc> + Clone),
+        policy: &dyn Policy,
         observer: &dyn Observer,
-    ) -> Result<Vec<SizeResult>, ModelError> {
+    ) -> Result<Vec<SizeResult>, Error> {
         let at_size = |cells: &TestCells| {
-            allocator.check_size(cells.size)?;
             let measured = over_instances(
                 &[cells.size],
-                cells.problems.len() as u64,
-                |_| Ok::<_, ModelError>((allocator.clone(), Allocation::default())),
-                |(allocator, allocation), _, index| {
+                cells.instances.len() as u64,
+                |_| -> Result<_, Error> {
+                    Ok((policy.fork().ok_or(Error::OtherProblem)?, Allocation::default()))
+                },
+                |(policy, allocation), _, index| {
                     #[allow(clippy::cast_possible_truncation)]
-                    let problem = &cells.problems[index as usize];
-                    if !allocator.allocate(problem, allocation).is_served() {
+                    let instance = &cells.instances[index as usize];
+                    allocation.reset(instance.about().amounts, instance.size());
+                    if !policy.allocate(instance, allocation)?.is_served() {
                         return Ok(Some((0.0, 0.0)));
                     }
-                    let judged = problem
-                        .assess(allocation)
-                        .map_err(|error| ModelError::Content(error.to_string()))?;
+                    let problem: &Urllc = instance.formulation()?;
+                    let judged = problem.assess(&UrllcAllocation::of(allocation))?;
                     Ok(Some((judged.availability, judged.total_bandwidth_hz / 1e6)))
                 },
                 observer,

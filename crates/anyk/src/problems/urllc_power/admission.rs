@@ -5,78 +5,63 @@
 //! `c_k` that this pays for, whatever `ν` is. Among users of one class a stronger gain is never worse: there the
 //! strongest that fit are the largest set.
 
+use crate::framework::Infeasibility;
 use crate::problems::urllc_power::{BandSolution, BandSolver, UrllcPower};
 use crate::tolerance;
-
-/// The largest set that was found to fit both budgets.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Admission {
-    /// Least power that would serve everyone, W; absent where no power would.
-    pub required_power_w: Option<f64>,
-    /// How much of it is missing, W.
-    pub shortfall_w: Option<f64>,
-    /// Positions of the users in the set, ascending.
-    pub admissible: Vec<usize>,
-    /// Positions of the others, the most expensive first.
-    pub dropped: Vec<usize>,
-    /// No set has more users than this.
-    pub at_most: usize,
-}
 
 /// Orders by price that are tried.
 const ROUNDS: usize = 4;
 
-impl Admission {
-    pub(crate) fn find(
-        solver: &mut BandSolver,
-        problem: &UrllcPower,
-        required_power_w: Option<f64>,
-    ) -> Self {
-        let users = problem.cell().users().len();
-        let max_power_w = problem.max_power_w().unwrap_or(f64::INFINITY);
-        // The budgets' own exchange rate; without a power budget, any order of the gains will do.
-        let rate =
-            problem.max_bandwidth_hz() / if max_power_w.is_finite() { max_power_w } else { 1.0 };
-        let mut ln_price = rate.ln();
-        let (mut best, mut best_order): (usize, Vec<usize>) = (0, (0..users).collect());
-        let mut at_most = users.saturating_sub(1);
-        let mut all_proved = true;
-        for round in 0..ROUNDS {
-            let (mut costs, proved) = solver.costs(problem, ln_price);
-            costs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            let budget_w = (max_power_w + problem.max_bandwidth_hz() * (-ln_price).exp())
-                * (1.0 + tolerance::DUALITY_GAP);
-            let mut paid_w = 0.0;
-            let affordable = costs.iter().take_while(|cost| {
-                paid_w += cost.0;
-                paid_w <= budget_w
-            });
-            if proved {
-                at_most = at_most.min(affordable.count());
-            }
-            all_proved &= proved;
-            let order: Vec<usize> = costs.iter().map(|cost| cost.1).collect();
-            let (count, price) = longest_prefix(solver, problem, &order, max_power_w);
-            if round == 0 || count > best {
-                (best, best_order) = (count, order);
-            }
-            match price {
-                Some(price) if count < at_most => ln_price = price,
-                _ => break,
-            }
+/// The largest set that was found to fit both budgets, with a bound on the size of any that does.
+pub(super) fn admit(
+    solver: &mut BandSolver,
+    problem: &UrllcPower,
+    required_power_w: Option<f64>,
+) -> Infeasibility {
+    let users = problem.cell().users().len();
+    let max_power_w = problem.max_power_w().unwrap_or(f64::INFINITY);
+    // The budgets' own exchange rate; without a power budget, any order of the gains will do.
+    let rate = problem.max_bandwidth_hz() / if max_power_w.is_finite() { max_power_w } else { 1.0 };
+    let mut ln_price = rate.ln();
+    let (mut best, mut best_order): (usize, Vec<usize>) = (0, (0..users).collect());
+    let mut at_most = users.saturating_sub(1);
+    let mut all_proved = true;
+    for round in 0..ROUNDS {
+        let (mut costs, proved) = solver.costs(problem, ln_price);
+        costs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let budget_w = (max_power_w + problem.max_bandwidth_hz() * (-ln_price).exp())
+            * (1.0 + tolerance::DUALITY_GAP);
+        let mut paid_w = 0.0;
+        let affordable = costs.iter().take_while(|cost| {
+            paid_w += cost.0;
+            paid_w <= budget_w
+        });
+        if proved {
+            at_most = at_most.min(affordable.count());
         }
-        if problem.cell().classes().len() == 1 && all_proved {
-            at_most = at_most.min(best);
+        all_proved &= proved;
+        let order: Vec<usize> = costs.iter().map(|cost| cost.1).collect();
+        let (count, price) = longest_prefix(solver, problem, &order, max_power_w);
+        if round == 0 || count > best {
+            (best, best_order) = (count, order);
         }
-        let mut admissible = best_order[..best].to_vec();
-        admissible.sort_unstable();
-        Self {
-            required_power_w,
-            shortfall_w: required_power_w.map(|power_w| (power_w - max_power_w).max(0.0)),
-            admissible,
-            dropped: best_order[best..].iter().rev().copied().collect(),
-            at_most,
+        match price {
+            Some(price) if count < at_most => ln_price = price,
+            _ => break,
         }
+    }
+    if problem.cell().classes().len() == 1 && all_proved {
+        at_most = at_most.min(best);
+    }
+    let mut admissible = best_order[..best].to_vec();
+    admissible.sort_unstable();
+    Infeasibility {
+        required_power_w,
+        shortfall_w: required_power_w.map(|power_w| (power_w - max_power_w).max(0.0)),
+        admissible,
+        dropped: best_order[best..].iter().rev().copied().collect(),
+        at_most: Some(at_most),
+        is_exact: true,
     }
 }
 

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, System};
+use crate::core::{Allocation, Instance, Outcome, Policy, Status};
 use crate::exchange::Tensor;
-use crate::framework::{Allocate, Model, ModelError, Outcome, Refusal, Tensors, network_tensors};
+use crate::framework::{Error, ModelError, Stored, Tensors, network_tensors};
 use crate::network::{ClassResponse, ContextScaling, DenseTape, PowerSplit};
 use crate::problems::urllc::any_ranges::context;
-use crate::problems::urllc::{Allocation, Certifier, Span};
+use crate::problems::urllc::{Certifier, Span, UrllcAllocation};
 use crate::problems::urllc_power::training::PriceOfBand;
 use crate::problems::urllc_power::{AnyBandSettings, UrllcPower};
 use crate::tolerance;
@@ -117,7 +118,7 @@ impl AnyBandPolicy {
     }
 }
 
-impl Model for AnyBandPolicy {
+impl Stored for AnyBandPolicy {
     type Record = AnyBandRecord;
     const PROBLEMS: &'static [&'static str] = &["urllc-power"];
 
@@ -159,8 +160,13 @@ impl AnyBandAllocator {
     }
 }
 
-impl Allocate<UrllcPower> for AnyBandAllocator {
-    fn allocate(&mut self, problem: &UrllcPower, answer: &mut Allocation) -> Outcome {
+impl AnyBandAllocator {
+    /// Writes powers and bandwidths; an error says why there are none.
+    pub fn serve(
+        &mut self,
+        problem: &UrllcPower,
+        answer: &mut UrllcAllocation,
+    ) -> Result<(), &'static str> {
         let cell = problem.cell();
         if self.certifier.prepare(cell) {
             self.responses = self.policy.responses(problem);
@@ -168,9 +174,8 @@ impl Allocate<UrllcPower> for AnyBandAllocator {
         let bandwidths = self.certifier.bandwidths();
         let users = cell.users().iter().map(|user| (user.class, user.gain));
         let target_hz = problem.max_bandwidth_hz() * (1.0 - KEPT_FREE);
-        let found = self.price.split(&self.responses, bandwidths, users, target_hz);
-        if !found {
-            return Outcome::Refused(Refusal("no power would do: the band is too narrow".into()));
+        if !self.price.split(&self.responses, bandwidths, users, target_hz) {
+            return Err("no power would do: the band is too narrow");
         }
         let split: &PowerSplit = self.price.split_of();
         answer.power_w.clear();
@@ -179,8 +184,22 @@ impl Allocate<UrllcPower> for AnyBandAllocator {
         answer.bandwidth_hz.extend_from_slice(self.price.bandwidth_hz());
         let most_w = problem.max_power_w().unwrap_or(f64::INFINITY);
         if answer.total_power_w() > most_w * (1.0 + tolerance::BUDGET) {
-            return Outcome::Refused(Refusal("it takes more power than there is".into()));
+            return Err("it takes more power than there is");
         }
-        Outcome::Learned
+        Ok(())
+    }
+}
+
+impl Policy for AnyBandAllocator {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let problem = instance.formulation()?;
+        Ok(match UrllcAllocation::within(into, |typed| self.serve(problem, typed)) {
+            Ok(()) => Outcome::Served(Status::Learned),
+            Err(why) => Outcome::Refused(why.to_owned()),
+        })
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }

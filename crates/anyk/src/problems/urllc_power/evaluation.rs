@@ -5,13 +5,11 @@ use serde::Serialize;
 
 use crate::channel::sample_distances_m;
 use crate::config::System;
-use crate::framework::{
-    Allocate, Error, Model, Observer, Problem, Rows, Silent, TrainError, over_instances,
-};
-use crate::invalid::Invalid;
-use crate::problems::urllc::Allocation;
+use crate::framework::{Error, Observer, Rows, Silent, Stored as _, TrainError, over_instances};
+use crate::problems::urllc::UrllcAllocation;
+use crate::problems::urllc_power::problem::USER_BAND_HZ;
 use crate::problems::urllc_power::{
-    AnyBandPolicy, BandMetrics, BandSolver, BandStatus, EqualBand, UrllcPower,
+    AnyBandAllocator, AnyBandPolicy, BandMetrics, BandSolver, EqualBand, UrllcPower,
 };
 
 /// A policy at one size; means over cells.
@@ -58,8 +56,6 @@ pub struct BandTrials<'a> {
 /// Seed of the validation set, its own stream for each training; test sets use other seeds.
 const VALIDATION_SEED: u64 = 0x7a11_da7e;
 const VALIDATION_SAMPLES: u64 = 200;
-/// Band for each user of the validation, Hz.
-pub(crate) const USER_BAND_HZ: f64 = 2e5;
 
 struct Row {
     availability: f64,
@@ -72,7 +68,7 @@ struct Row {
 /// Measures a policy on random cells of each size, on all cores; the result does not depend on their number. The
 /// observer counts cells.
 pub fn evaluate_band(
-    allocator: &(impl Allocate<UrllcPower> + Clone),
+    allocator: &AnyBandAllocator,
     trials: &BandTrials<'_>,
     observer: &dyn Observer,
 ) -> Result<Vec<BandResult>, Error> {
@@ -83,7 +79,7 @@ pub fn evaluate_band(
         sizes,
         samples,
         |_| {
-            let (equal, answer) = (EqualBand::default(), Allocation::default());
+            let (equal, answer) = (EqualBand::default(), UrllcAllocation::default());
             Ok::<_, Error>((allocator.clone(), solver.clone(), equal, answer))
         },
         |(allocator, solver, equal, answer), size, index| {
@@ -91,13 +87,12 @@ pub fn evaluate_band(
             let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
             let problem = UrllcPower::uniform(system, gains, band_hz(size))?;
             let optimum = solver.solve(&problem);
-            if matches!(optimum.status, BandStatus::Infeasible(_)) {
+            if optimum.outcome.infeasible().is_some() {
                 return Ok(None);
             }
-            let served = allocator.allocate(&problem, answer).is_served();
-            let judged = if served { Some(problem.judge(answer)?) } else { None };
-            let mut trivial = Allocation::default();
-            equal.allocate(&problem, &mut trivial);
+            let served = allocator.serve(&problem, answer).is_ok();
+            let judged = if served { Some(problem.assess(answer)?) } else { None };
+            let trivial = equal.serve(&problem).unwrap_or_default();
             Ok(Some(Row {
                 availability: judged.map_or(0.0, |judged| judged.availability),
                 kept: judged.is_some_and(|judged| judged.bandwidth_excess <= 1e-12),
@@ -141,12 +136,7 @@ pub(crate) fn validated(policy: &AnyBandPolicy) -> Result<(BandMetrics, f64), Tr
         seed: VALIDATION_SEED ^ training.seed,
         band_hz: &|size| USER_BAND_HZ * size as f64,
     };
-    let results =
-        evaluate_band(&policy.allocator(), &trials, &Silent).map_err(|error| match error {
-            Error::Invalid(wrong) => TrainError::Invalid(wrong),
-            Error::Model(error) => TrainError::Model(error),
-            other => TrainError::Infeasible(other.to_string()),
-        })?;
+    let results = evaluate_band(&policy.allocator(), &trials, &Silent)?;
     if results.iter().any(|result| result.served == 0) {
         let why = format!("no power serves a cell with {USER_BAND_HZ} Hz for each user");
         return Err(TrainError::Infeasible(why));
@@ -158,15 +148,4 @@ pub(crate) fn validated(policy: &AnyBandPolicy) -> Result<(BandMetrics, f64), Tr
         gap_percent: mean(|result| result.gap_percent),
     };
     Ok((metrics, mean(|result| result.equal_gap_percent)))
-}
-
-/// A problem of random users, as [`evaluate_band`] draws them.
-pub(crate) fn random_problem(
-    system: &System,
-    (seed, size, index): (u64, usize, u64),
-    max_bandwidth_hz: f64,
-) -> Result<UrllcPower, Invalid> {
-    let distances = sample_distances_m(&system.road(), seed, size, index);
-    let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
-    UrllcPower::uniform(system, gains, max_bandwidth_hz)
 }

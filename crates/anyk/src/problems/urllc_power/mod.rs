@@ -5,21 +5,18 @@
 //! powers add up to the budget, here the one at which the bandwidths do.
 
 mod admission;
-mod answer;
 mod any_gnn;
-mod arrays;
-mod assess;
 mod evaluation;
-mod room;
+mod formulation;
+mod models;
+mod problem;
 mod solver;
 mod statement;
 mod training;
 
-pub use admission::Admission;
-pub use answer::{BandAnswer, BandDenied, BandServed, BandUser};
 pub use any_gnn::{AnyBandAllocator, AnyBandPolicy, AnyBandRecord, BandMetrics};
 pub use evaluation::{BandResult, evaluate_band};
-pub use room::{URLLC_POWER, UrllcPowerRoom};
-pub use solver::{BandSolution, BandSolver, BandStatus, EqualBand};
+pub use problem::{BandProblem, URLLC_POWER};
+pub use solver::{BandSolution, BandSolver, EqualBand};
 pub use statement::{BandAssessment, UrllcPower};
 pub use training::{AnyBandSettings, train_any_band};

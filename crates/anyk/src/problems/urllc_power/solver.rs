@@ -9,33 +9,24 @@
 
 use std::sync::Arc;
 
-use crate::framework::{Allocate, Infeasibility, Outcome, Proof, Refusal};
+use crate::core::{Allocation, Instance, Outcome, Policy, Proof, Status};
+use crate::framework::Error;
 use crate::math::{PriceSearch, price_of_budget};
-use crate::problems::urllc::Allocation;
+use crate::problems::urllc::UrllcAllocation;
 use crate::problems::urllc::cell::CellByClass;
-use crate::problems::urllc_power::{Admission, UrllcPower};
+use crate::problems::urllc_power::UrllcPower;
+use crate::problems::urllc_power::admission::admit;
 use crate::qos::{BandwidthTable, Curve, Curves, Qos};
 use crate::tolerance;
-
-/// How a solve ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum BandStatus {
-    /// Solved, with a relative duality gap of at most [`tolerance::DUALITY_GAP`].
-    Optimal,
-    /// A feasible answer whose gap is larger than that.
-    Inaccurate,
-    /// The budgets cannot serve every user.
-    Infeasible(Admission),
-}
 
 /// The answer to a [`UrllcPower`] problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandSolution {
     /// How the solve ended.
-    pub status: BandStatus,
+    pub outcome: Outcome,
     /// Powers and bandwidths; empty when infeasible. Bandwidths are rounded up by the table's error bound, so
     /// that every user's QoS really holds.
-    pub allocation: Allocation,
+    pub allocation: UrllcAllocation,
     /// Dual variable of the bandwidth constraint, W/Hz: what one more Hz would save.
     pub price_w_per_hz: f64,
     /// Bound on `(total − optimum) / total`.
@@ -47,16 +38,16 @@ pub struct BandSolution {
 /// A solver, with the tables of the classes it has met; reuse it.
 ///
 /// ```
-/// use anyk::{Config, framework::Problem};
-/// use anyk::problems::urllc_power::{BandSolver, BandStatus, UrllcPower};
+/// use anyk::Config;
+/// use anyk::problems::urllc_power::{BandSolver, UrllcPower};
 /// let system = Config::default().validate()?;
 /// let gains = [60.0, 90.0, 120.0, 180.0, 240.0].map(|d| system.path_loss().gain(d));
 /// // The band that (P1) finds for these users with 19.95 W: the power is found again.
 /// let problem = UrllcPower::uniform(&system, gains, 778_450.15)?;
 /// let solution = BandSolver::default().solve(&problem);
-/// assert_eq!(solution.status, BandStatus::Optimal);
+/// assert!(solution.outcome.is_optimal());
 /// assert!((solution.allocation.total_power_w() / 19.952_623 - 1.0).abs() < 1e-6);
-/// assert!(problem.judge(&solution.allocation)?.is_feasible());
+/// assert!(problem.assess(&solution.allocation)?.is_feasible());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -92,13 +83,13 @@ impl BandSolver {
         self.least_power(problem, &mut solution);
         let power_w = solution.allocation.total_power_w();
         let most_w = problem.max_power_w().unwrap_or(f64::INFINITY) * (1.0 + tolerance::BUDGET);
-        let served = solution.status != BandStatus::Inaccurate || solution.duality_gap.is_finite();
+        let served = solution.outcome.is_optimal() || solution.duality_gap.is_finite();
         if served && power_w <= most_w {
             return solution;
         }
         let required_power_w = served.then_some(power_w);
-        let admission = Admission::find(self, problem, required_power_w);
-        BandSolution { status: BandStatus::Infeasible(admission), ..BandSolution::default() }
+        let why = admit(self, problem, required_power_w);
+        BandSolution { outcome: Outcome::Infeasible(why), ..BandSolution::default() }
     }
 
     /// The least power, whatever the power budget is; an infinite gap where no power would do.
@@ -120,11 +111,7 @@ impl BandSolver {
         let spare = over_least < by_price;
         solution.price_w_per_hz = if spare { 0.0 } else { price.recip() };
         solution.iterations = found.iterations;
-        solution.status = if solution.duality_gap <= tolerance::DUALITY_GAP {
-            BandStatus::Optimal
-        } else {
-            BandStatus::Inaccurate
-        };
+        solution.outcome = Outcome::by_gap(solution.duality_gap, tolerance::DUALITY_GAP);
     }
 
     /// The price at which the users' bandwidths add up to `target_hz`, and leaves their powers in the cell; `None`
@@ -210,8 +197,8 @@ impl Default for BandSolution {
     /// An empty answer, to solve into.
     fn default() -> Self {
         Self {
-            status: BandStatus::Inaccurate,
-            allocation: Allocation::default(),
+            outcome: Outcome::Served(Status::Inaccurate),
+            allocation: UrllcAllocation::default(),
             price_w_per_hz: 0.0,
             duality_gap: f64::INFINITY,
             iterations: 0,
@@ -219,25 +206,18 @@ impl Default for BandSolution {
     }
 }
 
-impl Allocate<UrllcPower> for BandSolver {
-    fn allocate(&mut self, problem: &UrllcPower, answer: &mut Allocation) -> Outcome {
-        let solution = self.solve(problem);
-        *answer = solution.allocation;
-        let proof = Proof {
-            duality_gap: solution.duality_gap,
-            price: solution.price_w_per_hz,
-            iterations: solution.iterations,
-        };
-        match solution.status {
-            BandStatus::Optimal => Outcome::Optimal(proof),
-            BandStatus::Inaccurate => Outcome::Inaccurate(proof),
-            BandStatus::Infeasible(why) => Outcome::Infeasible(Infeasibility {
-                required_power_w: why.required_power_w.unwrap_or(f64::MAX),
-                shortfall_w: why.shortfall_w.unwrap_or(f64::MAX),
-                admissible: why.admissible,
-                dropped: why.dropped,
-            }),
-        }
+impl Policy for BandSolver {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let solution = self.solve(instance.formulation()?);
+        let BandSolution { duality_gap, price_w_per_hz: price, iterations, outcome, .. } = solution;
+        into.proof = Some(Proof { duality_gap, price });
+        into.iterations = Some(iterations as usize);
+        into.amounts = vec![solution.allocation.power_w, solution.allocation.bandwidth_hz];
+        Ok(outcome)
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }
 
@@ -247,8 +227,9 @@ pub struct EqualBand {
     curves: Curves,
 }
 
-impl Allocate<UrllcPower> for EqualBand {
-    fn allocate(&mut self, problem: &UrllcPower, answer: &mut Allocation) -> Outcome {
+impl EqualBand {
+    /// The allocation; `None` if the share of a user is too narrow.
+    pub fn serve(&mut self, problem: &UrllcPower) -> Option<UrllcAllocation> {
         let cell = problem.cell();
         let share_hz = problem.max_bandwidth_hz() / cell.users().len() as f64;
         let excess: Vec<Option<f64>> = cell
@@ -256,18 +237,31 @@ impl Allocate<UrllcPower> for EqualBand {
             .iter()
             .map(|qos| excess_of(&Curve::new(self.curves.table(qos)), share_hz))
             .collect();
-        answer.power_w.clear();
-        answer.bandwidth_hz.clear();
+        let mut found = UrllcAllocation::default();
         for user in cell.users() {
-            let Some(excess) = excess[user.class] else {
-                return Outcome::Refused(Refusal("the share of a user is too narrow".into()));
-            };
+            let excess = excess[user.class]?;
             let curve = Curve::new(self.curves.table(&cell.classes()[user.class]));
             let least_w = curve.exact().min_received_w() * (1.0 + tolerance::ROUNDING) / user.gain;
-            answer.power_w.push(least_w * (1.0 + excess));
-            answer.bandwidth_hz.push(hz(&curve, excess));
+            found.power_w.push(least_w * (1.0 + excess));
+            found.bandwidth_hz.push(hz(&curve, excess));
         }
-        Outcome::Heuristic
+        Some(found)
+    }
+}
+
+impl Policy for EqualBand {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        Ok(match self.serve(instance.formulation()?) {
+            Some(found) => {
+                into.amounts = vec![found.power_w, found.bandwidth_hz];
+                Outcome::Served(Status::Heuristic)
+            }
+            None => Outcome::Refused("the share of a user is too narrow".to_owned()),
+        })
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }
 

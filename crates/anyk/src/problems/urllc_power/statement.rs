@@ -1,9 +1,9 @@
 //! The problem and its judge.
 
 use crate::config::System;
-use crate::framework::{Problem, check_amounts, wrong_size};
+use crate::framework::wrong_size;
 use crate::invalid::Invalid;
-use crate::problems::urllc::{Allocation, Urllc};
+use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::ServiceClass;
 use crate::tolerance;
 
@@ -55,12 +55,18 @@ impl UrllcPower {
         users: impl IntoIterator<Item = (f64, ServiceClass)>,
         max_bandwidth_hz: f64,
     ) -> Result<Self, Invalid> {
-        let (low, high) = BANDWIDTHS_HZ;
-        if !(low..=high).contains(&max_bandwidth_hz) {
-            let expected = "a number of Hz from 1 to 1e15";
-            return Err(Invalid::number("max_bandwidth_hz", max_bandwidth_hz, expected));
-        }
+        Self::check_band(max_bandwidth_hz)?;
         Ok(Self { cell: Urllc::new(system, users)?, max_bandwidth_hz, max_power_w: None })
+    }
+
+    /// Rejects what is no band.
+    pub(super) fn check_band(max_bandwidth_hz: f64) -> Result<f64, Invalid> {
+        let (low, high) = BANDWIDTHS_HZ;
+        if (low..=high).contains(&max_bandwidth_hz) {
+            return Ok(max_bandwidth_hz);
+        }
+        let expected = "a number of Hz from 1 to 1e15";
+        Err(Invalid::number("max_bandwidth_hz", max_bandwidth_hz, expected))
     }
 
     /// The problem of users that all have the system's own service class.
@@ -103,21 +109,14 @@ impl UrllcPower {
     }
 }
 
-impl Problem for UrllcPower {
-    type Answer = Allocation;
-    type Verdict = BandAssessment;
-
-    fn size(&self) -> usize {
+impl UrllcPower {
+    /// Number of users, `K ≥ 1`.
+    pub fn size(&self) -> usize {
         self.cell.users().len()
     }
 
-    fn check(&self, allocation: &Allocation) -> Result<(), Invalid> {
-        let bandwidth_hz = &allocation.bandwidth_hz;
-        check_amounts("bandwidth", bandwidth_hz, self.size(), Some(self.max_bandwidth_hz))?;
-        check_amounts("power", &allocation.power_w, self.size(), self.max_power_w)
-    }
-
-    fn judge(&self, allocation: &Allocation) -> Result<BandAssessment, Invalid> {
+    /// Judges any allocation, by exact quadrature.
+    pub fn assess(&self, allocation: &UrllcAllocation) -> Result<BandAssessment, Invalid> {
         let expected = self.size();
         for given in [allocation.power_w.len(), allocation.bandwidth_hz.len()] {
             if given != expected {
@@ -153,9 +152,5 @@ impl Problem for UrllcPower {
             availability: met as f64 / expected as f64,
             kkt_residual: loosest.max(used.min(spare)),
         })
-    }
-
-    fn reordered(&self, order: &[usize]) -> Self {
-        self.subset(order)
     }
 }

@@ -1,0 +1,48 @@
+//! Judges a policy of one's own at several sizes, next to the optimum and equal power: `cargo run --release --example
+//! own_policy`.
+
+use anyk::{Allocation, Error, Instance, Options, Outcome, Player, Policy, Rounds, Status};
+
+/// Gives every user the same power, and a bandwidth that falls with its gain.
+struct Rule;
+
+impl Policy for Rule {
+    fn allocate(&mut self, cell: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let inputs = cell.inputs();
+        let input = |name: &str| inputs.iter().find(|input| input.name == name).map(|i| &i.values);
+        let (Some(gains), Some(budget_w)) = (input("gains"), input("max_power_w")) else {
+            return Ok(Outcome::Refused("there are no gains".to_owned()));
+        };
+        let each_w = budget_w[0] / gains.len() as f64;
+        into.amounts[0].fill(each_w);
+        for (bandwidth_hz, gain) in into.amounts[1].iter_mut().zip(gains) {
+            *bandwidth_hz = 2e5 * (1e-10 / gain).powf(0.1);
+        }
+        Ok(Outcome::Served(Status::Heuristic))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(Rule))
+    }
+}
+
+fn main() -> Result<(), Error> {
+    let problem = anyk::problem("urllc", &Options::default())?;
+    let mut players = vec![
+        Player { name: "rule".to_owned(), policy: Box::new(Rule) },
+        Player { name: "optimum".to_owned(), policy: problem.policy(Some("optimum"))? },
+        Player { name: "equal-power".to_owned(), policy: problem.policy(Some("equal-power"))? },
+    ];
+    let rounds = Rounds { sizes: vec![5, 20, 80], samples: 50, seeds: vec![7] };
+    let found = anyk::compare(&problem, &rounds, &mut players, &anyk::framework::Silent)?;
+    for row in &found.rows {
+        println!(
+            "{:12} K = {:3}: {:6.2} % of users served, {:+.2} % from the optimum",
+            row.policy,
+            row.k,
+            100.0 * row.availability.unwrap_or(0.0),
+            row.gap_percent.unwrap_or(f64::NAN)
+        );
+    }
+    Ok(())
+}

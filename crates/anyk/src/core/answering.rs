@@ -1,0 +1,395 @@
+//! The one loop of `solve`, `allocate` and `assess`: records are formulated, allocated or looked up, and reported.
+
+use std::io::Read;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use rayon::prelude::*;
+
+use super::answer::{Denied, Served};
+use super::{
+    Allocation, Allotment, Allotments, Answer, Formulating, Instance, Outcome, Policy, Problem,
+    Reader, Record, Reference, Report, Reporting, Status, Verdict,
+};
+use crate::exchange::{Batch, Documents, Extra, Input, InputError};
+use crate::framework::{Error, Infeasibility, Unjudged};
+
+/// What came of a document: an answer for each of its instances, or why there is none.
+pub type Answers = Vec<Result<Answer, Error>>;
+
+/// Answers documents, one after the other, by a policy or a file of allocations. A fork of it answers the same in another
+/// thread.
+pub struct Answering {
+    reader: Arc<Reader>,
+    formulating: Formulating,
+    source: Source,
+    /// The best policy that is known: what answers are compared with.
+    best: Box<dyn Policy>,
+    buffer: Allocation,
+    second: Allocation,
+    checks: bool,
+    largest: Arc<AtomicUsize>,
+}
+
+/// What a policy found.
+enum Found {
+    Served(Status, Report),
+    Denied(Infeasibility, Option<Box<Served>>),
+}
+
+/// Where allocations come from.
+enum Source {
+    Policy(Box<dyn Policy>),
+    File(Arc<Given>),
+}
+
+/// A file of allocations.
+struct Given {
+    all: Mutex<Allotments>,
+    name: String,
+}
+
+impl Answering {
+    /// Answers by a policy, next to the best that is known. Without checks, nothing is computed that takes long.
+    pub fn by_policy(
+        reader: Reader,
+        problem: &Arc<dyn Problem>,
+        policy: Box<dyn Policy>,
+        best: Box<dyn Policy>,
+        checks: bool,
+    ) -> Self {
+        Self::new(reader, problem, Source::Policy(policy), best, checks)
+    }
+
+    /// Judges the allocations of a file, next to the best policy that is known.
+    pub fn by_file(
+        reader: Reader,
+        problem: &Arc<dyn Problem>,
+        allocations: Allotments,
+        name: &str,
+        best: Box<dyn Policy>,
+    ) -> Self {
+        let given = Given { all: Mutex::new(allocations), name: name.to_owned() };
+        Self::new(reader, problem, Source::File(Arc::new(given)), best, true)
+    }
+
+    fn new(
+        reader: Reader,
+        problem: &Arc<dyn Problem>,
+        source: Source,
+        best: Box<dyn Policy>,
+        checks: bool,
+    ) -> Self {
+        Self {
+            reader: Arc::new(reader),
+            formulating: Formulating::new(Arc::clone(problem)),
+            source,
+            best,
+            buffer: Allocation::default(),
+            second: Allocation::default(),
+            checks,
+            largest: Arc::default(),
+        }
+    }
+
+    /// Another one for another thread.
+    pub fn fork(&self) -> Result<Self, Error> {
+        let forked = |policy: &dyn Policy| policy.fork().ok_or(Error::OtherProblem);
+        Ok(Self {
+            reader: Arc::clone(&self.reader),
+            formulating: self.formulating.clone(),
+            source: match &self.source {
+                Source::Policy(policy) => Source::Policy(forked(&**policy)?),
+                Source::File(given) => Source::File(Arc::clone(given)),
+            },
+            best: forked(&*self.best)?,
+            buffer: Allocation::default(),
+            second: Allocation::default(),
+            checks: self.checks,
+            largest: Arc::clone(&self.largest),
+        })
+    }
+
+    /// The most users of a cell that this one or its forks have read so far.
+    pub fn largest(&self) -> usize {
+        self.largest.load(Ordering::Relaxed)
+    }
+
+    /// What is left in the file of allocations, once all cells are judged; see [`Allotments::left`].
+    pub fn left(&self, unread: usize) -> Result<usize, Error> {
+        let Source::File(given) = &self.source else { return Ok(0) };
+        let mut all = given.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |source| Error::Read { path: given.name.as_str().into(), source };
+        Ok(all.left(unread).map_err(failed)??)
+    }
+
+    /// Answers a document.
+    pub fn answer(&mut self, input: Input<'_>) -> Answers {
+        let records = self.reader.read(input);
+        if let Source::File(given) = &self.source {
+            let given = Arc::clone(given);
+            return self.judge_all(&given, records, input);
+        }
+        if self.reader.about().is_of_arrays() {
+            return vec![self.answer_arrays(records)];
+        }
+        records.into_iter().map(|record| self.answer_record(record?)).collect()
+    }
+
+    /// All instances of an input, in their order; the first that is rejected ends it.
+    pub fn answer_all(&mut self, input: Input<'_>) -> Result<Vec<Answer>, Error> {
+        let mut documents = Documents::new(input.bytes);
+        let mut answers = Vec::new();
+        let unread = |source| Error::Read { path: input.name.into(), source };
+        while let Some(batch) = documents.next_batch().map_err(unread)? {
+            for index in 0..batch.len() {
+                let Some(part) = batch.input(index, input.name) else { continue };
+                for answer in self.answer(part) {
+                    answers.push(answer?);
+                }
+            }
+        }
+        if answers.is_empty() {
+            // What says how an input with nothing in it is to look.
+            for answer in self.answer(input) {
+                answers.push(answer?);
+            }
+        }
+        Ok(answers)
+    }
+
+    fn answer_record(&mut self, record: Record) -> Result<Answer, Error> {
+        self.largest.fetch_max(record.size().users, Ordering::Relaxed);
+        let instance = self.formulating.instance(record)?;
+        match self.allocate(&instance) {
+            Err(error) => Err(instance.record.locate(error)),
+            Ok(Found::Served(status, report)) => {
+                let served = Served { status, record: instance.record, report };
+                Ok(Answer::Served(Box::new(served)))
+            }
+            Ok(Found::Denied(why, admissible)) => {
+                let (about, budgets) = (instance.about(), instance.budgets());
+                let (shortfall, record) = (instance.shortfall(&why), instance.record);
+                let admissible = admissible.map(|served| *served);
+                let denied = Denied { about, record, budgets, shortfall, why, admissible };
+                Ok(Answer::Infeasible(Box::new(denied)))
+            }
+        }
+    }
+
+    fn allocate(&mut self, instance: &Instance) -> Result<Found, Error> {
+        let Self { source: Source::Policy(policy), best, buffer, second, checks, .. } = self else {
+            return Err(Error::OtherProblem);
+        };
+        let mut shown =
+            |instance: &Instance, status: Status, buffer: &Allocation, best: &mut dyn Policy| {
+                report(instance, buffer, (status, *checks), (best, second))
+            };
+        match instance.allocate(&mut **policy, buffer)? {
+            Outcome::Refused(why) => Err(Error::Refused(why)),
+            Outcome::Served(status) => {
+                Ok(Found::Served(status, shown(instance, status, buffer, &mut **best)?))
+            }
+            Outcome::Infeasible(why) if why.admissible.is_empty() => Ok(Found::Denied(why, None)),
+            Outcome::Infeasible(why) => {
+                let part = instance.part(&why.admissible);
+                let own: &mut dyn Policy = if why.is_exact { &mut **best } else { &mut **policy };
+                let Outcome::Served(status) = part.allocate(own, buffer)? else {
+                    return Ok(Found::Denied(why, None));
+                };
+                let report = shown(&part, status, buffer, &mut **best)?;
+                let served = Served { status, record: part.record, report };
+                Ok(Found::Denied(why, Some(Box::new(served))))
+            }
+        }
+    }
+
+    /// Answers all instances of a document as one, on all cores.
+    fn answer_arrays(&mut self, records: Vec<Result<Record, InputError>>) -> Result<Answer, Error> {
+        let mut extra = Extra::default();
+        let records = records.into_iter().collect::<Result<Vec<Record>, _>>()?;
+        if let Some(first) = records.first() {
+            extra = first.extra.clone();
+        }
+        let this = &*self;
+        let one = |worker: &mut Result<Self, Error>, record: Record| {
+            let Ok(worker) = worker else { return this.fork().map(|_| None) };
+            match worker.answer_record(record)? {
+                Answer::Served(served) => Ok(Some(*served)),
+                _ => Err(Error::OtherProblem),
+            }
+        };
+        let results: Vec<Result<Option<Served>, Error>> =
+            records.into_par_iter().map_init(|| this.fork(), one).collect();
+        // In the input's order, so that the first of several errors is told, however the threads ran.
+        let all = results.into_iter().collect::<Result<Vec<Option<Served>>, Error>>()?;
+        Ok(Answer::Instances(extra, all.into_iter().flatten().collect()))
+    }
+
+    fn judge_all(
+        &mut self,
+        given: &Given,
+        records: Vec<Result<Record, InputError>>,
+        input: Input<'_>,
+    ) -> Answers {
+        let count = records.len();
+        let is_of_arrays = self.reader.about().is_of_arrays();
+        // Of a document of arrays, one allocation may be for all instances.
+        let mut current: Option<Allotment> = None;
+        let mut judged = Vec::with_capacity(count);
+        for (index, record) in records.into_iter().enumerate() {
+            let record = match record {
+                Ok(record) => record,
+                Err(error) => {
+                    judged.push(Err(error.into()));
+                    continue;
+                }
+            };
+            self.largest.fetch_max(record.size().users, Ordering::Relaxed);
+            let place = input.part + index;
+            let name = record.extra.cell();
+            let named = match (is_of_arrays, &name) {
+                (true, _) => format!("instance {place}"),
+                (false, Some(name)) => format!("cell {name}"),
+                (false, None) => format!("cell {}", place + 1),
+            };
+            let extra = record.extra.clone().apart_from(&Verdict::FIELDS);
+            let verdict = self.formulating.instance(record).and_then(|instance| {
+                if current.as_ref().is_none_or(Allotment::is_used_up) {
+                    current = None;
+                }
+                let found = match current.take() {
+                    Some(rest) => Ok(rest),
+                    None => given.take(place, name.as_deref()),
+                };
+                let found = found.map(|found| current.insert(found));
+                self.judge(&instance, found, (count - index, &named))
+            });
+            judged.push(verdict.map(|mut verdict| {
+                verdict.extra = extra;
+                Answer::Judged(Box::new(verdict))
+            }));
+        }
+        judged
+    }
+
+    fn judge(
+        &mut self,
+        instance: &Instance,
+        given: Result<&mut Allotment, Error>,
+        (left, named): (usize, &str),
+    ) -> Result<Verdict, Error> {
+        let reference = instance.reference(&mut *self.best, &mut self.buffer)?;
+        let reference = reference.map(|reference: Reference| reference.value);
+        let verdict = match given {
+            Ok(Allotment { absent: Some(reason), .. }) => {
+                Ok(Verdict::absent(instance, reference, reason.clone()))
+            }
+            Ok(given) => given
+                .take(instance, left)
+                .and_then(|allocation| instance.judge(&allocation, reference))
+                .map_err(|error| error.in_file(named)),
+            Err(error) => Err(error),
+        };
+        // The cell can be judged, so it counts: what is wrong is the allocation.
+        verdict.map_err(|source| {
+            let (k, feasible) = (instance.size().users, reference.is_some());
+            Error::Unjudged(Box::new(Unjudged { k, feasible, source }))
+        })
+    }
+}
+
+impl Given {
+    /// The allocation of an instance, by its place and its name.
+    fn take(&self, place: usize, cell: Option<&str>) -> Result<Allotment, Error> {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let unread = |source| Error::Read { path: self.name.as_str().into(), source };
+        match all.take(place, cell).map_err(unread)? {
+            Some(found) => Ok(found?),
+            None => Err(Error::NoAllocation {
+                cell: cell.map_or_else(|| (place + 1).to_string(), str::to_owned),
+                file: self.name.clone(),
+            }),
+        }
+    }
+}
+
+/// What is shown of an allocation.
+fn report(
+    instance: &Instance,
+    allocation: &Allocation,
+    (status, checks): (Status, bool),
+    (best, buffer): (&mut dyn Policy, &mut Allocation),
+) -> Result<Report, Error> {
+    let judges = instance.problem.judges();
+    let mut reference = || instance.reference(best, buffer);
+    let amounts = instance.about().amounts;
+    let mut how = Reporting { amounts, status, checks, judges, reference: &mut reference };
+    let report = instance.report(allocation, &mut how)?;
+    report.check()?;
+    Ok(report)
+}
+
+/// Works on the documents of a stream while it arrives, on all cores, and hands on what comes of them in their order:
+/// a document that comes alone is worked on at once. `make` makes what a thread needs; `hand_on` gets what came of the
+/// documents that arrived together, and says whether to go on.
+///
+/// A thread reads ahead, and may be left waiting for input that never comes when `hand_on` has had enough.
+pub fn in_order<W: Send, O: Send>(
+    documents: Documents<impl Read + Send + 'static>,
+    name: &str,
+    make: impl Fn() -> Result<W, Error> + Sync,
+    work: impl Fn(&mut W, Input<'_>) -> O + Sync,
+    mut hand_on: impl FnMut(Vec<O>) -> Result<bool, Error>,
+) -> Result<(), Error> {
+    // Shared, so that it is still there where no thread can be started; else nobody waits for the lock.
+    let documents = Arc::new(Mutex::new(documents));
+    let next = |documents: &Mutex<Documents<_>>| {
+        documents.lock().unwrap_or_else(PoisonError::into_inner).next_batch().transpose()
+    };
+    let (sender, batches) = sync_channel(2);
+    let ahead = Arc::clone(&documents);
+    let reader = thread::Builder::new().spawn(move || {
+        while let Some(batch) = next(&ahead) {
+            let failed = batch.is_err();
+            if sender.send(batch).is_err() || failed {
+                return;
+            }
+        }
+    });
+    let mut batches = batches.into_iter();
+    let mut arriving = || if reader.is_ok() { batches.next() } else { next(&documents) };
+    let idle: Mutex<Vec<W>> = Mutex::default();
+    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
+    let part = |batch: &Batch, from: usize, to: usize| -> Result<Vec<O>, Error> {
+        let known = lock().pop();
+        let mut worker = match known {
+            Some(worker) => worker,
+            None => make()?,
+        };
+        let inputs = (from..to).filter_map(|index| batch.input(index, name));
+        let done = inputs.map(|input| work(&mut worker, input)).collect();
+        lock().push(worker);
+        Ok(done)
+    };
+    while let Some(batch) = arriving() {
+        let batch = batch.map_err(|source| Error::Read { path: name.into(), source })?;
+        // Small enough that no thread waits long for another at the end, large enough to be worth handing over.
+        let size = batch.len().div_ceil(4 * rayon::current_num_threads()).max(1);
+        let starts: Vec<usize> = (0..batch.len()).step_by(size).collect();
+        let parts: Vec<Result<Vec<O>, Error>> = starts
+            .par_iter()
+            .map(|&from| part(&batch, from, (from + size).min(batch.len())))
+            .collect();
+        let mut done = Vec::with_capacity(batch.len());
+        for part in parts {
+            done.extend(part?);
+        }
+        if !hand_on(done)? {
+            return Ok(());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,295 @@
+//! What the problems of users of one cell share: where users are, and what they ask for.
+
+use super::{Column, Need, Parameter, ParameterKind, Record, Size};
+use crate::channel::{PathLossModel, sample_distances_m, sample_gains_db};
+use crate::config::{Config, System};
+use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options};
+use crate::invalid::Invalid;
+use crate::qos::ServiceClass;
+use crate::units::{Dbm, Decibel, Watt};
+
+/// The columns of users of a cell: one that says where a user is, and those of its service class.
+pub static CELL_INPUTS: &[Column] = &[
+    Column::each("gain").need(Need::OneOf).arrays_only(),
+    Column::each("distance_m").need(Need::OneOf).what("a number of metres"),
+    Column::each("gain_db").need(Need::OneOf).what("a number of dB"),
+    Column::each("path_loss_db").need(Need::OneOf).what("a number of dB"),
+    Column::each("snr_db").need(Need::OneOf).what("a number of dB"),
+    Column::each("epsilon").need(Need::Optional),
+    Column::each("packet_bits").need(Need::Optional),
+    Column::each("arrival_rate").need(Need::Optional),
+];
+const GAIN: usize = 0;
+const DISTANCE: usize = 1;
+const GAIN_DB: usize = 2;
+const PATH_LOSS_DB: usize = 3;
+const SNR: usize = 4;
+const EPSILON: usize = 5;
+const PACKET_BITS: usize = 6;
+const ARRIVAL_RATE: usize = 7;
+
+/// A cell as options describe it.
+#[derive(Debug, Clone)]
+pub struct Cells {
+    uses: CellOptions,
+    system: System,
+    /// The power in dBm and the bandwidth in Hz at which an `snr_db` was measured.
+    reference: Option<(f64, f64)>,
+}
+
+/// What an `snr_db` in the input refers to.
+pub(crate) fn reference_options() -> [OptionSpec; 2] {
+    [
+        OptionSpec::new(
+            "reference-power-dbm",
+            OptionValue::Number("DBM"),
+            "Power P at which a user's `snr_db` was measured: α = SNR·N_0·B/P",
+        )
+        .of("Input")
+        .rare(),
+        OptionSpec::new(
+            "reference-bandwidth-hz",
+            OptionValue::Number("HZ"),
+            "Bandwidth B of the noise in it",
+        )
+        .of("Input")
+        .rare(),
+    ]
+}
+
+impl Cells {
+    /// The cell that options describe, of which a problem uses some parameters.
+    pub fn new(uses: CellOptions, options: &Options) -> Result<Self, Error> {
+        let system = uses.system(options, &Config::default())?;
+        let power = options.number("reference-power-dbm")?;
+        let bandwidth = options.positive("reference-bandwidth-hz")?;
+        let reference = match (power, bandwidth) {
+            (Some(power_dbm), Some(bandwidth_hz)) => {
+                if !(-200.0..=200.0).contains(&power_dbm) {
+                    let expected = "a power in dBm from -200 to 200";
+                    return Err(Invalid::number("reference_power_dbm", power_dbm, expected).into());
+                }
+                Some((power_dbm, bandwidth_hz))
+            }
+            (None, None) => None,
+            (power, _) => {
+                let names = ["reference_bandwidth_hz", "reference_power_dbm"];
+                let [missing, given] = if power.is_some() { names } else { [names[1], names[0]] };
+                return Err(Invalid::missing(missing, format!("it with `{given}`")).into());
+            }
+        };
+        Ok(Self { uses, system, reference })
+    }
+
+    /// A cell that is checked already.
+    pub fn of(uses: CellOptions, system: &System) -> Self {
+        Self { uses, system: system.clone(), reference: None }
+    }
+
+    /// A cell in which random users are drawn.
+    pub fn drawing(options: &Options) -> Result<Self, Error> {
+        let uses = CellOptions::ROAD;
+        let system = uses.system(options, &Config::default())?;
+        Ok(Self { uses, system, reference: None })
+    }
+
+    /// The checked parameters.
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// All options that describe it.
+    pub fn options(&self) -> Options {
+        let mut options = self.uses.describe(self.system.config());
+        if let Some((power_dbm, bandwidth_hz)) = self.reference {
+            options.set("reference-power-dbm", power_dbm.to_string());
+            options.set("reference-bandwidth-hz", bandwidth_hz.to_string());
+        }
+        options
+    }
+
+    /// The gain and the service class of each user.
+    pub fn users(&self, record: &Record) -> Result<Vec<(f64, ServiceClass)>, Invalid> {
+        let default = self.system.service();
+        let has_classes = [EPSILON, PACKET_BITS, ARRIVAL_RATE].iter().any(|&at| record.has(at));
+        // Neighbours mostly share their class.
+        let mut last = default;
+        let mut user = |user: usize| {
+            let gain = self.gain(record, user).map_err(|wrong| wrong.of_user(user))?;
+            if !has_classes {
+                return Ok((gain, default));
+            }
+            let own = |column: usize, default: f64| record.at(column, user).unwrap_or(default);
+            let service = ServiceClass {
+                epsilon: own(EPSILON, default.epsilon),
+                packet_bits: own(PACKET_BITS, default.packet_bits),
+                arrival_rate: own(ARRIVAL_RATE, default.arrival_rate),
+            };
+            if service != last {
+                service.validate().map_err(|wrong| wrong.of_user(user))?;
+                last = service;
+            }
+            Ok((gain, service))
+        };
+        // An iterator of results does not know its length.
+        let mut users = Vec::with_capacity(record.size().users);
+        for at in 0..record.size().users {
+            users.push(user(at)?);
+        }
+        Ok(users)
+    }
+
+    /// The gains of users of a problem without service classes: a loss target or packets of a user's own would be
+    /// ignored. `because` says what users have in common.
+    pub fn gains(&self, record: &Record, because: &str) -> Result<Vec<f64>, Error> {
+        let users = self.users(record)?;
+        match users.iter().position(|(_, service)| *service != self.system.service()) {
+            None => Ok(users.into_iter().map(|(gain, _)| gain).collect()),
+            Some(user) => Err(Error::OwnClass {
+                user: record.id(user),
+                expected: format!("none: {because}; urllc takes classes"),
+            }),
+        }
+    }
+
+    /// The gain of a user, by the one column that it has.
+    fn gain(&self, record: &Record, user: usize) -> Result<f64, Invalid> {
+        let given = |column: usize| record.at(column, user);
+        let wrong = |column: usize, value: f64, expected: String| {
+            Err(Invalid::number(CELL_INPUTS[column].name, value, expected))
+        };
+        if let Some(metres) = given(DISTANCE) {
+            let path_loss = self.system.path_loss();
+            let expected = |_| path_loss.distance_expected();
+            return match path_loss.checked_gain(metres).map_err(expected) {
+                Ok(gain) => Ok(gain),
+                Err(expected) => wrong(DISTANCE, metres, expected),
+            };
+        }
+        if let Some(gain) = given(GAIN) {
+            let expected = "a power ratio above 1e-60 and at most 1".to_owned();
+            return if gain > 1e-60 && gain <= 1.0 {
+                Ok(gain)
+            } else {
+                wrong(GAIN, gain, expected)
+            };
+        }
+        if let Some(gain_db) = given(GAIN_DB) {
+            if (-300.0..0.0).contains(&gain_db) {
+                return Ok(Decibel(gain_db).to_ratio());
+            }
+            let expected = "a negative number of dB (10·log10 of the gain), down to -300";
+            return wrong(GAIN_DB, gain_db, expected.to_owned());
+        }
+        if let Some(loss_db) = given(PATH_LOSS_DB) {
+            if loss_db > 0.0 && loss_db <= 300.0 {
+                return Ok(Decibel(-loss_db).to_ratio());
+            }
+            let expected = "a positive number of dB, up to 300".to_owned();
+            return wrong(PATH_LOSS_DB, loss_db, expected);
+        }
+        let snr_db = given(SNR).unwrap_or(f64::NAN);
+        if !(-200.0..=200.0).contains(&snr_db) {
+            return wrong(SNR, snr_db, "a number of dB from -200 to 200".to_owned());
+        }
+        let Some((power_dbm, bandwidth_hz)) = self.reference else {
+            let expected = "another column, or the power and bandwidth that it was measured at, by \
+                            `reference_power_dbm` and `reference_bandwidth_hz`";
+            return wrong(SNR, snr_db, expected.to_owned());
+        };
+        // α = SNR·N_0·B/P.
+        let power_w = Watt::from(Dbm(power_dbm)).0;
+        let gain = Decibel(snr_db).to_ratio() * self.system.noise_w_hz() * bandwidth_hz / power_w;
+        if gain > 1e-30 && gain < 1.0 {
+            return Ok(gain);
+        }
+        let decibels = Decibel::from_ratio(gain).0;
+        let expected = format!(
+            "a gain from -300 to 0 dB: at the reference power and bandwidth it is {decibels:.1} dB"
+        );
+        wrong(SNR, snr_db, expected)
+    }
+
+    /// Random users along the road: by their distances, or by their gains if those are no function of the distance, or
+    /// of one that only this command was told ([`System::draws_gains`]).
+    pub fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Record, Error> {
+        let system = &self.system;
+        let (road, path_loss, shadowing) = (system.road(), system.path_loss(), system.shadowing());
+        let (name, values) = if system.draws_gains() {
+            let gains = sample_gains_db(&road, &path_loss, shadowing, seed, size, index);
+            ("gain_db", gains.into_iter().map(|gain| gain.0).collect())
+        } else {
+            ("distance_m", sample_distances_m(&road, seed, size, index))
+        };
+        let mut record = Record::new(CELL_INPUTS, Size::users(size)).with(name, values)?;
+        (1..=size).for_each(|number| record.ids.push(&format!("u{number}")));
+        Ok(record)
+    }
+}
+
+/// Whether a path loss has this name.
+fn is_path_loss(word: &str) -> bool {
+    PathLossModel::by_name(word).is_some()
+}
+
+impl CellOptions {
+    /// The value of an option in effect: as it is given, or that which the path loss has without it.
+    pub(crate) fn in_effect(options: &Options, name: &str) -> Option<String> {
+        if let Some(text) = options.text(name) {
+            return Some(text.to_owned());
+        }
+        if !Self::is_of_path_loss(name) {
+            return None;
+        }
+        let own = options.only(&Self::ALL.specs());
+        let mut config = Self::ALL.system(&own, &Config::default()).ok()?.config().clone();
+        config.path_loss = config.path_loss.filled();
+        Self::ALL.describe(&config).text(name).map(str::to_owned)
+    }
+
+    /// The parameters of a cell that files may name, with their names.
+    pub fn parameters(self) -> Vec<(Parameter, Vec<String>)> {
+        let options: Vec<&str> = self.specs().into_iter().map(|spec| spec.name).collect();
+        let of_config = Config::default().parameters().into_iter();
+        let mut all: Vec<(Parameter, Vec<String>)> = of_config
+            .filter_map(|(section, field, _)| {
+                let option = Self::option_named(section, field);
+                let option = options.iter().find(|known| **known == option)?;
+                let mut names = vec![format!("{section}_{field}"), format!("{section}.{field}")];
+                let mut parameter = Parameter::number(option);
+                if section == "road" {
+                    parameter = parameter.without_effect();
+                } else if field == "model" {
+                    parameter.kind = ParameterKind::Name(is_path_loss);
+                }
+                if field != "model" {
+                    names.insert(0, field.to_owned());
+                }
+                Some((parameter, names))
+            })
+            .collect();
+        if self.radio {
+            // A phone has a model, too, and a path loss may be a number of decibels.
+            let kind = ParameterKind::Word(is_path_loss);
+            let model = Parameter { kind, ..Parameter::number("path-loss") };
+            all.push((model, ["model", "path_loss"].map(str::to_owned).into()));
+        }
+        let of_draws = Parameter::number("shadowing").without_effect();
+        let names = ["shadowing", "path_loss_shadowing", "path_loss.shadowing"];
+        all.push((of_draws, names.map(str::to_owned).into()));
+        for option in ["clutter-density", "clutter-size-m", "clutter-height-m"] {
+            let field = option.replace('-', "_");
+            let names = ["", "path_loss_", "path_loss."].map(|section| format!("{section}{field}"));
+            all.push((Parameter::number(option).without_effect(), names.into()));
+        }
+        if self.power {
+            let kind = ParameterKind::Converted(|watts| Dbm::from(Watt(watts)).0);
+            let watts = Parameter { kind, ..Parameter::number("max-power-dbm") };
+            all.push((watts, vec!["max_power_w".to_owned()]));
+        }
+        for name in ["reference-power-dbm", "reference-bandwidth-hz"] {
+            all.push((Parameter::number(name), vec![name.replace('-', "_")]));
+        }
+        all
+    }
+}

@@ -1,0 +1,185 @@
+//! Shapes of named arrays.
+
+use super::{About, Axis, Column, Need, Size};
+
+/// Numbers that a caller holds, the last axis the fastest.
+#[derive(Debug, Clone, Copy)]
+pub struct ArrayView<'a> {
+    /// Its axes; none for a single number.
+    pub shape: &'a [usize],
+    /// All of its numbers.
+    pub values: &'a [f64],
+}
+
+/// Numbers by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedArray {
+    /// Its name, with the unit.
+    pub name: &'static str,
+    /// Its axes.
+    pub shape: Vec<usize>,
+    /// All of its numbers.
+    pub values: Vec<f64>,
+}
+
+impl Size {
+    /// So many users, without a second axis.
+    pub const fn users(users: usize) -> Self {
+        Self { users, others: 0 }
+    }
+
+    fn of(self, axis: Axis) -> usize {
+        match axis {
+            Axis::Users => self.users,
+            Axis::Others => self.others,
+        }
+    }
+}
+
+impl Column {
+    /// An array over some axes.
+    pub const fn over(name: &'static str, axes: &'static [Axis]) -> Self {
+        let (need, what) = (Need::Required, "a number");
+        Self { name, axes, complex: false, need, arrays_only: false, what }
+    }
+
+    /// The same with another need.
+    #[must_use]
+    pub const fn need(mut self, need: Need) -> Self {
+        self.need = need;
+        self
+    }
+
+    /// The same with what an entry is, for messages.
+    #[must_use]
+    pub const fn what(mut self, what: &'static str) -> Self {
+        self.what = what;
+        self
+    }
+
+    /// The same for callers with arrays only.
+    #[must_use]
+    pub const fn arrays_only(mut self) -> Self {
+        self.arrays_only = true;
+        self
+    }
+
+    /// One number for each user.
+    pub const fn each(name: &'static str) -> Self {
+        Self::over(name, &[Axis::Users])
+    }
+
+    /// One number for the whole instance.
+    pub const fn common(name: &'static str) -> Self {
+        Self::over(name, &[])
+    }
+
+    /// The same with complex entries.
+    #[must_use]
+    pub const fn complex(mut self) -> Self {
+        self.complex = true;
+        self
+    }
+
+    /// Whether it is one real number for each user.
+    pub fn is_each(&self) -> bool {
+        self.axes == [Axis::Users] && !self.complex
+    }
+
+    /// Whether it is one real number for the whole instance.
+    pub fn is_common(&self) -> bool {
+        self.axes.is_empty() && !self.complex
+    }
+
+    /// The lengths of its axes in an instance of a size.
+    pub fn shape(&self, size: Size) -> Vec<usize> {
+        let axes = self.axes.iter().map(|&axis| size.of(axis));
+        axes.chain(self.complex.then_some(2)).collect()
+    }
+
+    /// How many numbers it has in an instance of a size.
+    pub fn len(&self, size: Size) -> usize {
+        let entries: usize = self.axes.iter().map(|&axis| size.of(axis)).product();
+        if self.complex { 2 * entries } else { entries }
+    }
+
+    /// The numbers of some users, or of all in another order; along every axis of users.
+    pub(crate) fn part(&self, values: &[f64], size: Size, users: &[usize]) -> Vec<f64> {
+        let mut found = Vec::new();
+        let width = if self.complex { 2 } else { 1 };
+        if !values.is_empty() {
+            select(values, self.axes, size, (users, width), &mut found);
+        }
+        found
+    }
+}
+
+/// Adds the entries of some users to `found`, axis by axis.
+fn select(
+    values: &[f64],
+    axes: &[Axis],
+    size: Size,
+    (users, width): (&[usize], usize),
+    found: &mut Vec<f64>,
+) {
+    let Some((&axis, rest)) = axes.split_first() else {
+        return found.extend_from_slice(values);
+    };
+    let step = rest.iter().map(|&axis| size.of(axis)).product::<usize>() * width;
+    let row = |at: usize| values.get(at * step..(at + 1) * step).unwrap_or_default();
+    match axis {
+        Axis::Users => {
+            users.iter().for_each(|&user| select(row(user), rest, size, (users, width), found));
+        }
+        Axis::Others => {
+            (0..size.others).for_each(|at| select(row(at), rest, size, (users, width), found));
+        }
+    }
+}
+
+impl About {
+    /// The columns of users of which a file has at least one.
+    pub(crate) fn needed(&self) -> impl Iterator<Item = &'static Column> {
+        let is_needed = |column: &&Column| {
+            matches!(column.need, Need::Required | Need::OneOf)
+                && column.is_each()
+                && !column.arrays_only
+        };
+        self.inputs.iter().filter(is_needed)
+    }
+}
+
+impl NamedArray {
+    /// One number.
+    pub fn one(name: &'static str, value: f64) -> Self {
+        Self { name, shape: Vec::new(), values: vec![value] }
+    }
+
+    /// One number for each user.
+    pub fn each(name: &'static str, values: Vec<f64>) -> Self {
+        Self { name, shape: vec![values.len()], values }
+    }
+
+    /// It, borrowed.
+    pub fn view(&self) -> ArrayView<'_> {
+        ArrayView { shape: &self.shape, values: &self.values }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_follow_every_axis_of_users() {
+        let size = Size { users: 3, others: 2 };
+        let gains = Column::over("gains", &[Axis::Users, Axis::Others]).complex();
+        assert_eq!((gains.len(size), gains.shape(size)), (12, vec![3, 2, 2]));
+        let values: Vec<f64> = (0..12).map(f64::from).collect();
+        assert_eq!(gains.part(&values, size, &[2, 0]), [8.0, 9.0, 10.0, 11.0, 0.0, 1.0, 2.0, 3.0]);
+        let square = Column::over("gains", &[Axis::Users, Axis::Users]);
+        let values: Vec<f64> = (0..9).map(f64::from).collect();
+        assert_eq!(square.part(&values, size, &[2, 1]), [8.0, 7.0, 5.0, 4.0]);
+        assert_eq!(Column::common("band").part(&[5.0], size, &[1]), [5.0]);
+    }
+}

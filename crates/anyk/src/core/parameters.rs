@@ -1,0 +1,312 @@
+//! Options of a problem that people write into their data: the budget of a cell, its antennas, its band.
+//!
+//! A field that is called like an option of the problem sets it for its record. A field that is called like an option of
+//! another problem is rejected, since it would look as if it had been applied.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{Instance, Problem, Record};
+use crate::config::Config;
+use crate::exchange::shorten;
+use crate::framework::{CellOptions, Error, Options, field_of};
+use crate::invalid::Invalid;
+use crate::tolerance;
+use std::sync::Arc;
+
+/// An option of a problem that a record may set.
+#[derive(Debug, Clone)]
+pub struct Parameter {
+    /// The option.
+    pub option: &'static str,
+    /// Whether answers have a field of this name, which is a result and sets nothing.
+    pub is_result: bool,
+    /// Whether the name means something else in other problems, which do not reject it.
+    pub is_own_name: bool,
+    /// What its value is.
+    pub kind: ParameterKind,
+}
+
+/// What the value of a [`Parameter`] is.
+#[derive(Debug, Clone, Copy)]
+pub enum ParameterKind {
+    /// A number in the unit of the option.
+    Number,
+    /// A number in another unit.
+    Converted(fn(f64) -> f64),
+    /// A name that the function knows; any other value has nothing to do with the option.
+    Word(fn(&str) -> bool),
+    /// A name. A file sets those that the function knows, and may only repeat others, such as those of files: data
+    /// decide nothing about what is read.
+    Choice(fn(&str) -> bool),
+    /// The same, and nothing but a name.
+    Name(fn(&str) -> bool),
+    /// Anything that has no effect on the users of a file: a file may only repeat the value in effect.
+    NoEffect,
+}
+
+/// An option that a record names without setting it: it must be the one in effect.
+#[derive(Debug, Clone)]
+pub(crate) struct Claim {
+    /// The user that names it, if it is not the whole record.
+    pub(crate) user: Option<usize>,
+    pub(crate) option: &'static str,
+    /// Its name in the file.
+    pub(crate) name: Box<str>,
+    pub(crate) value: Value,
+    pub(crate) kind: ParameterKind,
+    /// Why it cannot be set.
+    pub(crate) because: &'static str,
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Value {
+    /// As text of the option.
+    pub(crate) text: String,
+    number: Option<f64>,
+    /// As the file has it, where that is in another unit.
+    in_file: Option<Box<str>>,
+}
+
+impl ParameterKind {
+    /// What is expected in the place of a value that is not the one in effect.
+    pub(crate) fn expected(
+        self,
+        option: &'static str,
+        value: &Value,
+        options: &Options,
+    ) -> Option<String> {
+        let Some(text) = CellOptions::in_effect(options, option) else {
+            return Some("none, as in effect".to_owned());
+        };
+        let of_unit = match self {
+            Self::Converted(_) => format!("{} ", field_of(option)),
+            _ => String::new(),
+        };
+        let expected = format!("{of_unit}{text}, the value in effect");
+        (!Value::new(text).is_same(value)).then_some(expected)
+    }
+
+    /// Whether a record sets the option to a value; else it may only repeat the one in effect.
+    pub(crate) fn sets(self, value: &Value) -> bool {
+        match self {
+            Self::NoEffect => false,
+            Self::Choice(is_known) | Self::Name(is_known) => is_known(&value.text),
+            Self::Number | Self::Converted(_) | Self::Word(_) => true,
+        }
+    }
+}
+
+impl Value {
+    pub(crate) fn new(text: String) -> Self {
+        Self { number: text.parse().ok(), text, in_file: None }
+    }
+
+    /// As the file has it.
+    pub(crate) fn shown(&self) -> String {
+        shorten(self.in_file.as_deref().unwrap_or(&self.text))
+    }
+
+    /// Whether two values are the same, up to the digits that files lose.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self.number, other.number) {
+            (Some(a), Some(b)) if a.is_finite() && b.is_finite() => {
+                (a - b).abs() <= tolerance::SAME_PARAMETER * a.abs().max(b.abs())
+            }
+            _ => self.text == other.text,
+        }
+    }
+}
+
+impl Claim {
+    /// What is wrong if it is not the value in effect.
+    fn refused(&self, options: &Options) -> Option<Invalid> {
+        let Self { user, option, name, value, kind, because } = self;
+        let expected = format!("{}: {because}", kind.expected(option, value, options)?);
+        let wrong = Invalid::value(shorten(name), value.shown(), expected);
+        Some(match user {
+            Some(user) => wrong.of_user(*user),
+            None => wrong,
+        })
+    }
+}
+
+impl Parameter {
+    /// A number with the name of its option.
+    pub fn number(option: &'static str) -> Self {
+        Self { option, is_result: false, is_own_name: false, kind: ParameterKind::Number }
+    }
+
+    /// The same if it has no effect on the users of a file.
+    #[must_use]
+    pub fn without_effect(mut self) -> Self {
+        self.kind = ParameterKind::NoEffect;
+        self
+    }
+
+    /// The same if the name means something else in other problems.
+    #[must_use]
+    pub fn own_name(mut self) -> Self {
+        self.is_own_name = true;
+        self
+    }
+
+    /// The same where answers have a field of this name.
+    #[must_use]
+    pub fn also_a_result(mut self) -> Self {
+        self.is_result = true;
+        self
+    }
+
+    /// The value that a field of JSON sets; none if it is empty, or has another meaning.
+    pub(crate) fn value(&self, name: &str, json: &str) -> Result<Option<Value>, String> {
+        if matches!(json, "null" | "\"\"") {
+            return Ok(None);
+        }
+        let word: Option<String> =
+            if json.starts_with('"') { serde_json::from_str(json).ok() } else { None };
+        if let ParameterKind::Word(is_known) = self.kind {
+            return Ok(word.filter(|word| is_known(word)).map(Value::new));
+        }
+        match (self.kind, word) {
+            (ParameterKind::Choice(_), word) => Ok(word.map(Value::new)),
+            (ParameterKind::Name(_), Some(word)) => Ok(Some(Value::new(word))),
+            (ParameterKind::Name(_), None) => {
+                let (name, value) = (shorten(name), shorten(json));
+                Err(format!("{name} is {value}, expected a name: it is a parameter"))
+            }
+            (_, word) => self.number_or_text(name, json, word.as_deref()),
+        }
+    }
+
+    /// The value that is no name of its own kind.
+    fn number_or_text(
+        &self,
+        name: &str,
+        json: &str,
+        word: Option<&str>,
+    ) -> Result<Option<Value>, String> {
+        let text = word.unwrap_or(json).trim();
+        if matches!(self.kind, ParameterKind::NoEffect) {
+            return Ok(Some(Value::new(text.to_owned())));
+        }
+        let Some(number) = text.parse().ok().filter(|number: &f64| number.is_finite()) else {
+            let (name, value) = (shorten(name), shorten(json));
+            return Err(format!("{name} is {value}, expected a number: it is a parameter"));
+        };
+        Ok(Some(match self.kind {
+            ParameterKind::Converted(convert) => {
+                let in_file = Some(text.into());
+                Value { in_file, ..Value::new(convert(number).to_string()) }
+            }
+            _ => Value::new(text.to_owned()),
+        }))
+    }
+}
+
+/// A name in the form of those that are known: small letters, joined by underscores.
+pub(crate) fn plain(name: &str) -> Cow<'_, str> {
+    let name = name.trim();
+    let is_plain = |byte: u8| !byte.is_ascii_uppercase() && !matches!(byte, b' ' | b'-');
+    if name.bytes().all(is_plain) {
+        return name.into();
+    }
+    name.to_ascii_lowercase().replace([' ', '-'], "_").into()
+}
+
+/// The fields that a field of JSON consists of: itself, or those of a section of the config file.
+pub(crate) fn fields<'a>(name: &'a str, json: &'a str) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
+    let section = plain(name);
+    if !(json.starts_with('{') && Config::SECTIONS.contains(&&*section)) {
+        return vec![(name.into(), json.into())];
+    }
+    let Ok(Fields(all)) = serde_json::from_str::<Fields<'_>>(json) else { return Vec::new() };
+    let field = |(field, value): (String, &RawValue)| {
+        (format!("{section}.{}", shorten(&field)).into(), value.get().to_owned().into())
+    };
+    all.into_iter().map(field).collect()
+}
+
+/// All fields of an object. A map would keep only the last of two with the same name.
+struct Fields<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut all = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    all.push(field);
+                }
+                Ok(Fields(all))
+            }
+        }
+        deserializer.deserialize_map(All)
+    }
+}
+
+/// Instances of a problem, each with the options that its record sets.
+#[derive(Clone)]
+pub struct Formulating {
+    problem: Arc<dyn Problem>,
+    /// The last options that records have set, and the problem that they make: neighbours mostly have the same.
+    last: Option<(Options, Arc<dyn Problem>)>,
+}
+
+impl Formulating {
+    /// Instances of a problem.
+    pub fn new(problem: Arc<dyn Problem>) -> Self {
+        Self { problem, last: None }
+    }
+
+    /// The problem without what records set.
+    pub fn problem(&self) -> &Arc<dyn Problem> {
+        &self.problem
+    }
+
+    /// The instance of a record.
+    pub fn instance(&mut self, record: Record) -> Result<Instance, Error> {
+        let problem = self.problem_of(&record).map_err(|error| record.locate(error))?;
+        let refused = record.claims().iter().find_map(|claim| claim.refused(problem.options()));
+        match refused {
+            Some(wrong) => Err(record.locate(wrong.into())),
+            None => Instance::new(&problem, record),
+        }
+    }
+
+    fn problem_of(&mut self, record: &Record) -> Result<Arc<dyn Problem>, Error> {
+        let own = self.problem.options();
+        let mut set = Options::default();
+        for name in record.parameters().names() {
+            let Some(text) = record.parameters().text(name) else { continue };
+            let is_same =
+                |known: &str| Value::new(known.to_owned()).is_same(&Value::new(text.to_owned()));
+            if !own.text(name).is_some_and(is_same) {
+                set.set(name, text);
+            }
+        }
+        if set == Options::default() {
+            return Ok(Arc::clone(&self.problem));
+        }
+        match &self.last {
+            Some((known, problem)) if *known == set => Ok(Arc::clone(problem)),
+            _ => {
+                let own = CellOptions::before_path_loss(own, set.text("path-loss"));
+                let problem = self.problem.with_options(&set.over(&own))?;
+                self.last = Some((set, Arc::clone(&problem)));
+                Ok(problem)
+            }
+        }
+    }
+}

@@ -1,0 +1,617 @@
+//! Allocations that somebody made, to be judged: as JSON in the form of answers, or as CSV.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
+use std::io::{self, Read};
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::ID;
+use crate::core::{About, Allocation, Axis, Column, Instance};
+use crate::exchange::{
+    Documents, Input, InputError, comma_hint, decode, name_of, separator, shorten, slip_of,
+};
+use crate::framework::Error;
+use crate::limits::MOST_USERS;
+
+/// What somebody gives the users of a cell, or the instances of a document.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Allotment {
+    /// The cell's name, if it has one.
+    pub cell: Option<String>,
+    /// What each user gets.
+    users: Vec<Allotted>,
+    /// What all users get alike, by amount.
+    common: Vec<Option<f64>>,
+    /// Arrays of the amounts, for each instance of a document.
+    arrays: VecDeque<Vec<Vec<f64>>>,
+    /// Why there is none: what its author says instead, such as that the cell is infeasible.
+    pub absent: Option<String>,
+}
+
+/// What one user gets.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Allotted {
+    /// The user; without one, it is the one in this place.
+    id: Option<String>,
+    /// By amount.
+    amounts: Vec<Option<f64>>,
+}
+
+/// How an answer says that no allocation serves everyone, and how one in a table says that there is an error.
+const INFEASIBLE: &str = "infeasible";
+const ERROR: &str = "error";
+
+/// A name as it stands in a text, or the digits of a number.
+fn name(raw: &RawValue) -> String {
+    serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_owned())
+}
+
+/// What an allocation looks like, in words.
+fn format_of(about: &About) -> String {
+    let names: Vec<&str> = about.amounts.iter().map(|amount| amount.name).collect();
+    if about.is_of_arrays() {
+        let fields: Vec<String> = names.iter().map(|name| format!("\"{name}\":[1,0]")).collect();
+        return format!(
+            "JSON {{{}}}, or CSV with the columns link and {}",
+            fields.join(","),
+            names.join(", ")
+        );
+    }
+    let each = about.amounts.iter().map(|amount| format!("\"{}\":1.5", amount.name));
+    let each: Vec<String> = each.collect();
+    format!(
+        "JSON {{\"users\":[{{\"id\":\"a\",{}}}]}}, or CSV with the columns id, {}",
+        each.join(","),
+        names.join(", ")
+    )
+}
+
+/// A number of a field, which may be null.
+struct Number<'a>(&'a str);
+
+impl<'de> DeserializeSeed<'de> for Number<'_> {
+    type Value = Option<f64>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<f64>, D::Error> {
+        let found: Option<f64> = serde::Deserialize::deserialize(deserializer)
+            .map_err(|error| serde::de::Error::custom(format!("{}: {error}", self.0)))?;
+        Ok(found)
+    }
+}
+
+/// Numbers in lists of any depth, one after the other.
+struct Flat<'a>(&'a mut Vec<f64>);
+
+impl<'de> DeserializeSeed<'de> for Flat<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Flat<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a list of numbers")
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        self.0.push(value);
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        self.0.push(value as f64);
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+        self.0.push(value as f64);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Flat(self.0))?.is_some() {}
+        Ok(())
+    }
+}
+
+/// The users of an allocation.
+struct Users<'a>(&'a [Column], &'a mut Vec<Allotted>);
+
+impl<'de> DeserializeSeed<'de> for Users<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Users<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a list of users")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(user) = list.next_element_seed(OneUser(self.0))? {
+            self.1.push(user);
+        }
+        Ok(())
+    }
+}
+
+struct OneUser<'a>(&'a [Column]);
+
+impl<'de> DeserializeSeed<'de> for OneUser<'_> {
+    type Value = Allotted;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Allotted, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for OneUser<'_> {
+    type Value = Allotted;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a user")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Allotted, A::Error> {
+        let mut user = Allotted { id: None, amounts: vec![None; self.0.len()] };
+        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            if key == ID {
+                user.id = map.next_value::<Option<&RawValue>>()?.map(name);
+            } else if let Some(at) = self.0.iter().position(|column| column.name == key) {
+                user.amounts[at] = map.next_value_seed(Number(self.0[at].name))?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(user)
+    }
+}
+
+/// One document: an allocation, or one for each of its instances.
+struct Document<'a>(&'a About, &'a mut Allotment, &'a mut [Option<String>; 2]);
+
+impl<'de> DeserializeSeed<'de> for Document<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Document<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an allocation")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self(about, found, [status, error]) = self;
+        let mut arrays: Vec<Vec<f64>> = vec![Vec::new(); about.amounts.len()];
+        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            let amount = about.amounts.iter().position(|column| column.name == key);
+            match (&*key, amount) {
+                (_, Some(at)) if about.is_of_arrays() => {
+                    map.next_value_seed(Flat(&mut arrays[at]))?;
+                }
+                (_, Some(at)) => {
+                    found.common[at] = map.next_value_seed(Number(about.amounts[at].name))?;
+                }
+                ("cell", _) => found.cell = map.next_value::<Option<&RawValue>>()?.map(name),
+                ("status", _) => *status = map.next_value::<Option<&RawValue>>()?.map(name),
+                ("error", _) => *error = map.next_value::<Option<&RawValue>>()?.map(name),
+                ("users", _) => map.next_value_seed(Users(about.amounts, &mut found.users))?,
+                ("instances", _) => map.next_value_seed(Instances(about, &mut found.arrays))?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        if arrays.iter().any(|values| !values.is_empty()) {
+            found.arrays.push_back(arrays);
+        }
+        Ok(())
+    }
+}
+
+/// The instances of a document.
+struct Instances<'a>(&'a About, &'a mut VecDeque<Vec<Vec<f64>>>);
+
+impl<'de> DeserializeSeed<'de> for Instances<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Instances<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a list of instances")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut one =
+            Allotment { common: vec![None; self.0.amounts.len()], ..Allotment::default() };
+        let mut said = [None, None];
+        while list.next_element_seed(Document(self.0, &mut one, &mut said))?.is_some() {}
+        self.1.append(&mut one.arrays);
+        Ok(())
+    }
+}
+
+impl Allotment {
+    /// Reads one document of JSON.
+    pub fn of_json(about: &About, input: Input<'_>) -> Result<Self, InputError> {
+        let format = format_of(about);
+        let text = decode(input.bytes, input.name, &format)?;
+        // Each user or instance is an object: an empty one takes three bytes of text, and many times that once read.
+        let objects = text.bytes().filter(|&byte| byte == b'{').count();
+        if objects > MOST_USERS {
+            let message = format!("there are {objects} objects, expected at most {MOST_USERS}");
+            return Err(InputError::at(input.name, "", message));
+        }
+        let mut found = Self { common: vec![None; about.amounts.len()], ..Self::default() };
+        let mut said = [None, None];
+        let mut json = serde_json::Deserializer::from_str(text);
+        let read = Document(about, &mut found, &mut said).deserialize(&mut json);
+        read.and_then(|()| json.end()).map_err(|error| {
+            InputError::json(input.name, ("", input.lines), text, &error, &format)
+        })?;
+        let place = format!("line {}", input.lines + 1);
+        let none = found.users.is_empty() && found.arrays.is_empty();
+        let [status, error] = said;
+        // What `solve` and `allocate` write of a cell that they could not read, or not serve.
+        let infeasible = status.filter(|status| none && status == INFEASIBLE);
+        found.absent = error.or(infeasible).map(|why| told(&why));
+        if none && found.absent.is_none() {
+            let start = shorten(text.trim());
+            let message = format!("there is no allocation in {start}, expected {format}");
+            return Err(InputError::at(input.name, &place, message));
+        }
+        Ok(found)
+    }
+
+    /// Reads a table: a line for each user or link, with the cell or instance that it is of. Each allocation comes with
+    /// the number of its first line.
+    fn all_of_csv(about: &About, bytes: &[u8], file: &str) -> Result<Vec<(u64, Self)>, InputError> {
+        let format = format_of(about);
+        let text = decode(bytes, file, &format)?;
+        let mut rows = csv::ReaderBuilder::new()
+            .trim(csv::Trim::All)
+            .delimiter(separator(text))
+            .comment(Some(b'#'))
+            .from_reader(text.as_bytes());
+        let unread = |error: csv::Error| InputError::at(file, "", error.to_string());
+        let header = rows.headers().map_err(unread)?.clone();
+        let column = |name: &str| header.iter().position(|head| head == name);
+        let (cell, id) = (column("cell"), column(ID));
+        let (instance, link, status) = (column("instance"), column("link"), column("status"));
+        let amounts: Vec<Option<usize>> =
+            about.amounts.iter().map(|amount| column(amount.name)).collect();
+        if amounts.first().copied().flatten().is_none() {
+            let near = near_names(about, &header);
+            let found = shorten(&header.iter().collect::<Vec<_>>().join(","));
+            let near = if near.is_empty() {
+                String::new()
+            } else {
+                format!(" (near names: {}; units are part of names)", near.join(", "))
+            };
+            let message = format!("the columns are {found}, expected {format}{near}");
+            return Err(InputError::at(file, "the header", message));
+        }
+        let mut all: Vec<(u64, Self)> = Vec::new();
+        let mut place_of: HashMap<(String, String), usize> = HashMap::new();
+        for (index, row) in rows.records().enumerate() {
+            let row = row.map_err(unread)?;
+            let line = row.position().map_or(0, csv::Position::line);
+            let fail = |message: String| InputError::at(file, &format!("line {line}"), message);
+            if index == MOST_USERS {
+                return Err(fail(format!("there are more rows, expected at most {MOST_USERS}")));
+            }
+            let field = |column: Option<usize>| {
+                column.and_then(|at| row.get(at)).filter(|text| !text.is_empty())
+            };
+            let number = |column: Option<usize>, name: &str| {
+                let Some(text) = field(column) else { return Ok(None) };
+                let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+                number.map(Some).ok_or_else(|| {
+                    let (found, hint) = (shorten(text), comma_hint(text));
+                    fail(format!("{name} is {found}, expected a number{hint}"))
+                })
+            };
+            let text = |column| field(column).unwrap_or_default().to_owned();
+            let at = *place_of.entry((text(cell), text(instance))).or_insert_with(|| {
+                let common = vec![None; about.amounts.len()];
+                let cell = field(cell).map(str::to_owned);
+                all.push((line, Self { cell, common, ..Self::default() }));
+                all.len() - 1
+            });
+            let one = &mut all[at].1;
+            let values = about.amounts.iter().zip(&amounts);
+            let values: Vec<Option<f64>> = values
+                .map(|(amount, &column)| number(column, amount.name))
+                .collect::<Result<_, InputError>>()?;
+            let said = field(status).unwrap_or_default();
+            let is_empty = values.iter().all(Option::is_none);
+            // Of a cell that is infeasible, some users have something, and those that are dropped nothing.
+            if said == INFEASIBLE && is_empty || said.starts_with(ERROR) {
+                one.absent.get_or_insert_with(|| told(said));
+            }
+            if !about.is_of_arrays() {
+                one.users.push(Allotted { id: field(id).map(str::to_owned), amounts: values });
+                continue;
+            }
+            if is_empty {
+                continue;
+            }
+            if one.arrays.is_empty() {
+                one.arrays.push_back(vec![Vec::new(); about.amounts.len()]);
+            }
+            let arrays = &mut one.arrays[0];
+            // In their order, from 0, so that a row is that of its link.
+            let expected = arrays[0].len().to_string();
+            if let Some(found) = field(link).filter(|found| *found != expected) {
+                let found = shorten(found);
+                return Err(fail(format!(
+                    "link is {found}, expected {expected}: links in their order"
+                )));
+            }
+            for (array, value) in arrays.iter_mut().zip(values) {
+                array.extend(value);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The amounts of an instance, in the order of its users; they are taken out, so that the next instance of the
+    /// document finds its own. `left` counts the instances of the document from this one on.
+    pub(crate) fn take(&mut self, instance: &Instance, left: usize) -> Result<Allocation, Error> {
+        let wrong = |message: String| Error::Allocation(message);
+        let about = instance.about();
+        if about.is_of_arrays() {
+            let count = self.arrays.len();
+            if count > left {
+                let message = format!("it is for {count} networks, expected {left}");
+                return Err(wrong(message));
+            }
+            let missing = || wrong("there are no powers of links".to_owned());
+            return Ok(Allocation::of(self.arrays.pop_front().ok_or_else(missing)?));
+        }
+        let users = self.in_order_of(instance)?;
+        let one = |(at, column): (usize, &Column)| -> Result<Vec<f64>, Error> {
+            let of_user = |(user, given): (usize, &Allotted)| {
+                let found = given.amounts[at].or(self.common[at]);
+                let missing = || {
+                    let (id, name) = (instance.record.id(user), column.name);
+                    wrong(format!("the user {id:?} has no {name}, expected one"))
+                };
+                found.ok_or_else(missing)
+            };
+            if column.axes.first() == Some(&Axis::Users) {
+                return users.iter().enumerate().map(of_user).collect();
+            }
+            // What all users have alike.
+            let first = of_user((0, &users[0]))?;
+            for (user, given) in users.iter().enumerate() {
+                let other = of_user((user, given))?;
+                if (other - first).abs() > crate::tolerance::BUDGET * first {
+                    return Err(wrong(format!(
+                        "{} of {first} and of {other}, expected the same for all users",
+                        column.name
+                    )));
+                }
+            }
+            Ok(vec![first])
+        };
+        let amounts = about.amounts.iter().enumerate().map(one).collect::<Result<_, Error>>()?;
+        Ok(Allocation::of(amounts))
+    }
+
+    /// The amounts of one instance.
+    pub fn of_instance(mut self, instance: &Instance) -> Result<Allocation, Error> {
+        self.take(instance, 1)
+    }
+
+    /// Whether nothing is left for another instance.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.arrays.is_empty()
+    }
+
+    /// What each user is given, in the order of the users.
+    fn in_order_of(&self, instance: &Instance) -> Result<Vec<Allotted>, Error> {
+        let wrong = |message: String| Error::Allocation(message);
+        let count = instance.size().users;
+        if self.users.len() != count {
+            return Err(wrong(format!(
+                "it is for {} users, expected {count}: one for each user of the cell",
+                self.users.len(),
+            )));
+        }
+        let record = &instance.record;
+        let fits =
+            |(at, user): (usize, &Allotted)| user.id.as_ref().is_none_or(|id| *id == record.id(at));
+        // Most are in the order of the cell already.
+        if self.users.iter().enumerate().all(fits) {
+            return Ok(self.users.clone());
+        }
+        let mut by_id: HashMap<&str, &Allotted> = HashMap::new();
+        for user in &self.users {
+            let Some(id) = &user.id else {
+                return Err(wrong(
+                    "a user has no id, expected ids for all users or for none".into(),
+                ));
+            };
+            if by_id.insert(id, user).is_some() {
+                return Err(wrong(format!("the user {id:?} stands twice, expected once")));
+            }
+        }
+        let found = |user: usize| {
+            let id = record.id(user);
+            let missing = || wrong(format!("the user {id:?} has no allocation, expected one"));
+            by_id.remove(&*id).cloned().ok_or_else(missing)
+        };
+        (0..count).map(found).collect()
+    }
+}
+
+/// What an author says in the place of an allocation.
+fn told(why: &str) -> String {
+    shorten(why.trim_start_matches(ERROR).trim_start_matches(':').trim())
+}
+
+/// Names of a header that are nearly those of the columns of users, each with what it is near to.
+fn near_names(about: &About, header: &csv::StringRecord) -> Vec<String> {
+    let known: Vec<&'static str> =
+        [ID].into_iter().chain(about.amounts.iter().map(|amount| amount.name)).collect();
+    let near = |name: &str| {
+        let plain = name.to_ascii_lowercase();
+        let without_unit = |known: &&&str| known.starts_with(&format!("{plain}_"));
+        let meant = match plain.as_str() {
+            "user" | "user_id" | "ue" => Some(ID),
+            _ if known.contains(&name) => None,
+            _ => slip_of(name, &known).or(known.iter().find(without_unit).copied()),
+        };
+        meant.map(|meant| format!("{} is {meant}", shorten(&format!("{name:?}"))))
+    };
+    header.iter().filter_map(near).collect()
+}
+
+/// The allocations of a file, each read when it is asked for: those of many cells take no more memory than those of
+/// the few whose turn has not come.
+pub struct Allotments {
+    about: &'static About,
+    file: String,
+    /// JSON that has not been read yet.
+    rest: Option<Documents<Box<dyn Read + Send>>>,
+    /// What was read and not asked for, by place, and the place by name.
+    waiting: BTreeMap<usize, Waiting>,
+    by_name: HashMap<String, VecDeque<usize>>,
+    read: usize,
+    /// The line of the last allocation that was asked for, by name.
+    taken: HashMap<String, u64>,
+    /// Whether one was asked for by its place.
+    by_place: bool,
+}
+
+struct Waiting {
+    line: u64,
+    name: Option<String>,
+    found: Result<Allotment, InputError>,
+}
+
+impl Allotments {
+    /// Of a file.
+    pub fn new(about: &'static About, reader: Box<dyn Read + Send>, file: &str) -> Self {
+        Self {
+            about,
+            file: file.to_owned(),
+            rest: Some(Documents::new(reader)),
+            waiting: BTreeMap::new(),
+            by_name: HashMap::new(),
+            read: 0,
+            taken: HashMap::new(),
+            by_place: false,
+        }
+    }
+
+    /// The allocation of a cell: by its name if both files have names, else by its place, counted from 0. None where
+    /// there is none; what is wrong with one that is there.
+    pub fn take(
+        &mut self,
+        place: usize,
+        cell: Option<&str>,
+    ) -> io::Result<Option<Result<Allotment, InputError>>> {
+        loop {
+            // Of several with one name, the first that is left.
+            let named = cell.and_then(|cell| self.by_name.get_mut(cell)?.pop_front());
+            // A file without names is gone through in its order.
+            let at = named.or((cell.is_none() || self.by_name.is_empty()).then_some(place));
+            if let Some(Waiting { line, name, found }) = at.and_then(|at| self.waiting.remove(&at))
+            {
+                self.by_place |= named.is_none();
+                if let Some(name) = name {
+                    self.taken.insert(name, line);
+                }
+                return Ok(Some(found));
+            }
+            if !self.read_on()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The number of allocations that no cell has taken, once all cells have. `unread` of them may be those of cells
+    /// that cannot be read, whose names are unknown, and do not count. An allocation of another cell than those that
+    /// were judged counts; a second allocation of one of them is an error.
+    pub fn left(&mut self, unread: usize) -> io::Result<Result<usize, InputError>> {
+        while self.read_on()? {}
+        let left = self.waiting.len().saturating_sub(unread);
+        if left == 0 {
+            return Ok(Ok(0));
+        }
+        let surplus = self.waiting.iter().find_map(|(at, Waiting { line, name, .. })| {
+            let first = name.as_ref().and_then(|name| Some((name, self.taken.get(name)?)));
+            let message = match first {
+                Some((name, first)) => format!(
+                    "cell {} has another allocation on line {first}, expected one for each cell",
+                    shorten(&format!("{name:?}"))
+                ),
+                None if name.is_none() || self.by_place => {
+                    let number = at + 1;
+                    format!("allocation {number} has no cell, expected one for each cell")
+                }
+                None => return None,
+            };
+            Some(InputError::at(&self.file, &format!("line {line}"), message))
+        });
+        Ok(surplus.map_or(Ok(left), Err))
+    }
+
+    /// Reads some more; whether there was more.
+    fn read_on(&mut self) -> io::Result<bool> {
+        let Some(rest) = &mut self.rest else { return Ok(false) };
+        let Some(batch) = rest.next_batch()? else {
+            self.rest = None;
+            return Ok(false);
+        };
+        for index in 0..batch.len() {
+            let Some(input) = batch.input(index, &self.file) else { continue };
+            let first = input.bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+            let line = input.lines as u64 + 1;
+            // What cannot be read keeps its place: those after it are still those of their cells.
+            let found = if input.part > 0 || matches!(first, Some(b'{' | b'[')) {
+                vec![(line, Allotment::of_json(self.about, input))]
+            } else {
+                match Allotment::all_of_csv(self.about, input.bytes, input.name) {
+                    Ok(all) => all.into_iter().map(|(line, one)| (line, Ok(one))).collect(),
+                    Err(error) => vec![(line, Err(error))],
+                }
+            };
+            for (line, found) in found {
+                let name = match &found {
+                    Ok(one) => one.cell.clone(),
+                    // So that the one that it is for is told what is wrong with it.
+                    Err(_) => name_of(input.bytes).map(name),
+                };
+                if let Some(name) = name.clone() {
+                    self.by_name.entry(name).or_default().push_back(self.read);
+                }
+                self.waiting.insert(self.read, Waiting { line, name, found });
+                self.read += 1;
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,406 @@
+//! The users of one cell, checked one by one as they are read.
+
+use std::sync::Arc;
+
+use serde::de::Error;
+use serde_json::value::RawValue;
+
+use super::place::quote;
+use super::{CELL, FORMAT, Named, Place, Reader};
+use crate::core::parameters::{Claim, ParameterKind, Value, plain};
+use crate::core::{ArrayView, Column, Need, Record, Size};
+use crate::exchange::{
+    Extra, ExtraEntries, InputError, MOST_FIELDS, comma_hint, is_finite_json, shorten,
+};
+use crate::limits::MOST_USERS;
+
+const MAX_ID_CHARS: usize = 200;
+
+/// The fields of one user as the file has them.
+pub(super) struct Fields<'a> {
+    pub(super) id: Option<&'a str>,
+    /// In the order of the reader's columns.
+    pub(super) numbers: &'a [Option<&'a str>],
+    pub(super) others: Others<'a>,
+}
+
+/// A field that is called like a parameter.
+#[derive(Clone)]
+pub(crate) struct Noted {
+    option: &'static str,
+    name: Box<str>,
+    value: Value,
+    kind: ParameterKind,
+}
+
+/// What an object says next to what is known, while it is read.
+pub(crate) struct Others<'a> {
+    reader: &'a Reader,
+    pub(super) entries: ExtraEntries,
+    /// The parameters among them: the option, the name in the file, and the value.
+    pub(super) parameters: Vec<Noted>,
+    /// The first parameter that cannot be set, in words; and the first that may be a result.
+    refused: [Option<String>; 2],
+}
+
+impl<'a> Others<'a> {
+    pub(crate) fn new(reader: &'a Reader) -> Self {
+        let entries = ExtraEntries::default();
+        Self { reader, entries, parameters: Vec::new(), refused: [None, None] }
+    }
+
+    pub(crate) fn push<E: Error>(&mut self, name: Box<str>, value: &RawValue) -> Result<(), E> {
+        if self.entries.len() == MOST_FIELDS {
+            let message = format!("an object has more than {MOST_FIELDS} unknown keys");
+            return Err(E::custom(message));
+        }
+        if !is_finite_json(value) {
+            let name = shorten(&name);
+            return Err(E::custom(format!("a number in {name:?} is out of range")));
+        }
+        self.note(&name, value.get());
+        self.entries.push(name, value).map_err(E::custom)
+    }
+
+    /// The name of a cell.
+    pub(crate) fn push_cell<E: Error>(&mut self, value: &RawValue) -> Result<(), E> {
+        // A list as a name would be repeated in every message and table.
+        if !value.get().starts_with('"') && value.get().parse::<u64>().is_err() {
+            let value = shorten(value.get());
+            let message = format!("cell is {value}, expected a name or a whole number");
+            return Err(E::custom(message));
+        }
+        self.entries.push(CELL.into(), value).map_err(E::custom)
+    }
+
+    /// Notes a field that is called like a parameter, or is an object of them.
+    pub(super) fn note(&mut self, name: &str, value: &str) {
+        for (field, value) in crate::core::parameters::fields(name, value) {
+            let plain = plain(&field);
+            let Some(Named { parameter, is_own }) = self.reader.parameter(&plain) else {
+                if let Some(meant) = self.reader.slip_of_parameter(&plain) {
+                    let field = shorten(&field);
+                    let message = format!("{field} looks like a slip of {meant}, expected that");
+                    self.refused[0].get_or_insert(message);
+                }
+                continue;
+            };
+            let refused = &mut self.refused[usize::from(parameter.is_result)];
+            match parameter.value(&field, &value) {
+                Ok(None) => {}
+                Ok(Some(value)) if *is_own => self.parameters.push(Noted {
+                    option: parameter.option,
+                    name: field.into(),
+                    value,
+                    kind: parameter.kind,
+                }),
+                Ok(Some(value)) => {
+                    refused.get_or_insert_with(|| {
+                        let (field, value) = (shorten(&field), value.shown());
+                        format!(
+                            "{field} is {value}, expected no such field: it is a parameter that this problem does not \
+                             have; remove it"
+                        )
+                    });
+                }
+                Err(message) => {
+                    refused.get_or_insert(message);
+                }
+            }
+        }
+    }
+
+    /// What was kept, and the parameters that are set. Next to an amount, a field that answers have too is a result.
+    pub(crate) fn finish(mut self) -> Result<(Extra, Vec<Noted>), String> {
+        let amounts = self.reader.about.amounts;
+        let is_answer = amounts.first().is_some_and(|amount| self.entries.has(amount.name));
+        let [refused, result] = self.refused;
+        if let Some(refused) = refused.or(result.filter(|_| !is_answer)) {
+            return Err(refused);
+        }
+        if is_answer {
+            let is_result = |name: &str| {
+                self.reader.parameter(&plain(name)).is_some_and(|known| known.parameter.is_result)
+            };
+            self.parameters.retain(|noted| !is_result(&noted.name));
+        }
+        Ok((self.entries.finish(&self.reader.reserved), self.parameters))
+    }
+}
+
+/// The users of one cell.
+pub(super) struct Cell<'a> {
+    reader: &'a Reader,
+    pub(super) record: Record,
+    /// Whether some user has fields of its own.
+    has_extra: bool,
+    /// Parameters that users name.
+    parameters: Vec<(usize, Noted)>,
+}
+
+impl<'a> Cell<'a> {
+    pub(super) fn new(reader: &'a Reader, file: &Arc<str>, label: &str) -> Self {
+        let mut record = Record::new(reader.about.inputs, Size::default());
+        record.place = Place { file: Arc::clone(file), label: label.into(), ..Place::default() };
+        Self { reader, record, has_extra: false, parameters: Vec::new() }
+    }
+
+    pub(super) fn fail(
+        &self,
+        (number, line): (u64, Option<u64>),
+        id: Option<&str>,
+        message: String,
+    ) -> InputError {
+        let place = Place {
+            lines: line.into_iter().collect(),
+            numbers: vec![number],
+            ..self.record.place.clone()
+        };
+        InputError::at(&place.file, &place.of_user(0, id), message)
+    }
+
+    /// Checks a user and adds it. The number is its position in the file, from 1.
+    pub(super) fn push(
+        &mut self,
+        (number, line): (u64, Option<u64>),
+        fields: Fields<'_>,
+    ) -> Result<(), InputError> {
+        let Fields { id, numbers, others } = fields;
+        let at = (number, line);
+        let user = self.record.size().users;
+        if user == MOST_USERS {
+            let message = format!("there are more users, expected at most {MOST_USERS}");
+            return Err(self.fail(at, None, message));
+        }
+        let (extra, parameters) = others.finish().map_err(|message| self.fail(at, id, message))?;
+        if let Some(id) = id {
+            // Most ids are short and plain: one look at the bytes tells.
+            let plain = id.len() <= MAX_ID_CHARS && id.bytes().all(|byte| byte.is_ascii_graphic());
+            let too_long = || id.chars().nth(MAX_ID_CHARS).is_some();
+            if id.is_empty() || !plain && (too_long() || id.chars().any(char::is_control)) {
+                let shown = shorten(&quote(id));
+                let expected = format!("1 to {MAX_ID_CHARS} printable characters");
+                return Err(self.fail(at, Some(id), format!("id is {shown}, expected {expected}")));
+            }
+        }
+        let mut values = vec![None; self.reader.about.inputs.len()];
+        for (&column, text) in self.reader.columns.iter().zip(numbers) {
+            let Some(text) = *text else { continue };
+            let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+            values[column] = Some(number.ok_or_else(|| {
+                let Column { name, what, .. } = self.reader.about.inputs[column];
+                let (shown, hint) = (shorten(text), comma_hint(text));
+                self.fail(at, id, format!("{name} is {shown}, expected {what}{hint}"))
+            })?);
+        }
+        self.one_of(numbers).map_err(|message| self.fail(at, id, message))?;
+        self.record.push_user(values.into_iter());
+        // Whoever has no name is called by its number; names are kept once somebody has one.
+        match id {
+            Some(id) => {
+                self.name_until(user);
+                self.record.ids.push(id);
+            }
+            None if self.record.ids.is_empty() => {}
+            None => self.record.ids.push(&number.to_string()),
+        }
+        if let Some(line) = line {
+            self.record.place.lines.push(line);
+        }
+        let numbers = &mut self.record.place.numbers;
+        if !numbers.is_empty() || number != user as u64 + 1 {
+            (numbers.len()..user).for_each(|before| numbers.push(before as u64 + 1));
+            numbers.push(number);
+        }
+        if !extra.is_empty() && !self.has_extra {
+            self.has_extra = true;
+            self.record.user_extra.resize(user, Extra::default());
+        }
+        if self.has_extra {
+            self.record.user_extra.push(extra);
+        }
+        self.parameters.extend(parameters.into_iter().map(|noted| (user, noted)));
+        Ok(())
+    }
+
+    /// Rejects a user with none of the columns of which it needs one, or with two of them: at once, since users without
+    /// end may follow.
+    fn one_of(&self, numbers: &[Option<&str>]) -> Result<(), String> {
+        let inputs = self.reader.about.inputs;
+        let columns = self.reader.columns.iter().zip(numbers);
+        let mut places = columns.filter(|(column, _)| inputs[**column].need == Need::OneOf);
+        let mut given = places.clone().filter_map(|(&column, text)| Some((column, (*text)?)));
+        match (given.next(), given.next()) {
+            (Some((one, first)), Some((two, second))) => Err(format!(
+                "{} is {} and {} is {}, expected only one of them",
+                inputs[one].name,
+                shorten(first),
+                inputs[two].name,
+                shorten(second)
+            )),
+            (None, _) if places.next().is_some() => {
+                let is_place = |column: &&usize| inputs[**column].need == Need::OneOf;
+                let names = self.reader.columns.iter().filter(is_place);
+                let names: Vec<&str> = names.map(|&column| inputs[column].name).collect();
+                Err(format!("none of {} is given, expected one of them", names.join(", ")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Names the users so far by their numbers.
+    fn name_until(&mut self, user: usize) {
+        if self.record.ids.is_empty() {
+            for before in 0..user {
+                let number = self.record.place.number(before).to_string();
+                self.record.ids.push(&number);
+            }
+        }
+    }
+
+    /// The record, with what the file says about the whole cell.
+    pub(super) fn finish(
+        self,
+        place: &str,
+        (extra, parameters): (Extra, Vec<Noted>),
+    ) -> Result<Record, InputError> {
+        let Self { mut record, parameters: of_users, .. } = self;
+        let file = Arc::clone(&record.place.file);
+        if record.size().users == 0 {
+            let message = format!("there are no users, expected at least one: {FORMAT}");
+            return Err(InputError::at(&file, place, message));
+        }
+        unique_ids(&record)?;
+        settle(&mut record, parameters, &of_users)
+            .map_err(|message| InputError::at(&file, place, message))?;
+        record.extra = extra;
+        Ok(record)
+    }
+}
+
+impl Noted {
+    /// What must be in effect, since the record does not set it.
+    fn claim(self, user: Option<usize>) -> Claim {
+        let Self { option, name, value, kind } = self;
+        let because = match (user, kind) {
+            (_, ParameterKind::NoEffect) => {
+                "it is a parameter of random users, and has no effect on these; remove it"
+            }
+            (Some(_), _) if kind.sets(&value) => {
+                "it is a parameter of the whole cell; give it once for the cell, or the same to all users"
+            }
+            _ => "it is a parameter; pass it as an option",
+        };
+        Claim { user, option, name, value, kind, because }
+    }
+}
+
+/// Sets the parameters that a cell or all of its users name; those that only some users name must be in effect.
+fn settle(
+    record: &mut Record,
+    of_cell: Vec<Noted>,
+    of_users: &[(usize, Noted)],
+) -> Result<(), String> {
+    let users = record.size().users;
+    // What all users say alike holds for their cell.
+    let mut set = of_cell;
+    let (mut claims, mut seen): (Vec<(usize, Noted)>, Vec<&'static str>) = Default::default();
+    for (_, first) in of_users {
+        if seen.contains(&first.option) {
+            continue;
+        }
+        seen.push(first.option);
+        let same = of_users.iter().filter(|(_, other)| other.option == first.option);
+        let is_same = |(_, other): &(usize, Noted)| other.value.is_same(&first.value);
+        let mut named: Vec<usize> = same.clone().map(|(user, _)| *user).collect();
+        named.dedup();
+        if named.len() == users && same.clone().all(is_same) {
+            set.push(first.clone());
+        } else {
+            claims.extend(same.cloned());
+        }
+    }
+    for (at, noted) in set.iter().enumerate() {
+        let Noted { option, name, value, kind } = noted;
+        match set[..at].iter().find(|before| before.option == *option) {
+            Some(before) if !before.value.is_same(value) => {
+                let elsewhere = match before.name == noted.name {
+                    true => before.value.shown(),
+                    false => format!("{} {}", shorten(&before.name), before.value.shown()),
+                };
+                let (name, value) = (shorten(name), value.shown());
+                return Err(format!(
+                    "{name} is {value}, expected {elsewhere} as the file says elsewhere"
+                ));
+            }
+            Some(_) => {}
+            None if kind.sets(value) => record.set_parameter(option, &value.text),
+            None => record.claim(noted.clone().claim(None)),
+        }
+    }
+    claims.into_iter().for_each(|(user, noted)| record.claim(noted.claim(Some(user))));
+    Ok(())
+}
+
+/// The record of some rows of a table: arrays of the users' numbers, and for each row the fields that are called like a
+/// parameter, by name, as JSON.
+pub(super) fn of_table(
+    reader: &Reader,
+    rows: &[usize],
+    given: &[(&str, ArrayView<'_>)],
+    fields: &[(&str, Vec<&str>)],
+) -> Result<Record, crate::framework::Error> {
+    let inputs = reader.about.inputs;
+    let blank = || Record { place: Place::of_table(rows), ..Record::new(inputs, Size::default()) };
+    let made = Record::of_arrays(inputs, given);
+    let made = made.map_err(|wrong| blank().locate(wrong.into()))?;
+    let mut record = Record { place: Place::of_table(rows), ..made };
+    let note = |user: usize, fields: &[&(&str, Vec<&str>)]| {
+        let mut others = Others::new(reader);
+        for (name, values) in fields {
+            others.note(name, values.get(user).copied().unwrap_or("null"));
+        }
+        let (_, noted) = others.finish().map_err(|message| {
+            InputError::at(&record.place.file, &record.place.of_user(user, None), message)
+        })?;
+        Ok::<_, InputError>(noted)
+    };
+    // What is the same in all rows is read once.
+    let is_same = |(_, values): &&(&str, Vec<&str>)| values.iter().all(|text| *text == values[0]);
+    let (same, different): (Vec<_>, Vec<_>) = fields.iter().partition(is_same);
+    let of_cell = note(0, &same)?;
+    let mut of_users = Vec::new();
+    if !different.is_empty() {
+        for user in 0..rows.len() {
+            of_users.extend(note(user, &different)?.into_iter().map(|noted| (user, noted)));
+        }
+    }
+    let file = Arc::clone(&record.place.file);
+    settle(&mut record, of_cell, &of_users)
+        .map_err(|message| InputError::at(&file, "", message))?;
+    Ok(record)
+}
+
+/// Rejects a name that two users have.
+fn unique_ids(record: &Record) -> Result<(), InputError> {
+    let ids = &record.ids;
+    if ids.is_empty() {
+        return Ok(());
+    }
+    // Sorted, the same ids are neighbours, in the order of the file: no second copy of all ids.
+    let mut order: Vec<usize> = (0..record.size().users).collect();
+    order.sort_unstable_by(|&a, &b| ids.get(a).cmp(&ids.get(b)).then(a.cmp(&b)));
+    let twice = order.windows(2).filter(|pair| ids.get(pair[0]) == ids.get(pair[1]));
+    match twice.min_by_key(|pair| pair[1]) {
+        None => Ok(()),
+        Some(pair) => {
+            let place = |user: usize| record.place.of_user(user, None);
+            let message = format!(
+                "id is {}, which {} has already; expected a different id for each user",
+                quote(ids.get(pair[1]).unwrap_or_default()),
+                place(pair[0])
+            );
+            Err(InputError::at(&record.place.file, &place(pair[1]), message))
+        }
+    }
+}

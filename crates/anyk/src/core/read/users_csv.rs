@@ -1,0 +1,214 @@
+//! Users as CSV: a header, then a line for each user.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::users::{Cell, Fields, Others};
+use super::{CELL, ID, Reader};
+use crate::core::Record;
+use crate::exchange::{
+    CellPlace, Extra, ExtraEntries, InputError, check_fields, json_of_text, separator, shorten,
+    slip_of,
+};
+use crate::limits::MOST_USERS;
+
+/// What a column of the file holds.
+enum Head {
+    /// A field of a user, by its place among those that are known.
+    Known(usize),
+    Cell,
+    /// Anything else, under its name.
+    Other(Box<str>),
+}
+
+/// A cell whose rows are being read; what is wrong with the first bad one of them.
+struct Open<'a> {
+    name: Option<ExtraEntries>,
+    users: Result<Cell<'a>, InputError>,
+}
+
+pub(super) fn read(
+    reader: &Reader,
+    text: &str,
+    file: &str,
+) -> Result<Vec<Result<Record, InputError>>, InputError> {
+    let fail = |place: &str, message: String| InputError::at(file, place, message);
+    let separator = separator(text);
+    check_fields(text, separator, file)?;
+    let mut rows = csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .flexible(true)
+        .delimiter(separator)
+        .comment(Some(b'#'))
+        .from_reader(text.as_bytes());
+    let header = rows.headers().map_err(|error| fail("the header", error.to_string()))?.clone();
+    let heads = heads(&header, reader).map_err(|message| fail("the header", message))?;
+    let name: Arc<str> = file.into();
+    let cell = || Cell::new(reader, &name, "line ");
+    let named_by = heads.iter().position(|head| matches!(head, Head::Cell));
+    // In the order in which they first appear.
+    let mut cells: Vec<Open<'_>> = Vec::new();
+    let mut place_of: HashMap<Box<str>, usize> = HashMap::new();
+    if named_by.is_none() {
+        cells.push(Open { name: None, users: Ok(cell()) });
+    }
+    let mut row = csv::StringRecord::new();
+    let mut lines = Lines { text: text.as_bytes(), counted: 0, line: 1 };
+    let mut count = 0u64;
+    while rows.read_record(&mut row).map_err(|error| fail("", error.to_string()))? {
+        count += 1;
+        let line = lines.at(row.position().map_or(0, csv::Position::byte));
+        let place = format!("line {line}");
+        if count > MOST_USERS as u64 {
+            return Err(fail(
+                &place,
+                format!("there are more users, expected at most {MOST_USERS}"),
+            ));
+        }
+        let expected = heads.len();
+        let misfit = (row.len() != expected)
+            .then(|| format!("{} fields, expected {expected} as in the header", row.len()));
+        // A field too many or too few may have moved the name, unless that stands first.
+        if let (Some(message), Some(1..)) = (&misfit, named_by) {
+            return Err(fail(&place, message.clone()));
+        }
+        let name = named_by.map(|column| row.get(column).unwrap_or_default());
+        let at = match name {
+            None => 0,
+            Some(name) => match place_of.get(name) {
+                Some(&at) => at,
+                None => {
+                    let value = json_of_text(name).map_err(|e| fail(&place, e.to_string()))?;
+                    let mut entries = ExtraEntries::default();
+                    entries.push(CELL.into(), &value).map_err(|message| fail(&place, message))?;
+                    let mut users = cell();
+                    users.record.place.index = cells.len();
+                    users.record.place.line = line;
+                    cells.push(Open { name: Some(entries), users: Ok(users) });
+                    place_of.insert(name.into(), cells.len() - 1);
+                    cells.len() - 1
+                }
+            },
+        };
+        let Open { name, users } = &mut cells[at];
+        // A cell with a bad row is rejected, and the others are read on.
+        let Ok(open) = users else { continue };
+        let read = match misfit {
+            Some(message) => Err(fail(&place, message)),
+            None => push(reader, &heads, &row, (count, line), open),
+        };
+        if let Err(error) = read {
+            *users = Err(in_cell(error, name.as_ref(), line));
+        }
+    }
+    if cells.is_empty() {
+        cells.push(Open { name: None, users: Ok(cell()) });
+    }
+    let finished = |Open { name, users }: Open<'_>| {
+        let users = users?;
+        let line = users.record.place.line_of(0).max(1);
+        let extra = name.clone().map_or_else(Extra::default, |name| name.finish(&[]));
+        let record = users.finish("", (extra, Vec::new()));
+        record.map_err(|error| in_cell(error, name.as_ref(), line))
+    };
+    Ok(cells.into_iter().map(finished).collect())
+}
+
+/// An error with the cell that it is about, if that has a name.
+fn in_cell(error: InputError, name: Option<&ExtraEntries>, line: u64) -> InputError {
+    match name.and_then(ExtraEntries::cell) {
+        None => error,
+        Some(name) => error.in_cell(CellPlace { name: name.to_owned(), line }),
+    }
+}
+
+/// Adds the user of a row.
+fn push(
+    reader: &Reader,
+    heads: &[Head],
+    row: &csv::StringRecord,
+    (number, line): (u64, u64),
+    cell: &mut Cell<'_>,
+) -> Result<(), InputError> {
+    let mut values: Vec<Option<&str>> = vec![None; reader.fields.len()];
+    let mut others = Others::new(reader);
+    let at = (number, Some(line));
+    for (head, text) in heads.iter().zip(row) {
+        match head {
+            Head::Known(known) => values[*known] = Some(text).filter(|text| !text.is_empty()),
+            Head::Cell => {}
+            Head::Other(name) => {
+                let pushed = json_of_text(text).map_err(|error| error.to_string());
+                let pushed = pushed.and_then(|value| {
+                    others.note(name, value.get());
+                    others.entries.push(name.clone(), &value)
+                });
+                pushed.map_err(|message| cell.fail(at, None, message))?;
+            }
+        }
+    }
+    let (id, numbers) = values.split_first().map_or((None, &values[..]), |(id, rest)| (*id, rest));
+    cell.push(at, Fields { id, numbers, others })
+}
+
+/// Numbers of lines: the reader's own leaves out comments, and the ends of lines that are two characters.
+struct Lines<'a> {
+    text: &'a [u8],
+    /// Bytes that were looked at, and the line that they end in.
+    counted: usize,
+    line: u64,
+}
+
+impl Lines<'_> {
+    /// The line of what is read next from a place that is not before the last one.
+    fn at(&mut self, place: u64) -> u64 {
+        let mut at = usize::try_from(place).unwrap_or(usize::MAX).min(self.text.len());
+        // Ends of lines and comments that stand before it.
+        while let Some(byte) = self.text.get(at) {
+            match byte {
+                b'\r' | b'\n' => at += 1,
+                b'#' => {
+                    let rest = self.text[at..].iter().position(|&byte| byte == b'\n');
+                    at = rest.map_or(self.text.len(), |end| at + end);
+                }
+                _ => break,
+            }
+        }
+        let passed = self.text.get(self.counted..at).unwrap_or_default();
+        self.line += passed.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.counted = self.counted.max(at);
+        self.line
+    }
+}
+
+/// What the columns of a header hold; the error says what is wrong with it.
+fn heads(header: &csv::StringRecord, reader: &Reader) -> Result<Vec<Head>, String> {
+    let fields = &reader.fields;
+    let mut heads = Vec::with_capacity(header.len());
+    for (position, name) in header.iter().enumerate() {
+        if header.iter().take(position).any(|before| before == name) {
+            let name = shorten(&format!("{name:?}"));
+            return Err(format!("the column {name} stands twice, expected once"));
+        }
+        heads.push(if let Some(known) = fields.iter().position(|field| *field == name) {
+            Head::Known(known)
+        } else if name == CELL {
+            Head::Cell
+        } else if let Some(meant) = slip_of(name, fields).or(slip_of(name, &[CELL])) {
+            let name = shorten(&format!("{name:?}"));
+            return Err(format!("the column {name} looks like a slip of {meant:?}, expected that"));
+        } else {
+            Head::Other(name.into())
+        });
+    }
+    let needed: Vec<&str> = reader.about.needed().map(|column| column.name).collect();
+    let is_needed = |head: &Head| matches!(head, Head::Known(known) if fields[*known] != ID && needed.contains(&fields[*known]));
+    if needed.is_empty() || heads.iter().any(is_needed) {
+        return Ok(heads);
+    }
+    Err(format!(
+        "the columns are {}, expected one of {} among them",
+        shorten(&format!("{:?}", header.iter().collect::<Vec<_>>().join(","))),
+        needed.join(", ")
+    ))
+}

@@ -1,0 +1,295 @@
+//! What judged answers come to at each size: shares, means and gaps, with how well they are known.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Goal, Text, Verdict};
+use crate::framework::{Error, Unjudged};
+use crate::math::{Moments, median};
+
+/// One policy at one size.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Standing {
+    /// The policy.
+    pub policy: String,
+    /// The size.
+    pub k: usize,
+    /// Instances drawn.
+    pub instances: usize,
+    /// Of these, those that no allocation serves: they are in no mean.
+    pub infeasible: usize,
+    /// Of the others, those without an answer that can be judged: their users count as not served.
+    pub failed: usize,
+    /// Answers that give away more than there is.
+    pub over_budget: usize,
+    /// Share of users that are served; absent where nobody demands anything, or nothing was to be answered.
+    pub availability: Option<f64>,
+    /// An interval around it that holds the true share with 95 %: Wilson's, for as many independent users as vary as
+    /// much as the instances do.
+    pub availability_interval: Option<(f64, f64)>,
+    /// Mean of the objective; absent without an answer.
+    pub value: Option<f64>,
+    /// Its standard error.
+    pub standard_error: Option<f64>,
+    /// Mean of the reference on the same instances.
+    pub reference: Option<f64>,
+    /// How far the mean is from that of the reference, percent: positive is worse.
+    pub gap_percent: Option<f64>,
+    /// Standard error of the gap over instances, percent.
+    pub gap_standard_error: Option<f64>,
+    /// The gap of the worst instance, percent.
+    pub worst_gap_percent: Option<f64>,
+    /// Largest change of what a user gets when the users change places, relative, over a few instances.
+    pub reorder_change: Option<f64>,
+    /// Median time of an answer, microseconds: the policy alone; for a program with the pipe and its JSON.
+    pub microseconds: Option<f64>,
+}
+
+/// Sums over the instances of a size.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    failed: usize,
+    over_budget: usize,
+    /// Shares of users served, of instances; those that failed have none.
+    shares: Moments,
+    values: Moments,
+    references: Moments,
+    gaps: Moments,
+    worst_gap: Option<f64>,
+    demands: bool,
+    goal: Option<Goal>,
+    seconds: Vec<f64>,
+    size: usize,
+}
+
+impl Tally {
+    pub(super) fn new(size: usize) -> Self {
+        Self { size, ..Self::default() }
+    }
+
+    /// An instance without an answer that can be judged.
+    pub(super) fn fail(&mut self) {
+        self.failed += 1;
+        self.shares.push(0.0);
+    }
+
+    /// The time of an answer.
+    pub(super) fn time(&mut self, seconds: f64) {
+        self.seconds.push(seconds);
+    }
+
+    /// A verdict.
+    pub(super) fn add(&mut self, verdict: &Verdict) {
+        let Some(value) = verdict.value else { return self.fail() };
+        self.demands |= verdict.availability.is_some();
+        self.goal = Some(verdict.objective);
+        let over_budget = verdict.status == "over-budget";
+        self.over_budget += usize::from(over_budget);
+        // What is not there serves nobody.
+        self.shares.push(if over_budget { 0.0 } else { verdict.availability.unwrap_or(1.0) });
+        self.values.push(value);
+        if let (Some(reference), Some(gap)) = (verdict.reference, verdict.gap_percent) {
+            self.references.push(reference);
+            self.gaps.push(gap);
+            self.worst_gap = Some(self.worst_gap.map_or(gap, |worst| worst.max(gap)));
+        }
+    }
+
+    pub(super) fn standing(
+        &self,
+        policy: &str,
+        (k, instances, infeasible): (usize, usize, usize),
+        reorder_change: Option<f64>,
+    ) -> Standing {
+        let some = |moments: &Moments, value: f64| (moments.count > 0).then_some(value);
+        let availability = (self.demands || self.failed > 0)
+            .then_some(self.shares.mean)
+            .filter(|_| self.shares.count > 0);
+        let gap =
+            self.goal.and_then(|goal| goal.gap_percent(self.values.mean, self.references.mean));
+        let times = self.seconds.iter().map(|seconds| seconds * 1e6).collect();
+        Standing {
+            policy: policy.to_owned(),
+            k,
+            instances,
+            infeasible,
+            failed: self.failed,
+            over_budget: self.over_budget,
+            availability,
+            availability_interval: availability.map(|share| self.interval(share)),
+            value: some(&self.values, self.values.mean),
+            standard_error: some(&self.values, self.values.standard_error()),
+            reference: some(&self.references, self.references.mean),
+            gap_percent: gap.filter(|_| self.references.count > 0),
+            gap_standard_error: some(&self.gaps, self.gaps.standard_error()),
+            worst_gap_percent: self.worst_gap,
+            reorder_change,
+            microseconds: (!self.seconds.is_empty()).then(|| median(times)),
+        }
+    }
+
+    /// Wilson's interval. Users of one instance stand or fall together: as many of them count as independent as would
+    /// vary as much as the instances do.
+    fn interval(&self, share: f64) -> (f64, f64) {
+        const Z: f64 = 1.96;
+        let users = (self.size as f64) * self.shares.count as f64;
+        let alone = share * (1.0 - share) / users;
+        let seen = self.shares.standard_error().powi(2);
+        let count = if seen > alone && alone > 0.0 { users * alone / seen } else { users };
+        let count = count.max(1.0);
+        let spread = Z * (share * (1.0 - share) / count + Z * Z / (4.0 * count * count)).sqrt();
+        let (centre, scale) = (share + Z * Z / (2.0 * count), 1.0 + Z * Z / count);
+        (((centre - spread) / scale).max(0.0), ((centre + spread) / scale).min(1.0))
+    }
+}
+
+/// Verdicts summed up by size, in the order in which they come.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// By size: verdicts, those on instances that no allocation serves, and the sums of the others.
+    sizes: BTreeMap<usize, (usize, usize, Tally)>,
+    objective: String,
+    /// Instances of which not even the size is known.
+    unread: usize,
+}
+
+impl Summary {
+    /// Counts an instance without a verdict; an error says as much as is known of it.
+    pub fn fail(&mut self, error: &Error) {
+        let Some(Unjudged { k, feasible, .. }) = error.unjudged() else {
+            self.unread += 1;
+            return;
+        };
+        let (all, infeasible, tally) = self.sizes.entry(*k).or_default();
+        *all += 1;
+        tally.size = *k;
+        if *feasible { tally.fail() } else { *infeasible += 1 }
+    }
+
+    /// Instances that could not be read: they are in no row.
+    pub fn unread(&self) -> usize {
+        self.unread
+    }
+
+    /// Adds a verdict.
+    pub fn add(&mut self, verdict: &Verdict) {
+        if self.objective.is_empty() {
+            self.objective = verdict.objective.to_string();
+        }
+        let (all, infeasible, tally) = self.sizes.entry(verdict.k).or_default();
+        *all += 1;
+        tally.size = verdict.k;
+        if verdict.reference.is_none() {
+            *infeasible += 1;
+        } else {
+            tally.add(verdict);
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.sizes.is_empty()
+    }
+
+    /// Each size.
+    pub fn rows(&self, policy: &str) -> Vec<Standing> {
+        let row = |(&k, (all, infeasible, tally)): (&usize, &(usize, usize, Tally))| {
+            tally.standing(policy, (k, *all, *infeasible), None)
+        };
+        self.sizes.iter().map(row).collect()
+    }
+
+    /// As people read it.
+    pub fn text(&self, policy: &str) -> Text {
+        let mut text = Text::default();
+        let rows = self.rows(policy);
+        table(&mut text, &rows, &self.objective, "the reference");
+        for Standing { k, instances, infeasible, failed, .. } in rows {
+            if infeasible + failed == 0 {
+                continue;
+            }
+            let judged = instances - infeasible;
+            let mut line =
+                format!("K = {k}: availability is over {judged} of {instances} instances");
+            if infeasible > 0 {
+                line.push_str(&format!("; no allocation serves the other {infeasible}"));
+            }
+            if failed > 0 {
+                line.push_str(&format!(
+                    "; {failed} of them have no allocation that can be judged: their users count as not served"
+                ));
+            }
+            text.push(line);
+        }
+        if self.unread > 0 {
+            text.push(format!("{} instances could not be read, and are in no row", self.unread));
+        }
+        text
+    }
+}
+
+/// The table of all policies at all sizes.
+pub(super) fn table(text: &mut Text, rows: &[Standing], objective: &str, reference: &str) {
+    let number =
+        |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.5e}"));
+    let percent = |value: Option<f64>, digits: usize| {
+        value.map_or("–".to_owned(), |value| format!("{value:+.digits$}"))
+    };
+    let row = |row: &Standing| {
+        let availability = match (row.availability, row.availability_interval) {
+            (Some(share), Some((low, high))) => format!("{share:.4} [{low:.4}, {high:.4}]"),
+            _ => "–".to_owned(),
+        };
+        vec![
+            row.policy.clone(),
+            row.k.to_string(),
+            availability,
+            number(row.value),
+            number(row.standard_error),
+            percent(row.gap_percent, 3),
+            row.gap_standard_error.map_or("–".to_owned(), |error| format!("{error:.3}")),
+            percent(row.worst_gap_percent, 3),
+            row.infeasible.to_string(),
+            row.failed.to_string(),
+            row.over_budget.to_string(),
+            row.microseconds.map_or("–".to_owned(), |time| format!("{time:.0}")),
+        ]
+    };
+    let gap = format!("from {reference} (%)");
+    let objective = if objective.is_empty() { "objective" } else { objective };
+    let header = [
+        "policy",
+        "K",
+        "availability [95 %]",
+        objective,
+        "± s.e.",
+        &gap,
+        "± s.e.",
+        "worst (%)",
+        "infeasible",
+        "failed",
+        "over budget",
+        "µs",
+    ];
+    text.table(&header, rows.iter().map(row));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_widen_where_instances_differ() {
+        let tally =
+            |shares: &[f64]| Tally { shares: shares.iter().copied().collect(), ..Tally::new(100) };
+        let (low, high) = tally(&[1.0; 10]).interval(1.0);
+        assert!(low > 0.995 && high > 0.9999, "{low} {high}");
+        // Half of the users each time, or half of the cells: the same share, not the same knowledge.
+        let (low, high) = tally(&[0.5; 10]).interval(0.5);
+        assert!(high - low < 0.07);
+        let half: Vec<f64> = (0..10).map(|i| f64::from(i % 2)).collect();
+        let (low, high) = tally(&half).interval(0.5);
+        assert!(high - low > 0.4);
+    }
+}

@@ -1,0 +1,216 @@
+//! The verdict on anyone's allocation: one form for all problems.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{Instance, Proof, Text, Verdict};
+use crate::exchange::Extra;
+use crate::tolerance;
+
+/// What is to be small, or large.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Goal {
+    /// What it is.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Whether more is better.
+    pub larger_is_better: bool,
+}
+
+/// What a formulation finds about an allocation, without a reference.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Judged {
+    /// The objective.
+    pub value: f64,
+    /// Users whose demand is not met; `None` if nobody demands anything.
+    pub missed: Option<Vec<Missed>>,
+    /// Share of the budget that is used; `None` without a budget.
+    pub budget_used: Option<f64>,
+    /// Largest violation of the conditions of an optimum, relative.
+    pub kkt_residual: f64,
+}
+
+/// A user whose demand is not met.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Missed {
+    /// Position of the user.
+    pub user: usize,
+    /// What the demand is about.
+    pub what: &'static str,
+    /// What the user gets of it.
+    pub value: f64,
+    /// What the user demands.
+    pub target: f64,
+}
+
+/// The objective of the best allocation that is known, with its proof.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reference {
+    /// The objective.
+    pub value: f64,
+    /// The solver's proof, if it has one.
+    pub proof: Option<Proof>,
+}
+
+/// A user that is not served, by name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Miss {
+    /// Position of the user.
+    #[serde(skip)]
+    pub user: usize,
+    /// The user.
+    pub id: String,
+    /// What it is about.
+    pub what: &'static str,
+    /// What the user gets of it.
+    pub value: f64,
+    /// What it asks for.
+    pub target: f64,
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} ({})", self.name, self.unit)
+    }
+}
+
+impl Goal {
+    /// How far a value is from the best, percent: positive is worse.
+    pub fn gap_percent(&self, value: f64, reference: f64) -> Option<f64> {
+        // A cost may be negative: of its size, then, and of no other sign.
+        if reference < 0.0 {
+            let gap = (value - reference) / -reference;
+            let gap = if self.larger_is_better { -gap } else { gap };
+            return gap.is_finite().then_some(100.0 * gap);
+        }
+        let gap =
+            if self.larger_is_better { 1.0 - value / reference } else { value / reference - 1.0 };
+        gap.is_finite().then_some(100.0 * gap)
+    }
+}
+
+impl Miss {
+    /// How many times too much, or too little.
+    fn factor(&self) -> f64 {
+        let ratio = self.value / self.target;
+        if ratio >= 1.0 { ratio } else { 1.0 / ratio }
+    }
+}
+
+impl Verdict {
+    /// The verdict on what a formulation found, next to the objective of the best that is known.
+    pub(super) fn new(instance: &Instance, judged: Judged, reference: Option<f64>) -> Self {
+        let Judged { value, missed, budget_used, kkt_residual } = judged;
+        let (k, goal) = (instance.size().users, instance.goal());
+        let availability = missed.as_ref().map(|missed| 1.0 - missed.len() as f64 / k as f64);
+        let named = |missed: Missed| {
+            let Missed { user, what, value, target } = missed;
+            Miss { user, id: instance.record.id(user), what, value, target }
+        };
+        let missed: Vec<Miss> = missed.unwrap_or_default().into_iter().map(named).collect();
+        let status = match reference {
+            None => "infeasible",
+            _ if budget_used.is_some_and(|used| used > 1.0 + tolerance::BUDGET) => "over-budget",
+            _ if missed.is_empty() => "feasible",
+            _ => "misses",
+        };
+        Self {
+            status,
+            k,
+            availability,
+            objective: goal,
+            value: Some(value),
+            reference,
+            gap_percent: reference.and_then(|reference| goal.gap_percent(value, reference)),
+            budget_used,
+            kkt_residual: Some(kkt_residual).filter(|residual| residual.is_finite()),
+            reason: None,
+            missed,
+            extra: Extra::default(),
+        }
+    }
+
+    /// The verdict on no allocation at all, with what its author says instead.
+    pub(super) fn absent(instance: &Instance, reference: Option<f64>, reason: String) -> Self {
+        let nothing = Judged::default();
+        Self {
+            status: "no-allocation",
+            availability: instance.demands().then_some(0.0),
+            value: None,
+            gap_percent: None,
+            kkt_residual: None,
+            reason: Some(reason),
+            ..Self::new(instance, nothing, reference)
+        }
+    }
+
+    /// Fields that what a file says about a cell may not be called like.
+    pub(super) const FIELDS: [&'static str; 6] =
+        ["k", "value", "reference", "budget_used", "reason", "policy"];
+
+    /// Whether every demand is met within the budget.
+    pub fn is_feasible(&self) -> bool {
+        self.status == "feasible"
+    }
+
+    /// Users whose demand is met; all, where there is none.
+    pub fn met(&self) -> usize {
+        if self.value.is_some() { self.k - self.missed.len() } else { 0 }
+    }
+}
+
+impl Verdict {
+    /// The verdict as people read it.
+    pub fn text(&self) -> Text {
+        const SHOWN: usize = 20;
+        let mut line = format!("{}: K = {}", self.status, self.k);
+        if let Some(availability) = self.availability {
+            line.push_str(&format!(
+                ", {} of {} users served ({:.2} %)",
+                self.met(),
+                self.k,
+                100.0 * availability
+            ));
+        }
+        let Goal { name, unit, .. } = self.objective;
+        if let Some(value) = self.value {
+            line.push_str(&format!("; {name} {value:.6e} {unit}"));
+        }
+        if let Some(reason) = &self.reason {
+            line.push_str(&format!("; in its place: {reason}"));
+        }
+        match (self.reference, self.gap_percent) {
+            (Some(reference), None) if self.value.is_none() => {
+                line.push_str(&format!("; the reference has {reference:.6e} {unit}"));
+            }
+            (Some(reference), Some(gap)) => {
+                let over = self.objective.larger_is_better != (gap >= 0.0);
+                let word = if over { "over" } else { "under" };
+                let gap = gap.abs();
+                line.push_str(&format!(", {gap:.4} % {word} the reference of {reference:.6e}"));
+            }
+            _ if self.value.is_none() => line.push_str("; no allocation serves everyone"),
+            _ => line.push_str(", no allocation serves everyone"),
+        }
+        if let Some(used) = self.budget_used {
+            line.push_str(&format!("; {:.4} % of the budget used", 100.0 * used));
+        }
+        if let Some(residual) = self.kkt_residual {
+            line.push_str(&format!("; KKT residual {residual:.1e}"));
+        }
+        let mut text = Text::line(line);
+        for miss in self.missed.iter().take(SHOWN) {
+            let Miss { id, what, value, target, .. } = miss;
+            text.push(format!(
+                "  user {id}: {what} {value:.6e}, expected {target:.6e} (off by a factor of {:.6})",
+                miss.factor().min(1e99)
+            ));
+        }
+        if self.missed.len() > SHOWN {
+            text.push(format!("  and {} more", self.missed.len() - SHOWN));
+        }
+        text
+    }
+}

@@ -1,0 +1,51 @@
+//! Names that are meant to be known ones.
+
+/// The known name that a name looks like a slip of: another case, a blank or a dash in place of an underscore, one
+/// letter off, or two in a long name. Names of two or three letters are too close to everything.
+pub(crate) fn slip_of(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    let longest = known.iter().map(|known| known.len()).max().unwrap_or(0);
+    // No edit of one or two letters makes a known name of it, and it may be megabytes.
+    if name.len() > longest + 8 {
+        return None;
+    }
+    let plain: String = name
+        .trim()
+        .chars()
+        .map(|letter| if matches!(letter, ' ' | '-') { '_' } else { letter.to_ascii_lowercase() })
+        .collect();
+    known.iter().copied().find(|known| {
+        let most = match known.len() {
+            0..4 => 0,
+            4..7 => 1,
+            _ => 2,
+        };
+        *known != name && strsim::osa_distance(&plain, known) <= most
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slip_of;
+
+    #[test]
+    fn slips_are_found_and_other_words_are_not() {
+        let known = ["id", "distance_m", "gain_db", "snr_db", "epsilon", "cell"];
+        for (name, meant) in [
+            ("distnce_m", "distance_m"),
+            ("distance", "distance_m"),
+            ("Distance_M", "distance_m"),
+            ("distance-m", "distance_m"),
+            ("gain_bd", "gain_db"),
+            ("epsilo", "epsilon"),
+            ("ID", "id"),
+            ("cells", "cell"),
+        ] {
+            assert_eq!(slip_of(name, &known), Some(meant), "{name}");
+        }
+        for name in ["x", "y", "ue", "uid", "name", "rsrp", "sector", "lat", "gain_db", "", "距離"]
+        {
+            assert_eq!(slip_of(name, &known), None, "{name}");
+        }
+        assert_eq!(slip_of(&"x".repeat(1 << 20), &known), None);
+    }
+}

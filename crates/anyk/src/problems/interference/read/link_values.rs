@@ -1,0 +1,147 @@
+//! What a file or a flag says about each link of a network, beside the gains: weights, noise and largest power.
+
+use super::csv::read_rows;
+use crate::exchange::npy::{self, Array, NpyError};
+use crate::exchange::{InputError, decode};
+use crate::invalid::Invalid;
+use crate::tolerance;
+
+const FORMAT: &str = "numbers of links: CSV, a JSON list, or a NumPy array (.npy, K or N×K)";
+
+/// Which number of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkField {
+    /// What a bit of its rate is worth.
+    Weights,
+    /// Noise power at its receiver.
+    Noise,
+    /// Largest power of its transmitter.
+    MaxPower,
+}
+
+/// Numbers of links.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LinkValues {
+    /// One for all links.
+    One(f64),
+    /// One for each link, the same in every network.
+    Each(Vec<f64>),
+    /// One for each link of each network.
+    Rows(Vec<Vec<f64>>),
+}
+
+impl LinkField {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Weights, Self::Noise, Self::MaxPower];
+
+    /// The name, as in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Weights => "weights",
+            Self::Noise => "noise",
+            Self::MaxPower => "max_power",
+        }
+    }
+
+    /// Refuses numbers that are none of this kind.
+    pub fn check(self, values: &[f64]) -> Result<(), Invalid> {
+        let (sound, expected): (fn(&f64) -> bool, _) = match self {
+            Self::Weights => {
+                (|x| (0.0..=tolerance::LOUDEST).contains(x), "a number from 0 to 1e100")
+            }
+            Self::Noise | Self::MaxPower => (|x| *x > 0.0 && x.is_finite(), "a positive number"),
+        };
+        if let Some(link) = values.iter().position(|value| !sound(value)) {
+            return Err(Invalid::number(
+                format!("{}[{link}]", self.name()),
+                values[link],
+                expected,
+            ));
+        }
+        let counts = self != Self::Weights || values.iter().any(|&weight| weight > 0.0);
+        let none = || Err(Invalid::value("the largest weight", 0, "a positive number"));
+        if counts { Ok(()) } else { none() }
+    }
+
+    /// Refuses anything but one sound number for each link.
+    pub fn check_each(self, values: &[f64], links: usize) -> Result<(), Invalid> {
+        if values.len() != links {
+            let expected = format!("{links}, one for each link, or one for all");
+            let count = format!("the number of values of {}", self.name());
+            return Err(Invalid::value(count, values.len(), expected));
+        }
+        self.check(values)
+    }
+}
+
+impl LinkValues {
+    /// Those of one network.
+    pub fn of_network(
+        &self,
+        (index, networks): (usize, Option<usize>),
+        links: usize,
+        field: LinkField,
+    ) -> Result<Vec<f64>, Invalid> {
+        let values = match self {
+            Self::One(value) => vec![*value; links],
+            Self::Each(values) => values.clone(),
+            Self::Rows(rows) => {
+                // Of a stream it is not known how many there will be.
+                let networks = networks.unwrap_or_else(|| rows.len().max(index + 1));
+                match rows.get(index) {
+                    Some(row) if rows.len() == networks => row.clone(),
+                    _ => {
+                        let count = format!("the number of rows of {}", field.name());
+                        let expected = format!("{networks}, one for each network");
+                        return Err(Invalid::value(count, rows.len(), expected));
+                    }
+                }
+            }
+        };
+        field.check_each(&values, links)?;
+        Ok(values)
+    }
+}
+
+/// Reads numbers of links from a file of their own: CSV, a JSON list (or a list of lists), or a NumPy array.
+///
+/// `file` is only used in messages.
+///
+/// ```
+/// use anyk::problems::interference::{LinkValues, read_link_values};
+/// let each = LinkValues::Each(vec![1.0, 2.5]);
+/// assert_eq!(read_link_values(b"1\n2.5\n", "weights.csv")?, each);
+/// assert_eq!(read_link_values(b"[1, 2.5]", "weights.json")?, each);
+/// # Ok::<(), anyk::exchange::InputError>(())
+/// ```
+pub fn read_link_values(bytes: &[u8], file: &str) -> Result<LinkValues, InputError> {
+    let refuse = |message: &dyn std::fmt::Display| InputError::whole(file, message);
+    if bytes.starts_with(npy::MAGIC) {
+        let check = |shape: &[u64]| match shape {
+            [] | [_] | [_, _] if !shape.contains(&0) => Ok(()),
+            _ => Err(NpyError::shape(shape, "K or N×K, at least one number")),
+        };
+        let array = Array::read(bytes, FORMAT, check);
+        let Array { shape, values } = array.map_err(|error| refuse(&error))?;
+        return Ok(match *shape {
+            [rows, columns] if rows > 1 && columns > 1 => {
+                LinkValues::Rows(values.chunks(columns).map(<[f64]>::to_vec).collect())
+            }
+            _ => LinkValues::Each(values),
+        });
+    }
+    let text = decode(bytes, file, FORMAT)?;
+    if let Some(list) = text.trim_start().strip_prefix('[') {
+        let values = match list.trim_start().starts_with('[') {
+            true => serde_json::from_str(text).map(LinkValues::Rows),
+            false => serde_json::from_str(text).map(LinkValues::Each),
+        };
+        return values.map_err(|error| InputError::json(file, ("", 0), text, &error, FORMAT));
+    }
+    let rows = read_rows(text, file, FORMAT)?;
+    Ok(if rows.len() > 1 && rows.iter().any(|row| row.len() > 1) {
+        LinkValues::Rows(rows)
+    } else {
+        LinkValues::Each(rows.into_iter().flatten().collect())
+    })
+}

@@ -1,0 +1,222 @@
+//! Models of separable costs as the program sees them, and their training by options.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::config::Config;
+use crate::core::{
+    About, Allocation, Instance, Model, Outcome, Page, Policy, Problem, Text, Trained,
+};
+use crate::framework::{
+    Error, ModelError, ModelFile, Observer, OptionSpec, OptionValue, Options, Stored as _, Trials,
+    Verb, Workshop, training_cells,
+};
+use crate::problems::separable::problem::{
+    CELL, CostOfSnr, SEPARABLE, bandwidth_hz, cost, cost_name, flags,
+};
+use crate::problems::separable::{
+    AnySeparableAllocator, AnySeparablePolicy, AnySeparableSettings, OwnSeparable, SeparableCell,
+    SeparableResult, SeparableSolver, evaluate_separable, shortfall, train_any_separable,
+};
+use crate::problems::urllc::add_outside;
+
+/// The options of a training, apart from those of the problem.
+pub(super) fn training_options() -> Vec<OptionSpec> {
+    let whole = |name, unit, help| OptionSpec::new(name, OptionValue::Whole(unit), help);
+    let sizes = "Users in the training samples; several sizes separated by commas";
+    vec![
+        OptionSpec::new("train-k", OptionValue::Sizes, sizes).or("10"),
+        whole("samples", "N", "Training samples of each size").or("2000"),
+        whole("seed", "SEED", "Seed of samples, initialization and order").or("1"),
+    ]
+}
+
+/// Trains a policy for the users of a cell.
+pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+    let system = CELL.system(options, &Config::default())?;
+    let costs = [cost(options)?];
+    let bandwidth_hz = bandwidth_hz(options)?;
+    let noise_w = system.noise_w_hz() * bandwidth_hz;
+    let road = system.road();
+    let [low, high] = [road.cell_radius_m, road.min_distance_m]
+        .map(|distance_m| system.path_loss().gain(distance_m) / noise_w);
+    let seed = options.seed("seed", 1)?;
+    let mut settings = AnySeparableSettings::preset((low, high), system.max_power_w(), seed);
+    (settings.train_k, settings.samples) = training_cells(options)?;
+    settings.validate()?;
+    let name = cost_name(options).to_owned();
+    let cell = SeparableCell { config: system.config().clone(), bandwidth_hz, cost: name };
+    let (low, ends, coefficients, errors) = costs[0].parts();
+    let cost = (low, ends, coefficients.collect::<Vec<_>>(), errors);
+    let mut session = workshop.session(&(SEPARABLE.name, &settings, &cell, cost))?;
+    let policy = session.kept_or(|session| {
+        Ok::<_, Error>(train_any_separable(&costs, &settings, session)?.of_cell(cell))
+    })?;
+    let metrics = policy.record().metrics;
+    let report = Report {
+        model: workshop.model_name(),
+        training: settings,
+        train_seconds: session.seconds("training"),
+        gap_percent: metrics.gap_percent,
+        equal_gap_percent: metrics.equal_gap_percent,
+    };
+    let (warning, text) = (shortfall(&policy)?, report.text());
+    Trained::new(&session, policy, &report, text, warning)
+}
+
+/// Reads a model.
+pub(super) fn load(file: ModelFile) -> Result<Arc<dyn Model>, ModelError> {
+    Ok(Arc::new(file.into_model::<AnySeparablePolicy>()?))
+}
+
+#[derive(Serialize)]
+struct Report {
+    model: String,
+    training: AnySeparableSettings,
+    train_seconds: f64,
+    /// On a validation set of the training sizes.
+    gap_percent: f64,
+    equal_gap_percent: f64,
+}
+
+impl Report {
+    fn text(&self) -> Text {
+        let Self { model, training, train_seconds, gap_percent, equal_gap_percent, .. } = self;
+        let mut text = Text::line(format!(
+            "{model}: {} steps at K = {:?} in {train_seconds:.1} s",
+            training.steps, training.train_k
+        ));
+        text.push(format!(
+            "validation: costs {gap_percent:.4} % over the optimum, equal shares {equal_gap_percent:.4} %"
+        ));
+        text
+    }
+}
+
+#[derive(Serialize)]
+struct Evaluation {
+    samples: u64,
+    seed: u64,
+    sizes: Vec<SeparableResult>,
+}
+
+impl Evaluation {
+    fn text(&self) -> Text {
+        let rows = self.sizes.iter().map(|row| {
+            let equal = row.equal_gap_percent;
+            vec![
+                row.k.to_string(),
+                format!("{:.6}", row.objective),
+                format!("{:.6}", row.optimum),
+                format!("{:.4}", row.gap_percent),
+                format!("{:.4}", row.worst_gap_percent),
+                equal.map_or_else(|| "–".to_owned(), |percent| format!("{percent:.2}")),
+                format!("{:.3}", row.zeros),
+                row.infeasible.to_string(),
+            ]
+        });
+        let header = [
+            "K",
+            "cost",
+            "optimum",
+            "over (%)",
+            "worst (%)",
+            "equal shares, over (%)",
+            "share with nothing",
+            "infeasible",
+        ];
+        let mut text = Text::default();
+        text.table(&header, rows);
+        text
+    }
+}
+
+/// A model at work. The solver answers where the budget does not reach everyone.
+#[derive(Clone)]
+struct OrSolver {
+    allocator: AnySeparableAllocator,
+    solver: SeparableSolver,
+    /// Whether allocations say what is outside of the training.
+    explain: bool,
+}
+
+impl Policy for OrSolver {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let outcome = self.allocator.allocate(instance, into)?;
+        if outcome.infeasible().is_some() {
+            return self.solver.allocate(instance, into);
+        }
+        if self.explain && outcome.is_served() {
+            let outside = self.allocator.policy().out_of_range(instance.formulation()?);
+            add_outside(outside, &mut into.facts);
+        }
+        Ok(outcome)
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+impl Model for AnySeparablePolicy {
+    fn about(&self) -> &'static About {
+        &SEPARABLE
+    }
+
+    fn describe(&self) -> String {
+        "a model for separable (any-gnn)".to_owned()
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, ModelError> {
+        self.to_bytes()
+    }
+
+    fn home(&self) -> Options {
+        let Some(cell) = &self.record().cell else { return Options::default() };
+        let mut options = CELL.describe(&cell.config);
+        options.set("bandwidth-hz", cell.bandwidth_hz.to_string());
+        options.set("cost", cell.cost.clone());
+        options
+    }
+
+    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
+        flags(verb)
+    }
+
+    fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
+        let (allocator, solver) = (self.allocator(), SeparableSolver::default());
+        Ok(Box::new(OrSolver { allocator, solver, explain: options.has("explain") }))
+    }
+
+    fn evaluate(
+        &self,
+        _options: &Options,
+        trials: &Trials,
+        observer: &dyn Observer,
+    ) -> Result<Page, Error> {
+        trials.check()?;
+        let Trials { sizes, samples, seed } = trials;
+        observer.begin("instances", samples * sizes.len() as u64);
+        let sizes = evaluate_separable(self, trials, observer)?;
+        observer.end();
+        let evaluation = Evaluation { samples: *samples, seed: *seed, sizes };
+        Page::new(&evaluation, evaluation.text())
+    }
+
+    fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
+        let home = self.home();
+        let mut options = options.at_home(&home);
+        // No file of parameters has these.
+        for name in ["bandwidth-hz", "cost"] {
+            if let (false, Some(own)) = (options.has(name), home.text(name)) {
+                options.set(name, own);
+            }
+        }
+        Ok(Arc::new(CostOfSnr::of_model(self.costs(), &options)?))
+    }
+
+    fn drawn_from(&self) -> Result<Arc<dyn Problem>, Error> {
+        Ok(Arc::new(OwnSeparable::new(self.costs()).drawn_as_in(&self.record().training)))
+    }
+}

@@ -1,0 +1,124 @@
+//! Separable problems that a caller states, with any gains, costs and budget, and those that models are trained on.
+
+use std::sync::Arc;
+
+use crate::core::{About, Column, Formulation, Instance, Need, PolicyRow, Problem, Record, Size};
+use crate::framework::{Error, Options};
+use crate::invalid::Invalid;
+use crate::problems::separable::problem::OPTIMUM;
+use crate::problems::separable::{AnySeparableSettings, Cost, EqualShares, Separable};
+
+/// Problems with a caller's own costs, which are functions, not options.
+pub static OWN_SEPARABLE: About = About {
+    name: "separable",
+    line: "Amounts, least sum of costs of your own",
+    formula: "",
+    input: "",
+    examples: |_| &[],
+    flags: |_| Vec::new(),
+    parameters: Vec::new,
+    answer_fields: &[],
+    user_fields: &["power_w", "snr", "cost"],
+    read: None,
+    inputs: &[
+        Column::each("gains"),
+        Column::each("classes").need(Need::Default(0.0)),
+        Column::common("budget"),
+    ],
+    amounts: &[Column::each("x")],
+    make: |_| Err(no_options()),
+    drawing: |_| Err(no_options()),
+    policies: &[
+        OPTIMUM,
+        PolicyRow {
+            name: "equal-shares",
+            line: "The least that serves each user, and an equal share of the rest",
+            make: |_| Ok(Box::new(EqualShares)),
+        },
+    ],
+    diagnosed: &[],
+    train: None,
+    load: None,
+};
+
+fn no_options() -> Error {
+    Error::Refused("the costs of such a problem are functions, which no option names".to_owned())
+}
+
+/// Separable problems with these costs, for users of any gains and any budget.
+#[derive(Debug, Clone)]
+pub struct OwnSeparable {
+    costs: Vec<Arc<Cost>>,
+    /// Random instances are those of a training with these settings.
+    training: Option<AnySeparableSettings>,
+    options: Options,
+}
+
+impl OwnSeparable {
+    /// Problems with these costs, by class.
+    pub fn new(costs: &[Arc<Cost>]) -> Self {
+        Self { costs: costs.to_vec(), training: None, options: Options::default() }
+    }
+
+    /// The same with random instances as a training has them.
+    #[must_use]
+    pub fn drawn_as_in(mut self, training: &AnySeparableSettings) -> Self {
+        self.training = Some(training.clone());
+        self
+    }
+}
+
+impl Problem for OwnSeparable {
+    fn about(&self) -> &'static About {
+        &OWN_SEPARABLE
+    }
+
+    fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn formulate(&self, record: &Record) -> Result<Box<dyn Formulation>, Error> {
+        let column = |name: &str| record.get(name).unwrap_or_default();
+        let users = column("gains").iter().zip(column("classes")).enumerate();
+        let users = users.map(|(user, (&gain, &class))| {
+            let known =
+                (0..self.costs.len()).find(|&known| class.total_cmp(&(known as f64)).is_eq());
+            let expected = || format!("one of the {} costs, from 0", self.costs.len());
+            let unknown = || Invalid::number("class", class, expected()).of_user(user);
+            Ok((gain, known.ok_or_else(unknown)?))
+        });
+        let users = users.collect::<Result<Vec<(f64, usize)>, Invalid>>()?;
+        let budget = column("budget").first().copied().unwrap_or_default();
+        Ok(Box::new(Separable::new(self.costs.clone(), users, budget)?))
+    }
+
+    fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Record, Error> {
+        let Some(training) = &self.training else { return Err(no_options()) };
+        let drawn = training.draw(&self.costs, (seed, size, index))?;
+        let classes = drawn.classes().iter().map(|&class| class as f64).collect();
+        Ok(Record::new(OWN_SEPARABLE.inputs, Size::users(size))
+            .with("gains", drawn.gains().to_vec())?
+            .with("classes", classes)?
+            .with("budget", vec![drawn.budget()])?)
+    }
+}
+
+/// A problem that a caller states, as an instance with its judge.
+///
+/// ```
+/// use std::sync::Arc;
+/// use anyk::core::Allocation;
+/// use anyk::problems::separable::{Cost, Separable, separable_instance};
+/// let cost = Arc::new(Cost::from_fn((0.0, 100.0), |u| -u.ln_1p())?);
+/// let instance = separable_instance(Separable::uniform(cost, [2.0, 1.0, 0.1], 1.0)?);
+/// let mut found = Allocation::default();
+/// instance.allocate(&mut *instance.problem.best()?, &mut found)?;
+/// let x = &found.amounts[0];
+/// assert!((x[0] - 0.75).abs() < 1e-6 && x[2] == 0.0);
+/// assert!(instance.judge(&found, None)?.missed.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn separable_instance(problem: Separable) -> Instance {
+    let of: Arc<dyn Problem> = Arc::new(OwnSeparable::new(problem.costs()));
+    Instance::of(&of, problem.gains().len(), problem)
+}

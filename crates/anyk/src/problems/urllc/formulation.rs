@@ -1,0 +1,272 @@
+//! Cells of URLLC as instances: the objective, the judge, and what is shown of an allocation.
+
+use crate::core::{
+    Allocation, Detail, Fact, Facts, Formulation, Goal, Judged, Missed, NamedArray, Report,
+    Reporting, Text,
+};
+use crate::framework::{Error, Infeasibility, check_amounts};
+use crate::invalid::Invalid;
+use crate::problems::urllc::{Urllc, UrllcAllocation};
+use crate::qos::ServiceClass;
+
+/// The total bandwidth.
+const GOAL: Goal = Goal { name: "total bandwidth", unit: "Hz", larger_is_better: false };
+/// Largest power in W, or bandwidth in Hz, that is judged: beyond, squares of it would overflow.
+const MOST_AMOUNT: f64 = 1e15;
+
+impl UrllcAllocation {
+    /// The amounts of an allocation.
+    pub fn of(given: &Allocation) -> Self {
+        let amount = |at: usize| given.amounts.get(at).cloned().unwrap_or_default();
+        Self { power_w: amount(0), bandwidth_hz: amount(1) }
+    }
+
+    /// Lets a function write the amounts of an allocation, without a copy of them.
+    pub fn within<R>(into: &mut Allocation, write: impl FnOnce(&mut Self) -> R) -> R {
+        let mut take = |at: usize| into.amounts.get_mut(at).map(std::mem::take).unwrap_or_default();
+        let mut typed = Self { power_w: take(0), bandwidth_hz: take(1) };
+        let found = write(&mut typed);
+        into.amounts.clear();
+        into.amounts.extend([typed.power_w, typed.bandwidth_hz]);
+        found
+    }
+}
+
+impl From<UrllcAllocation> for Allocation {
+    fn from(typed: UrllcAllocation) -> Self {
+        Self::of(vec![typed.power_w, typed.bandwidth_hz])
+    }
+}
+
+/// The users whose QoS does not hold, with the packets that they lose.
+pub(crate) fn missed(problem: &Urllc, allocation: &UrllcAllocation) -> Vec<Missed> {
+    let rows = allocation.power_w.iter().zip(&allocation.bandwidth_hz);
+    let users = problem.users().iter().zip(rows).enumerate();
+    users
+        .filter_map(|(user, (one, (&power_w, &bandwidth_hz)))| {
+            let qos = &problem.classes()[one.class];
+            let received_w = one.gain * power_w;
+            let holds = power_w > 0.0
+                && bandwidth_hz > 0.0
+                && qos.margin(received_w.ln(), bandwidth_hz.ln()).value >= 0.0;
+            (!holds).then(|| Missed {
+                user,
+                what: "packet loss",
+                value: qos.packet_loss(received_w, bandwidth_hz),
+                target: qos.service().epsilon,
+            })
+        })
+        .collect()
+}
+
+/// Rejects amounts of users that nobody means.
+pub(crate) fn check_range(given: &Allocation, names: &[&'static str]) -> Result<(), Error> {
+    for (name, values) in names.iter().zip(&given.amounts) {
+        let unfit = |value: &f64| !(0.0..=MOST_AMOUNT).contains(value);
+        if let Some(user) = values.iter().position(unfit) {
+            let expected = format!("a number from 0 to {MOST_AMOUNT:e}");
+            return Err(Invalid::number(*name, values[user], expected).of_user(user).into());
+        }
+    }
+    Ok(())
+}
+
+/// `ln α` of users.
+pub(crate) fn features(problem: &Urllc) -> Vec<f64> {
+    problem.users().iter().map(|user| user.gain.ln()).collect()
+}
+
+/// The arrays of the users of a cell.
+pub(crate) fn user_inputs(problem: &Urllc) -> Vec<NamedArray> {
+    let mut columns = [const { Vec::new() }; 4];
+    for user in problem.users() {
+        let ServiceClass { epsilon, packet_bits, arrival_rate } =
+            problem.classes()[user.class].service();
+        let values = [user.gain, epsilon, packet_bits, arrival_rate];
+        columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+    }
+    let names = ["gains", "epsilon", "packet_bits", "arrival_rate"];
+    names.into_iter().zip(columns).map(|(name, values)| NamedArray::each(name, values)).collect()
+}
+
+/// A table of each class takes as long as thousands of users.
+pub(crate) fn work(problem: &Urllc) -> usize {
+    problem.users().len() + 5_000 * problem.classes().len()
+}
+
+/// Powers, bandwidths and packet losses of users, as a report shows them.
+pub(crate) fn details(
+    problem: &Urllc,
+    allocation: &UrllcAllocation,
+    checks: bool,
+    watts: fn(f64) -> String,
+) -> Result<Vec<Detail>, Invalid> {
+    let losses = if checks { problem.packet_losses(allocation)? } else { Vec::new() };
+    Ok(vec![
+        Detail {
+            name: "power_w",
+            head: "power (W)",
+            values: allocation.power_w.clone(),
+            total: Some(allocation.total_power_w()),
+            show: watts,
+        },
+        Detail {
+            name: "bandwidth_hz",
+            head: "bandwidth (Hz)",
+            values: allocation.bandwidth_hz.clone(),
+            total: Some(allocation.total_bandwidth_hz()),
+            show: |hz| format!("{hz:.1}"),
+        },
+        Detail {
+            name: "packet_loss",
+            head: "packet loss",
+            values: losses,
+            total: None,
+            show: |loss| format!("{loss:.3e}"),
+        },
+    ])
+}
+
+/// A line for each thing that is outside of what a model was trained on.
+pub(crate) fn outside_lines(facts: &Facts, text: &mut Text) {
+    if let Some(Fact::Texts(outside)) = facts.get("out_of_range") {
+        for outside in outside {
+            text.push(format!("outside of what the model was trained on: {outside}"));
+        }
+    }
+}
+
+/// Why a power budget does not reach everyone.
+pub(crate) fn power_shortfall(why: &Infeasibility, max_power_w: f64) -> String {
+    format!("{why} of {max_power_w:.6} W")
+}
+
+impl Formulation for Urllc {
+    fn goal(&self) -> Goal {
+        GOAL
+    }
+
+    fn value(&self, given: &Allocation) -> f64 {
+        given.amounts[1].iter().sum()
+    }
+
+    fn judge(&self, given: &Allocation) -> Result<Judged, Error> {
+        check_range(given, &["power_w", "bandwidth_hz"])?;
+        let allocation = UrllcAllocation::of(given);
+        let judged = self.assess(&allocation)?;
+        Ok(Judged {
+            value: judged.total_bandwidth_hz,
+            missed: Some(missed(self, &allocation)),
+            budget_used: Some(1.0 + judged.power_excess),
+            kkt_residual: judged.kkt_residual,
+        })
+    }
+
+    fn check(&self, given: &Allocation) -> Result<(), Invalid> {
+        check_amounts("power", &given.amounts[0], self.size(), Some(self.max_power_w()))?;
+        check_amounts("bandwidth", &given.amounts[1], self.size(), None)
+    }
+
+    fn report(&self, given: &Allocation, how: &mut Reporting<'_>) -> Result<Report, Error> {
+        let allocation = UrllcAllocation::of(given);
+        let total_hz = allocation.total_bandwidth_hz();
+        let checks = how.checks && how.judges;
+        let details = details(self, &allocation, checks, |watts| format!("{watts:.6}"))?;
+        let mut facts = Facts::default()
+            .with("total_bandwidth_hz", total_hz)
+            .with("total_power_w", allocation.total_power_w());
+        let mut availability = None;
+        let gap = match given.proof {
+            Some(proof) => Some(proof.duality_gap),
+            None if checks => {
+                availability = Some(self.assess(&allocation)?.availability);
+                (how.reference)()?.map(|optimum| 1.0 - optimum.value / total_hz)
+            }
+            None => None,
+        };
+        facts.push("duality_gap", gap);
+        if let Some(proof) = given.proof {
+            facts.push("price_hz_per_w", proof.price);
+        }
+        if let Some(availability) = availability {
+            facts.push("availability", availability);
+        }
+        facts.extend(&given.facts);
+        let price = given.proof.map(|proof| proof.price);
+        let mut text = Text::line(worth(how.status.name(), gap, price, availability));
+        text.parts.extend(certificate_line(&given.facts));
+        if let Some(Fact::Json(_, sentence)) = facts.get("guarantee") {
+            text.push(sentence.clone());
+        }
+        outside_lines(&facts, &mut text);
+        Ok(Report { details, facts, text, row: Vec::new() })
+    }
+
+    fn budgets(&self) -> Facts {
+        Facts::default().with("max_power_w", self.max_power_w())
+    }
+
+    fn shortfall(&self, why: &Infeasibility) -> String {
+        power_shortfall(why, self.max_power_w())
+    }
+
+    fn inputs(&self) -> Vec<NamedArray> {
+        let mut inputs = user_inputs(self);
+        inputs.push(NamedArray::one("max_power_w", self.max_power_w()));
+        inputs
+    }
+
+    fn features(&self) -> Vec<f64> {
+        features(self)
+    }
+
+    fn part(&self, users: &[usize]) -> Box<dyn Formulation> {
+        Box::new(self.subset(users))
+    }
+
+    fn work(&self, _: usize) -> usize {
+        work(self)
+    }
+}
+
+/// What an allocation is worth, in a line.
+fn worth(status: &str, gap: Option<f64>, price: Option<f64>, availability: Option<f64>) -> String {
+    match (gap, price, availability) {
+        (Some(gap), Some(price), _) => format!(
+            "{status}: total bandwidth within {gap:.1e} of the optimum; power is worth {price:.4e} Hz/W here"
+        ),
+        (_, _, None) => format!(
+            "{status}, not judged: without checks, or from samples of fading, whose law is not known (`fading` names \
+             one to judge by)"
+        ),
+        (gap, _, Some(availability)) => {
+            let met = 100.0 * availability;
+            let beside = match gap {
+                Some(gap) => format!(
+                    "total bandwidth {:.2} % over the exact optimum",
+                    100.0 * gap / (1.0 - gap)
+                ),
+                None => "the power cannot serve everyone, see `anyk solve`".to_owned(),
+            };
+            format!("{status}: the QoS of {met:.2} % of users is met; {beside}")
+        }
+    }
+}
+
+/// What certifying did, in a line.
+fn certificate_line(facts: &Facts) -> Option<crate::core::TextPart> {
+    let Some(Fact::Texts(uncertified)) = facts.get("uncertified") else { return None };
+    let count = |name: &str| match facts.get(name) {
+        Some(Fact::Count(count)) => *count,
+        _ => 0,
+    };
+    let who = if uncertified.is_empty() {
+        "every user".to_owned()
+    } else {
+        format!("not {}, whose power no bandwidth makes up for", uncertified.join(", "))
+    };
+    let changed = count("raised_users") + count("lowered_users");
+    let added = facts.number("added_bandwidth_hz").unwrap_or_default();
+    let line = format!("certified by quadrature: {who}; {added:.1} Hz added to {changed} users");
+    Some(crate::core::TextPart::Line(line))
+}

@@ -1,0 +1,202 @@
+//! Models as policies for any cell: certified if asked for, and with the solver where the budget does not reach.
+
+use crate::channel::FadingLaw;
+use crate::config::System;
+use crate::core::{Allocation, Fact, Facts, Instance, Outcome, Policy, Status};
+use crate::exchange::{read_fading_samples, read_file};
+use crate::framework::{Error, Guarantee, Options};
+use crate::invalid::Invalid;
+use crate::problems::urllc::{
+    AnyAllocator, AnyPolicy, CellPolicy as _, Certificate, Certifier, Judge, LearnedAllocator,
+    LearnedPolicy, Urllc, UrllcAllocation, UrllcSolver,
+};
+use crate::tolerance;
+
+/// The fading that a model is to be judged by: a law by its name, or samples from a file.
+pub(crate) fn judge(options: &Options, system: &System) -> Result<Option<Judge>, Error> {
+    let Some(text) = options.text("fading") else { return Ok(None) };
+    let error = match text.parse::<FadingLaw>() {
+        Ok(law) => {
+            return Ok(Some(Judge { name: law.to_string(), rule: system.fading_rule(&law) }));
+        }
+        Err(error) => error,
+    };
+    if !std::path::Path::new(text).exists() {
+        let expected = format!("a law or a file that is there: {error}");
+        return Err(Invalid::value("fading", text, expected).into());
+    }
+    let bytes =
+        read_file(text.as_ref()).map_err(|source| Error::Read { path: text.into(), source })?;
+    let samples = read_fading_samples(&bytes, text)?;
+    let name = format!("{} samples", samples.as_slice().len());
+    Ok(Some(Judge { name, rule: samples.compressed_rule() }))
+}
+
+/// What is done with a model's answers.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    /// Bandwidths are raised to what is certified.
+    certify: bool,
+    /// Answers say what is outside of the training, and what the model promises.
+    explain: bool,
+}
+
+impl How {
+    fn new(options: &Options) -> Self {
+        Self { certify: options.has("certify"), explain: options.has("explain") }
+    }
+}
+
+/// Says what certifying did, and checks each user again by quadrature.
+fn add_certificate(
+    instance: &Instance,
+    problem: &Urllc,
+    certificate: &Certificate,
+    into: &mut Allocation,
+) {
+    let rows = into.amounts[0].iter().zip(&into.amounts[1]);
+    let holds: Vec<bool> = problem
+        .users()
+        .iter()
+        .zip(rows)
+        .map(|(user, (power_w, bandwidth_hz))| {
+            let qos = &problem.classes()[user.class];
+            qos.margin((user.gain * power_w).ln(), bandwidth_hz.ln()).value >= 0.0
+        })
+        .collect();
+    let missed = holds.iter().enumerate().filter(|(_, holds)| !**holds);
+    let uncertified: Vec<String> = missed.map(|(user, _)| instance.record.id(user)).collect();
+    into.facts.push("certified", uncertified.is_empty());
+    into.facts.push("raised_users", certificate.raised_users);
+    into.facts.push("lowered_users", certificate.lowered_users);
+    into.facts.push("added_bandwidth_hz", certificate.added_bandwidth_hz);
+    into.facts.push("uncertified", uncertified);
+    into.facts.push("certified", Fact::Flags(holds));
+}
+
+/// Says what of a cell is outside of what a model was trained on.
+pub(crate) fn add_outside(out_of_range: Vec<String>, facts: &mut Facts) {
+    facts.push("in_distribution", out_of_range.is_empty());
+    facts.push("out_of_range", out_of_range);
+}
+
+fn add_guarantee(guarantee: Option<&Guarantee>, facts: &mut Facts) -> Result<(), Error> {
+    let Some(guarantee) = guarantee else { return Ok(()) };
+    let json = serde_json::value::to_raw_value(guarantee).map_err(Error::other)?;
+    facts.push("guarantee", Fact::Json(json, guarantee.sentence()));
+    Ok(())
+}
+
+/// P-GNN, M-GNN or FNN in cells like its own: it knows one class of service.
+#[derive(Clone)]
+pub(crate) struct OwnCells {
+    allocator: LearnedAllocator,
+    how: How,
+    certifier: Certifier,
+    /// Answers the cells that cannot be certified.
+    solver: UrllcSolver,
+}
+
+impl OwnCells {
+    pub(crate) fn new(policy: &LearnedPolicy, options: &Options) -> Self {
+        let (allocator, how) = (policy.allocator(), How::new(options));
+        Self { allocator, how, certifier: Certifier::default(), solver: UrllcSolver::default() }
+    }
+}
+
+impl Policy for OwnCells {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let problem: &Urllc = instance.formulation()?;
+        let expected = self.allocator.policy().system().service();
+        let is_other = |class: usize| problem.classes()[class].service() != expected;
+        if let Some(user) = problem.users().iter().position(|user| is_other(user.class)) {
+            return Err(Error::OwnClass {
+                user: instance.record.id(user),
+                expected: format!(
+                    "the one that the model was trained for (epsilon {}, packet_bits {}, arrival_rate {}); `anyk \
+                     solve` and any-gnn take any",
+                    expected.epsilon, expected.packet_bits, expected.arrival_rate
+                ),
+            });
+        }
+        // Where the budget does not reach everyone, nothing could be certified.
+        let budget_w = (1.0 - tolerance::POWER_SLACK) * problem.max_power_w();
+        if self.how.certify && self.certifier.least_power_w(problem) > budget_w {
+            return self.solver.allocate(instance, into);
+        }
+        let outcome = self.allocator.allocate(instance, into)?;
+        // A certificate must not hide an answer that is not valid.
+        instance.check(into)?;
+        if self.how.certify {
+            let certifier = &mut self.certifier;
+            let certificate =
+                UrllcAllocation::within(into, |typed| certifier.certify(problem, typed));
+            if self.how.explain {
+                add_certificate(instance, problem, &certificate, into);
+                add_outside(self.allocator.policy().out_of_range(problem), &mut into.facts);
+            }
+        }
+        if self.how.explain {
+            add_guarantee(self.allocator.policy().guarantee(), &mut into.facts)?;
+        }
+        Ok(outcome)
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+/// any-gnn in any cell.
+#[derive(Clone)]
+pub(crate) struct AnyCells {
+    allocator: AnyAllocator,
+    how: How,
+    /// Answers the cells that the budget does not reach.
+    solver: UrllcSolver,
+}
+
+impl AnyCells {
+    pub(crate) fn new(policy: &AnyPolicy, options: &Options) -> Self {
+        let (allocator, how) = (policy.allocator(), How::new(options));
+        Self { allocator, how, solver: UrllcSolver::default() }
+    }
+}
+
+impl Policy for AnyCells {
+    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
+        let outcome = self.allocator.allocate(instance, into)?;
+        match &outcome {
+            Outcome::Served(_) => {}
+            Outcome::Infeasible(why) if why.is_exact => {
+                return self.solver.allocate(instance, into);
+            }
+            _ => return Ok(outcome),
+        }
+        let How { certify, explain } = self.how;
+        if !certify && !explain {
+            return Ok(outcome);
+        }
+        instance.check(into)?;
+        let problem: &Urllc = instance.formulation()?;
+        let least_power_w = self.allocator.least_power_w();
+        if certify {
+            let certifier = self.allocator.certifier();
+            let certificate =
+                UrllcAllocation::within(into, |typed| certifier.certify(problem, typed));
+            if explain {
+                add_certificate(instance, problem, &certificate, into);
+            }
+        }
+        if explain {
+            let policy = self.allocator.policy();
+            add_outside(policy.out_of_range(problem, least_power_w), &mut into.facts);
+            add_guarantee(policy.guarantee(), &mut into.facts)?;
+        }
+        Ok(Outcome::Served(Status::Learned))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
+}

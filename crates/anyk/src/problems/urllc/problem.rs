@@ -1,0 +1,260 @@
+//! URLLC as the rest of the library sees it.
+
+use std::sync::Arc;
+
+use crate::channel::FadingQuadrature;
+use crate::config::System;
+use crate::core::{
+    About, CELL_INPUTS, Cells, Column, DiagnosedRow, Formulation, PolicyRow, Problem, Record,
+    reference_options,
+};
+use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options, Verb};
+use crate::problems::urllc::in_cells::judge;
+use crate::problems::urllc::{EqualPower, Urllc, UrllcSolver, models, train};
+
+const STATEMENT: &str = "  min   Σ_k B_k                                                       (P1)
+  P,B
+  s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k P_k ≤ P_max
+
+P_k and B_k are the power and bandwidth of user k and α_k is its channel gain; the effective capacity C^E of the \
+link must reach the effective bandwidth S^E of the traffic, which holds the loss and delay target.";
+
+const INPUT: &str = "\
+The input are users, as JSON or CSV, told apart by the first character:
+
+  {\"users\":[{\"id\":\"a\",\"distance_m\":60.0},{\"id\":\"b\",\"gain_db\":-110.5}]}
+
+  id,distance_m
+  a,60
+  b,90
+
+Each user has `distance_m`, `gain_db` (10·log10 of the large-scale gain α), `path_loss_db` (the same without its sign) \
+or `snr_db` (with the power and bandwidth that it was measured at), and may have `epsilon`, `packet_bits` and \
+`arrival_rate` of its own. Without an `id` it is called by its number. Whatever else is there comes back with the \
+answer. What looks like a slip of a known name is rejected. A parameter of the cell \
+next to `users`, or the same for all of them, overrides the flag for that cell.
+
+JSON may hold any number of cells, one object after the other, and is answered while it arrives; `\"cell\"` names one. \
+CSV may be separated by commas, semicolons or tabs, have lines of comment that start with #, and tell cells apart by a \
+column `cell`.";
+
+/// Problem (P1) in a cell.
+#[derive(Debug, Clone)]
+pub struct UrllcProblem {
+    cells: Cells,
+    options: Options,
+    /// The fading that users are judged by, if it is not the cell's.
+    fading: Option<Arc<FadingQuadrature>>,
+    judges: bool,
+    knows_fading: bool,
+}
+
+/// Problem (P1).
+pub static URLLC: About = About {
+    name: "urllc",
+    line: "Power and bandwidth, least total bandwidth at a loss and delay target",
+    formula: STATEMENT,
+    input: INPUT,
+    examples,
+    flags,
+    parameters: || CellOptions::ALL.parameters(),
+    answer_fields: ANSWER_FIELDS,
+    user_fields: &["power_w", "bandwidth_hz", "packet_loss"],
+    inputs: CELL_INPUTS,
+    amounts: AMOUNTS,
+    read: None,
+    make: |options| Ok(Arc::new(UrllcProblem::new(Cells::new(CellOptions::ALL, options)?))),
+    drawing: |options| Ok(Arc::new(UrllcProblem::new(Cells::drawing(options)?))),
+    policies: &[
+        PolicyRow {
+            name: "optimum",
+            line: "The exact optimum",
+            make: |_| Ok(Box::new(UrllcSolver::default())),
+        },
+        PolicyRow {
+            name: "equal-power",
+            line: "The same power for everyone, and the exact bandwidth that it needs",
+            make: |_| Ok(Box::new(EqualPower::default())),
+        },
+    ],
+    diagnosed: &[
+        DiagnosedRow {
+            name: "urllc-power",
+            label: "power (W) for URLLC over ln α",
+            amount: "power_w",
+            policy: || Box::new(UrllcSolver::default()),
+            problem: |options| (URLLC.make)(options),
+        },
+        DiagnosedRow {
+            name: "urllc-bandwidth",
+            label: "bandwidth (Hz) for URLLC over ln α",
+            amount: "bandwidth_hz",
+            policy: || Box::new(UrllcSolver::default()),
+            problem: |options| (URLLC.make)(options),
+        },
+    ],
+    train: Some(train::train),
+    load: Some(train::load),
+};
+
+/// Powers and bandwidths.
+pub(crate) static AMOUNTS: &[Column] = &[Column::each("power_w"), Column::each("bandwidth_hz")];
+
+/// What answers for users of a cell say, of all such problems: an answer is as good an input as any.
+pub(crate) static ANSWER_FIELDS: &[&str] = &[
+    "power_w",
+    "bandwidth_hz",
+    "packet_loss",
+    "certified",
+    "rate_bps",
+    "status",
+    "total_bandwidth_hz",
+    "total_power_w",
+    "duality_gap",
+    "price_hz_per_w",
+    "availability",
+    "raised_users",
+    "lowered_users",
+    "added_bandwidth_hz",
+    "uncertified",
+    "in_distribution",
+    "out_of_range",
+    "guarantee",
+    "max_bandwidth_hz",
+    "price_w_per_hz",
+    "kkt_residual",
+    "gap_percent",
+    "max_power_w",
+    "required_power_w",
+    "shortfall_w",
+    "admissible_count",
+    "admissible_at_most",
+    "dropped",
+    "admissible",
+    "error",
+    "instances",
+    "objective",
+    "missed",
+    "total_cost",
+    "snr",
+    "cost",
+    "price",
+];
+
+/// The switch that leaves out what checks an answer.
+pub(crate) fn no_check() -> OptionSpec {
+    OptionSpec::new(
+        "no-check",
+        OptionValue::Switch,
+        "Leave out the check of answers by quadrature: no packet losses, and of a model no optimum beside it",
+    )
+    .rare()
+}
+
+fn flags(verb: Verb) -> Vec<OptionSpec> {
+    match verb {
+        Verb::Assess => {
+            let mut options = reference_options().to_vec();
+            options.extend(CellOptions::ALL.specs());
+            options
+        }
+        Verb::Solve => {
+            let mut options = vec![no_check()];
+            options.extend(reference_options());
+            options.extend(CellOptions::ALL.specs());
+            options
+        }
+        Verb::Sample => sample_options(&URLLC),
+        Verb::Train => train::training_options(),
+        Verb::Evaluate | Verb::Allocate | Verb::Calibrate => models::options(verb, true, true),
+    }
+}
+
+/// The options of random users, for all problems of users of a cell.
+pub(crate) fn sample_options(about: &About) -> Vec<OptionSpec> {
+    let mut options = about.sample_options("Users in each cell; required", "Number of cells");
+    options.extend(CellOptions::ROAD.specs());
+    options
+}
+
+fn examples(verb: Verb) -> &'static [&'static str] {
+    match verb {
+        Verb::Solve => &[
+            "solve urllc --input users.json",
+            "solve urllc --input users.csv --max-power-dbm 40 --json",
+            "sample urllc --k 200 | anyk solve urllc --input - --json",
+        ],
+        Verb::Assess => &[
+            "assess urllc --input cells.jsonl --allocations mine.jsonl",
+            "assess urllc --input users.csv --allocations mine.csv --json",
+        ],
+        Verb::Sample => &[
+            "sample urllc --k 10 --seed 1 > users.json",
+            "sample urllc --k 10 --count 5 | anyk solve urllc --input -",
+            "sample urllc --k 3 --format csv",
+        ],
+        Verb::Train => &[
+            "train urllc --method any-gnn --seed 1 --out any.safetensors",
+            "train urllc --method p-gnn --train-k 10 --epsilon-d 6e-6 --out model.safetensors",
+            "train urllc --method any-gnn --fading samples.npy --out sampled.safetensors",
+        ],
+        _ => &["sample urllc --k 50 | anyk allocate any.safetensors --certify --input -"],
+    }
+}
+
+impl UrllcProblem {
+    /// The problem in a cell.
+    fn new(cells: Cells) -> Self {
+        let options = cells.options();
+        Self { cells, options, fading: None, judges: true, knows_fading: true }
+    }
+
+    /// The problem in a cell that is checked already.
+    pub fn in_cell(system: &System) -> Arc<dyn Problem> {
+        Arc::new(Self::new(Cells::of(CellOptions::ALL, system)))
+    }
+
+    /// The problem of a model, judged by the fading that options name. Without one, nothing is judged if the model was
+    /// learned from samples.
+    pub(super) fn of_model(options: &Options, knows_fading: bool) -> Result<Self, Error> {
+        let mut problem = Self::new(Cells::new(CellOptions::ALL, options)?);
+        let judge = judge(options, problem.cells.system())?;
+        if let Some(text) = options.text("fading") {
+            problem.options.set("fading", text);
+        }
+        problem.judges = knows_fading || judge.is_some();
+        problem.knows_fading = knows_fading;
+        problem.fading = judge.map(|judge| judge.rule);
+        Ok(problem)
+    }
+}
+
+impl Problem for UrllcProblem {
+    fn about(&self) -> &'static About {
+        &URLLC
+    }
+
+    fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn formulate(&self, record: &Record) -> Result<Box<dyn Formulation>, Error> {
+        let problem = Urllc::new(self.cells.system(), self.cells.users(record)?)?;
+        Ok(Box::new(match &self.fading {
+            Some(fading) => problem.with_fading(fading),
+            None => problem,
+        }))
+    }
+
+    fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Record, Error> {
+        self.cells.draw(seed, size, index)
+    }
+
+    fn with_options(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
+        Ok(Arc::new(Self::of_model(options, self.knows_fading)?))
+    }
+
+    fn judges(&self) -> bool {
+        self.judges
+    }
+}

@@ -1,0 +1,336 @@
+//! Trainings of URLLC by their options.
+
+use std::sync::Arc;
+
+use crate::config::Config;
+use crate::core::{Model, Trained, no_better_than};
+use crate::exchange::{read_fading_samples, read_file};
+use crate::framework::{
+    CellOptions, Error, Method, ModelError, ModelFile, OptionSpec, OptionValue, Options,
+    PretrainLoss, PretrainSettings, Silent, Stored as _, Workshop, training_cells,
+};
+use crate::invalid::Invalid;
+use crate::network::{Aggregator, SplitRule};
+use crate::problems::urllc::any_run::equal_power_gap_percent;
+use crate::problems::urllc::reports::{AnyReport, LearnedReport};
+use crate::problems::urllc::run::{mean_metrics, validation_set};
+use crate::problems::urllc::{
+    AnyPolicy, AnySettings, DEVIATIONS, EqualPower, LearnedPolicy, Recipe, SampledSettings,
+    TrainRanges, TrainSettings, UserInputs, law_for, measure_law, train_any_policy,
+    train_sampled_policy, train_urllc,
+};
+use crate::qos::ServiceClass;
+
+/// What can be trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trainable {
+    Paper(Method),
+    AnyGnn,
+}
+
+impl Trainable {
+    /// Names, what they mean, and values.
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        (
+            "p-gnn",
+            "Power by softmax, bandwidth with a pre-trained outer function",
+            Self::Paper(Method::PGnn),
+        ),
+        ("m-gnn", "Power by softmax, bandwidth without it", Self::Paper(Method::MGnn)),
+        (
+            "fnn",
+            "Fully-connected networks, for cells up to the training size",
+            Self::Paper(Method::Fnn),
+        ),
+        (
+            "any-gnn",
+            "Power by a response to one price, bandwidth by what the received power needs; certified",
+            Self::AnyGnn,
+        ),
+    ];
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Preset {
+    Fast,
+    Paper,
+}
+
+impl Preset {
+    /// Names, what they mean, and values.
+    const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("fast", "Seconds", Self::Fast),
+        ("paper", "The paper's: plain gradient steps, 5000 epochs (table II)", Self::Paper),
+    ];
+}
+
+impl PretrainLoss {
+    /// Names, what they mean, and values.
+    pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("supervised", "Labels by solving for the bandwidth", Self::Supervised),
+        ("unsupervised", "The KKT residual, no labels", Self::Unsupervised),
+    ];
+}
+
+impl TrainRanges {
+    /// Names, what they mean, and values.
+    pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        (
+            "paper",
+            "The cell's own road, antennas and service class; budgets from just enough to twice its own",
+            Self::Paper,
+        ),
+        (
+            "wide",
+            "Also roads up to 1 km, 1 to 64 antennas, ε from 1e-7 to 1e-3 and mixed service classes",
+            Self::Wide,
+        ),
+    ];
+}
+
+impl SplitRule {
+    /// Names, what they mean, and values.
+    pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("kkt", "By the one price of power at which the powers sum to the budget", Self::Kkt),
+        ("softmax", "e^o over its sum", Self::Softmax),
+    ];
+}
+
+pub(super) fn training_options() -> Vec<OptionSpec> {
+    let mut options = vec![
+        OptionSpec::choice(Trainable::ALL, "method", "What to train").or("p-gnn; any-gnn with samples of fading"),
+        OptionSpec::new(
+            "train-k",
+            OptionValue::Sizes,
+            "Users in the training samples; several sizes separated by commas",
+        )
+        .or("10"),
+        OptionSpec::new("samples", OptionValue::Whole("N"), "Training samples of each size")
+            .or("2000"),
+        OptionSpec::new(
+            "epsilon-d",
+            OptionValue::Number("PROBABILITY"),
+            "Loss target to train for, stricter than the users' own; not for any-gnn",
+        )
+        .or("6e-6"),
+        OptionSpec::choice(Aggregator::NAMES, "aggregator",
+            "How users see each other, for p-gnn and m-gnn",
+        )
+        .or("mean")
+        .rare(),
+        OptionSpec::choice(Preset::ALL, "preset", "Optimizer, schedule and batch; not for any-gnn")
+            .or("fast"),
+        OptionSpec::choice(PretrainLoss::ALL, "pretraining",
+            "Loss of the outer function's pre-training, for p-gnn, or of the bandwidth's with samples of fading",
+        )
+        .or("supervised")
+        .rare(),
+        OptionSpec::choice(TrainRanges::ALL, "train-ranges",
+            "Where the training cells of any-gnn come from",
+        )
+        .or("paper"),
+        OptionSpec::choice(SplitRule::ALL, "output", "What makes powers of the outputs of any-gnn")
+            .or("kkt")
+            .rare(),
+        OptionSpec::new(
+            "fading",
+            OptionValue::File,
+            "Samples of the small-scale gain g, where its law is unknown: a NumPy array with one axis, 500 or \
+             more; any-gnn alone",
+        ),
+        OptionSpec::new(
+            "deviations",
+            OptionValue::Number("N"),
+            "Standard errors added to the bandwidth that is learned from samples of fading",
+        )
+        .or("3.719, which 9,999 of 10,000 normal errors are within")
+        .rare(),
+        OptionSpec::new(
+            "seed",
+            OptionValue::Whole("SEED"),
+            "Seed of samples, initialization and order",
+        )
+        .or("1"),
+    ];
+    options.extend(CellOptions::ALL.specs());
+    options
+}
+
+/// Availability that counts as 1.00, as the paper prints it.
+const AVAILABLE: f64 = 0.995;
+
+/// Options of the paper's methods that any-gnn has no use for, and the other way round.
+const OF_PAPER: [&str; 3] = ["epsilon-d", "aggregator", "preset"];
+const OF_ANY: [&str; 4] = ["train-ranges", "output", "fading", "deviations"];
+
+fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, Error> {
+    options.refuse(&OF_ANY, method.name())?;
+    if method != Method::PGnn {
+        options.refuse(&["pretraining"], method.name())?;
+    }
+    if method == Method::Fnn {
+        options.refuse(&["aggregator"], method.name())?;
+    }
+    let epsilon_d = options.number("epsilon-d")?.unwrap_or(6e-6);
+    ServiceClass { epsilon: epsilon_d, ..ServiceClass::default() }
+        .validate()
+        .map_err(|_| Invalid::value("epsilon_d", epsilon_d, ServiceClass::EPSILON_EXPECTED))?;
+    let (train_k, samples) = training_cells(options)?;
+    let largest = train_k.iter().copied().max().unwrap_or(1);
+    let settings = TrainSettings {
+        method,
+        train_k,
+        samples,
+        epsilon_d,
+        aggregator: options.choice(Aggregator::NAMES, "aggregator")?.unwrap_or(Aggregator::Mean),
+        inputs: UserInputs::default(),
+        hidden: if method == Method::Fnn { vec![300] } else { vec![4] },
+        recipe: recipe(method, largest, options)?,
+        seed: options.seed("seed", 1)?,
+    };
+    settings.validate()?;
+    Ok(settings)
+}
+
+fn preset(options: &Options) -> Result<Preset, Error> {
+    Ok(options.choice(Preset::ALL, "preset")?.unwrap_or(Preset::Fast))
+}
+
+fn recipe(method: Method, largest: usize, options: &Options) -> Result<Recipe, Error> {
+    Ok(match (preset(options)?, method) {
+        (Preset::Fast, Method::Fnn) => Recipe::fast_fnn(),
+        (Preset::Fast, _) => Recipe::fast(largest),
+        (Preset::Paper, Method::Fnn) => Recipe::paper_fnn(),
+        (Preset::Paper, _) => Recipe::paper(),
+    })
+}
+
+fn train_learned(
+    method: Method,
+    options: &Options,
+    workshop: &Workshop<'_>,
+) -> Result<Trained, Error> {
+    let system = CellOptions::ALL.system(options, &Config::default())?;
+    let settings = learned_settings(method, options)?;
+    let loss =
+        options.choice(PretrainLoss::ALL, "pretraining")?.unwrap_or(PretrainLoss::Supervised);
+    let pretraining = match preset(options)? {
+        Preset::Fast => PretrainSettings::default(),
+        Preset::Paper => PretrainSettings::paper(),
+    };
+    let pretraining = PretrainSettings { loss, ..pretraining };
+    let seed = workshop.law_seed(settings.seed);
+    let law_seed = (method == Method::PGnn).then_some(seed);
+    let decides = ("urllc", system.config(), &settings, &pretraining, law_seed);
+    let mut session = workshop.session(&decides)?;
+    let policy = session.kept_or(|session| -> Result<_, Error> {
+        let decides = (method, system.config(), settings.epsilon_d, seed);
+        let law = workshop.law(session, (&pretraining, &decides), |session| {
+            law_for(&system, &TrainSettings { seed, ..settings.clone() }, &pretraining, session)
+        })?;
+        Ok(train_urllc(&system, &settings, (&pretraining, law.as_ref()), session)?)
+    })?;
+    // Held out: other cells than those of the pre-training, whose seed is the training's.
+    let held_out = !settings.seed;
+    let law_error = policy
+        .law()
+        .map(|law| measure_law(&system, settings.epsilon_d, law, &pretraining, held_out))
+        .transpose()?;
+    let equal = validation_set(&system, &settings)?.evaluate(&EqualPower::default(), &Silent)?;
+    let equal_percent = mean_metrics(&equal).gap_percent;
+    let report = LearnedReport::new(workshop, &session, &policy, law_error, equal_percent);
+    let availability = policy.record().metrics.availability;
+    let hint = "a stricter `epsilon_d`, more samples, another seed, or the method any-gnn";
+    let warning = (availability < AVAILABLE).then(|| not_all_served(availability, hint));
+    let text = report.text();
+    Trained::new(&session, policy, &report, text, warning)
+}
+
+fn not_all_served(availability: f64, hint: &str) -> String {
+    format!("on validation {:.2} % of users are served, not all: try {hint}", 100.0 * availability)
+}
+
+fn any_settings(options: &Options) -> Result<AnySettings, Error> {
+    options.refuse(&OF_PAPER, "any-gnn")?;
+    if !options.has("fading") {
+        options.refuse(&["pretraining", "deviations"], "any-gnn without `fading`")?;
+    }
+    let ranges = options.choice(TrainRanges::ALL, "train-ranges")?.unwrap_or(TrainRanges::Paper);
+    if ranges == TrainRanges::Wide && options.has("fading") {
+        let expected = "paper: from samples of fading the bandwidth of one service class is learned, in one cell";
+        return Err(Invalid::value("train_ranges", "wide", expected).into());
+    }
+    let output = options.choice(SplitRule::ALL, "output")?.unwrap_or(SplitRule::Kkt);
+    let mut settings = AnySettings::preset(ranges, output, options.seed("seed", 1)?);
+    (settings.train_k, settings.samples) = training_cells(options)?;
+    settings.validate()?;
+    Ok(settings)
+}
+
+fn train_any_gnn(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+    let settings = any_settings(options)?;
+    let system = CellOptions::ALL.system(options, &Config::default())?;
+    let (policy, session, fading) = match options.text("fading") {
+        None => {
+            let mut session = workshop.session(&("urllc", system.config(), &settings))?;
+            let policy =
+                session.kept_or(|session| train_any_policy(&system, &settings, session))?;
+            (policy, session, None)
+        }
+        Some(file) => {
+            let deviations = options.number("deviations")?.unwrap_or(DEVIATIONS);
+            if !(0.0..=100.0).contains(&deviations) {
+                let expected = "a number from 0 to 100";
+                return Err(Invalid::value("deviations", deviations, expected).into());
+            }
+            let bytes = read_file(file.as_ref())
+                .map_err(|source| Error::Read { path: file.into(), source })?;
+            let samples = read_fading_samples(&bytes, file)?;
+            let loss = options
+                .choice(PretrainLoss::ALL, "pretraining")?
+                .unwrap_or(PretrainLoss::Supervised);
+            let learning = SampledSettings::new(loss, settings.seed);
+            let data = crc32fast::hash(&bytes);
+            let decides = ("urllc", system.config(), &settings, &learning, deviations, data);
+            let mut session = workshop.session(&decides)?;
+            let policy = session.kept_or(|session| {
+                train_sampled_policy(&system, &samples, &learning, &settings, deviations, session)
+            })?;
+            (policy, session, Some(samples.compressed_rule()))
+        }
+    };
+    let equal_percent = equal_power_gap_percent(&policy, fading.as_ref())?;
+    let report = AnyReport::new(workshop, &session, &policy, equal_percent);
+    let metrics = policy.record().metrics;
+    let warning = if metrics.availability < AVAILABLE {
+        Some(not_all_served(metrics.availability, "more samples, or another seed"))
+    } else {
+        no_better_than("equal power with exact bandwidths", metrics.gap_percent, equal_percent)
+    };
+    let text = report.text();
+    Trained::new(&session, policy, &report, text, warning)
+}
+
+/// Trains a policy.
+pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+    // Samples of fading are for the one method that learns its bandwidth from them.
+    let usual =
+        if options.has("fading") { Trainable::AnyGnn } else { Trainable::Paper(Method::PGnn) };
+    match options.choice(Trainable::ALL, "method")?.unwrap_or(usual) {
+        Trainable::Paper(method) => train_learned(method, options, workshop),
+        Trainable::AnyGnn => train_any_gnn(options, workshop),
+    }
+}
+
+/// Reads a model.
+pub(super) fn load(file: ModelFile) -> Result<Arc<dyn Model>, ModelError> {
+    Ok(match file.method() {
+        "any-gnn" => Arc::new(file.into_model::<AnyPolicy>()?),
+        ModelFile::OUTER_FUNCTION => {
+            let message =
+                "it is an outer function, kept for trainings from several seeds, expected a policy";
+            return Err(ModelError::Content(message.into()));
+        }
+        _ => Arc::new(file.into_model::<LearnedPolicy>()?),
+    })
+}

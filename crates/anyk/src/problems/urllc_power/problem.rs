@@ -1,0 +1,259 @@
+//! URLLC in a fixed band as the rest of the library sees it.
+
+use std::sync::Arc;
+
+use crate::core::{
+    About, CELL_INPUTS, Cells, DiagnosedRow, Formulation, Parameter, ParameterKind, PolicyRow,
+    Problem, Record, reference_options,
+};
+use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options, Verb};
+use crate::invalid::Invalid;
+use crate::problems::urllc::problem::{AMOUNTS, ANSWER_FIELDS, no_check, sample_options};
+use crate::problems::urllc_power::{BandSolver, EqualBand, UrllcPower, models};
+use crate::units::{Dbm, Watt};
+
+const STATEMENT: &str = "  min   Σ_k P_k
+  P,B
+  s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k B_k ≤ B_max
+
+The mirror of urllc: the band is given, and power is what is scarce. With `max_power_dbm` as well, the answer says \
+whether everyone fits, and which is the largest set that does if not.";
+
+const INPUT: &str = "\
+The input are users as for urllc:
+
+  {\"users\":[{\"id\":\"a\",\"distance_m\":60.0},{\"id\":\"b\",\"gain_db\":-110.5}]}
+
+or CSV with the columns id,distance_m.";
+
+/// Options of the cell; the power budget is the problem's own, since there may be none.
+pub(super) const CELL: CellOptions = CellOptions { radio: true, power: false, service: true };
+/// The group of options of this problem's models.
+const MODELS: &str = "Models for urllc-power";
+/// The group of the cell's options where a model has a cell of its own.
+const OTHER_CELL: &str = "Another cell than that of the model";
+
+/// The band of each user where none is given, Hz.
+pub(super) const USER_BAND_HZ: f64 = 2e5;
+
+/// The least power in a band.
+#[derive(Debug, Clone)]
+pub struct BandProblem {
+    cells: Cells,
+    options: Options,
+    /// The band; without one, a record gives it.
+    max_bandwidth_hz: Option<f64>,
+    /// The band of each user of random cells without a band; if there is none, whoever solves them gives the band.
+    user_bandwidth_hz: Option<f64>,
+    max_power_w: Option<f64>,
+}
+
+/// The least power in a band.
+pub static URLLC_POWER: About = About {
+    name: "urllc-power",
+    line: "Power and bandwidth, least total power in a given band at a loss and delay target",
+    formula: STATEMENT,
+    input: INPUT,
+    examples,
+    flags,
+    parameters,
+    answer_fields: ANSWER_FIELDS,
+    user_fields: &["power_w", "bandwidth_hz", "packet_loss"],
+    inputs: CELL_INPUTS,
+    amounts: AMOUNTS,
+    read: None,
+    make: |options| Ok(Arc::new(BandProblem::new(Cells::new(CELL, options)?, options)?)),
+    drawing: |options| {
+        let problem = BandProblem::new(Cells::drawing(options)?, options)?;
+        Ok(Arc::new(BandProblem { user_bandwidth_hz: None, ..problem }))
+    },
+    policies: &[
+        PolicyRow {
+            name: "optimum",
+            line: "The exact optimum",
+            make: |_| Ok(Box::new(BandSolver::default())),
+        },
+        PolicyRow {
+            name: "equal-bandwidth",
+            line: "The same bandwidth for everyone, and the exact power that it needs",
+            make: |_| Ok(Box::new(EqualBand::default())),
+        },
+    ],
+    diagnosed: &[DiagnosedRow {
+        name: "band-power",
+        label: "power (W) for URLLC in 200 kHz for each user over ln α",
+        amount: "power_w",
+        policy: || Box::new(BandSolver::default()),
+        problem: |options| {
+            let mut options = options.clone();
+            options.remove("max-power-dbm");
+            (URLLC_POWER.make)(&options)
+        },
+    }],
+    train: Some(models::train),
+    load: Some(models::load),
+};
+
+fn budgets() -> [OptionSpec; 2] {
+    [
+        OptionSpec::new(
+            "max-bandwidth-hz",
+            OptionValue::Number("HZ"),
+            "Bandwidth budget B_max; required",
+        ),
+        OptionSpec::new(
+            "max-power-dbm",
+            OptionValue::Number("DBM"),
+            "Power budget, if there is one as well",
+        ),
+    ]
+}
+
+/// The options that a record may set: those of the cell, and both budgets.
+fn parameters() -> Vec<(Parameter, Vec<String>)> {
+    let mut all = CELL.parameters();
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<String>>();
+    let dbm = ["max_power_dbm", "cell_max_power_dbm", "cell.max_power_dbm"];
+    let kind = ParameterKind::Converted(|watts| Dbm::from(Watt(watts)).0);
+    let watts = Parameter { kind, ..Parameter::number("max-power-dbm") };
+    all.push((Parameter::number("max-power-dbm"), names(&dbm)));
+    all.push((watts, names(&["max_power_w"])));
+    all.push((Parameter::number("max-bandwidth-hz"), names(&["max_bandwidth_hz"])));
+    all
+}
+
+fn examples(verb: Verb) -> &'static [&'static str] {
+    match verb {
+        Verb::Solve => &[
+            "solve urllc-power --max-bandwidth-hz 20e6 --input users.json",
+            "solve urllc-power --max-bandwidth-hz 20e6 --max-power-dbm 43 --input users.json",
+            "sample urllc-power --k 80 | anyk solve urllc-power --max-bandwidth-hz 20e6 --input -",
+        ],
+        Verb::Assess => &[
+            "assess urllc-power --max-bandwidth-hz 20e6 --input cells.jsonl --allocations mine.jsonl",
+        ],
+        Verb::Train => &["train urllc-power --out band.safetensors"],
+        Verb::Sample => &["sample urllc-power --k 10 --seed 1 > users.json"],
+        Verb::Evaluate => &["evaluate band.safetensors --k 1,10,100,1000 --user-bandwidth-hz 2e5"],
+        _ => &["allocate band.safetensors --max-bandwidth-hz 20e6 --input users.json"],
+    }
+}
+
+fn flags(verb: Verb) -> Vec<OptionSpec> {
+    let mut options = Vec::new();
+    match verb {
+        Verb::Assess => {
+            options.extend(budgets());
+            options.extend(reference_options());
+        }
+        Verb::Solve => {
+            options.extend(budgets());
+            options.push(no_check());
+            options.extend(reference_options());
+        }
+        Verb::Sample => return sample_options(&URLLC_POWER),
+        Verb::Train => options.extend([
+            OptionSpec::new(
+                "train-k",
+                OptionValue::Sizes,
+                "Users in the training samples; several sizes separated by commas",
+            )
+            .or("10"),
+            OptionSpec::new("samples", OptionValue::Whole("N"), "Training samples of each size")
+                .or("2000"),
+            OptionSpec::new(
+                "seed",
+                OptionValue::Whole("SEED"),
+                "Seed of samples, initialization and order",
+            )
+            .or("1"),
+        ]),
+        Verb::Evaluate => {
+            let [band, _] = budgets();
+            let band = OptionSpec { help: "Bandwidth budget B_max at every size", ..band };
+            options.push(band.of(MODELS));
+            options.push(
+                OptionSpec::new(
+                    "user-bandwidth-hz",
+                    OptionValue::Number("HZ"),
+                    "Or the bandwidth budget for each user, times the size",
+                )
+                .or("2e5")
+                .of(MODELS),
+            );
+        }
+        Verb::Allocate => {
+            options.extend(budgets().map(|spec| spec.of(MODELS)));
+            options.push(no_check().of(MODELS));
+            options.extend(reference_options());
+        }
+        Verb::Calibrate => return Vec::new(),
+    }
+    let cell = match verb {
+        Verb::Evaluate | Verb::Allocate => CELL.specs_over_model(OTHER_CELL),
+        _ => CELL.specs(),
+    };
+    options.extend(cell);
+    options
+}
+
+impl BandProblem {
+    fn new(cells: Cells, given: &Options) -> Result<Self, Error> {
+        let max_bandwidth_hz = given.positive("max-bandwidth-hz")?;
+        max_bandwidth_hz.map_or(Ok(0.0), UrllcPower::check_band)?;
+        let user_bandwidth_hz = given.positive("user-bandwidth-hz")?;
+        let max_power_dbm = given.number("max-power-dbm")?;
+        if let Some(dbm) = max_power_dbm.filter(|dbm| !(-60.0..=100.0).contains(dbm)) {
+            let expected = "a power in dBm from -60 to 100";
+            return Err(Invalid::number("max_power_dbm", dbm, expected).into());
+        }
+        let mut options = cells.options();
+        for (name, value) in [
+            ("max-bandwidth-hz", max_bandwidth_hz),
+            ("user-bandwidth-hz", user_bandwidth_hz),
+            ("max-power-dbm", max_power_dbm),
+        ] {
+            if let Some(value) = value {
+                options.set(name, value.to_string());
+            }
+        }
+        Ok(Self {
+            cells,
+            options,
+            max_bandwidth_hz,
+            user_bandwidth_hz: user_bandwidth_hz.or(Some(USER_BAND_HZ)),
+            max_power_w: max_power_dbm.map(|dbm| Watt::from(Dbm(dbm)).0),
+        })
+    }
+}
+
+impl Problem for BandProblem {
+    fn about(&self) -> &'static About {
+        &URLLC_POWER
+    }
+
+    fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn formulate(&self, record: &Record) -> Result<Box<dyn Formulation>, Error> {
+        let expected = "the band of all users in Hz, as an option or in the data";
+        let missing = || Invalid::missing("max_bandwidth_hz", expected);
+        let band_hz = self.max_bandwidth_hz.ok_or_else(missing)?;
+        let problem = UrllcPower::new(self.cells.system(), self.cells.users(record)?, band_hz)?;
+        Ok(Box::new(match self.max_power_w {
+            None => problem,
+            Some(max_power_w) => problem.with_max_power_w(max_power_w)?,
+        }))
+    }
+
+    fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Record, Error> {
+        let record = self.cells.draw(seed, size, index)?;
+        Ok(match (self.max_bandwidth_hz, self.user_bandwidth_hz) {
+            (None, Some(each_hz)) => {
+                record.with_parameter("max-bandwidth-hz", each_hz * size as f64)
+            }
+            _ => record,
+        })
+    }
+}
