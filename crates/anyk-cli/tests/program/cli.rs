@@ -76,6 +76,18 @@ fn service_classes_config_and_flags() {
     assert!(again.contains("antennas = 4"));
 }
 
+/// A value of the file is told by its name there, a value of the command line by its flag.
+#[test]
+fn a_wrong_value_is_told_where_it_was_given() {
+    let cell = r#"{"cell":"a","max_power_dbm":500,"users":[{"distance_m":60}]}"#;
+    let expected = "cell a: max_power_dbm is 500, expected a power in dBm";
+    let answer = run(&["solve", "urllc", "--input", "-"], cell);
+    assert!(answer.stderr.contains(expected) && !answer.stderr.contains("--"), "{}", answer.stderr);
+    let expected = "error: --max-power-dbm is 500, expected a power in dBm";
+    let answer = run(&["solve", "urllc", "--input", "-", "--max-power-dbm", "500"], FIVE);
+    assert!(answer.stderr.contains(expected), "{}", answer.stderr);
+}
+
 #[test]
 fn sample_feeds_solve() {
     let sampled = run(&["sample", "urllc", "--k", "10", "--count", "5", "--seed", "1"], "");

@@ -198,13 +198,19 @@ impl Parameter {
             let (name, value) = (shorten(name), shorten(json));
             return Err(format!("{name} is {value}, expected a number: it is a parameter"));
         };
-        Ok(Some(match self.kind {
-            ParameterKind::Converted(convert) => {
-                let in_file = Some(text.into());
-                Value { in_file, ..Value::new(convert(number).to_string()) }
-            }
-            _ => Value::new(text.to_owned()),
-        }))
+        let ParameterKind::Converted(convert) = self.kind else {
+            return Ok(Some(Value::new(text.to_owned())));
+        };
+        // In the unit of the option 0 and less may have no value: no power is 0 W, and has none in dBm.
+        let converted = convert(number);
+        if !converted.is_finite() {
+            let (name, value) = (shorten(name), shorten(json));
+            return Err(format!(
+                "{name} is {value}, expected a positive number: it is a parameter"
+            ));
+        }
+        let in_file = Some(text.into());
+        Ok(Some(Value { in_file, ..Value::new(converted.to_string()) }))
     }
 }
 

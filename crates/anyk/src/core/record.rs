@@ -3,7 +3,7 @@
 use super::parameters::Claim;
 use super::{ArrayView, Axis, Column, Ids, Need, Record, Size};
 use crate::exchange::{CellPlace, InputError};
-use crate::framework::{Error, OfCell, Options};
+use crate::framework::{Error, OfCell, Options, field_of};
 use crate::invalid::Invalid;
 
 impl Record {
@@ -275,15 +275,14 @@ impl Record {
             let position = format!("{}: instance {}", place.file, place.index);
             return if is_located { error } else { error.in_file(position) };
         }
-        let is_named = self.extra.cell().is_some();
         match error {
             Error::Invalid(wrong) if !place.file.is_empty() => {
-                let position = match wrong.user {
-                    None if is_named => {
-                        return self.in_cell(Error::Invalid(wrong));
-                    }
-                    None => String::new(),
-                    Some(user) => place.of_user(user, self.ids.get(user)),
+                let position = match (wrong.user, self.extra.cell()) {
+                    // A value that the record sets itself is no option of the command.
+                    (None, Some(name)) if self.sets(&wrong.field) => format!("cell {name}"),
+                    (None, Some(_)) => return self.in_cell(Error::Invalid(wrong)),
+                    (None, None) => String::new(),
+                    (Some(user), _) => place.of_user(user, self.ids.get(user)),
                 };
                 let message = Invalid { user: None, ..wrong.clone() }.to_string();
                 let error = InputError::at(&place.file, &position, message);
@@ -299,6 +298,11 @@ impl Record {
             _ if place.file.is_empty() => error,
             _ => self.in_cell(error),
         }
+    }
+
+    /// Whether the record sets an option of the problem.
+    fn sets(&self, field: &str) -> bool {
+        self.parameters.names().any(|name| field_of(name) == field)
     }
 
     fn in_cell(&self, error: Error) -> Error {

@@ -643,6 +643,10 @@ fn a_rejected_parameter_is_told_with_its_place_its_value_and_what_to_do() {
         "users: cell x: max_power_dbm is 500, expected a power in dBm from -60 to 100"
     );
     assert_eq!(
+        told("urllc", &format!(r#"{{"cell":"x","max_power_w":0,{users}}}"#)),
+        "users: cell \"x\": max_power_w is 0, expected a positive number: it is a parameter"
+    );
+    assert_eq!(
         told("urllc", &format!(r#"{{{users}}} {{"antennas":[4],{users}}}"#)),
         "users: cell 2: antennas is [4], expected a number: it is a parameter"
     );
