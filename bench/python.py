@@ -33,7 +33,7 @@ def row(what: str, *values: str) -> None:
 
 
 def beside_rust() -> None:
-    model = anyk.train("urllc", method="any-gnn", progress=False)
+    model = anyk.train("urllc", method="price", progress=False)
     cell = anyk.sample("urllc", 200, seed=1)[0]
     batch = anyk.sample("urllc", 50, count=10_000, seed=1)
     one = [cell.gains.tolist()]
@@ -42,7 +42,7 @@ def beside_rust() -> None:
     row("", "Python", "Rust", "more", "ratio")
     for name, bytes_of, single, many in (
         ("solve", None, cell.solve, batch.solve),
-        ("any-gnn", model.to_bytes(), lambda: model.allocate(cell), lambda: model.allocate(batch)),
+        ("price", model.to_bytes(), lambda: model.allocate(cell), lambda: model.allocate(batch)),
     ):
         # In turns, so that a machine that slows down slows both.
         ours, rusts = [], []

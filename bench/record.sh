@@ -30,11 +30,9 @@ train urllc --method p-gnn --pretraining unsupervised --epsilon-d 8e-6 --aggrega
 train urllc --method m-gnn --seed $s --out m/mgnn$s --json > train_mgnn$s.json
 train urllc --method m-gnn --aggregator max --samples 50 --seed $s --out m/mgnnx$s --json > train_mgnnx$s.json
 train urllc --method fnn --train-k 20 --samples 1000 --seed $s --out m/fnn$s --json > train_fnn$s.json
-train urllc --method any-gnn --seed $s --out m/any$s --json > train_any$s.json
-train urllc --method any-gnn --output softmax --seed $s --out m/anys$s --json > train_anys$s.json
-train urllc --method any-gnn --train-ranges wide --seed $s --out m/anyw$s --json > train_anyw$s.json
-train urllc --method any-gnn --fading fad.npy --seed $s --out m/anyf$s --json > train_anyf$s.json
-train urllc --method any-gnn --fading fad.npy --pretraining unsupervised --seed $s --out m/anyfu$s --json > train_anyfu$s.json
+train urllc --method price --seed $s --out m/any$s --json > train_any$s.json
+train urllc --method price --fading fad.npy --seed $s --out m/anyf$s --json > train_anyf$s.json
+train urllc --method price --fading fad.npy --pretraining unsupervised --seed $s --out m/anyfu$s --json > train_anyfu$s.json
 train qos-power --seed $s --out m/p5$s --json > train_p5$s.json
 train equal-bandwidth --seed $s --out m/p6$s --json > train_p6$s.json
 train equal-bandwidth --method m-gnn --output sum-normalisation --seed $s --out m/p6m$s --json > train_p6m$s.json
@@ -42,14 +40,14 @@ train interference --scenario dense --seed $s --out m/dense$s --json > train_den
 train interference --scenario d2d --seed $s --out m/d2d$s --json > train_d2d$s.json
 train interference --scenario dense --labels wmmse --output sigmoid --hidden 8 --steps 3000 --samples 2000 --seed $s --out m/densew$s --json > train_densew$s.json
 train link-scheduling --scenario d2d --labels fplinq --output classifier --steps 2000 --seed $s --out m/ls$s --json > train_ls$s.json
-for m in pgnn pgnnu mgnn mgnnx any anys anyw p5 p6 p6m; do "$A" evaluate m/$m$s --k 1,2,10,50,200 --samples 40 --json > eval_$m$s.json; "$A" evaluate m/$m$s --k 2,10 --samples 20 > eval_$m$s.txt; done
+for m in pgnn pgnnu mgnn mgnnx any p5 p6 p6m; do "$A" evaluate m/$m$s --k 1,2,10,50,200 --samples 40 --json > eval_$m$s.json; "$A" evaluate m/$m$s --k 2,10 --samples 20 > eval_$m$s.txt; done
 "$A" evaluate m/fnn$s --k 1,10,20 --samples 40 --json > eval_fnn$s.json
 for m in anyf anyfu; do "$A" evaluate m/$m$s --fading rician:k=3 --k 1,10,100 --samples 40 --json > eval_$m$s.json; done
 for m in dense densew; do "$A" evaluate m/$m$s --k 5,10,50 --samples 20 --json > eval_$m$s.json; done
 for m in d2d ls; do "$A" evaluate m/$m$s --k 20,50,200 --samples 10 --json > eval_$m$s.json; done
 "$A" evaluate m/any$s --max-power-dbm 40 --antennas 4 --k 10,100 --samples 20 --json > eval_anyo$s.json
-for m in pgnn mgnn any anyw p5 p6 p6m anyf; do "$A" allocate m/$m$s --input u50.json --json > alloc_$m$s.json; done
-for m in pgnn mgnn any anys; do "$A" allocate m/$m$s --input u50.json --certify --json > cert_$m$s.json; done
+for m in pgnn mgnn any p5 p6 p6m anyf; do "$A" allocate m/$m$s --input u50.json --json > alloc_$m$s.json; done
+for m in pgnn mgnn any; do "$A" allocate m/$m$s --input u50.json --certify --json > cert_$m$s.json; done
 "$A" allocate m/any$s --input "$E"/mixed.csv --certify --max-power-dbm 8 --json > cert_inf$s.json
 "$A" allocate m/any$s --input "$E"/mixed.csv --certify > cert_mix$s.txt
 for m in d2d ls; do "$A" allocate m/$m$s --input g50.json --json > alloc_$m$s.json; done

@@ -33,7 +33,7 @@ def agreement() -> None:
     """Largest relative differences over three trainings of each method and cells of 1 to 1000 users."""
     print("from_model in single precision, largest relative difference to the compiled model")
     print("  method     power  bandwidth")
-    for method in ("any-gnn", "p-gnn", "m-gnn"):
+    for method in ("price", "p-gnn", "m-gnn"):
         worst = np.zeros(2)
         for seed in (1, 2, 3):
             model = anyk.train("urllc", method=method, train_k=10, seed=seed)

@@ -1,4 +1,4 @@
-"""From a cell to a size-generalization table: a policy of one's own, any-gnn and the exact optimum.
+"""From a cell to a size-generalization table: your own policy, the price policy and the exact optimum.
 
 python examples/python/first_steps.py
 """
@@ -24,8 +24,8 @@ def main() -> None:
     best = cell.solve()
     print(best, best.total_bandwidth_hz)
     print(cell.judge(equal_power(cell)))
-    model = anyk.train("urllc", method="any-gnn", train_k=10)
-    policies: dict[str, anyk.Policy] = {"mine": equal_power, "any-gnn": model, "optimum": None}
+    model = anyk.train("urllc", method="price", train_k=10)
+    policies: dict[str, anyk.Policy] = {"mine": equal_power, "price": model, "optimum": None}
     table = anyk.evaluate(policies, problem="urllc", sizes=[1, 10, 100, 1000], samples=20)
     print(table)
     print(anyk.diagnose(equal_power, problem="urllc"))

@@ -1,4 +1,4 @@
-"""A problem of one's own: water-filling from a function, solved exactly and learned for any number of users.
+"""Your own problem: water-filling from a function, solved exactly, and by a policy for any number of users.
 
 python examples/python/own_problem.py
 """

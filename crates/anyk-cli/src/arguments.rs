@@ -24,8 +24,10 @@ fn argument(spec: &OptionSpec) -> Arg {
         OptionValue::File => argument.value_name("FILE"),
         OptionValue::Text(what) => argument.value_name(*what),
         OptionValue::Choice(names) => {
-            let values: Vec<PossibleValue> =
-                names.iter().map(|(name, help)| PossibleValue::new(*name).help(*help)).collect();
+            let value = |(name, help): &(&'static str, &'static str)| {
+                PossibleValue::new(*name).help(*help).hide(help.is_empty())
+            };
+            let values: Vec<PossibleValue> = names.iter().map(value).collect();
             argument.value_name("NAME").value_parser(values)
         }
     }

@@ -8,7 +8,7 @@ use anyk::core::About;
 use anyk::diagnosis;
 use anyk::framework::{CellOptions, Verb};
 use anyk::problems;
-use anyk_study::STUDIES;
+use anyk_study::{FORMER_PRICE, STUDIES};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgGroup, Args, Command};
 use clap_complete::Shell;
@@ -54,8 +54,8 @@ pub(crate) fn command() -> Command {
         ]);
     let examples = [
         "sample urllc --k 10 --seed 1 | anyk solve urllc --input -",
-        "train urllc --method any-gnn --out any.safetensors",
-        "evaluate any.safetensors --k 1,10,100,1000",
+        "train urllc --method price --out price.safetensors",
+        "evaluate price.safetensors --k 1,10,100,1000",
     ];
     let command = page(
         command,
@@ -245,10 +245,10 @@ fn evaluate() -> Command {
         with_options(command, &model_options(Verb::Evaluate)),
         "Measure models, or programs of your own, at many numbers of users, beside the optimum",
         &[
-            "evaluate any.safetensors",
-            "evaluate p.safetensors any.safetensors --k 1,2,5,10-50:10,100 --csv out.csv --plot out.svg",
+            "evaluate price.safetensors",
+            "evaluate p.safetensors price.safetensors --k 1,2,5,10-50:10,100 --csv out.csv --plot out.svg",
             "evaluate 'cmd:python3 my_policy.py' --problem urllc --k 1,10,100",
-            "evaluate any.safetensors --k 1000 --max-power-dbm 46",
+            "evaluate price.safetensors --k 1000 --max-power-dbm 46",
         ],
         "Means over random instances that no model was trained on. One model by its file alone gets the table of its \
          problem:\n\n  \
@@ -329,11 +329,11 @@ fn allocate() -> Command {
         "Allocate with a model, in the form of `solve`",
         &[
             "sample urllc --k 50 | anyk allocate model.safetensors --input -",
-            "sample urllc --k 50 | anyk allocate any.safetensors --certify --input -",
+            "sample urllc --k 50 | anyk allocate price.safetensors --certify --input -",
             "sample interference --scenario d2d --k 50 | anyk allocate links.safetensors --input -",
         ],
         "Input and output are those of `anyk solve` for the model's problem, so that the two can be compared. The \
-         cell is the model's; for any-gnn, options may change it.\n\n\
+         cell is the model's; for the price policy, options may change it.\n\n\
          With --certify, bandwidths are raised to what each user's power needs, and no further; each user's QoS \
          is then checked by quadrature over fading, and a budget that cannot serve everyone is refused as \
          `solve` does.",
@@ -371,7 +371,7 @@ fn calibrate() -> Command {
 /// Flags of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// File of the model, of p-gnn, m-gnn, fnn or any-gnn for urllc
+    /// File of the model, of p-gnn, m-gnn, fnn or price for urllc
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
     /// Sizes at which the guarantee is to hold, separated by commas
@@ -548,7 +548,8 @@ fn studies() -> PossibleValuesParser {
         let alone = if study.by_default { "" } else { "; by its name alone" };
         PossibleValue::new(study.name).help(format!("{}{alone}", study.about))
     };
-    PossibleValuesParser::new(STUDIES.iter().map(shown))
+    let former = PossibleValue::new(FORMER_PRICE).hide(true);
+    PossibleValuesParser::new(STUDIES.iter().map(shown).chain([former]))
 }
 
 fn sweep() -> Command {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyk::Config;
 use anyk::framework::{Error, ModelFile};
 use anyk::problems::urllc::{
-    AnyPolicy, CellPolicy as _, Solution, Urllc, UrllcAllocation, UrllcSolver,
+    CellPolicy as _, PricePolicy, Solution, Urllc, UrllcAllocation, UrllcSolver,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use crate::errors::OrRaise as _;
 use crate::work::on_all_cores;
 
-/// Seconds of one call of the library: of the solver, or of any-gnn given the bytes of its model, for the first of the
+/// Seconds of one call of the library: of the solver, or of the price policy given the bytes of its model, for the first of the
 /// cells (mean of so many calls) and for all of them on all cores (least of five rounds).
 #[pyfunction]
 pub(crate) fn rust_seconds(
@@ -47,7 +47,7 @@ pub(crate) fn rust_seconds(
                 Ok((one, all))
             }
             Some(bytes) => {
-                let policy: AnyPolicy = ModelFile::read(bytes)?.into_model()?;
+                let policy: PricePolicy = ModelFile::read(bytes)?.into_model()?;
                 let (mut allocator, mut allocation) =
                     (policy.allocator(), UrllcAllocation::default());
                 let one = timed(calls, || {

@@ -163,7 +163,8 @@ pub(crate) struct Cell {
 
 #[pymethods]
 impl Cell {
-    /// From arrays and options, or with costs of the user's own, the class of each user and a budget.
+    /// From arrays and options, or from gains, and weights if there are any, with costs of the user's own, the class of
+    /// each user and a budget.
     #[new]
     #[pyo3(signature = (problem, arrays, options, costs=None, classes=None, budget=None))]
     fn new(
@@ -176,10 +177,13 @@ impl Cell {
         budget: Option<f64>,
     ) -> PyResult<Self> {
         let arrays = given(arrays)?;
-        if let (Some(costs), Some(classes), Some(budget), [gains]) =
+        if let (Some(costs), Some(classes), Some(budget), [gains, weights @ ..]) =
             (costs, classes, budget, &arrays[..])
         {
-            let own = separable::problem(py, &costs, values(gains)?, &classes, budget)?;
+            let mut own = separable::problem(py, &costs, values(gains)?, &classes, budget)?;
+            if let [weights] = weights {
+                own = own.with_weights(values(weights)?.to_vec()).or_raise(py)?;
+            }
             let instance = Arc::new(separable_instance(own));
             let kind = Kind::of(Arc::clone(&instance.problem), Options::default());
             return Ok(Self { kind: Arc::new(kind), instance });
@@ -237,7 +241,14 @@ impl Cell {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let (py, cell) = (slf.py(), slf.get());
         let arrays = PyDict::new(py);
-        for input in cell.instance.inputs() {
+        let known = cell.kind.about().inputs;
+        let is_known = |input: &NamedArray| known.iter().any(|column| column.name == input.name);
+        let mut inputs = cell.instance.inputs();
+        // A cell of a cost is made of places, and its instance of SNRs.
+        if !inputs.iter().all(|input| input.shape.is_empty() || is_known(input)) {
+            inputs = cell.instance.given();
+        }
+        for input in inputs {
             // What is one number follows from the options.
             if !input.shape.is_empty() {
                 arrays.set_item(input.name, array(py, input)?)?;

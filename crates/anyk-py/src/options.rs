@@ -97,7 +97,8 @@ pub(crate) fn described<'py>(
             OptionValue::Whole(unit) => ("whole", vec![(*unit).to_owned()]),
             OptionValue::Sizes => ("sizes", Vec::new()),
             OptionValue::Choice(names) => {
-                ("choice", names.iter().map(|(name, _)| (*name).to_owned()).collect())
+                let shown = names.iter().filter(|(_, help)| !help.is_empty());
+                ("choice", shown.map(|(name, _)| (*name).to_owned()).collect())
             }
             OptionValue::File => ("file", Vec::new()),
             OptionValue::Text(what) => ("text", vec![(*what).to_owned()]),

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyk::exchange::write_atomically;
-use anyk::framework::{Error, Session, Stored as _};
-use anyk::problems::separable::{
-    AnySeparableSettings, Cost as Tabulated, Separable, shortfall, train_any_separable,
-};
+use anyk::framework::{Error, Stored as _};
+use anyk::problems::separable::{Cost as Tabulated, Separable, SeparablePrice, SeparableSettings};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -152,7 +151,7 @@ pub(crate) fn problem(
     Separable::new(costs, users, budget).or_raise(py)
 }
 
-/// Trains any-gnn for problems like one.
+/// Trains the price policy for problems with the costs of this one.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn train_separable(
@@ -165,54 +164,50 @@ pub(crate) fn train_separable(
     out: Option<PathBuf>,
     force: bool,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(Model, Option<String>)> {
+) -> PyResult<Model> {
     if let Some(out) = &out {
         claim(out, force)?;
     }
     let problem = problem(py, &costs, &gains, &classes, budget)?;
     let options = options(given)?;
-    let known = ["seed", "train-k", "samples", "steps"];
+    let known = ["seed", "train-k", "samples"];
     if let Some(name) = options.names().find(|name| !known.contains(name)) {
         let name = name.replace('-', "_");
         return Err(InputError::new_err(format!(
-            "{name} has no meaning for a training of a separable problem; it takes seed, train_k, samples and steps"
+            "{name} has no meaning for a training of a separable problem; it takes seed, train_k and samples"
         )));
     }
-    let read = || -> Result<AnySeparableSettings, Error> {
-        let mut settings = AnySeparableSettings::like(&problem, options.seed("seed", 1)?);
+    let read = || -> Result<SeparableSettings, Error> {
+        let mut settings = SeparableSettings::like(&problem, options.seed("seed", 1)?);
         if let Some(sizes) = options.sizes("train-k")? {
             settings.train_k = sizes;
         }
         if let Some(samples) = options.whole("samples", 1, 100_000_000)? {
             settings.samples = usize::try_from(samples).unwrap_or(usize::MAX);
         }
-        if let Some(steps) = options.whole("steps", 1, 1 << 40)? {
-            settings.steps = steps;
-        }
         Ok(settings)
     };
     let settings = read().or_raise(py)?;
     let costs = problem.costs().to_vec();
-    let trained = long(py, progress, move |watch| -> Result<_, Error> {
-        let mut session = Session::new(&**watch);
-        let policy = train_any_separable(&costs, &settings, &mut session)?;
+    let trained = long(py, progress, move |_| -> Result<_, Error> {
+        let started = Instant::now();
+        let policy = SeparablePrice::train(&costs, &settings, None)?;
+        let train_seconds = started.elapsed().as_secs_f64();
         if let Some(out) = &out {
             let bytes = policy.to_bytes()?;
             write_atomically(out, &bytes).map_err(|error| Error::write(out, error))?;
         }
-        let warning = shortfall(&policy)?;
-        let mut report = serde_json::json!({
-            "training": policy.record().training,
-            "train_seconds": session.seconds("training"),
-            "gap_percent": policy.record().metrics.gap_percent,
-            "equal_gap_percent": policy.record().metrics.equal_gap_percent,
+        let record = policy.record();
+        let report = serde_json::json!({
+            "training": record.training,
+            "prices": policy.prices(),
+            "train_seconds": train_seconds,
+            "gap_percent": record.metrics.gap_percent,
+            "equal_gap_percent": record.metrics.equal_gap_percent,
         });
-        if let Some(warning) = &warning {
-            report["warning"] = warning.as_str().into();
-        }
         let model: Arc<dyn anyk::core::Model> = Arc::new(policy);
-        Ok((model, json(&report)?, warning))
+        Ok((model, json(&report)?))
     })?;
-    let (model, report, warning) = trained.or_raise(py)?;
-    Ok((Model::new(model, Some(report)), warning))
+    let (model, report) = trained.or_raise(py)?;
+    Ok(Model::new(model, Some(report)))
 }

@@ -8,5 +8,5 @@ import anyk
 
 
 @pytest.fixture(scope="session")
-def any_gnn() -> anyk.Model:
-    return anyk.train("urllc", method="any-gnn", train_k=10, progress=False)
+def price_policy() -> anyk.Model:
+    return anyk.train("urllc", method="price", train_k=10, progress=False)

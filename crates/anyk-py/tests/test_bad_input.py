@@ -181,7 +181,7 @@ def test_other_calls_refuse_what_has_no_meaning() -> None:
     [-1, 10**5000, 1.5, True, "3"],
     ids=["negative", "enormous", "fraction", "bool", "text"],
 )
-def test_what_is_no_whole_number_is_refused_by_the_name_of_its_argument(any_gnn: anyk.Model, value: object) -> None:
+def test_what_is_no_whole_number_is_refused_by_the_name_of_its_argument(price_policy: anyk.Model, value: object) -> None:
     def optimum(**given: object) -> None:
         anyk.evaluate({"optimum": None}, problem="urllc", **{"sizes": [2], "samples": 2, **given})
 
@@ -190,12 +190,12 @@ def test_what_is_no_whole_number_is_refused_by_the_name_of_its_argument(any_gnn:
         ("samples", lambda: optimum(samples=value)),
         ("seed", lambda: optimum(seed=value)),
         ("seeds", lambda: optimum(seeds=[1, value])),
-        ("sizes", lambda: any_gnn.evaluate([value])),
-        ("samples", lambda: any_gnn.evaluate([2], samples=value)),
-        ("seed", lambda: any_gnn.evaluate([2], samples=2, seed=value)),
-        ("k", lambda: any_gnn.calibrate([value])),
-        ("cells", lambda: any_gnn.calibrate([2], cells=value)),
-        ("seed", lambda: any_gnn.calibrate([2], seed=value)),
+        ("sizes", lambda: price_policy.evaluate([value])),
+        ("samples", lambda: price_policy.evaluate([2], samples=value)),
+        ("seed", lambda: price_policy.evaluate([2], samples=2, seed=value)),
+        ("k", lambda: price_policy.calibrate([value])),
+        ("cells", lambda: price_policy.calibrate([2], cells=value)),
+        ("seed", lambda: price_policy.calibrate([2], seed=value)),
         ("sizes", lambda: anyk.diagnose("urllc-power", sizes=[value])),
         ("train_k", lambda: anyk.diagnose("urllc-power", train_k=value)),
         ("seed", lambda: anyk.diagnose("urllc-power", seed=value)),
@@ -233,11 +233,11 @@ def test_whole_numbers_of_numpy_are_taken() -> None:
     assert list(found["k"]) == [2, 2]
 
 
-def test_a_damaged_model_is_refused(any_gnn: anyk.Model, tmp_path: object) -> None:
+def test_a_damaged_model_is_refused(price_policy: anyk.Model, tmp_path: object) -> None:
     from pathlib import Path
 
     path = Path(str(tmp_path)) / "model.safetensors"
-    content = any_gnn.to_bytes()
+    content = price_policy.to_bytes()
     for damaged in (b"", content[:100], content[:-1], content[:60] + b"x" + content[61:]):
         path.write_bytes(damaged)
         with pytest.raises(anyk.InputError, match="model.safetensors: "):
@@ -245,4 +245,4 @@ def test_a_damaged_model_is_refused(any_gnn: anyk.Model, tmp_path: object) -> No
     with pytest.raises(FileNotFoundError):
         anyk.load(Path(str(tmp_path)) / "none.safetensors")
     with pytest.raises(OSError, match="cannot write"):
-        any_gnn.save(Path(str(tmp_path)) / "no-folder" / "model.safetensors")
+        price_policy.save(Path(str(tmp_path)) / "no-folder" / "model.safetensors")

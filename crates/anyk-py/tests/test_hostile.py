@@ -173,9 +173,9 @@ def test_no_gain_and_no_slope_is_silently_nan() -> None:
         assert all(np.isfinite(part).all() for part in (found if isinstance(found, tuple) else (found,)))
 
 
-def test_a_model_of_another_problem_is_refused(any_gnn: anyk.Model) -> None:
+def test_a_model_of_another_problem_is_refused(price_policy: anyk.Model) -> None:
     with pytest.raises(anyk.InputError):
-        anyk.evaluate({"mine": any_gnn}, problem="interference", sizes=[2], samples=2, progress=False)
+        anyk.evaluate({"mine": price_policy}, problem="interference", sizes=[2], samples=2, progress=False)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 1e308])

@@ -13,7 +13,7 @@ import anyk
 
 # Small trainings: what is tested is the way to and from them.
 SMALL: dict[str, dict[str, object]] = {
-    "urllc": {"method": "any-gnn"},
+    "urllc": {"method": "price"},
     "urllc-power": {},
     "qos-power": {"samples": 200},
     "equal-bandwidth": {"samples": 200, "rate_bps": 1e5},
@@ -47,12 +47,22 @@ def test_every_problem_is_trained_written_and_read(problem: str, tmp_path: Path)
     assert [row["k"] for row in table] == [2, 5]
 
 
-def test_any_gnn_is_at_the_optimum_at_any_size(any_gnn: anyk.Model) -> None:
+def test_price_policy_is_at_the_optimum_at_any_size(price_policy: anyk.Model) -> None:
     for size in (1, 10, 300):
         cell = anyk.sample("urllc", size, seed=1)[0]
-        verdict = cell.judge(any_gnn.allocate(cell))
+        verdict = cell.judge(price_policy.allocate(cell))
         assert verdict.is_feasible and verdict.gap_percent < 0.01
-    assert any_gnn(cell).status == "learned"
+    assert price_policy(cell).status == "learned"
+
+
+def test_a_name_of_version_0_2_is_accepted(price_policy: anyk.Model) -> None:
+    former = anyk.train("urllc", method="any-gnn", train_k=10, progress=False)
+    assert former.to_bytes() == price_policy.to_bytes()
+    [methods] = [option["of"] for option in anyk.options("urllc", "train") if option["name"] == "method"]
+    assert "price" in methods and "any-gnn" not in methods
+    for option in ({"train_ranges": "wide"}, {"output": "softmax"}):
+        with pytest.raises(anyk.InputError, match="|".join(option)):
+            anyk.train("urllc", method="price", **option)
 
 
 def test_certify_makes_up_for_what_is_missing() -> None:
@@ -71,7 +81,7 @@ def test_certify_makes_up_for_what_is_missing() -> None:
         model.allocate(anyk.Urllc([60.0, 90.0], max_power_dbm=30))
 
 
-def test_a_calibrated_model_promises(any_gnn: anyk.Model) -> None:
+def test_a_calibrated_model_promises(price_policy: anyk.Model) -> None:
     model = anyk.train("urllc", method="p-gnn", progress=False, samples=200)
     kept = model.calibrate([10], cells=600, beta=0.01)
     assert kept.report["beta"] == 0.01 and kept.report["margin"] > 0
@@ -82,11 +92,11 @@ def test_a_calibrated_model_promises(any_gnn: anyk.Model) -> None:
         links.calibrate([10])
 
 
-def test_a_model_is_for_its_own_problem(any_gnn: anyk.Model) -> None:
+def test_a_model_is_for_its_own_problem(price_policy: anyk.Model) -> None:
     with pytest.raises(anyk.InputError, match="another problem"):
-        any_gnn.allocate(anyk.QosPower([60.0]))
+        price_policy.allocate(anyk.QosPower([60.0]))
     with pytest.raises(anyk.InputError, match="differ"):
-        any_gnn.allocate([anyk.Urllc([60.0]), anyk.QosPower([60.0])])
+        price_policy.allocate([anyk.Urllc([60.0]), anyk.QosPower([60.0])])
 
 
 def test_an_interrupted_run_writes_nothing(tmp_path: Path) -> None:
@@ -105,16 +115,16 @@ def test_an_interrupted_run_writes_nothing(tmp_path: Path) -> None:
     assert model.to_bytes() == out.read_bytes()
 
 
-def test_a_file_that_is_no_model_is_kept(any_gnn: anyk.Model, tmp_path: Path) -> None:
+def test_a_file_that_is_no_model_is_kept(price_policy: anyk.Model, tmp_path: Path) -> None:
     mine = tmp_path / "mine.txt"
     mine.write_text("a measurement")
-    for write in (lambda: any_gnn.save(mine), lambda: anyk.train("urllc", method="any-gnn", out=mine)):
+    for write in (lambda: price_policy.save(mine), lambda: anyk.train("urllc", method="price", out=mine)):
         with pytest.raises(anyk.InputError, match="mine.txt: the file exists; pass force=True to overwrite it"):
             write()
     assert mine.read_text() == "a measurement"
-    any_gnn.save(mine, force=True)
-    any_gnn.save(mine)
-    assert anyk.load(mine).to_bytes() == any_gnn.to_bytes()
+    price_policy.save(mine, force=True)
+    price_policy.save(mine)
+    assert anyk.load(mine).to_bytes() == price_policy.to_bytes()
 
 
 def test_an_exception_of_a_callback_ends_the_training() -> None:
@@ -125,15 +135,15 @@ def test_an_exception_of_a_callback_ends_the_training() -> None:
         anyk.train("urllc", method="p-gnn", progress=fail)
 
 
-def test_models_warn_beyond_the_size_that_they_were_validated_at(any_gnn: anyk.Model) -> None:
+def test_models_warn_beyond_the_size_that_they_were_validated_at(price_policy: anyk.Model) -> None:
     folder = Path(__file__).parents[2] / "anyk-cli" / "tests" / "data" / "models-0.2"
     model = anyk.load(folder / "urllc-m-gnn.safetensors")
-    assert model.validated_k == 10 and any_gnn.validated_k is None
+    assert model.validated_k == 10 and price_policy.validated_k is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.allocate(anyk.sample("urllc", 10, count=2))
         model.evaluate([1, 10], samples=1, progress=False)
-        any_gnn.allocate(anyk.sample("urllc", 11)[0])
+        price_policy.allocate(anyk.sample("urllc", 11)[0])
     says = "validated up to K = 10, not for K = 11"
     with pytest.warns(UserWarning, match=says):
         model.allocate(anyk.sample("urllc", 11)[0])

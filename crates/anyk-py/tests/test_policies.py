@@ -17,17 +17,17 @@ def equal_power(cell: anyk.Cell) -> tuple[Any, Any]:
     return power, anyk.required_bandwidth(power * cell.gains)[0]
 
 
-def test_a_function_stands_beside_the_optimum(any_gnn: anyk.Model) -> None:
+def test_a_function_stands_beside_the_optimum(price_policy: anyk.Model) -> None:
     table = anyk.evaluate(
-        {"mine": equal_power, "any-gnn": any_gnn, "optimum": None}, problem="urllc", sizes=[2, 20], samples=10, progress=False
+        {"mine": equal_power, "price": price_policy, "optimum": None}, problem="urllc", sizes=[2, 20], samples=10, progress=False
     )
     rows = {(row["policy"], row["k"]): row for row in table}
-    assert set(name for name, _ in rows) == {"mine", "any-gnn", "optimum", "equal-power"}
+    assert set(name for name, _ in rows) == {"mine", "price", "optimum", "equal-power"}
     for size in (2, 20):
         mine, ours = rows["mine", size], rows["equal-power", size]
         assert mine["gap_percent"] == pytest.approx(ours["gap_percent"], rel=1e-6)
         assert mine["availability"] == 1 and mine["reorder_change"] < 1e-9 and mine["microseconds"] > 0
-        assert rows["any-gnn", size]["gap_percent"] < 0.01 and rows["optimum", size]["gap_percent"] == 0
+        assert rows["price", size]["gap_percent"] < 0.01 and rows["optimum", size]["gap_percent"] == 0
         assert mine["gap_standard_error"] > 0
     assert "urllc" in str(table) and "mine" in table._repr_html_()
     assert table["k"] == [2, 20] * 4

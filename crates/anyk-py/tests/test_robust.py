@@ -22,7 +22,7 @@ def memory_kib() -> int:
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="counts memory as Linux does")
-def test_many_calls_take_no_memory(any_gnn: anyk.Model) -> None:
+def test_many_calls_take_no_memory(price_policy: anyk.Model) -> None:
     distances = np.array([60.0, 90.0, 240.0])
     weak = anyk.Urllc([249.0] * 3, max_power_dbm=5)
 
@@ -31,7 +31,7 @@ def test_many_calls_take_no_memory(any_gnn: anyk.Model) -> None:
             cell = anyk.Urllc(distances)
             best = cell.solve()
             assert best.power_w[0] > 0
-            any_gnn.allocate(cell)
+            price_policy.allocate(cell)
             for call in (weak.solve, lambda: anyk.Urllc([-1.0]), lambda: best.colour):
                 with pytest.raises((anyk.Infeasible, anyk.InputError, AttributeError)):
                     call()
@@ -57,15 +57,15 @@ def test_options_that_come_and_go_take_no_memory() -> None:
     assert memory_kib() - before < 20_000
 
 
-def test_threads_may_share_everything(any_gnn: anyk.Model) -> None:
+def test_threads_may_share_everything(price_policy: anyk.Model) -> None:
     cell = anyk.sample("urllc", 50, seed=1)[0]
     batch = anyk.sample("urllc", 5, count=50, seed=2)
-    expected = (cell.solve().power_w, any_gnn.allocate(cell).power_w, batch.solve().flat("power_w"))
+    expected = (cell.solve().power_w, price_policy.allocate(cell).power_w, batch.solve().flat("power_w"))
     wrong: list[str] = []
 
     def work() -> None:
         for _ in range(100):
-            found = (cell.solve().power_w, any_gnn.allocate(cell).power_w, batch.solve().flat("power_w"))
+            found = (cell.solve().power_w, price_policy.allocate(cell).power_w, batch.solve().flat("power_w"))
             if not all(np.array_equal(a, b) for a, b in zip(expected, found)):
                 wrong.append("differs")
 

@@ -175,9 +175,9 @@ def test_answers_as_a_table_keep_the_index() -> None:
     assert found["status"].tolist() == ["optimal", "infeasible", "optimal"] and found["power_w"][1] == 0
 
 
-def test_models_answer_in_the_order_of_the_rows(any_gnn: anyk.Model) -> None:
-    by_row = any_gnn.allocate(anyk.from_table(MIXED)).flat("power_w")
-    one = any_gnn.allocate(anyk.from_table({"distance_m": [70.0, 90.0]}))
+def test_models_answer_in_the_order_of_the_rows(price_policy: anyk.Model) -> None:
+    by_row = price_policy.allocate(anyk.from_table(MIXED)).flat("power_w")
+    one = price_policy.allocate(anyk.from_table({"distance_m": [70.0, 90.0]}))
     assert by_row[[1, 3]] == pytest.approx(one.flat("power_w"))
 
 

@@ -17,10 +17,10 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 anyk = pytest.importorskip("anyk", reason="the compiled package")
 
-from anyk.torch import AnyGnn, UrllcGnn, from_model  # noqa: E402
+from anyk.torch import AnyGnn, PricePolicy, UrllcGnn, from_model  # noqa: E402
 
 CONFIG = {
-    "cell": {"max_power_dbm": 43.0, "noise_density_dbm_hz": -173.0, "antennas": 8, "quadrature": "log-trapezoid"},
+    "cell": {"max_power_dbm": 43.0, "noise_density_dbm_hz": -173.0, "antennas": 8},
     "road": {"min_distance_m": 50.0, "cell_radius_m": 250.0},
     "path_loss": {"intercept_db": 35.3, "slope_db": 37.6},
     "frame": {"frame_ms": 0.1, "transmission_ms": 0.05, "queueing_delay_ms": 0.8},
@@ -85,11 +85,11 @@ def gnn(path: Path, method: str, aggregator: str, hidden: list[int], inputs: str
     return write(path, method, record, tensors)
 
 
-def any_gnn(path: Path, seed: int, wide: bool = False, output: str = "kkt", **more: Any) -> Path:
-    """any-gnn at random weights around a sensible response."""
+def price_policy(path: Path, seed: int, wide: bool = False, **more: Any) -> Path:
+    """The price policy at random weights around a sensible response."""
     rng = np.random.default_rng(seed)
     training = {
-        **{"output": output, "ranges": "paper", "train_k": [10], "samples": 2000, "network": {"hidden": 4}},
+        **{"train_k": [10], "samples": 2000, "network": {"hidden": 4}, **more},
         **{"batch": 16, "steps": 3000, "rate": {"cosine": {"rate": 0.01, "last": 1e-4}}, "seed": 1},
     }
     deviation = [0.7, 0.4, 0.2, 0.3] if wide else [0.0] * 4
@@ -98,7 +98,7 @@ def any_gnn(path: Path, seed: int, wide: bool = False, output: str = "kkt", **mo
         **{"epsilon": [1e-5, 1e-5], "packet_bits": [160.0, 160.0], "arrival_rate": [0.2, 0.2], "antennas": [8.0, 8.0]},
     }
     scaling = {"mean": [2.3, -3.7, 1.4, 0.3], "deviation": deviation}
-    record = {"config": CONFIG, "training": training, "scaling": scaling, "ranges": ranges, "metrics": METRICS, **more}
+    record = {"config": CONFIG, "training": training, "scaling": scaling, "ranges": ranges, "metrics": METRICS}
     bias = np.concatenate([[-2.0, -0.35], *([h, place, 0.5] for h, place in zip(np.full(8, 0.05), np.linspace(-4, 0.5, 8)))])
     tensors = {
         "response.0.weight": rng.standard_normal((4, 4)),
@@ -106,7 +106,7 @@ def any_gnn(path: Path, seed: int, wide: bool = False, output: str = "kkt", **mo
         "response.1.weight": 0.1 * rng.standard_normal((26, 4)),
         "response.1.bias": bias + 0.1 * rng.standard_normal(26),
     }
-    return write(path, "any-gnn", record, tensors)
+    return write(path, "price", record, tensors)
 
 
 def gains(size: int, seed: int) -> np.ndarray:
@@ -129,7 +129,7 @@ def agrees(model: Any, path: Any, dtype: torch.dtype, within: float) -> torch.nn
     return module
 
 
-@pytest.mark.parametrize("method", ["any-gnn", "p-gnn", "m-gnn"])
+@pytest.mark.parametrize("method", ["price", "p-gnn", "m-gnn"])
 def test_trained_models_in_single_precision(method: str) -> None:
     model = anyk.train("urllc", method=method, train_k=10, seed=3)
     agrees(model, model, torch.float32, 1e-6)
@@ -146,17 +146,31 @@ def test_p_gnn_and_m_gnn(tmp_path: Path, method: str, hidden: list[int], aggrega
         assert isinstance(agrees(anyk.load(path), path, torch.float64, within), UrllcGnn)
 
 
-@pytest.mark.parametrize("output", ["kkt", "softmax"])
 @pytest.mark.parametrize("wide", [False, True])
-def test_any_gnn(tmp_path: Path, wide: bool, output: str) -> None:
+def test_the_price_policy(tmp_path: Path, wide: bool) -> None:
     for seed in (1, 2, 3):
-        path = any_gnn(tmp_path / f"{seed}.safetensors", seed, wide, output)
+        path = price_policy(tmp_path / f"{seed}.safetensors", seed, wide)
         model = anyk.load(path)
-        # A softmax brings users next to u_min, where b magnifies what single precision has lost of the power.
-        within = 1e-6 if output == "kkt" else 3e-6
-        assert isinstance(agrees(model, path, torch.float32, within), AnyGnn)
+        assert isinstance(agrees(model, path, torch.float32, 1e-6), PricePolicy)
         # There, the search for the price ends at what moves a power by 1e-6.
         agrees(model, path, torch.float64, 1e-6)
+
+
+@pytest.mark.parametrize("price", [{}, {"fixed_ln_price": 7.5}])
+def test_a_softmax_in_place_of_the_price(tmp_path: Path, price: dict[str, float]) -> None:
+    for seed in (1, 2, 3):
+        path = price_policy(tmp_path / f"{seed}.safetensors", seed, output="softmax", **price)
+        # A softmax brings users next to u_min, where b magnifies what single precision has lost of the power.
+        agrees(anyk.load(path), path, torch.float32, 3e-6)
+
+
+@pytest.mark.parametrize("name", ["any-gnn", "any-gnn-softmax", "p-gnn", "p-gnn-calibrated", "m-gnn"])
+def test_models_of_version_0_2(name: str) -> None:
+    path = Path(__file__).parents[2] / "anyk-cli" / "tests" / "data" / "models-0.2" / f"urllc-{name}.safetensors"
+    if not path.exists():
+        pytest.skip("the models are not beside the tests")
+    module = agrees(anyk.load(path), path, torch.float32, 3e-6)
+    assert isinstance(module, AnyGnn) == name.startswith("any-gnn")
 
 
 def test_a_guarantee_widens_bandwidths() -> None:
@@ -169,8 +183,8 @@ def test_a_guarantee_widens_bandwidths() -> None:
     assert module.margin > 1.05
 
 
-def test_every_answer_of_any_gnn_meets_the_qos(tmp_path: Path) -> None:
-    module = from_model(any_gnn(tmp_path / "any.safetensors", 4))
+def test_every_answer_of_the_price_policy_meets_the_qos(tmp_path: Path) -> None:
+    module = from_model(price_policy(tmp_path / "price.safetensors", 4))
     for size in (1, 10, 200, 1000):
         cell = anyk.Urllc(gains=gains(size, size))
         with torch.no_grad():
@@ -178,10 +192,10 @@ def test_every_answer_of_any_gnn_meets_the_qos(tmp_path: Path) -> None:
         assert verdict.status == "feasible", verdict
 
 
-@pytest.mark.parametrize("kind", ["any-gnn", "p-gnn", "m-gnn"])
+@pytest.mark.parametrize("kind", ["price", "p-gnn", "m-gnn"])
 def test_ragged_batches_and_gradients(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "model.safetensors"
-    path = any_gnn(path, 1) if kind == "any-gnn" else gnn(path, kind, "mean", [4], "gain-and-size", 1)
+    path = price_policy(path, 1) if kind == "price" else gnn(path, kind, "mean", [4], "gain-and-size", 1)
     module = from_model(path, dtype=torch.float64)
     alpha = torch.full((3, 20), torch.nan, dtype=torch.float64)
     mask = torch.zeros(3, 20, dtype=torch.bool)
@@ -202,7 +216,7 @@ def test_ragged_batches_and_gradients(tmp_path: Path, kind: str) -> None:
 
 
 def test_what_is_no_sound_model_is_refused(tmp_path: Path) -> None:
-    path = any_gnn(tmp_path / "any.safetensors", 1)
+    path = price_policy(tmp_path / "price.safetensors", 1)
     raw = bytearray(path.read_bytes())
     raw[-3] ^= 1
     broken = tmp_path / "broken.safetensors"
@@ -217,5 +231,5 @@ def test_what_is_no_sound_model_is_refused(tmp_path: Path) -> None:
         from_model(3)
     other = copy.deepcopy(RECIPE)
     write(broken, "edge-gnn", {"training": other}, {})
-    with pytest.raises(ValueError, match="it is edge-gnn for urllc, expected any-gnn"):
+    with pytest.raises(ValueError, match="it is edge-gnn for urllc, expected price"):
         from_model(broken)

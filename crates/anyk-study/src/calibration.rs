@@ -17,7 +17,7 @@ const DELTA: f64 = 0.05;
 /// Loss targets of P-GNN's training: the one that serves everyone, and the users' own, which serves few.
 const STRICT: f64 = 6e-6;
 const OWN: f64 = 1e-5;
-/// Samples of fading that any-gnn's bandwidth is learned from.
+/// Samples of fading that the price policy's bandwidth is learned from.
 const SAMPLES: usize = 2000;
 /// Users and cells of each size that stand for all users, at least; more at the sizes calibrated at.
 const POOL: usize = 200_000;
@@ -54,7 +54,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let case = Case {
             name: format!("calibration-sampled-{}", sizes.len()),
             subject: format!(
-                "any-gnn trained at K = 10 on {SAMPLES} samples of fading, no standard error added"
+                "Price policy trained at K = 10 on {SAMPLES} samples of fading, no standard error added"
             ),
             sizes,
         };

@@ -1,14 +1,13 @@
-//! Fading of unknown law: any-gnn learned from samples, judged under the true law.
+//! Fading of unknown law: the price policy learned from samples, judged under the true law.
 
 use rayon::prelude::*;
 
 use crate::{Lab, TEST_SEED};
 use anyk::channel::{FadingLaw, FadingSamples};
 use anyk::framework::{Error, Observer, PretrainLoss, Quietly, Session, Silent, Table, Value};
-use anyk::network::SplitRule;
 use anyk::problems::urllc::{
-    AnyPolicy, CellPolicy as _, DEVIATIONS, SampledSettings, SizeResult, TestSet, bandwidth_errors,
-    draw_fading, train_sampled_policy, true_bandwidth,
+    CellPolicy as _, DEVIATIONS, PricePolicy, SampledSettings, SizeResult, TestSet,
+    bandwidth_errors, draw_fading, train_sampled_policy, true_bandwidth,
 };
 use anyk::qos::BandwidthTable;
 use anyk::row;
@@ -61,7 +60,7 @@ struct Run {
     errors: Vec<f64>,
     plain: Vec<SizeResult>,
     widened: Vec<SizeResult>,
-    policy: AnyPolicy,
+    policy: PricePolicy,
 }
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
@@ -116,7 +115,7 @@ fn shown(rows: Rows) -> Vec<Table> {
     vec![
         Table {
             name: "fading".into(),
-            title: "any-gnn from samples of fading, judged under the true law".into(),
+            title: "The price policy from samples of fading, judged under the true law".into(),
             note: format!(
                 "Trained at K = 10, with a budget of its own for each training cell. Error of b̂ against the exact b at \
                  seven received powers: its mean (bias), its standard deviation over draws of the samples, its \
@@ -181,14 +180,14 @@ pub(crate) fn policy_of_draw(
     way: PretrainLoss,
     draw: u64,
     observer: &dyn Observer,
-) -> Result<AnyPolicy, Error> {
+) -> Result<PricePolicy, Error> {
     let seed = FIRST_SEED + draw;
     // The same samples for each way to learn from them.
     let gains = draw_fading(&lab.system, law, samples, seed ^ samples as u64);
     let gains = FadingSamples::new(gains).map_err(Error::other)?;
     let mut learning = SampledSettings::new(way, seed);
     learning.steps = lab.effort.of_training((samples, learning.steps)).1;
-    let settings = lab.any_settings(SplitRule::Kkt, seed);
+    let settings = lab.price_settings(seed);
     let mut session = Session::new(observer);
     Ok(train_sampled_policy(&lab.system, &gains, &learning, &settings, 0.0, &mut session)?)
 }
@@ -209,7 +208,7 @@ fn learn(
     Ok(Run { errors, plain, widened, policy })
 }
 
-fn widened(truth: &Truth, policy: &AnyPolicy, deviations: f64) -> Result<Vec<SizeResult>, Error> {
+fn widened(truth: &Truth, policy: &PricePolicy, deviations: f64) -> Result<Vec<SizeResult>, Error> {
     let wide = policy.with_deviations(deviations)?;
     truth.test.evaluate(&wide.allocator(), &Silent)
 }

@@ -12,11 +12,11 @@ use crate::{Effort, Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_S
 use anyk::framework::{
     Counted, Error, Method, Observer, Quietly, Session, Silent, Stored, TrainError,
 };
-use anyk::network::{BandwidthLaw, SplitRule};
+use anyk::network::BandwidthLaw;
 use anyk::problems::interference::{
     PowerOutput, PowerPolicy, PowerTrainSettings, Scenario, train_power,
 };
-use anyk::problems::urllc::{AnySettings, EqualPower, TestSet, TrainRanges, law_for, measure_law};
+use anyk::problems::urllc::{EqualPower, PriceSettings, TestSet, law_for, measure_law};
 use anyk::{Config, System};
 
 /// Seed of the cells that settings are chosen on: not the test set's.
@@ -200,9 +200,9 @@ impl<'a> Lab<'a> {
         entry
     }
 
-    /// Settings of a training of any-gnn.
-    pub(crate) fn any_settings(&self, output: SplitRule, seed: u64) -> AnySettings {
-        let mut settings = AnySettings::preset(TrainRanges::Paper, output, seed);
+    /// Settings of a training of the price policy.
+    pub(crate) fn price_settings(&self, seed: u64) -> PriceSettings {
+        let mut settings = PriceSettings::preset(seed);
         (settings.samples, settings.steps) =
             self.effort.of_training((settings.samples, settings.steps));
         settings

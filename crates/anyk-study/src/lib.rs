@@ -16,7 +16,6 @@
 
 mod ablation;
 mod alternatives;
-mod any_gnn;
 mod asymptotic;
 mod cache;
 mod calibration;
@@ -37,6 +36,8 @@ mod parameters;
 mod pictures;
 mod power_control;
 mod power_spread;
+mod price;
+mod price_costs;
 mod propositions;
 mod published;
 mod registry;
@@ -62,12 +63,12 @@ pub use paper_figures::{
     PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow, paper_entries,
 };
 pub use power_spread::{ExactPower, PowerSpread, WINDOW, power_spread};
-pub use registry::{STUDIES, Study};
+pub use registry::{FORMER_PRICE, STUDIES, Study};
 pub use section::{Section, SectionError, Sections};
 pub use size_laws::{Family, SizeLaw, SizeLawPoint, size_law};
 pub use summary::{Said, Shown, Summary};
 pub use timing::{
-    median_seconds, policy_us, random_cell, short_any_policy, short_sampled_policy, solve_us,
+    median_seconds, policy_us, random_cell, short_price_policy, short_sampled_policy, solve_us,
     untrained_p_gnn,
 };
 

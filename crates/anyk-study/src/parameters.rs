@@ -1,13 +1,12 @@
-//! "When the system parameters … change, similar results can be obtained" (paper, section V): P-GNN and any-gnn in
+//! "When the system parameters … change, similar results can be obtained" (paper, section V): P-GNN and the price policy in
 //! other cells than the paper's.
 
-use crate::any_gnn::any_runs;
 use crate::entry::{AVAILABLE, BASELINE};
+use crate::price::price_runs;
 use crate::{Entry, EntryResult, Lab, TEST_SIZES};
 use anyk::Config;
 use anyk::framework::{Claim, Error, Quietly, Session, Table, Value};
-use anyk::network::SplitRule;
-use anyk::problems::urllc::train_any_policy;
+use anyk::problems::urllc::train_price_policy;
 use anyk::row;
 
 /// `ε_D` over `ε`, the loosest first: the paper's own, then what a stricter one would be.
@@ -53,11 +52,11 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }
     Ok(vec![Table {
         name: "parameters".into(),
-        title: "Other cells than the paper's: P-GNN and any-gnn, trained at K = 10".into(),
+        title: "Other cells than the paper's: P-GNN and the price policy, trained at K = 10".into(),
         note: format!(
             "Each figure is the {}. Each cell has {} test cells of each size, K = {TEST_SIZES:?}. P-GNN stands at the \
              paper's ratio ε_D = {} ε and, if that is another, at the first of {LADDER:?} whose availability is 1.00 at \
-             every K on cells for choosing. any-gnn has no margin. Results are similar if availability is 1.00 at every K \
+             every K on cells for choosing. The price policy has no margin. Results are similar if availability is 1.00 at every K \
              and bandwidth at most {SIMILAR_PERCENT} % over the optimum at K = {SHOWN:?}.{}",
             lab.rule(),
             lab.cells,
@@ -113,7 +112,7 @@ impl Figures {
 /// What was measured in one cell.
 struct Row {
     equal: Figures,
-    any_gnn: Figures,
+    price: Figures,
     at_paper: Figures,
     /// The ratio that was chosen, on cells for choosing; none where none of those tried is enough.
     chosen: Option<(f64, Figures)>,
@@ -130,14 +129,14 @@ impl Row {
             chosen = Some((ratio, Figures::of(&lab.results(&found)?)));
         }
         let test = lab.test_set();
-        let runs = any_runs(lab, &test, &"other cells", |run| {
-            let settings = lab.any_settings(SplitRule::Kkt, 100 + run);
+        let [runs] = price_runs(lab, &test, &"other cells", |run| {
+            let settings = lab.price_settings(100 + run);
             let quietly = Quietly(lab.observer);
-            Ok(train_any_policy(&lab.system, &settings, &mut Session::new(&quietly))?)
+            Ok([train_price_policy(&lab.system, &settings, &mut Session::new(&quietly))?])
         })?;
         Ok(Self {
             equal: Figures::of(&lab.equal_power()?),
-            any_gnn: Figures::of(&EntryResult { runs, diverged: 0 }),
+            price: Figures::of(&EntryResult { runs, diverged: 0 }),
             at_paper,
             chosen,
         })
@@ -157,7 +156,7 @@ impl Row {
                 rows.push(row![label, "P-GNN", "none of them"; [(); 1 + SHOWN.len()]]);
             }
         }
-        rows.push(row("any-gnn", Value::Empty, &self.any_gnn));
+        rows.push(row("price", Value::Empty, &self.price));
         rows.push(row(BASELINE, Value::Empty, &self.equal));
         rows
     }
@@ -174,7 +173,7 @@ fn claims(rows: &[(&str, Row)]) -> Vec<Claim> {
     let count =
         |of: fn(&Row) -> &Figures| rows.iter().filter(|(_, row)| of(row).is_similar()).count();
     let said = |similar: usize| format!("in {similar} of {all} cells");
-    let (p_gnn, any_gnn) = (count(Row::p_gnn), count(|row| &row.any_gnn));
+    let (p_gnn, price) = (count(Row::p_gnn), count(|row| &row.price));
     let at_paper = count(|row| &row.at_paper);
     vec![
         Claim::paper(
@@ -182,7 +181,7 @@ fn claims(rows: &[(&str, Row)]) -> Vec<Claim> {
             format!("{}, and in {at_paper} at the paper's ratio", said(p_gnn)),
             p_gnn == all,
         ),
-        Claim::own("any-gnn is as good in other cells", said(any_gnn), any_gnn == all),
+        Claim::own("The price policy is as good in other cells", said(price), price == all),
     ]
 }
 
@@ -212,7 +211,7 @@ mod tests {
         let wide = Figures { over: [2.9, 14.7], ..good.clone() };
         let row = |at_paper: &Figures, chosen: Option<&Figures>| Row {
             equal: good.clone(),
-            any_gnn: good.clone(),
+            price: good.clone(),
             at_paper: at_paper.clone(),
             chosen: chosen.map(|figures| (0.1, figures.clone())),
         };

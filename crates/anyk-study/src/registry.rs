@@ -1,8 +1,8 @@
 //! The studies by their names.
 
 use crate::{
-    Lab, ablation, alternatives, any_gnn, calibration, closed_forms, conservative, diagnose,
-    fading, figures, interference, links_published, parameters, power_control, propositions,
+    Lab, ablation, alternatives, calibration, closed_forms, conservative, diagnose, fading,
+    figures, interference, links_published, parameters, power_control, price, propositions,
     published, samples, seeds, tables,
 };
 use anyk::framework::{Error, Table};
@@ -23,11 +23,15 @@ pub struct Study {
 }
 
 impl Study {
-    /// The study of this name.
+    /// The study of this name; `any-gnn`, of version 0.2, is `price`.
     pub fn named(name: &str) -> Option<&'static Self> {
+        let name = if name == FORMER_PRICE { "price" } else { name };
         STUDIES.iter().find(|study| study.name == name)
     }
 }
+
+/// What the study `price` is called in version 0.2.
+pub const FORMER_PRICE: &str = "any-gnn";
 
 /// All studies: the paper's, in its order, then our own.
 pub static STUDIES: [Study; 26] = {
@@ -73,9 +77,9 @@ pub static STUDIES: [Study; 26] = {
             power_control::tables,
         ),
         beside(
-            "any-gnn",
-            "any-gnn beside the paper's methods and the solver, with times",
-            any_gnn::tables,
+            "price",
+            "The price policy beside the paper's methods and the solver, with times; and for other costs",
+            price::tables,
         ),
         own(
             "diagnose",
@@ -99,7 +103,7 @@ pub static STUDIES: [Study; 26] = {
         ),
         own(
             "parameters",
-            "Similar results when parameters change? P-GNN and any-gnn in other cells",
+            "Similar results when parameters change? P-GNN and the price policy in other cells",
             parameters::tables,
         ),
         own(
@@ -148,6 +152,7 @@ mod tests {
             assert!(STUDIES[..index].iter().all(|other| other.name != study.name));
         }
         assert!(Study::named("table7").is_none());
+        assert_eq!(Study::named("any-gnn").map(|study| study.name), Some("price"));
         // The paper's come first.
         assert!(STUDIES.is_sorted_by_key(|study| !study.by_default));
     }

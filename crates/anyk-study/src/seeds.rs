@@ -13,12 +13,11 @@ use anyk::framework::{
     Claim, Error, Observer, PretrainLoss, Session, Silent, Stored, Table, Value,
 };
 use anyk::math::median;
-use anyk::network::SplitRule;
 use anyk::problems::closed_forms::{
     ClosedForm, ClosedFormResult, ClosedFormSettings, evaluate_closed_form, train_closed_form,
 };
 use anyk::problems::interference::{PASSES, PowerOutput, Scenario, train_power};
-use anyk::problems::urllc::{CellPolicy, DEVIATIONS, TestSet, train_any_policy};
+use anyk::problems::urllc::{CellPolicy, DEVIATIONS, TestSet, train_price_policy};
 use anyk::row;
 
 /// Trainings of each kind: on trial, as usual, and in full.
@@ -84,16 +83,16 @@ static KINDS: [Kind; 8] = [
         train: |lab, seed, observer| learned(lab, M_GNN, &SIZES[..1], seed, observer),
     },
     Kind {
-        label: "any-gnn",
+        label: "price",
         measured: OF_BANDWIDTH,
         train: |lab, seed, observer| {
-            let settings = lab.any_settings(SplitRule::Kkt, seed);
-            let policy = train_any_policy(&lab.system, &settings, &mut Session::new(observer))?;
+            let settings = lab.price_settings(seed);
+            let policy = train_price_policy(&lab.system, &settings, &mut Session::new(observer))?;
             on_cells(lab, &policy, &SIZES)
         },
     },
     Kind {
-        label: "any-gnn, 2000 samples of fading",
+        label: "price, 2000 samples of fading",
         measured: OF_BANDWIDTH,
         train: |lab, seed, observer| {
             let way = PretrainLoss::Supervised;

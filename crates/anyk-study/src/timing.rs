@@ -8,11 +8,10 @@ use anyk::System;
 use anyk::channel::{FadingLaw, FadingSamples, sample_distances_m};
 use anyk::core::{Allocation, Instance, Policy as _};
 use anyk::framework::{Error, Objective, PretrainLoss, PretrainSettings, Session, Silent};
-use anyk::network::SplitRule;
 use anyk::problems::urllc::{
-    Algorithm1, AnyPolicy, AnySettings, CellPolicy, Certifier, DEVIATIONS, LearnedPolicy, Recipe,
-    SampledSettings, Solution, TrainRanges, Urllc, UrllcAllocation, UrllcProblem, UrllcSolver,
-    draw_fading, finish, law_for, train_any_policy, train_sampled_policy,
+    Algorithm1, CellPolicy, Certifier, DEVIATIONS, LearnedPolicy, PricePolicy, PriceSettings,
+    Recipe, SampledSettings, Solution, Urllc, UrllcAllocation, UrllcProblem, UrllcSolver,
+    draw_fading, finish, law_for, train_price_policy, train_sampled_policy,
 };
 
 /// Median time of a call, over as many calls as fit into half a second (five at least), after one
@@ -61,25 +60,25 @@ pub fn random_cell(system: &System, size: usize) -> Result<Urllc, Error> {
     Ok(Urllc::uniform(system, gains)?)
 }
 
-/// any-gnn after a short training.
-pub fn short_any_policy(system: &System, output: SplitRule) -> Result<AnyPolicy, Error> {
-    Ok(train_any_policy(system, &short(output), &mut Session::new(&Silent))?)
+/// The price policy after a short training.
+pub fn short_price_policy(system: &System) -> Result<PricePolicy, Error> {
+    Ok(train_price_policy(system, &short(), &mut Session::new(&Silent))?)
 }
 
 /// The same with a bandwidth that is learned from samples of fading.
-pub fn short_sampled_policy(system: &System) -> Result<AnyPolicy, Error> {
+pub fn short_sampled_policy(system: &System) -> Result<PricePolicy, Error> {
     let gains = draw_fading(system, &FadingLaw::Rayleigh, FadingSamples::LEAST, 1);
     let samples = FadingSamples::new(gains).map_err(Error::other)?;
     let mut learning = SampledSettings::new(PretrainLoss::Supervised, 1);
     learning.steps = 1000;
-    let settings = short(SplitRule::Kkt);
+    let settings = short();
     let mut session = Session::new(&Silent);
     let deviations = DEVIATIONS;
     Ok(train_sampled_policy(system, &samples, &learning, &settings, deviations, &mut session)?)
 }
 
-fn short(output: SplitRule) -> AnySettings {
-    let mut settings = AnySettings::preset(TrainRanges::Paper, output, 1);
+fn short() -> PriceSettings {
+    let mut settings = PriceSettings::preset(1);
     (settings.samples, settings.steps) = (100, 500);
     settings
 }

@@ -6,9 +6,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use anyk::channel::sample_distances_m;
-use anyk::framework::{Method, PretrainSettings, Session, Silent, State};
+use anyk::framework::{Method, PretrainSettings, State};
 use anyk::problems::separable::{
-    AnySeparableSettings, Cost, Separable, SeparableSolution, SeparableSolver, train_any_separable,
+    Cost, Separable, SeparablePrice, SeparableSettings, SeparableSolution, SeparableSolver,
 };
 use anyk::problems::urllc::equal_power;
 use anyk::problems::urllc::finish;
@@ -116,10 +116,9 @@ fn separable(criterion: &mut Criterion, system: &System) {
             let mut solution = SeparableSolution::default();
             bencher.iter(|| solver.solve_into(black_box(&problem), &mut solution));
         });
-        let settings = AnySeparableSettings::like(&problem, 1);
-        let session = &mut Session::new(&Silent);
-        let policy = train_any_separable(problem.costs(), &settings, session).unwrap();
-        group.bench_function(format!("{name} by any-gnn"), |bencher| {
+        let settings = SeparableSettings::like(&problem, 1);
+        let policy = SeparablePrice::train(problem.costs(), &settings, None).unwrap();
+        group.bench_function(format!("{name} by the price policy"), |bencher| {
             let (mut allocator, mut amounts) = (policy.allocator(), Vec::new());
             bencher.iter(|| allocator.serve(black_box(&problem), &mut amounts));
         });

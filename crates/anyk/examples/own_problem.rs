@@ -3,32 +3,42 @@
 
 use std::sync::Arc;
 
+use anyk::core::Parameter;
 use anyk::diagnosis::{Diagnosis, Subject};
 use anyk::exchange::Input;
+use anyk::framework::{OptionSpec, OptionValue};
 use anyk::{
     About, Allocation, Column, Error, Formulation, Goal, Instance, Judged, Need, Options, Outcome,
     Player, Policy, PolicyRow, Problem, Record, Rounds, Size, Status, problems,
 };
 
-/// What a record has, and what is allocated.
-static INPUTS: &[Column] =
-    &[Column::each("snr_per_w"), Column::each("weight").need(Need::Default(1.0))];
-static AMOUNTS: &[Column] = &[Column::each("power_w")];
-const BUDGET_W: f64 = 10.0;
+/// What a record has. Values out of range are rejected before the problem sees them.
+static INPUTS: &[Column] = &[
+    Column::each("snr_per_w").within(1e-9, 1e9),
+    Column::each("weight").within(1e-9, 1e9).need(Need::Default(1.0)),
+];
+static ABOUT: About = About {
+    // An option of the problem, and the name under which a record may set it for itself.
+    flags: |_| vec![OptionSpec::new("budget-w", OptionValue::Number("W"), "Power").or("10")],
+    parameters: || vec![(Parameter::number("budget-w"), vec!["budget_w".to_owned()])],
+    ..About::new(
+        "water-filling",
+        "Power, largest sum rate within a budget",
+        INPUTS,
+        &[Column::each("power_w").within(0.0, f64::INFINITY)],
+        |given| {
+            let mut options = Options::default();
+            options.set("budget-w", "10");
+            Ok(Arc::new(WaterFilling { options: given.over(&options) }))
+        },
+        &[
+            PolicyRow { name: "optimum", line: "Water-filling", make: |_| Ok(Box::new(Optimum)) },
+            PolicyRow { name: "equal", line: "Equal power", make: |_| Ok(Box::new(EqualPower)) },
+        ],
+    )
+};
 
-static ABOUT: About = About::new(
-    "water-filling",
-    "Power, largest sum rate within a budget",
-    INPUTS,
-    AMOUNTS,
-    |_| Ok(Arc::new(WaterFilling { options: Options::default() })),
-    &[
-        PolicyRow { name: "optimum", line: "Water-filling", make: |_| Ok(Box::new(Optimum)) },
-        PolicyRow { name: "equal", line: "Equal power", make: |_| Ok(Box::new(EqualPower)) },
-    ],
-);
-
-/// The problem: makes instances of records, and draws random ones.
+/// The problem with all its options in effect, also those that a record sets.
 struct WaterFilling {
     options: Options,
 }
@@ -44,7 +54,8 @@ impl Problem for WaterFilling {
 
     fn formulate(&self, record: &Record) -> Result<Box<dyn Formulation>, Error> {
         let column = |name: &str| record.get(name).unwrap_or_default().to_vec();
-        Ok(Box::new(Cell { snr_per_w: column("snr_per_w"), weight: column("weight") }))
+        let budget_w = self.options.positive("budget-w")?.unwrap_or_default();
+        Ok(Box::new(Cell { snr_per_w: column("snr_per_w"), weight: column("weight"), budget_w }))
     }
 
     fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Record, Error> {
@@ -59,6 +70,7 @@ impl Problem for WaterFilling {
 struct Cell {
     snr_per_w: Vec<f64>,
     weight: Vec<f64>,
+    budget_w: f64,
 }
 
 impl Formulation for Cell {
@@ -72,16 +84,14 @@ impl Formulation for Cell {
     }
 
     fn judge(&self, given: &Allocation) -> Result<Judged, Error> {
-        let used = given.amounts[0].iter().sum::<f64>() / BUDGET_W;
+        let power_w = &given.amounts[0];
+        let used = power_w.iter().sum::<f64>() / self.budget_w;
         // At the optimum, a little more power is worth the same to everyone who has some, and no more to the others.
-        let worth = |user: usize| {
-            let (snr_per_w, power_w) = (self.snr_per_w[user], given.amounts[0][user]);
-            self.weight[user] * snr_per_w / (1.0 + snr_per_w * power_w)
-        };
-        let all = || (0..self.weight.len()).map(|user| (worth(user), given.amounts[0][user]));
-        let most = all().fold(0.0, |most: f64, (worth, _)| most.max(worth));
-        let served = all().filter(|(_, power_w)| *power_w > 0.0);
-        let least = served.fold(most, |least: f64, (worth, _)| least.min(worth));
+        let worth = |user| self.weight[user] / (1.0 / self.snr_per_w[user] + power_w[user]);
+        let users = 0..self.weight.len();
+        let most = users.clone().map(worth).fold(0.0, f64::max);
+        let served = users.filter(|user| power_w[*user] > 0.0);
+        let least = served.map(worth).fold(most, f64::min);
         let kkt_residual = (1.0 - least / most).max((used - 1.0).abs());
         Ok(Judged { value: self.value(given), missed: None, budget_used: Some(used), kkt_residual })
     }
@@ -96,7 +106,7 @@ impl Formulation for Cell {
 
     fn part(&self, users: &[usize]) -> Box<dyn Formulation> {
         let pick = |all: &[f64]| users.iter().map(|&user| all[user]).collect();
-        Box::new(Self { snr_per_w: pick(&self.snr_per_w), weight: pick(&self.weight) })
+        Box::new(Self { snr_per_w: pick(&self.snr_per_w), weight: pick(&self.weight), ..*self })
     }
 }
 
@@ -110,11 +120,14 @@ impl Policy for Optimum {
         let power_w = |level: f64, (snr_per_w, weight): (&f64, &f64)| {
             (level * weight - snr_per_w.recip()).max(0.0)
         };
-        let (mut low, mut high) = (0.0, 1e6);
+        // At the highest of these levels some user alone spends the budget.
+        let levels =
+            users().map(|(snr_per_w, weight)| (cell.budget_w + snr_per_w.recip()) / weight);
+        let (mut low, mut high) = (0.0, levels.fold(0.0, f64::max));
         for _ in 0..200 {
             let level = 0.5 * (low + high);
             let total: f64 = users().map(|user| power_w(level, user)).sum();
-            if total > BUDGET_W { high = level } else { low = level }
+            if total > cell.budget_w { high = level } else { low = level }
         }
         into.amounts[0] = users().map(|user| power_w(low, user)).collect();
         Ok(Outcome::Served(Status::Optimal))
@@ -130,12 +143,9 @@ struct EqualPower;
 
 impl Policy for EqualPower {
     fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
-        into.amounts[0].fill(BUDGET_W / instance.size().users as f64);
+        let budget_w = instance.formulation::<Cell>()?.budget_w;
+        into.amounts[0].fill(budget_w / instance.size().users as f64);
         Ok(Outcome::Served(Status::Heuristic))
-    }
-
-    fn fork(&self) -> Option<Box<dyn Policy>> {
-        Some(Box::new(Self))
     }
 }
 
@@ -162,8 +172,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     // How do the powers change with the number of users?
-    let policy = problem.policy(None)?;
-    let mut subject = Subject::policy("power of water-filling", problem, policy, "power_w")?;
+    let optimum = problem.policy(None)?;
+    let mut subject = Subject::policy("power of water-filling", problem, optimum, "power_w")?;
     let samples = subject.sample(&[2, 5, 10, 20, 50], 2000, 1)?;
     println!("size law: {}", Diagnosis::of_subject(&mut subject, &samples, 1)?.law_text());
     Ok(())

@@ -5,7 +5,7 @@ use anyk::{Allocation, Instance, Options};
 
 fn main() -> Result<(), anyk::Error> {
     let mut options = Options::default();
-    options.set("method", "any-gnn");
+    options.set("method", "price");
     options.set("samples", "500");
     let trained = anyk::train("urllc", &options)?;
     let file =

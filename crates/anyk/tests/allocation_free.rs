@@ -9,20 +9,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyk::channel::{D2dField, sample_distances_m};
 use anyk::framework::{Method, Objective, PretrainSettings, Session, Silent, State};
-use anyk::network::SplitRule;
 use anyk::problems::interference::PowerOutput;
 use anyk::problems::interference::Wmmse;
 use anyk::problems::interference::finish_power;
 use anyk::problems::interference::{PowerObjective, PowerTrainSettings};
 use anyk::problems::interference::{Scenario, SparseInterference};
 use anyk::problems::separable::{
-    AnySeparableSettings, Cost, Separable, SeparableSolution, SeparableSolver, separable_instance,
-    train_any_separable,
+    Cost, Separable, SeparablePrice, SeparableSettings, SeparableSolution, SeparableSolver,
+    separable_instance,
 };
-use anyk::problems::urllc::{Algorithm1, AnySettings, TrainRanges, TrainSettings};
+use anyk::problems::urllc::{Algorithm1, PriceSettings, TrainSettings};
 use anyk::problems::urllc::{CellPolicy, Urllc, UrllcAllocation, UrllcProblem};
 use anyk::problems::urllc::{Solution, UrllcSolver};
-use anyk::problems::urllc::{finish, train_any_policy};
+use anyk::problems::urllc::{finish, train_price_policy};
 use anyk::{Allocation, Config, Instance, Policy};
 
 /// The system's allocator, counting.
@@ -102,9 +101,9 @@ fn hot_paths_allocate_nothing() {
     assert_eq!(allocate, 0, "allocate");
     assert_eq!(calls_of(&mut allocator, &instance), 0, "allocate an instance");
 
-    let mut settings = AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 1);
+    let mut settings = PriceSettings::preset(1);
     (settings.samples, settings.steps) = (20, 20);
-    let policy = train_any_policy(&system, &settings, &mut Session::new(&Silent)).unwrap();
+    let policy = train_price_policy(&system, &settings, &mut Session::new(&Silent)).unwrap();
     let mut allocator = policy.allocator();
     allocator.serve(&problem, &mut allocation).unwrap();
     let certified = calls_during(|| {
@@ -112,7 +111,7 @@ fn hot_paths_allocate_nothing() {
         assert!(allocator.certifier().certify(&problem, &mut allocation).is_complete());
     });
     assert_eq!(certified, 0, "allocate and certify");
-    assert_eq!(calls_of(&mut allocator, &instance), 0, "allocate an instance by any-gnn");
+    assert_eq!(calls_of(&mut allocator, &instance), 0, "allocate an instance by the price policy");
 
     let cost = Arc::new(Cost::from_fn((0.0, 1e9), |u| -u.ln_1p()).unwrap());
     let budget = system.max_power_w();
@@ -122,9 +121,8 @@ fn hot_paths_allocate_nothing() {
     solver.solve_into(&problem, &mut solution);
     let solve = calls_during(|| solver.solve_into(&problem, &mut solution));
     assert_eq!(solve, 0, "solve of separable costs");
-    let mut settings = AnySeparableSettings::like(&problem, 1);
-    (settings.samples, settings.steps) = (20, 20);
-    let policy = train_any_separable(&[cost], &settings, &mut Session::new(&Silent)).unwrap();
+    let settings = SeparableSettings { samples: 20, ..SeparableSettings::like(&problem, 1) };
+    let policy = SeparablePrice::train(&[cost], &settings, None).unwrap();
     let (mut allocator, mut amounts) = (policy.allocator(), Vec::new());
     assert!(allocator.serve(&problem, &mut amounts).is_served());
     let allocate = calls_during(|| assert!(allocator.serve(&problem, &mut amounts).is_served()));

@@ -15,16 +15,16 @@ use anyk::channel::{D2dField, GainMatrix, sample_distances_m};
 use anyk::exchange::Input;
 use anyk::framework::{Method, Objective, Options, Plan, PretrainSettings, Session, Silent, State};
 use anyk::math::Cpu;
-use anyk::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph, Real, SplitRule};
+use anyk::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph, Real};
 use anyk::problems::interference::{Features, Standard};
 use anyk::problems::interference::{Interference, Scenario, SparseInterference};
 use anyk::problems::interference::{
     PowerLoss, PowerObjective, PowerOutput, PowerTrainSettings, finish_power,
 };
 use anyk::problems::interference::{SparseWmmse, Wmmse, WmmseSettings, fplinq};
-use anyk::problems::urllc::{Algorithm1, AnySettings, Recipe, TrainRanges, TrainSettings};
+use anyk::problems::urllc::{Algorithm1, PriceSettings, Recipe, TrainSettings};
 use anyk::problems::urllc::{CellPolicy, LearnedPolicy, Urllc, UrllcAllocation};
-use anyk::problems::urllc::{finish, law_for, train_any_policy};
+use anyk::problems::urllc::{finish, law_for, train_price_policy};
 use anyk::problems::{allocating, read_model};
 use anyk::qos::ServiceClass;
 use anyk::{Config, System};
@@ -197,7 +197,7 @@ fn urllc_allocation_by_the_fused_pair() {
 }
 
 #[test]
-fn any_gnn_training_and_allocation() {
+fn price_policy_training_and_allocation() {
     let usual = ServiceClass::default();
     let classes = [
         usual,
@@ -210,20 +210,21 @@ fn any_gnn_training_and_allocation() {
         let problem = Urllc::new(&SYSTEM, users).unwrap();
         problem.with_max_power_w(SYSTEM.max_power_w() * (size as f64 / 20.0).max(1.0)).unwrap()
     });
-    for rule in [SplitRule::Kkt, SplitRule::Softmax] {
-        same_on_every_level(&format!("any-gnn, {rule:?}"), |bits| {
-            let mut settings = AnySettings::preset(TrainRanges::Paper, rule, 1);
-            (settings.samples, settings.steps) = (100, 150);
-            let policy = train_any_policy(&SYSTEM, &settings, &mut Session::new(&Silent)).unwrap();
-            bits.doubles(policy.parameters());
+    same_on_every_level("the price policy", |bits| {
+        let mut settings = PriceSettings::preset(1);
+        (settings.samples, settings.steps) = (100, 150);
+        let policy = train_price_policy(&SYSTEM, &settings, &mut Session::new(&Silent)).unwrap();
+        bits.doubles(policy.parameters());
+        // With the price that spends the budget, and with a fixed one.
+        for policy in [policy.with_fixed_price(9.0).unwrap(), policy] {
             let mut allocator = policy.allocator();
             let mut allocation = UrllcAllocation::default();
             for problem in &problems {
                 allocator.serve(problem, &mut allocation).unwrap();
                 bits.allocation(&allocation);
             }
-        });
-    }
+        }
+    });
 }
 
 fn scenarios() -> [Scenario; 2] {

@@ -16,7 +16,7 @@ use crate::cli::SolveArgs;
 use crate::failure::{Failure, INFEASIBLE, message};
 use crate::files;
 use crate::output;
-use crate::printable::printable;
+use crate::printable::{printable, printable_cell};
 use crate::rows::csv_line;
 
 /// Reasons that are told one by one where answers are tables.
@@ -315,7 +315,7 @@ impl<'a> Sink<'a> {
         }
         self.shown += 1;
         let name = name.unwrap_or_else(|| count.to_string());
-        output::line(&mut heading, &format!("cell {name}"))?;
+        output::line(&mut heading, &format!("cell {}", printable_cell(&name)))?;
         self.put(&heading)?;
         self.put(text)
     }
@@ -345,7 +345,7 @@ impl<'a> Sink<'a> {
 
     /// The header of a table, and what waited for it.
     fn begin(&mut self, columns: Vec<String>) -> Result<(), Failure> {
-        self.put(&csv_line(columns.iter().map(String::as_str)))?;
+        self.put_row(&csv_line(columns.iter().map(String::as_str)))?;
         self.columns = Some(columns);
         self.write_waiting()
     }

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use anyk::channel::{D2dField, sample_distances_m};
 use anyk::framework::{Error, Observer, Session, Silent, State};
-use anyk::network::SplitRule;
 use anyk::problems::interference::{
     PowerOutput, PowerPolicy, PowerTrainSettings, Scenario, SparseInterference, SparseWmmse, Wmmse,
     train_power,
@@ -14,7 +13,7 @@ use anyk::problems::interference::{
 use anyk::problems::urllc::{CellPolicy, Solution, Urllc, UrllcAllocation, UrllcSolver};
 use anyk::qos::BandwidthTable;
 use anyk::{Config, System};
-use anyk_study::{random_cell, short_any_policy, short_sampled_policy, untrained_p_gnn};
+use anyk_study::{random_cell, short_price_policy, short_sampled_policy, untrained_p_gnn};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -50,8 +49,8 @@ struct Figures {
     allocate_us_k1000000: f64,
     /// Growth from 10,000 to 1,000,000 users; 100 would be linear.
     allocate_growth_k10000_to_k1000000: f64,
-    /// One allocation by any-gnn, and with the certificate of every user on top.
-    any_us_k200: f64,
+    /// One allocation by the price policy, and with the certificate of every user on top.
+    price_us_k200: f64,
     certify_us_k200: f64,
     sampled_us_k200: f64,
     /// 100 iterations of WMMSE on a dense interference network of 100 links.
@@ -101,9 +100,13 @@ pub(super) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
             ("allocate, P-GNN, K = 10,000", figures.allocate_us_k10000, "µs"),
             ("allocate, P-GNN, K = 1,000,000", figures.allocate_us_k1000000, "µs"),
             ("growth, K = 10,000 to 1,000,000", figures.allocate_growth_k10000_to_k1000000, "×"),
-            ("allocate, any-gnn, K = 200", figures.any_us_k200, "µs"),
-            ("allocate and certify, any-gnn, K = 200", figures.certify_us_k200, "µs"),
-            ("allocate, any-gnn from samples of fading, K = 200", figures.sampled_us_k200, "µs"),
+            ("allocate, price policy, K = 200", figures.price_us_k200, "µs"),
+            ("allocate and certify, price policy, K = 200", figures.certify_us_k200, "µs"),
+            (
+                "allocate, price policy from samples of fading, K = 200",
+                figures.sampled_us_k200,
+                "µs",
+            ),
             ("WMMSE, K = 100, 100 iterations", figures.wmmse_us_k100, "µs"),
             ("WMMSE, each of 100 networks, all cores", figures.wmmse_all_cores_us_k100, "µs"),
             ("WMMSE, sparse field, K = 1,000", figures.wmmse_sparse_us_k1000, "µs"),
@@ -187,8 +190,8 @@ fn measure(system: &System, progress: &Watcher) -> Result<Figures, Failure> {
     let (allocate_us_k200, allocate_us_k10000) = (allocate_us(200), allocate_us(10_000));
     let allocate_us_k1000000 = allocate_us(1_000_000);
     let cell = random_cell(system, 200)?;
-    let any_gnn = short_any_policy(system, SplitRule::Kkt)?;
-    let (any_us_k200, certify_us_k200) = policy_us(&any_gnn, &cell, progress);
+    let price = short_price_policy(system)?;
+    let (price_us_k200, certify_us_k200) = policy_us(&price, &cell, progress);
     let (sampled_us_k200, _) = policy_us(&short_sampled_policy(system)?, &cell, progress);
     let network = Scenario::Dense.draw(1, 100, 0).map_err(Error::other)?;
     let mut wmmse = Wmmse::default();
@@ -222,7 +225,7 @@ fn measure(system: &System, progress: &Watcher) -> Result<Figures, Failure> {
             let sparse = SparseInterference::new(black_box(&field), scenario.threshold());
             allocator.shares(&sparse).len()
         });
-    let streams = stream_bench::measure(&any_gnn, &policy, || progress.done(1))?;
+    let streams = stream_bench::measure(&price, &policy, || progress.done(1))?;
     Ok(Figures {
         streams,
         solve_us_k10,
@@ -240,7 +243,7 @@ fn measure(system: &System, progress: &Watcher) -> Result<Figures, Failure> {
         allocate_us_k10000,
         allocate_us_k1000000,
         allocate_growth_k10000_to_k1000000: allocate_us_k1000000 / allocate_us_k10000,
-        any_us_k200,
+        price_us_k200,
         certify_us_k200,
         sampled_us_k200,
         wmmse_us_k100,

@@ -83,7 +83,7 @@ pub(super) fn calibrate(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitC
     let path = files::name(&args.model);
     let Some(calibrated) = model.calibrate(&options, &settings) else {
         let message = "it has no loss target, and so nothing to calibrate; expected a model of p-gnn, m-gnn, \
-                       fnn or any-gnn";
+                       fnn or price";
         return Err(Error::from(ModelError::Content(message.to_owned())).in_file(path).into());
     };
     let (model, guarantee) = calibrated.map_err(named(path))?;

@@ -13,7 +13,7 @@ use crate::progress::Watcher;
 use crate::{output, report};
 
 const TITLE: &str =
-    "Size Generalization for Resource UrllcAllocation with Graph Neural Networks, reproduced";
+    "Size Generalization for Resource Allocation with Graph Neural Networks, reproduced";
 
 pub(super) fn run(args: &ReproduceArgs, outputs: &Outputs) -> Result<ExitCode, Failure> {
     // Before hours of work, of which each table is printed.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyk::core::{Allocation, Answering, Instance, Model, Outcome, Policy, Status, write_samples};
 use anyk::exchange::write_atomically;
 use anyk::framework::{Error, Options};
-use anyk::problems::urllc::{AnyPolicy, LearnedPolicy, URLLC, Urllc};
+use anyk::problems::urllc::{LearnedPolicy, PricePolicy, URLLC, Urllc};
 use anyk::problems::{allocating, reader, solving};
 use serde::Serialize;
 
@@ -27,13 +27,13 @@ pub(super) struct StreamFigures {
     /// Cells read and checked, and lines of answers written that hold no work.
     stream_floor_s: f64,
     stream_solve_s: f64,
-    stream_any_gnn_s: f64,
+    stream_price_s: f64,
     stream_p_gnn_s: f64,
     /// The largest of these three over the floor.
     stream_most_over_floor: f64,
     /// The same with the check of every answer by quadrature.
     stream_solve_checked_s: f64,
-    stream_any_gnn_checked_s: f64,
+    stream_price_checked_s: f64,
     stream_p_gnn_checked_s: f64,
 }
 
@@ -45,11 +45,11 @@ impl StreamFigures {
         [
             ("10,000 cells of 50 users, all cores: read and written", self.stream_floor_s, "s"),
             ("… solved", self.stream_solve_s, "s"),
-            ("… allocated by any-gnn", self.stream_any_gnn_s, "s"),
+            ("… allocated by the price policy", self.stream_price_s, "s"),
             ("… allocated by P-GNN", self.stream_p_gnn_s, "s"),
             ("… the slowest of these over reading and writing", self.stream_most_over_floor, "×"),
             ("… solved and checked", self.stream_solve_checked_s, "s"),
-            ("… allocated by any-gnn and checked", self.stream_any_gnn_checked_s, "s"),
+            ("… allocated by the price policy and checked", self.stream_price_checked_s, "s"),
             ("… allocated by P-GNN and checked", self.stream_p_gnn_checked_s, "s"),
         ]
     }
@@ -83,7 +83,7 @@ impl Drop for Folder {
 
 /// Measures all of them; `done` is called after each of [`StreamFigures::STEPS`].
 pub(super) fn measure(
-    any_gnn: &AnyPolicy,
+    price: &PricePolicy,
     p_gnn: &LearnedPolicy,
     done: impl Fn(),
 ) -> Result<StreamFigures, Failure> {
@@ -130,15 +130,15 @@ pub(super) fn measure(
         Answering::by_policy(reader(&URLLC), &problem, Box::new(Copying), Box::new(Copying), false);
     let floor = fastest(&|| answers::run(&args, &copying).map(drop))?;
     let unchecked_s =
-        [solved(&unchecked)?, allocated(any_gnn, &unchecked)?, allocated(p_gnn, &unchecked)?];
+        [solved(&unchecked)?, allocated(price, &unchecked)?, allocated(p_gnn, &unchecked)?];
     Ok(StreamFigures {
         stream_floor_s: floor,
         stream_solve_s: unchecked_s[0],
-        stream_any_gnn_s: unchecked_s[1],
+        stream_price_s: unchecked_s[1],
         stream_p_gnn_s: unchecked_s[2],
         stream_most_over_floor: unchecked_s.iter().fold(0.0f64, |most, &s| most.max(s)) / floor,
         stream_solve_checked_s: solved(&plain)?,
-        stream_any_gnn_checked_s: allocated(any_gnn, &plain)?,
+        stream_price_checked_s: allocated(price, &plain)?,
         stream_p_gnn_checked_s: allocated(p_gnn, &plain)?,
     })
 }

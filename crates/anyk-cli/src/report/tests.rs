@@ -273,7 +273,7 @@ fn a_report_begins_with_what_the_numbers_say() {
         "FNN serves no one",
         "What is new",
         "equal power is nearer",
-        "Look at &lt;K&gt;. From table6. any-gnn shows more and was not run",
+        "Look at &lt;K&gt;. From table6. price shows more and was not run",
         "<nav",
         "<section id=\"table3\">",
         "<section id=\"table6\">",
@@ -283,7 +283,7 @@ fn a_report_begins_with_what_the_numbers_say() {
     let missing = "anyk reproduce table1 table2 table4 table5 closed-forms";
     assert!(page.contains(missing) && page.contains("--out &#39;my folder&#39;</code>"), "{page}");
     let undrawn = "availability, sum rates on dense networks, sum rates on D2D fields. To draw them: \
-                   <code>anyk reproduce any-gnn power-control --out";
+                   <code>anyk reproduce price power-control --out";
     assert!(page.contains(undrawn), "{page}");
     assert!(page.contains("On trial, with a few cells and steps: table3."));
     assert!(page.contains("<p class=\"about\">a trial, whose figures mean nothing"));

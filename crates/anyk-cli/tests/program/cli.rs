@@ -83,6 +83,21 @@ fn a_wrong_value_is_told_where_it_was_given() {
     let expected = "cell a: max_power_dbm is 500, expected a power in dBm";
     let answer = run(&["solve", "urllc", "--input", "-"], cell);
     assert!(answer.stderr.contains(expected) && !answer.stderr.contains("--"), "{}", answer.stderr);
+    let users = r#""users":[{"id":"a","distance_m":60}]"#;
+    for (problem, field, expected) in [
+        ("separable", r#""cost":"/etc/passwd""#, "cost is /etc/passwd, expected log1p"),
+        ("urllc", r#""path_loss":"free-space""#, "carrier_ghz is missing"),
+        ("urllc", r#""reference_power_dbm":3"#, "reference_bandwidth_hz is missing"),
+    ] {
+        let cell = format!(r#"{{"cell":"nn",{field},{users}}}"#);
+        let answer = run(&["solve", problem, "--input", "-"], cell);
+        let expected = format!("error: standard input: cell nn: {expected}");
+        assert!(answer.stderr.starts_with(&expected), "{}", answer.stderr);
+    }
+    // A cell that sets nothing is not to blame.
+    let cell = format!(r#"{{"cell":"nn",{users}}}"#);
+    let answer = run(&["solve", "urllc", "--input", "-", "--path-loss", "free-space"], cell);
+    assert!(answer.stderr.contains("error: --carrier-ghz is missing"), "{}", answer.stderr);
     let expected = "error: --max-power-dbm is 500, expected a power in dBm";
     let answer = run(&["solve", "urllc", "--input", "-", "--max-power-dbm", "500"], FIVE);
     assert!(answer.stderr.contains(expected), "{}", answer.stderr);

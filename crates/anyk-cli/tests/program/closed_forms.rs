@@ -106,7 +106,7 @@ fn bad_usage_is_exit_code_2_with_a_message_that_helps() {
             FIVE,
             &["unexpected argument '--rate-bps'", "anyk solve urllc"],
         ),
-        (train("urllc", &["--output", "softmax"]), "", &["--output", "p-gnn"]),
+        (train("urllc", &["--output", "softmax"]), "", &["unexpected argument '--output'"]),
         (train("urllc", &["--bandwidth-hz", "1"]), "", &["unexpected argument '--bandwidth-hz'"]),
         (
             train("qos-power", &["--epsilon-d", "1e-6"]),

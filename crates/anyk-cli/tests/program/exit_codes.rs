@@ -164,7 +164,7 @@ fn infeasible_is_3() {
     assert_eq!(outcome.code, 3);
     assert!(outcome.stdout.contains("optimal: ") && outcome.stdout.contains("infeasible: "));
     // A budget that serves nobody leaves nothing to train on.
-    for method in ["p-gnn", "m-gnn", "fnn", "any-gnn"] {
+    for method in ["p-gnn", "m-gnn", "fnn", "price"] {
         let args = ["train", "urllc", "--method", method, "--max-power-dbm", "-30"];
         let outcome = run(&[&args[..], &["--samples", "20", "--out", never]].concat(), "");
         assert_eq!(outcome.code, 3, "{method}: {}", outcome.stderr);
@@ -190,7 +190,7 @@ fn interrupted_is_130_and_leaves_no_file() {
     };
     for flags in [
         &["urllc", "--method", "m-gnn"][..],
-        &["urllc", "--method", "any-gnn"],
+        &["urllc", "--method", "price"],
         &["urllc-power"],
         &["equal-bandwidth"],
         &["interference", "--samples", "200", "--steps", "40000"],

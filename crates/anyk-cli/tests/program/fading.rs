@@ -20,8 +20,7 @@ fn from_samples_to_an_allocation() {
         assert_eq!(drawn.code, 0, "{}", drawn.stderr);
     }
     for pretraining in ["supervised", "unsupervised"] {
-        let method =
-            ["train", "urllc", "--method", "any-gnn", "--fading", &samples, "--out", &model];
+        let method = ["train", "urllc", "--method", "price", "--fading", &samples, "--out", &model];
         let args = [&method[..], &["--pretraining", pretraining]].concat();
         let trained = run(&[&args[..], &["--json"]].concat(), "");
         assert_eq!(trained.code, 0, "{}", trained.stderr);
@@ -160,7 +159,6 @@ fn hostile_samples_and_flags_are_refused() {
         (words("sample"), "Problems"),
         (fading(&["--method", "p-gnn"]), "--fading has no meaning for p-gnn"),
         (fading(&["--deviations", "-1"]), "--deviations is -1, expected a number from 0 to 100"),
-        (fading(&["--train-ranges", "wide"]), "--train-ranges is wide, expected paper"),
         (train(&["--deviations", "3"]), "--deviations has no meaning for p-gnn"),
         (
             words("train qos-power --fading samples.npy --out never.safetensors"),

@@ -127,7 +127,7 @@ fn old_model() -> Files {
 
 #[test]
 fn a_training_leaves_the_old_model_or_the_new_one() {
-    let args = ["train", "urllc", "--method", "any-gnn", "--samples", "20", "--out", "model"];
+    let args = ["train", "urllc", "--method", "price", "--samples", "20", "--out", "model"];
     let faults = break_everywhere(&args, &old_model());
     println!("{faults} faults in a training run");
     assert!(faults > 20);
@@ -136,7 +136,7 @@ fn a_training_leaves_the_old_model_or_the_new_one() {
 #[test]
 fn a_calibration_leaves_the_old_model_or_the_new_one() {
     let folder = tempfile::tempdir().unwrap();
-    let train = ["train", "urllc", "--method", "any-gnn", "--samples", "20", "--out", "model"];
+    let train = ["train", "urllc", "--method", "price", "--samples", "20", "--out", "model"];
     assert!(run(folder.path(), &train, "").status.success());
     let args = ["calibrate", "model", "--cells", "300", "--beta", "0.01", "--out", "calibrated"];
     fs::copy(folder.path().join("model"), folder.path().join("calibrated")).unwrap();

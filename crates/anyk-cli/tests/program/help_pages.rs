@@ -224,13 +224,13 @@ fn flags_of_another_kind_of_model_are_refused_with_its_name() {
         out
     };
     let paper = train("paper.safetensors", &["urllc", "--method", "m-gnn"]);
-    let any = train("any.safetensors", &["urllc", "--method", "any-gnn"]);
+    let any = train("price.safetensors", &["urllc", "--method", "price"]);
     let band = train("band.safetensors", &["urllc-power"]);
     let power = train("power.safetensors", &["qos-power"]);
     let links = train("links.safetensors", &["interference", "--steps", "100"]);
     let of_paper = "paper.safetensors, a model for urllc (m-gnn)";
-    let of_any = "any.safetensors, a model for urllc (any-gnn)";
-    let of_band = "band.safetensors, a model for urllc-power (any-gnn)";
+    let of_any = "price.safetensors, a model for urllc (price)";
+    let of_band = "band.safetensors, a model for urllc-power (price)";
     let of_power = "power.safetensors, a model for qos-power (m-gnn)";
     let of_links = "links.safetensors, a model for interference networks (output ranked)";
     let table: [(&str, &str, &[&str], &str); 16] = [

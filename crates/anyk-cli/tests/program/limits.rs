@@ -23,7 +23,7 @@ fn sizes_that_multiply_are_refused() {
     let folder = TempDir::new().unwrap();
     let path = folder.path();
     for line in [
-        "train urllc --method any-gnn --samples 50 --out any.st",
+        "train urllc --method price --samples 50 --out any.st",
         "train interference --train-k 4 --samples 20 --steps 2 --out links.st",
     ] {
         assert_eq!(shell(&format!("\"$ANYK\" {line}"), path).code, 0, "{line}");
@@ -36,7 +36,7 @@ fn sizes_that_multiply_are_refused() {
         ("train urllc --train-k 10000 --samples 1000000", users),
         ("train urllc --method m-gnn --train-k 10000 --samples 1000000", users),
         ("train urllc --method fnn --train-k 10000 --samples 1000000", users),
-        ("train urllc --method any-gnn --train-k 10000 --samples 1000000", users),
+        ("train urllc --method price --train-k 10000 --samples 1000000", users),
         ("train urllc-power --train-k 10000 --samples 1000000", users),
         ("train qos-power --train-k 10000 --samples 1000000", users),
         ("train equal-bandwidth --train-k 10000 --samples 1000000", users),

@@ -1,6 +1,5 @@
 //! Tests through the real program, in one binary.
 
-mod any_gnn;
 mod calibration;
 mod cli;
 mod closed_forms;
@@ -22,6 +21,7 @@ mod out_files;
 mod path_loss;
 mod policies;
 mod power_control;
+mod price;
 mod reports;
 mod seeds;
 mod separable;

@@ -32,12 +32,12 @@ fn cells_that_nobody_can_serve_train_no_model() {
     );
     array.extend((1..=600).flat_map(|i| (1e-9 * f64::from(i)).to_le_bytes()));
     fs::write(&weak, array).unwrap();
-    let any = ["--method", "any-gnn", "--samples", "50"];
+    let any = ["--method", "price", "--samples", "50"];
     for flags in [
         &[&any[..], &["--cell-radius-m", "5000"]].concat()[..],
         &[&any[..], &["--max-power-dbm", "-20"]].concat(),
         &[&any[..], &["--noise-density-dbm-hz", "-100"]].concat(),
-        &[&any[..], &["--train-ranges", "wide", "--cell-radius-m", "100000"]].concat(),
+        &[&any[..], &["--cell-radius-m", "100000"]].concat(),
         &[&any[..], &["--fading", &weak]].concat(),
         &["--method", "p-gnn", "--cell-radius-m", "5000"],
         &["--method", "m-gnn", "--max-power-dbm", "-20"],
@@ -61,7 +61,7 @@ fn cells_that_nobody_can_serve_train_no_model() {
 fn sizes_that_nobody_can_serve_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("model").to_str().unwrap().to_owned();
-    for method in ["m-gnn", "any-gnn"] {
+    for method in ["m-gnn", "price"] {
         let args = ["train", "urllc", "--method", method, "--samples", "20", "--out", &model];
         assert_eq!(run(&args, "").code, 0);
         for json in [&[][..], &["--json"]] {

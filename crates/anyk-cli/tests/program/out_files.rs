@@ -78,7 +78,7 @@ fn a_target_that_cannot_be_is_told_before_any_work() {
 
 /// Trains a small model, and returns the exit code.
 fn train(out: &str, flags: &[&str]) -> i32 {
-    let args = ["train", "urllc", "--method", "any-gnn", "--samples", "20", "--out", out];
+    let args = ["train", "urllc", "--method", "price", "--samples", "20", "--out", out];
     run(&[&args[..], flags].concat(), "").code
 }
 
@@ -189,7 +189,7 @@ fn other_files_are_overwritten_only_by_force() {
 fn an_input_is_never_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let line = "set -e; $ANYK sample urllc --k 5 --out u.json; $ANYK config > cell.toml; \
-                $ANYK train urllc --method any-gnn --samples 20 --out m > train.txt; \
+                $ANYK train urllc --method price --samples 20 --out m > train.txt; \
                 $ANYK sample fading --law rayleigh --count 600 --format npy --out f.npy; \
                 $ANYK solve urllc -i u.json --json --out a.json; echo k,x,y > s.csv; echo 1 > w.csv; \
                 mkdir r q; for k in 2 4 8; do for x in 1 2 3 4; do echo $k,$x,$x; done; done >> s.csv; \
@@ -218,9 +218,9 @@ fn an_input_is_never_overwritten() {
         ("allocate m -i u.json --out u.json".into(), "u.json", "--input"),
         ("calibrate m --cells 300 --beta 0.01 --out m".into(), "m", "MODEL"),
         ("evaluate m optimum --k 2 --samples 2 --csv m".into(), "m", "POLICY"),
-        ("train urllc --method any-gnn --fading f.npy --out f.npy".into(), "f.npy", "--fading"),
+        ("train urllc --method price --fading f.npy --out f.npy".into(), "f.npy", "--fading"),
         (
-            "train urllc --method any-gnn --fading n.outer --seeds 1,2 --out n".into(),
+            "train urllc --method price --fading n.outer --seeds 1,2 --out n".into(),
             "n.outer",
             "--fading",
         ),

@@ -262,20 +262,10 @@ fn flags_that_moved_to_the_file_say_so() {
 #[test]
 fn a_model_keeps_its_path_loss() {
     let folder = tempfile::tempdir().unwrap();
-    let model = folder.path().join("any.safetensors");
+    let model = folder.path().join("price.safetensors");
     let model = model.to_str().unwrap();
-    let train = [
-        "train",
-        "urllc",
-        "--method",
-        "any-gnn",
-        "--samples",
-        "100",
-        "--seed",
-        "1",
-        "--out",
-        model,
-    ];
+    let train =
+        ["train", "urllc", "--method", "price", "--samples", "100", "--seed", "1", "--out", model];
     assert_eq!(run(&[&train[..], &UMA_LOS].concat(), "").code, 0);
     let bytes = fs::read(model).unwrap();
     let record = String::from_utf8_lossy(&bytes);

@@ -621,13 +621,13 @@ fn what_is_missing_counts_as_not_served() {
 #[test]
 fn many_policies_side_by_side_with_a_table_and_a_picture() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "set -e; $ANYK train urllc --method any-gnn --out any.safetensors; \
+    let line = "set -e; $ANYK train urllc --method price --out price.safetensors; \
                 $ANYK train urllc --method m-gnn --out m.safetensors; \
-                $ANYK evaluate any.safetensors m.safetensors optimum \
+                $ANYK evaluate price.safetensors m.safetensors optimum \
                 --k 1,10-30:20 --seeds 1..2 --samples 10 --csv out.csv --plot out.svg; cat out.csv";
     let outcome = shell(line, folder.path());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    for word in ["any.safetensors", "m.safetensors", "optimum", "equal-power", "availability"] {
+    for word in ["price.safetensors", "m.safetensors", "optimum", "equal-power", "availability"] {
         assert!(outcome.stdout.contains(word), "{word}: {}", outcome.stdout);
     }
     // Header and four policies at three sizes.
@@ -637,7 +637,7 @@ fn many_policies_side_by_side_with_a_table_and_a_picture() {
     assert!(svg.starts_with("<svg") && svg.contains("equal-power"));
     // Infeasible cells are counted, sizes that cannot be served stand beside the others, and nothing is NaN.
     let line =
-        "$ANYK evaluate any.safetensors optimum --k 2,400 --samples 5 --max-power-dbm 16 --json";
+        "$ANYK evaluate price.safetensors optimum --k 2,400 --samples 5 --max-power-dbm 16 --json";
     let outcome = shell(line, folder.path());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let report = json(&outcome.stdout);
@@ -657,19 +657,18 @@ fn many_policies_side_by_side_with_a_table_and_a_picture() {
 fn models_say_what_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let line = "set -e; $ANYK train urllc --method m-gnn --samples 5 --epsilon-d 1e-2 --out bad.safetensors > bad.txt; \
-                $ANYK train urllc --method any-gnn --samples 20 --out any.safetensors > any.txt; \
-                $ANYK info any.safetensors; $ANYK info bad.safetensors --json > info.json; \
+                $ANYK train urllc --method price --samples 20 --out price.safetensors > any.txt; \
+                $ANYK info price.safetensors; $ANYK info bad.safetensors --json > info.json; \
                 echo '{\"users\":[{\"distance_m\":250},{\"distance_m\":50}]}' | \
-                $ANYK allocate any.safetensors --input - --json > edge.json";
+                $ANYK allocate price.safetensors --input - --json > edge.json";
     let outcome = shell(line, folder.path());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let warning = "warning: bad.safetensors: on validation";
     assert!(outcome.stderr.contains(warning), "{}", outcome.stderr);
-    assert!(!outcome.stderr.contains("any.safetensors"), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("price.safetensors"), "{}", outcome.stderr);
     let report = fs::read_to_string(folder.path().join("bad.txt")).unwrap();
     assert!(report.contains("\nwarning: on validation"), "{report}");
-    for word in
-        ["a model for urllc (any-gnn)", "training.samples", "config.cell.antennas", "tensor"]
+    for word in ["a model for urllc (price)", "training.samples", "config.cell.antennas", "tensor"]
     {
         assert!(outcome.stdout.contains(word), "{word}: {}", outcome.stdout);
     }

@@ -6,14 +6,14 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use crate::common::run;
+use crate::common::{Outcome, run};
 use serde_json::Value;
 
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn solve(arguments: &[&str], input: &str) -> crate::common::Outcome {
+fn solve(arguments: &[&str], input: &str) -> Outcome {
     run(&[&["solve", "urllc", "--input", "-"], arguments].concat(), input)
 }
 
@@ -179,6 +179,84 @@ fn nothing_of_a_file_is_lost_to_a_name() {
         "{verdict}"
     );
     assert_eq!(judged.stdout.matches("\"value\":").count(), 1, "{}", judged.stdout);
+}
+
+/// A user's own field `cell` is not the name of its cell.
+#[test]
+fn a_cell_keeps_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let of = |cell: &str, metres: u32| {
+        format!(
+            "{{\"cell\":{cell:?},\"users\":[{{\"id\":\"a\",\"distance_m\":{metres},\"cell\":\"south\"}},\
+             {{\"id\":\"b\",\"distance_m\":250,\"cell\":\"south\"}}]}}\n"
+        )
+    };
+    let cells = of("#north", 60) + &of("south", 90);
+    let outcome = solve(&["--format", "csv"], &cells);
+    let rows: Vec<&str> = outcome.stdout.lines().collect();
+    assert_eq!(rows[0], "cell,id,power_w,bandwidth_hz,packet_loss,input_cell,status");
+    for (row, start) in rows[1..].iter().zip(["\"#north\",a,", "\"#north\",b,", "south,a,"]) {
+        assert!(row.starts_with(start) && row.ends_with(",south,optimal"), "{row}");
+    }
+    // Who is dropped, too.
+    let short = solve(&["--format", "csv", "--max-power-dbm", "10"], &cells);
+    assert!(short.stdout.contains("\n\"#north\",b,,,,south,infeasible\n"), "{}", short.stdout);
+    let solved = solve(&["--json"], &cells);
+    assert_eq!(lines(&solved.stdout)[0]["users"][1]["input_cell"], "south");
+    // Each cell is judged by its own, from either form, and answers are read as data.
+    fs::write(path("cells"), &cells).unwrap();
+    for answers in [&outcome.stdout, &solved.stdout] {
+        fs::write(path("answers"), answers).unwrap();
+        let (cells, answers) = (path("cells"), path("answers"));
+        let files = ["--input", &cells, "--allocations", &answers];
+        let judged = run(&[&["assess", "urllc", "--json"], &files[..]].concat(), "");
+        assert_eq!(judged.code, 0, "{}", judged.stderr);
+        assert_eq!(
+            judged.stdout.matches("\"status\":\"feasible\"").count(),
+            2,
+            "{}",
+            judged.stdout
+        );
+    }
+    let again = outcome.stdout.replace(",status", ",distance_m").replace("optimal", "60");
+    let again = solve(&["--json"], &again);
+    let again = lines(&again.stdout);
+    assert_eq!((&again[0]["cell"], &again[1]["cell"]), (&"#north".into(), &"south".into()));
+    assert_eq!(again[0]["users"][0]["input_cell"], "south");
+}
+
+/// As those of users: they stand in every message and table.
+#[test]
+fn names_of_cells_are_short_and_in_one_line() {
+    let with = |name: &str| format!("{{\"cell\":{name:?},\"users\":[{{\"distance_m\":60}}]}}\n");
+    let network = |name: &str| format!("{{\"cell\":{name:?},\"gains\":[[1]]}}\n");
+    let told = "expected at most 200 printable characters";
+    let (most, long) = ("é".repeat(200), "é".repeat(201));
+    assert_eq!(solve(&[], &with(&most)).code, 0);
+    for (name, shown) in [(&*long, "ééé…"), ("a\nerror: fake", "cell is \"a\\nerror: fake\"")]
+    {
+        for (problem, input) in [("urllc", with(name)), ("interference", network(name))] {
+            let outcome = run(&["solve", problem, "--input", "-"], input);
+            assert_eq!(outcome.code, 2, "{}", outcome.stdout);
+            let Outcome { stdout, stderr, .. } = &outcome;
+            assert!(stderr.contains(told) && stderr.contains(shown), "{stderr}");
+            assert!(!format!("{stdout}{stderr}").contains("\nerror: fake"), "{stdout}{stderr}");
+        }
+    }
+    // The other cells of a table are answered.
+    let table = format!("cell,distance_m\n{long},60\n{most},60\n\"a\nb\",60\n{long},70\n,60\n");
+    let outcome = solve(&["--json"], &table);
+    let answers = lines(&outcome.stdout);
+    assert_eq!(answers.len(), 4, "{}", outcome.stdout);
+    for (answer, line) in [(&answers[0], 2), (&answers[2], 4)] {
+        assert_eq!(answer["line"], line);
+        assert!(answer["error"].as_str().unwrap().contains(told), "{answer}");
+    }
+    assert_eq!(
+        (&answers[1]["status"], &answers[3]["status"]),
+        (&"optimal".into(), &"optimal".into())
+    );
 }
 
 /// Which table is whose, whatever came of the other cells.

@@ -13,7 +13,7 @@ fn every_study_makes_its_tables() {
     let mut names: Vec<&str> = anyk_study::STUDIES.iter().map(|study| study.name).collect();
     if std::env::var_os("ANYK_LONG").is_none() {
         // These take as long as all others; the long part has them.
-        names.retain(|name| !["ablation", "any-gnn", "diagnose", "fading"].contains(name));
+        names.retain(|name| !["ablation", "price", "diagnose", "fading"].contains(name));
     }
     let mut args = vec!["reproduce", "--trial", "--out", out.to_str().unwrap()];
     args.extend(&names);

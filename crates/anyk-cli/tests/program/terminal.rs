@@ -55,6 +55,23 @@ fn names_of_users_are_shown() {
     }
 }
 
+/// On a terminal, which `script` is, CSV is for people.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_of_columns_are_shown() {
+    let folder = TempDir::new().unwrap();
+    let input =
+        "{\"cell\":\"a\u{202e}b\",\"users\":[{\"distance_m\":60,\"note\\u001b]0;pwn\\u0007\":1}]}";
+    fs::write(folder.path().join("cells"), input).unwrap();
+    for (format, part) in [("csv", "note\\u{1b}]0;pwn\\u{7}"), ("table", "cell a\\u{202e}b")] {
+        let line = format!("'\"$ANYK\" solve urllc --input cells --format {format}'");
+        let mut outcome = shell(&format!("script -qec {line} /dev/null"), folder.path());
+        assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
+        outcome.stdout = outcome.stdout.replace("\r\n", "\n");
+        harmless(&outcome, part);
+    }
+}
+
 #[test]
 fn names_of_files_and_flags_are_shown() {
     let folder = TempDir::new().unwrap();
@@ -71,7 +88,7 @@ fn names_of_files_and_flags_are_shown() {
     // As files and folders to write.
     harmless(&run(&format!("train urllc --out '{name}'"), path), shown);
     let out = format!("{name}.st");
-    let train = format!("train urllc --method any-gnn --samples 50 --out '{out}'");
+    let train = format!("train urllc --method price --samples 50 --out '{out}'");
     let trained = run(&train, path);
     assert_eq!(trained.code, 0, "{}", trained.stderr);
     harmless(&trained, shown);

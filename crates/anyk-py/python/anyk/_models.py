@@ -178,7 +178,7 @@ def train(
     training by returning ``True``; ``False`` turns the bar of tqdm off. ``train`` warns if
     a run starts over, does not serve every user on validation, or ends no better than a trivial policy.
 
-    >>> model = train("urllc", method="any-gnn", train_k=10, seed=1)
+    >>> model = train("urllc", method="price", train_k=10, seed=1)
     >>> model.problem
     'urllc'
     """
@@ -199,13 +199,12 @@ def train(
 def _train_own(
     problem: Separable, given: dict[str, Any], out: str | os.PathLike[str] | None, force: bool, progress: Progress
 ) -> Model:
-    if given.pop("method") not in (None, "any-gnn"):
-        raise InputError("method: expected any-gnn, or nothing")
+    # Its name in version 0.2 was any-gnn.
+    if given.pop("method") not in (None, "price", "any-gnn"):
+        raise InputError("method: expected price, or nothing")
     target = None if out is None else os.fspath(out)
     with watching(progress) as tick:
-        model, warning = _anyk.train_separable(
+        model = _anyk.train_separable(
             problem._costs, problem.gains.tolist(), problem._classes, problem.budget, given, target, force, tick
         )
-    if warning is not None:
-        warnings.warn(warning, stacklevel=3)
     return Model(model)

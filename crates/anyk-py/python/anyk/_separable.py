@@ -1,4 +1,4 @@
-"""Problems of your own: minimise Σ_k c(α_k x_k) subject to Σ_k x_k ≤ X."""
+"""Problems of your own: minimise Σ_k w_k c(α_k x_k) subject to Σ_k x_k ≤ X."""
 
 from __future__ import annotations
 
@@ -109,11 +109,12 @@ def _samples(cost: Any) -> tuple[Floats, Floats]:
 
 
 class Separable(Cell):
-    """Minimise Σ_k c(α_k x_k) subject to Σ_k x_k ≤ X, x ≥ 0: water-filling, proportional fairness, energy, …
+    """Minimise Σ_k w_k c(α_k x_k) subject to Σ_k x_k ≤ X, x ≥ 0: water-filling, proportional fairness, energy, …
 
     ``cost`` is a vectorised function of u = αx, samples of one, a :class:`Cost`, or a list of these, in which case
-    ``classes`` says which of them each user has. It must be decreasing and convex, which is checked. ``solve`` is exact
-    at any number of users, with a duality gap; :func:`anyk.train` makes a policy for any number of users.
+    ``classes`` says which of them each user has. It must be decreasing and convex, which is checked. ``weights`` has
+    one number for each user, 1e-12 to 1e12 (default: 1). ``solve`` is exact at any number of users, with a duality gap;
+    :func:`anyk.train` makes a policy for any number of users.
 
     >>> problem = Separable(lambda u: -np.log1p(u), gains=[2.0, 1.0, 0.1], budget=1.0)
     >>> problem.solve().x.round(4).tolist()
@@ -130,11 +131,18 @@ class Separable(Cell):
         gains: ArrayLike,
         budget: float,
         classes: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
         low: float = 0.0,
     ) -> Self:
         alpha = numbers("gains", gains)
         if alpha.ndim != 1:
             raise InputError(f"gains have the shape {alpha.shape}, expected one number for each user")
+        arrays = {"gains": alpha}
+        if weights is not None:
+            arrays["weights"] = numbers("weights", weights)
+            if arrays["weights"].shape != alpha.shape:
+                shape = arrays["weights"].shape
+                raise InputError(f"weights have the shape {shape}, expected ({alpha.size},): one for each user")
         total = float(budget)
         of_user, count = _classes(classes, alpha.size)
         several = isinstance(cost, list) and classes is not None
@@ -144,7 +152,7 @@ class Separable(Cell):
         # Up to twice what one user could get of all: policies for one user are asked a little beyond.
         high = 2.0 * total * float(alpha.max()) if alpha.size and np.isfinite(alpha).all() and total > 0 else 1.0
         costs = [Cost(one, low=low, high=max(high, 2.0 * low))._cost for one in given]
-        problem = super().__new__(cls, "separable", {"gains": alpha}, {}, costs, of_user, total)
+        problem = super().__new__(cls, "separable", arrays, {}, costs, of_user, total)
         problem._costs = costs
         problem._classes = of_user
         return problem
@@ -153,13 +161,17 @@ class Separable(Cell):
         """The exact optimum, or ``"equal-shares"``: ``x``, ``duality_gap``, ``price``."""
         return super().solve(method)
 
-    def with_gains(self, gains: ArrayLike, budget: float | None = None) -> Separable:
-        """The same cost with other users: nothing is tabulated again. For one class of users."""
+    def with_gains(
+        self, gains: ArrayLike, budget: float | None = None, weights: ArrayLike | None = None
+    ) -> Separable:
+        """The same cost with other users, of weight 1 without ``weights``: nothing is tabulated again. For one class of
+        users."""
         if len(self._costs) != 1:
             raise InputError("there are several costs, expected one: say which users have which")
         cost = object.__new__(Cost)
         cost._cost = self._costs[0]
-        return Separable(cost, gains=gains, budget=float(self.budget if budget is None else budget))
+        total = float(self.budget if budget is None else budget)
+        return Separable(cost, gains=gains, budget=total, weights=weights)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a Separable holds a table of your function and cannot be pickled; make it where it is used")

@@ -8,12 +8,12 @@ use std::thread;
 
 use rayon::prelude::*;
 
-use super::answer::{Denied, Served};
+use super::answer::{Denied, Served, plain_json};
 use super::{
     Allocation, Allotment, Allotments, Answer, Formulating, Instance, Outcome, Policy, Problem,
     Reader, Record, Reference, Report, Reporting, Status, Verdict,
 };
-use crate::exchange::{Batch, Documents, Extra, Input, InputError};
+use crate::exchange::{Batch, Documents, Extra, Input, InputError, name_of};
 use crate::framework::{Error, Infeasibility, Unjudged};
 
 /// What came of a document: an answer for each of its instances, or why there is none.
@@ -236,37 +236,54 @@ impl Answering {
     ) -> Answers {
         let count = records.len();
         let is_of_arrays = self.reader.about().is_of_arrays();
-        // Of a document of arrays, one allocation may be for all instances.
-        let mut current: Option<Allotment> = None;
+        // Of a document of arrays, one allocation is for all instances.
+        let mut current: Option<Result<Allotment, String>> = None;
         let mut judged = Vec::with_capacity(count);
         for (index, record) in records.into_iter().enumerate() {
             let record = match record {
                 Ok(record) => record,
                 Err(error) => {
+                    given.pass(name_of(input.bytes).map(|name| plain_json(name.get())));
                     judged.push(Err(error.into()));
                     continue;
                 }
             };
             self.largest.fetch_max(record.size().users, Ordering::Relaxed);
-            let place = input.part + index;
+            let place = if is_of_arrays { input.part } else { input.part + index };
             let name = record.extra.cell();
             let named = match (is_of_arrays, &name) {
-                (true, _) => format!("instance {place}"),
+                (true, _) => format!("instance {}", if count > 1 { index } else { place }),
                 (false, Some(name)) => format!("cell {name}"),
                 (false, None) => format!("cell {}", place + 1),
             };
             let extra = record.extra.clone().apart_from(&Verdict::FIELDS);
-            let verdict = self.formulating.instance(record).and_then(|instance| {
-                if current.as_ref().is_none_or(Allotment::is_used_up) {
-                    current = None;
+            if !is_of_arrays {
+                current = None;
+            }
+            let verdict = match self.formulating.instance(record) {
+                Err(error) => {
+                    // The other networks of a document still ask for theirs.
+                    given.pass(name.filter(|_| !is_of_arrays));
+                    Err(error)
                 }
-                let found = match current.take() {
-                    Some(rest) => Ok(rest),
-                    None => given.take(place, name.as_deref()),
-                };
-                let found = found.map(|found| current.insert(found));
-                self.judge(&instance, found, (count - index, &named))
-            });
+                Ok(instance) => {
+                    let found = match &mut current {
+                        Some(Ok(found)) => Ok(found),
+                        Some(Err(why)) => Err(Error::Allocation(why.clone())),
+                        None => match given.take(place, name.as_deref()) {
+                            Ok(found) => {
+                                let found = current.insert(Ok(found)).as_mut();
+                                found.map_err(|why| Error::Allocation(why.clone()))
+                            }
+                            Err(error) => {
+                                current = Some(Err(error.to_string()));
+                                Err(error)
+                            }
+                        },
+                    };
+                    self.judge(&instance, found, ((index, count), &named))
+                }
+            };
             judged.push(verdict.map(|mut verdict| {
                 verdict.extra = extra;
                 Answer::Judged(Box::new(verdict))
@@ -279,7 +296,7 @@ impl Answering {
         &mut self,
         instance: &Instance,
         given: Result<&mut Allotment, Error>,
-        (left, named): (usize, &str),
+        (at, named): ((usize, usize), &str),
     ) -> Result<Verdict, Error> {
         let reference = instance.reference(&mut *self.best, &mut self.buffer)?;
         let reference = reference.map(|reference: Reference| reference.value);
@@ -288,7 +305,7 @@ impl Answering {
                 Ok(Verdict::absent(instance, reference, reason.clone()))
             }
             Ok(given) => given
-                .take(instance, left)
+                .take(instance, at)
                 .and_then(|allocation| instance.judge(&allocation, reference))
                 .map_err(|error| error.in_file(named)),
             Err(error) => Err(error),
@@ -302,6 +319,13 @@ impl Answering {
 }
 
 impl Given {
+    /// Notes a cell that cannot be read; see [`Allotments::pass`].
+    fn pass(&self, cell: Option<String>) {
+        if let Some(cell) = cell {
+            self.all.lock().unwrap_or_else(PoisonError::into_inner).pass(&cell);
+        }
+    }
+
     /// The allocation of an instance, by its place and its name.
     fn take(&self, place: usize, cell: Option<&str>) -> Result<Allotment, Error> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);

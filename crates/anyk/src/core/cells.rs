@@ -270,9 +270,13 @@ impl CellOptions {
             .collect();
         if self.radio {
             // A phone has a model, too, and a path loss may be a number of decibels.
-            let kind = ParameterKind::Word(is_path_loss);
-            let model = Parameter { kind, ..Parameter::number("path-loss") };
-            all.push((model, ["model", "path_loss"].map(str::to_owned).into()));
+            for (name, kind) in [
+                ("model", ParameterKind::Word(is_path_loss)),
+                ("path_loss", ParameterKind::Choice(is_path_loss)),
+            ] {
+                let parameter = Parameter { kind, ..Parameter::number("path-loss") };
+                all.push((parameter, vec![name.to_owned()]));
+            }
         }
         let of_draws = Parameter::number("shadowing").without_effect();
         let names = ["shadowing", "path_loss_shadowing", "path_loss.shadowing"];

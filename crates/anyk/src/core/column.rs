@@ -1,6 +1,7 @@
 //! Shapes of named arrays.
 
 use super::{About, Axis, Column, Need, Size};
+use crate::invalid::Invalid;
 
 /// Numbers that a caller holds, the last axis the fastest.
 #[derive(Debug, Clone, Copy)]
@@ -39,8 +40,8 @@ impl Size {
 impl Column {
     /// An array over some axes.
     pub const fn over(name: &'static str, axes: &'static [Axis]) -> Self {
-        let (need, what) = (Need::Required, "a number");
-        Self { name, axes, complex: false, need, arrays_only: false, what }
+        let (need, what, range) = (Need::Required, "a number", (f64::NEG_INFINITY, f64::INFINITY));
+        Self { name, axes, complex: false, need, arrays_only: false, what, range }
     }
 
     /// The same with another need.
@@ -55,6 +56,27 @@ impl Column {
     pub const fn what(mut self, what: &'static str) -> Self {
         self.what = what;
         self
+    }
+
+    /// The same for numbers from `low` to `high`; records and allocations with others are rejected.
+    #[must_use]
+    pub const fn within(mut self, low: f64, high: f64) -> Self {
+        self.range = (low, high);
+        self
+    }
+
+    /// The first of some values that is out of range, NaN aside.
+    pub(super) fn out_of_range(&self, values: &[f64], size: Size) -> Option<Invalid> {
+        let (low, high) = self.range;
+        let at = values.iter().position(|&value| value < low || value > high)?;
+        let expected = match high.is_finite() {
+            true => format!("{low:?} to {high:?}"),
+            false => format!("{low:?} or more"),
+        };
+        let wrong = Invalid::number(self.name, values[at], expected);
+        let user = at / (values.len() / size.users.max(1)).max(1);
+        let of_user = self.axes.first() == Some(&Axis::Users);
+        Some(if of_user { wrong.of_user(user) } else { wrong })
     }
 
     /// The same for callers with arrays only.

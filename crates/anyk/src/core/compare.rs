@@ -41,7 +41,8 @@ impl Player {
         let (known, mut home) = (model.flags(Verb::Allocate), model.home());
         known.iter().for_each(|spec| home.remove(spec.name));
         if let Some((field, here, own)) = problem.options().other_than(&home) {
-            let expected = format!("{own}, which {name} was trained for; any-gnn takes any");
+            let expected =
+                format!("{own}, which {name} was trained for; the price policy takes any");
             return Err(Invalid::value(field, here, expected).into());
         }
         let policy = model.policy(&Options::default())?;

@@ -87,9 +87,11 @@ impl Instance {
     /// The arrays that it consists of, budgets included.
     pub fn inputs(&self) -> Vec<NamedArray> {
         let own = self.formulation.inputs();
-        if !own.is_empty() {
-            return own;
-        }
+        if own.is_empty() { self.given() } else { own }
+    }
+
+    /// The arrays of its record.
+    pub fn given(&self) -> Vec<NamedArray> {
         let array = |(column, values): (&'static Column, &[f64])| NamedArray {
             name: column.name,
             shape: column.shape(self.size),
@@ -158,6 +160,9 @@ impl Instance {
                 let of_user = column.axes.first() == Some(&Axis::Users);
                 let user = at / (values.len() / self.size.users.max(1)).max(1);
                 return Err(if of_user { wrong.of_user(user) } else { wrong }.into());
+            }
+            if let Some(wrong) = column.out_of_range(values, self.size) {
+                return Err(wrong.into());
             }
         }
         Ok(())

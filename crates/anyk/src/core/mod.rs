@@ -89,6 +89,8 @@ pub struct Column {
     pub arrays_only: bool,
     /// What an entry is, for messages: a number of metres.
     pub what: &'static str,
+    /// Smallest and largest number that it may have.
+    pub range: (f64, f64),
 }
 
 /// Whether a record needs a column.
@@ -226,7 +228,7 @@ pub trait Formulation: Any + Send + Sync {
     /// The objective of an allocation.
     fn value(&self, given: &Allocation) -> f64;
 
-    /// Judges an allocation.
+    /// Judges an allocation, also one that [`check`](Self::check) would reject: return an error for negative amounts.
     fn judge(&self, given: &Allocation) -> Result<Judged, Error>;
 
     /// What a diagnosis knows of each user, such as `ln α`.

@@ -173,7 +173,10 @@ impl Parameter {
             return Ok(word.filter(|word| is_known(word)).map(Value::new));
         }
         match (self.kind, word) {
-            (ParameterKind::Choice(_), word) => Ok(word.map(Value::new)),
+            // A number is none, however it is written.
+            (ParameterKind::Choice(_), word) => {
+                Ok(word.map(Value::new).filter(|value| value.number.is_none()))
+            }
             (ParameterKind::Name(_), Some(word)) => Ok(Some(Value::new(word))),
             (ParameterKind::Name(_), None) => {
                 let (name, value) = (shorten(name), shorten(json));
@@ -283,11 +286,15 @@ impl Formulating {
 
     /// The instance of a record.
     pub fn instance(&mut self, record: Record) -> Result<Instance, Error> {
-        let problem = self.problem_of(&record).map_err(|error| record.locate(error))?;
-        let refused = record.claims().iter().find_map(|claim| claim.refused(problem.options()));
-        match refused {
-            Some(wrong) => Err(record.locate(wrong.into())),
-            None => Instance::new(&problem, record),
+        let made = self.problem_of(&record);
+        // A name that nobody knows may be why there is no such problem: it is told first.
+        let options = made.as_ref().map_or(self.problem.options(), |made| made.options());
+        let is_told = |claim: &&Claim| made.is_ok() || !record.parameters().has(claim.option);
+        let mut claims = record.claims().iter().filter(is_told);
+        match (claims.find_map(|claim| claim.refused(options)), made) {
+            (Some(wrong), _) => Err(record.locate(wrong.into())),
+            (None, Err(error)) => Err(record.locate(error)),
+            (None, Ok(problem)) => Instance::new(&problem, record),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::parameters::Claim;
 use super::{ArrayView, Axis, Column, Ids, Need, Record, Size};
-use crate::exchange::{CellPlace, InputError};
-use crate::framework::{Error, OfCell, Options, field_of};
+use crate::exchange::{CellPlace, InputError, shorten};
+use crate::framework::{Error, OfCell, Options};
 use crate::invalid::Invalid;
 
 impl Record {
@@ -224,6 +224,9 @@ impl Record {
                 }
                 _ => {}
             }
+            if let Some(wrong) = column.out_of_range(&self.values[at], self.size) {
+                return Err(wrong);
+            }
         }
         let of_need = |at: &usize| self.columns[*at].need == Need::OneOf;
         let places: Vec<usize> = (0..self.columns.len()).filter(of_need).collect();
@@ -278,8 +281,10 @@ impl Record {
         match error {
             Error::Invalid(wrong) if !place.file.is_empty() => {
                 let position = match (wrong.user, self.extra.cell()) {
-                    // A value that the record sets itself is no option of the command.
-                    (None, Some(name)) if self.sets(&wrong.field) => format!("cell {name}"),
+                    // What a record says may be why: it is not the command's fault.
+                    (None, Some(name)) if self.has_parameters() => {
+                        format!("cell {}", shown_cell(&name))
+                    }
                     (None, Some(_)) => return self.in_cell(Error::Invalid(wrong)),
                     (None, None) => String::new(),
                     (Some(user), _) => place.of_user(user, self.ids.get(user)),
@@ -300,9 +305,9 @@ impl Record {
         }
     }
 
-    /// Whether the record sets an option of the problem.
-    fn sets(&self, field: &str) -> bool {
-        self.parameters.names().any(|name| field_of(name) == field)
+    /// Whether the record names an option of the problem.
+    fn has_parameters(&self) -> bool {
+        !self.claims.is_empty() || self.parameters.names().next().is_some()
     }
 
     fn in_cell(&self, error: Error) -> Error {
@@ -311,9 +316,15 @@ impl Record {
             return error.in_file(&**file);
         };
         let cell = CellPlace { name: json.to_owned(), line: self.place.line_of(0) };
-        let source = error.in_file(format!("{file}: cell {name}"));
+        let source = error.in_file(format!("{file}: cell {}", shown_cell(&name)));
         Error::OfCell(Box::new(OfCell { cell, source }))
     }
+}
+
+/// The name of a cell in a message: in quotes, as ids are, if it is not plain.
+fn shown_cell(name: &str) -> String {
+    let quoted = format!("{name:?}");
+    shorten(if quoted.len() == name.len() + 2 { name } else { &quoted })
 }
 
 impl Column {
@@ -335,7 +346,7 @@ impl Column {
     /// What it has to be, in words.
     fn expected(&self, size: Size) -> String {
         match self.is_each() || self.is_common() {
-            true => "a number".to_owned(),
+            true => self.what.to_owned(),
             false => format!("an array of shape {}", self.shape_text(size)),
         }
     }

@@ -1,6 +1,11 @@
-//! The methods that the paper compares.
+//! The methods that the paper compares, and ours.
 
 use serde::{Deserialize, Serialize};
+
+/// The price policy, as in options and files.
+pub(crate) const PRICE: &str = "price";
+/// Its name in version 0.2.
+pub(crate) const FORMER_PRICE: &str = "any-gnn";
 
 /// What to train: the three methods that the paper compares (section V-C3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

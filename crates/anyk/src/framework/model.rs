@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::exchange::container::{Container, ContainerError};
 use crate::exchange::{Tensor, read_plain_file};
-use crate::framework::ModelError;
+use crate::framework::{FORMER_PRICE, ModelError, PRICE};
 
 const KIND: &str = "model";
 /// 1 were the four formats of AnyK 0.1.
@@ -27,7 +27,7 @@ pub trait Stored: Sized {
         Self::PROBLEMS[0]
     }
 
-    /// How it was learned: `p-gnn`, `any-gnn`.
+    /// How it was learned: `p-gnn`, `price`.
     fn method(&self) -> &'static str;
 
     /// Its record.
@@ -90,7 +90,10 @@ impl ModelFile {
     /// Reads a file; a damaged, truncated, foreign, older or newer one is refused.
     pub fn read(bytes: &[u8]) -> Result<Self, ModelError> {
         let file = Container::from_bytes(bytes, KIND, VERSION)?;
-        let FoundContent { problem, method, record, run } = file.content()?;
+        let FoundContent { problem, mut method, record, run } = file.content()?;
+        if method == FORMER_PRICE {
+            PRICE.clone_into(&mut method);
+        }
         Ok(Self { problem, method, record, run, tensors: Tensors(file.into_tensors()) })
     }
 
@@ -171,6 +174,11 @@ impl Tensors {
             return Err(ModelError::Content(message + ", expected one axis"));
         }
         Ok(tensor.values)
+    }
+
+    /// Drops a tensor that only older files have.
+    pub(crate) fn discard(&mut self, name: &str) {
+        self.0.retain(|tensor| tensor.name != name);
     }
 
     fn remove(&mut self, name: &str) -> Result<Tensor, ModelError> {

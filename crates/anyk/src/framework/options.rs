@@ -22,7 +22,7 @@ pub enum OptionValue {
     Whole(&'static str),
     /// Numbers of users, separated by commas.
     Sizes,
-    /// One of some names, each with what it means.
+    /// One of some names, each with what it means; a former name, which no help shows, has no meaning.
     Choice(Vec<(&'static str, &'static str)>),
     /// A file to read.
     File,
@@ -214,7 +214,8 @@ impl Options {
         all: &[(&str, &str, T)],
         name: &str,
     ) -> Result<Option<T>, Invalid> {
-        let names: Vec<&str> = all.iter().map(|choice| choice.0).collect();
+        let shown = all.iter().filter(|(_, help, _)| !help.is_empty());
+        let names: Vec<&str> = shown.map(|choice| choice.0).collect();
         self.parsed(name, &names.join(", "), |text| {
             all.iter().find(|choice| choice.0 == text).map(|choice| choice.2)
         })

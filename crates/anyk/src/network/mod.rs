@@ -30,4 +30,3 @@ pub use law::{BandwidthLaw, CompiledLaw, LawShape, SizeScale, scaled_gain};
 pub use output::Output;
 pub use power_split::{PowerSplit, SplitRule};
 pub use price_response::{CONTEXT, ClassResponse, ContextScaling, PriceResponse, ResponseGradient};
-pub(crate) use price_response::{OUTPUTS as RESPONSE_OUTPUTS, PRICES as RESPONSE_PRICES};

@@ -6,34 +6,28 @@ use crate::math::{PriceSearch, price_of_budget, vectorised};
 use crate::network::ClassResponse;
 
 /// How responses become powers that sum to `P_max`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SplitRule {
     /// `P_k = P_k^min·(1 + e^ψ(ln ν + o_k))` with the price `ν` such that the powers sum to `P_max`: the
     /// size law of the KKT conditions. Every user has more than its least power whenever the budget
     /// allows it at all.
+    #[default]
     Kkt,
-    /// `P_k ∝ P_k^min·e^ψ(o_k)`, the price fixed: a softmax of `ln P_k^min + ψ`. It carries the 1/K, but the
-    /// powers of a thousand users have the shape of those of ten.
+    /// `P_k ∝ P_k^min·e^ψ(ln ν + o_k)` with a fixed price: a softmax of `ln P_k^min + ψ`. It carries the 1/K, but the
+    /// powers of a thousand users have the shape of those of ten. It is there for comparison.
     Softmax,
 }
-
-/// `ln ν` at which [`SplitRule::Softmax`] reads the response, ν in Hz/W: the order of what power is worth
-/// in the paper's cell. What is learned makes up for any other.
-const FIXED_LN_PRICE: f64 = 9.0;
 /// Relative distance to the budget at which the search for the price ends. The last step is taken along the
 /// tangents of the responses, which saves a pass; its square is left, and is scaled away. It moves a power by
 /// 1e-6 and the total by the square of that.
 const PRICE_TOLERANCE: f64 = 5e-3;
-/// The same in training, where gradients are those of an exact price.
-const TRAINING_TOLERANCE: f64 = 1e-5;
 /// Largest `ψ` whose exponential is taken.
 const LARGEST: f64 = 600.0;
 
 /// The users of one cell; buffers are kept from one to the next.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct PowerSplit {
-    tolerance: f64,
     class: Vec<usize>,
     least_w: Vec<f64>,
     /// `o_k = ln(P_k^min / b_fold)`.
@@ -45,26 +39,7 @@ pub struct PowerSplit {
     ln_price: f64,
 }
 
-impl Default for PowerSplit {
-    fn default() -> Self {
-        Self {
-            tolerance: PRICE_TOLERANCE,
-            class: Vec::new(),
-            least_w: Vec::new(),
-            offset: Vec::new(),
-            excess: Vec::new(),
-            slope: Vec::new(),
-            ln_price: 0.0,
-        }
-    }
-}
-
 impl PowerSplit {
-    /// With a price exact enough for gradients.
-    pub(crate) fn for_training() -> Self {
-        Self { tolerance: TRAINING_TOLERANCE, ..Self::default() }
-    }
-
     /// Starts a cell of no users.
     pub fn clear(&mut self) {
         self.class.clear();
@@ -113,32 +88,33 @@ impl PowerSplit {
         self.least_w[user] * (1.0 + self.excess[user])
     }
 
-    /// The `t_k` at which the response of a user was read.
-    pub fn price_of(&self, user: usize) -> f64 {
-        self.ln_price + self.offset[user]
+    /// The price of the last split, in its logarithm.
+    pub fn ln_price(&self) -> f64 {
+        self.ln_price
     }
 
     /// Splits `max_power_w` by the responses of the classes; `slack_w` is what of it is left over the
-    /// users' least powers, and positive. The powers sum to the budget up to rounding.
+    /// users' least powers, and positive. The powers sum to the budget up to rounding. With a fixed price, in its
+    /// logarithm, it is that of [`SplitRule::Softmax`].
     pub fn split(
         &mut self,
-        rule: SplitRule,
+        fixed_ln_price: Option<f64>,
         responses: &[ClassResponse],
         max_power_w: f64,
         slack_w: f64,
     ) {
         self.excess.resize(self.least_w.len(), 0.0);
         self.slope.resize(self.least_w.len(), 0.0);
-        match rule {
-            SplitRule::Kkt => {
+        match fixed_ln_price {
+            None => {
                 let sum = self.find_price(responses, slack_w);
                 let scale = slack_w / sum;
                 for excess in &mut self.excess {
                     *excess *= scale;
                 }
             }
-            SplitRule::Softmax => {
-                self.ln_price = FIXED_LN_PRICE;
+            Some(ln_price) => {
+                self.ln_price = ln_price;
                 let sum = dispatch_respond(self, responses).0;
                 let scale = max_power_w / sum;
                 for excess in &mut self.excess {
@@ -151,13 +127,13 @@ impl PowerSplit {
     /// The price at which the powers over the least sum to `slack_w`; returns the sum there.
     fn find_price(&mut self, responses: &[ClassResponse], slack_w: f64) -> f64 {
         let first_guess = self.first_guess(responses, slack_w);
-        let search = PriceSearch { tolerance: self.tolerance, bracket: 0.0, stride: 100.0 };
+        let search = PriceSearch { tolerance: PRICE_TOLERANCE, bracket: 0.0, stride: 100.0 };
         let found = price_of_budget(search, slack_w, first_guess, |ln_price| {
             self.ln_price = ln_price;
             dispatch_respond(self, responses)
         });
         let miss = (found.total / slack_w).ln();
-        if miss.abs() < self.tolerance {
+        if miss.abs() < PRICE_TOLERANCE {
             return self.last_step(-miss * found.total / found.slope);
         }
         found.total
@@ -181,17 +157,20 @@ impl PowerSplit {
     /// variance are weighted by the least powers as the users are in that sum.
     fn first_guess(&self, responses: &[ClassResponse], slack_w: f64) -> f64 {
         let (mut least_w, mut first, mut second) = (0.0, 0.0, 0.0);
-        for (least, offset) in self.least_w.iter().zip(&self.offset) {
+        // The response of the user who needs most stands for all: who that is does not depend on their order.
+        let (mut most, mut class) = (0.0, 0);
+        for ((&least, offset), &own) in self.least_w.iter().zip(&self.offset).zip(&self.class) {
             least_w += least;
             first += least * offset;
             second += least * offset * offset;
+            if least > most {
+                (most, class) = (least, own);
+            }
         }
         let target = (slack_w / least_w).ln();
         let mean = first / least_w;
         let variance = (second / least_w - mean * mean).max(0.0);
-        let Some(response) = self.class.first().and_then(|&class| responses.get(class)) else {
-            return 0.0;
-        };
+        let Some(response) = responses.get(class) else { return 0.0 };
         // Newton on a function that falls everywhere; a few steps are close enough.
         let mut t = -target;
         for _ in 0..6 {
@@ -199,35 +178,6 @@ impl PowerSplit {
             t -= (value + 0.5 * slope * slope * variance - target) / slope;
         }
         t - mean
-    }
-
-    /// Turns the gradient of a loss by the powers (1/W) into that by the responses `ψ_k`, through the price:
-    ///
-    /// ```text
-    /// ∂L/∂ψ_k = w_k·(g_k − Σ_j g_j w_j s_j / Σ_j w_j s_j)
-    /// ```
-    ///
-    /// with `w` the powers over the least and `s = ψ'` under [`SplitRule::Kkt`] (the implicit function
-    /// theorem on `Σ w_k = slack`), the powers and 1 under [`SplitRule::Softmax`].
-    pub fn backward(&self, rule: SplitRule, of_power: &[f64], of_response: &mut Vec<f64>) {
-        let weight = |user: usize| match rule {
-            SplitRule::Kkt => self.least_w[user] * self.excess[user],
-            SplitRule::Softmax => self.power_w(user),
-        };
-        let slope = |user: usize| match rule {
-            SplitRule::Kkt => self.slope[user],
-            SplitRule::Softmax => 1.0,
-        };
-        let (mut above, mut below) = (0.0, 0.0);
-        for (user, gradient) in of_power.iter().enumerate() {
-            let through = weight(user) * slope(user);
-            above += gradient * through;
-            below += through;
-        }
-        let mean = above / below;
-        of_response.clear();
-        let rows = of_power.iter().enumerate();
-        of_response.extend(rows.map(|(user, gradient)| weight(user) * (gradient - mean)));
     }
 }
 

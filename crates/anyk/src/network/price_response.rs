@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 use crate::network::{Activation, Dense, DenseTape};
 
 /// Kinks of the response.
-pub(crate) const UNITS: usize = 8;
+const UNITS: usize = 8;
 /// Numbers for each kink, and the two that are not of a kink.
 const OF_UNIT: usize = 3;
-pub(crate) const OUTPUTS: usize = 2 + OF_UNIT * UNITS;
+const OUTPUTS: usize = 2 + OF_UNIT * UNITS;
 /// Prices over which the kinks are spread at the start, in their logarithm and units of the fold's.
-pub(crate) const PRICES: (f64, f64) = (-18.0, 3.0);
+const PRICES: (f64, f64) = (-18.0, 3.0);
 /// Numbers that describe a class.
 pub const CONTEXT: usize = 4;
 /// `t` in units of the network's output, so that a step of the optimizer moves kinks and heights alike.
@@ -163,13 +163,6 @@ pub struct ResponseGradient([f64; OUTPUTS]);
 impl Default for ResponseGradient {
     fn default() -> Self {
         Self([0.0; OUTPUTS])
-    }
-}
-
-impl ResponseGradient {
-    /// By each output.
-    pub(crate) fn by_outputs(&self) -> &[f64; OUTPUTS] {
-        &self.0
     }
 }
 

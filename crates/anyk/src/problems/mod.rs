@@ -93,6 +93,7 @@ pub fn reader(about: &'static About) -> Reader {
 
 /// Solves the instances of documents; the options are those of [`Verb::Solve`].
 pub fn solving(about: &'static About, options: &Options) -> Result<Answering, Error> {
+    options.refuse_others(&(about.flags)(Verb::Solve), about.name)?;
     let problem = (about.make)(options)?;
     let (policy, best) = (problem.best()?, problem.best()?);
     let checks = !options.has("no-check");
@@ -117,6 +118,7 @@ pub fn assessing(
     allocations: Box<dyn Read + Send>,
     name: &str,
 ) -> Result<Answering, Error> {
+    options.refuse_others(&(about.flags)(Verb::Assess), about.name)?;
     let problem = (about.make)(options)?;
     let (allocations, best) = (Allotments::new(about, allocations, name), problem.best()?);
     Ok(Answering::by_file(reader(about), &problem, allocations, name, best))
@@ -133,7 +135,7 @@ pub fn read_model(bytes: &[u8]) -> Result<Arc<dyn Model>, ModelError> {
     Ok(model)
 }
 
-/// Sizes of the cells that a model is asked about. Two: making any-gnn ready takes milliseconds, for each.
+/// Sizes of the cells that a model is asked about. Two: making a price policy ready takes milliseconds, for each.
 const SIZES: [usize; 2] = [1, 100];
 /// Cells of each size.
 const CELLS: u64 = 8;

@@ -101,26 +101,27 @@ const TABLE_USERS: usize = 128;
 /// Tables kept, 25 kB each: a long-lived solver that meets ever new classes starts over here.
 const MAX_TABLES: usize = 4096;
 
-/// The tables of the classes that were met.
+/// The tables of the classes that were met, of each in several cells: neighbours in a stream may take turns.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Curves {
-    tables: HashMap<ServiceClass, Arc<BandwidthTable>>,
+    tables: HashMap<ServiceClass, Vec<Arc<BandwidthTable>>>,
+    kept: usize,
 }
 
 impl Curves {
     /// The table of a class, built now unless it is there already.
     pub(crate) fn table(&mut self, qos: &Qos) -> Arc<BandwidthTable> {
-        match self.tables.get(&qos.service()) {
-            Some(table) if table.exact().qos().same_cell(qos) => Arc::clone(table),
-            _ => {
-                let table = Arc::new(BandwidthTable::new(qos.clone()));
-                if self.tables.len() >= MAX_TABLES {
-                    self.tables.clear();
-                }
-                self.tables.insert(qos.service(), Arc::clone(&table));
-                table
-            }
+        let mut known = self.tables.get(&qos.service()).into_iter().flatten();
+        if let Some(table) = known.find(|table| table.exact().qos().same_cell(qos)) {
+            return Arc::clone(table);
         }
+        if self.kept == MAX_TABLES {
+            *self = Self::default();
+        }
+        let table = Arc::new(BandwidthTable::new(qos.clone()));
+        self.tables.entry(qos.service()).or_default().push(Arc::clone(&table));
+        self.kept += 1;
+        table
     }
 
     /// The curves of a problem's classes, of which each has so many users; calls `each` with one after the
@@ -148,5 +149,26 @@ impl Curves {
                 None => Curve::new(self.table(qos)),
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+
+    #[test]
+    fn tables_of_cells_that_take_turns_are_made_once() {
+        let mut curves = Curves::default();
+        let mut of_cell = |antennas: u32| {
+            let mut config = Config::default();
+            config.cell.antennas = antennas;
+            let system = config.validate().unwrap();
+            curves.table(&system.qos(system.service()).unwrap())
+        };
+        let first = [4, 8].map(&mut of_cell);
+        let again = [4, 8].map(of_cell);
+        assert!(first.iter().zip(&again).all(|(one, two)| Arc::ptr_eq(one, two)));
+        assert!(!Arc::ptr_eq(&first[0], &first[1]));
     }
 }

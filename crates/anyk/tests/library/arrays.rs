@@ -198,7 +198,7 @@ fn bad_arrays_are_refused_by_name() {
 #[test]
 fn a_model_answers_arrays_of_its_own_problem_alone() {
     let mut options = Options::default();
-    options.set("method", "any-gnn");
+    options.set("method", "price");
     options.set("samples", "50");
     let model = anyk::train("urllc", &options).unwrap().model;
     let mut policy = model.policy(&Options::default()).unwrap();

@@ -1,8 +1,8 @@
 //! Tests of the library, in one binary. A file beside this folder has a binary of its own because it sets something
 //! for the whole process.
 
-mod any_gnn;
 mod arrays;
+mod assess_files;
 mod calibration;
 mod certificate;
 mod closed_forms;
@@ -20,6 +20,7 @@ mod optimum;
 mod parameters;
 mod path_loss;
 mod power_control;
+mod price;
 mod public_api;
 mod required_bandwidth;
 mod separable;

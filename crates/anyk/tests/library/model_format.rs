@@ -4,15 +4,17 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use crate::trainings::{self, ALL};
 use anyk::core::Answer;
 use anyk::exchange::Input;
-use anyk::framework::{ModelError, Options, Stored};
+use anyk::framework::{ModelError, ModelFile, Options, Stored};
 use anyk::network::EdgeGnn;
 use anyk::problems::interference::PowerPolicy;
-use anyk::problems::urllc::{CellPolicy, LearnedPolicy, UrllcAllocation};
+use anyk::problems::urllc::{CellPolicy, LearnedPolicy, PricePolicy, Urllc, UrllcAllocation};
+use anyk::problems::urllc_power::{BandPricePolicy, UrllcPower};
 use anyk::problems::{allocating, read_model};
 use rayon::prelude::*;
 use safetensors::tensor::{Dtype, TensorView, serialize};
@@ -190,10 +192,11 @@ fn documented(name: &str) -> (&'static str, &'static str, Vec<(String, Vec<usize
         "urllc fnn" => {
             ("urllc", "fnn", [dense("power", &[4, 6, 4]), dense("bandwidth", &[4, 6, 4])].concat())
         }
-        "urllc any-gnn" => ("urllc", "any-gnn", response),
-        "urllc any-gnn, from samples with labels"
-        | "urllc any-gnn, from samples without labels" => ("urllc", "any-gnn", sampled()),
-        "urllc-power any-gnn" => ("urllc-power", "any-gnn", response),
+        "urllc price" => ("urllc", "price", response),
+        "urllc price, from samples with labels" | "urllc price, from samples without labels" => {
+            ("urllc", "price", sampled())
+        }
+        "urllc-power price" => ("urllc-power", "price", response),
         "qos-power" => ("qos-power", "m-gnn", gnn("power", &[1, 3, 1])),
         "equal-bandwidth p-gnn" => {
             let networks = [gnn("power", &[1, 3, 1]), gnn("bandwidth", &[1, 4, 3, 1])];
@@ -478,6 +481,7 @@ fn foreign_headers_are_refused() {
     for (problem, method) in [
         ("interference", "m-gnn"),
         ("qos-power", "m-gnn"),
+        ("urllc", "price"),
         ("urllc", "any-gnn"),
         ("urllc", "fnn"),
         ("urllc", "m_gnn"),
@@ -585,5 +589,129 @@ fn guarantees_are_checked_in_no_time() {
         let refused = refusal(&harmful).to_string();
         assert!(refused.contains("expected at most 10000000"), "{refused}");
         assert!(started.elapsed().as_secs() < 5);
+    }
+}
+
+/// The folder of models that version 0.2 has written, and of its answers.
+fn models_of_0_2() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../anyk-cli/tests/data/models-0.2")
+}
+
+/// What a model of the folder answers there for the users of the folder: power and, if it has one, bandwidth.
+fn old_answer(model: &dyn anyk::Model) -> Vec<Vec<f64>> {
+    let mut options = Options::default();
+    if model.about().name == "urllc-power" {
+        options.set("max-bandwidth-hz", "2e6");
+    }
+    let users = std::fs::read(models_of_0_2().join("users.json")).unwrap();
+    let mut answering = allocating(model, &options).unwrap();
+    let answers = answering.answer_all(Input::new(&users, "users.json")).unwrap();
+    let answer: Value = serde_json::from_str(&answers[0].json().unwrap()).unwrap();
+    let amounts = |name: &str| -> Vec<f64> {
+        let users = answer["users"].as_array().unwrap();
+        users.iter().filter_map(|user| user[name].as_f64()).collect()
+    };
+    vec![amounts("power_w"), amounts("bandwidth_hz")]
+}
+
+/// The price policies of version 0.2, under their former name: each loads, is a price policy, answers as it did, and
+/// is written anew under the new name.
+#[test]
+fn price_policies_of_version_0_2_load_under_their_new_name() {
+    let text = std::fs::read(models_of_0_2().join("answers.json")).unwrap();
+    let known: Value = serde_json::from_slice(&text).unwrap();
+    for (name, problem, most_off) in [
+        ("urllc-any-gnn", "urllc", 0.0),
+        ("urllc-any-gnn-softmax", "urllc", 0.0),
+        ("urllc-any-gnn-fading", "urllc", 0.0),
+        ("urllc-power", "urllc-power", 0.0),
+        ("separable", "separable", 2e-3),
+    ] {
+        let bytes = std::fs::read(models_of_0_2().join(format!("{name}.safetensors"))).unwrap();
+        assert_eq!(File::read(&bytes).content()["method"], "any-gnn", "{name}");
+        assert_eq!(ModelFile::read(&bytes).unwrap().method(), "price", "{name}");
+        let model = read_model(&bytes).unwrap();
+        let said = model.describe();
+        assert!(said.contains("price") && said.contains(problem), "{name}: {said}");
+        let found = old_answer(&*model);
+        for (amount, found) in ["power_w", "bandwidth_hz"].into_iter().zip(&found) {
+            let Some(known) = known[name][amount].as_array() else { continue };
+            assert_eq!(found.len(), known.len(), "{name}: {amount}");
+            for (found, known) in found.iter().zip(known) {
+                let known = known.as_f64().unwrap();
+                let off = (found / known - 1.0).abs();
+                assert!(off <= most_off, "{name}: {amount} is {found}, was {known}");
+            }
+        }
+        // Written anew, and read again.
+        let written = model.bytes().unwrap();
+        let file = File::read(&written);
+        let content = file.content();
+        assert_eq!((&content["problem"], &content["method"]), (&problem.into(), &"price".into()));
+        assert_eq!(file.checksum, file.crc(), "{name}");
+        let again = read_model(&written).unwrap();
+        assert_eq!(old_answer(&*again), found, "{name}");
+        assert!(again.bytes().unwrap() == written, "{name}");
+    }
+}
+
+/// What a model of version 0.2 has seen is still told: its ranges are gains and budgets, and for urllc-power they were
+/// beside its record's ranges.
+#[test]
+fn ranges_of_version_0_2_are_kept() {
+    let read =
+        |name: &str| std::fs::read(models_of_0_2().join(format!("{name}.safetensors"))).unwrap();
+    let system = &*trainings::SYSTEM;
+    let far = system.path_loss().gain(900.0);
+    let policy = PricePolicy::from_bytes(&read("urllc-any-gnn")).unwrap();
+    let names: Vec<&String> = policy.record().ranges.0.keys().collect();
+    let all = [
+        "antennas",
+        "arrival_rate",
+        "epsilon",
+        "gain_db",
+        "load",
+        "packet_bits",
+        "power_per_user_w",
+    ];
+    assert_eq!(names, all);
+    let mut allocator = policy.allocator();
+    let mut outside = |gain: f64| {
+        let problem = Urllc::uniform(system, [gain; 10]).unwrap();
+        allocator.serve(&problem, &mut UrllcAllocation::default()).unwrap();
+        allocator.out_of_range(&problem)
+    };
+    assert_eq!(outside(system.path_loss().gain(100.0)), Vec::<String>::new());
+    let told = outside(far);
+    assert!(told.iter().any(|text| text.starts_with("gain_db -14")), "{told:?}");
+    let policy = BandPricePolicy::from_bytes(&read("urllc-power")).unwrap();
+    let names: Vec<&String> = policy.record().ranges.0.keys().collect();
+    assert_eq!(names, ["bandwidth_per_user_hz", "gain_db"]);
+    let mut allocator = policy.allocator();
+    let mut outside = |gain: f64, each_hz: f64| {
+        let problem = UrllcPower::uniform(system, [gain; 10], 10.0 * each_hz).unwrap();
+        allocator.serve(&problem, &mut UrllcAllocation::default()).unwrap();
+        allocator.out_of_range(&problem)
+    };
+    assert_eq!(outside(system.path_loss().gain(100.0), 3e5), Vec::<String>::new());
+    let told = outside(far, 9e6);
+    assert!(told.len() == 2 && told[0].starts_with("gain_db -14"), "{told:?}");
+    assert!(told[1].starts_with("bandwidth_per_user_hz 9.00e6"), "{told:?}");
+}
+
+/// The former name is that of the price policy alone, and it brings no tensors with it that have no place.
+#[test]
+fn the_former_name_stands_for_nothing_else() {
+    let bytes = std::fs::read(models_of_0_2().join("separable.safetensors")).unwrap();
+    let file = File::read(&bytes);
+    assert!(file.tensors.contains_key("response.outputs"));
+    let without = file.changed(|file| _ = file.tensors.remove("response.outputs"));
+    let [with, without] = [&bytes, &without].map(|bytes| read_model(bytes).unwrap());
+    assert_eq!(with.bytes().unwrap(), without.bytes().unwrap());
+    for problem in ["qos-power", "equal-bandwidth", "interference", "urllc-power"] {
+        let renamed = file.changed(|file| {
+            file.content = file.content.replacen("separable", problem, 1);
+        });
+        assert!(matches!(refusal(&renamed), ModelError::Format(_)), "{problem}");
     }
 }

@@ -412,6 +412,37 @@ fn answers_are_accepted_as_data() {
     assert!(why.starts_with("users: user 1: cost is delay, expected log1p"), "{why}");
 }
 
+/// Only a power that a user has makes its rate a result.
+#[test]
+fn an_empty_power_switches_no_parameter_off() {
+    let about = named("qos-power").unwrap();
+    let mut usual = solver(about, &Options::default()).unwrap();
+    let mut by_option = solver(about, &options(&[("rate-bps", "5e5")])).unwrap();
+    let strip = |solver: &mut Answering, text: &str| {
+        let mut found = answer(solver, text, "rate_bps").unwrap();
+        found.iter_mut().for_each(|one| remove(one, &|key| key == "input_power_w"));
+        found
+    };
+    let expected = strip(&mut by_option, &plain(BY_DISTANCE));
+    assert_ne!(strip(&mut usual, &plain(BY_DISTANCE)), expected);
+    let [one, two] = BY_DISTANCE;
+    let of_users = |power: &str| {
+        let fields = format!("\"power_w\":{power},\"rate_bps\":5e5");
+        format!(r#"{{"users":[{{{one},{fields}}},{{{fields},{two}}}]}}"#)
+    };
+    for text in [
+        "distance_m,power_w,rate_bps\n60,,5e5\n90,,5e5\n".to_owned(),
+        "distance_m,power_w,rate_bps\n60,none,5e5\n90,,5e5\n".to_owned(),
+        of_users("null"),
+        of_users("\"\""),
+        of_users("[1]"),
+        format!(r#"{{"power_w":3,"rate_bps":5e5,"users":[{{{one}}},{{{two}}}]}}"#),
+    ] {
+        assert_eq!(strip(&mut usual, &text), expected, "{text}");
+    }
+    assert_ne!(strip(&mut usual, &of_users("3")), expected);
+}
+
 /// A cost of samples is in a file, and data decide nothing about what is read: they may only repeat its name.
 #[test]
 fn data_name_no_file_to_read() {
@@ -602,6 +633,40 @@ fn data_may_name_another_path_loss() {
     }
 }
 
+/// A path loss by a name that nobody knows is told, and one in dB is the user's own.
+#[test]
+fn a_path_loss_is_a_known_name_or_a_number() {
+    for about in problems_of_users() {
+        let mut usual = solver(about, &Options::default()).unwrap();
+        let plainly = answer(&mut usual, &plain(BY_DISTANCE), "path_loss").unwrap();
+        for word in ["uma_nlos", "UMA-NLOS", "free-spce", "free space"] {
+            let value = format!("{word:?}");
+            let (cell, user) = (
+                of_cell(BY_DISTANCE, "path_loss", &value),
+                of_user(BY_DISTANCE, "path_loss", &value),
+            );
+            // What it would need is not to blame.
+            let with = cell[0].replacen('{', "{\"carrier_ghz\":3.5,", 1);
+            for text in cell.iter().chain(&user).chain([&with]) {
+                let why = answer(&mut usual, text, "path_loss").unwrap_err();
+                let says =
+                    format!("path_loss is {word}, expected log-distance, the value in effect: ");
+                assert!(why.contains(&says), "{}: {text}: {why}", about.name);
+            }
+        }
+        for value in ["110.5", "\"+110.5\"", "\"\""] {
+            let (cell, user) = (
+                of_cell(BY_DISTANCE, "path_loss", value),
+                of_user(BY_DISTANCE, "path_loss", value),
+            );
+            for text in cell.iter().chain(&user) {
+                let found = answer(&mut usual, text, "path_loss");
+                assert_eq!(found.as_ref(), Ok(&plainly), "{}: {text}", about.name);
+            }
+        }
+    }
+}
+
 /// Each cell has its own: of a stream, and of a table.
 #[test]
 fn each_cell_has_its_own_parameters() {
@@ -642,6 +707,18 @@ fn a_rejected_parameter_is_told_with_its_place_its_value_and_what_to_do() {
         told("urllc", &format!(r#"{{"cell":"x","max_power_dbm":500,{users}}}"#)),
         "users: cell x: max_power_dbm is 500, expected a power in dBm from -60 to 100"
     );
+    // What a value needs is told like the value; a name that could be taken for more is in quotes.
+    for (problem, cell, field, says) in [
+        ("urllc", "x", r#""path_loss":"free-space""#, "cell x: carrier_ghz is missing"),
+        ("urllc", "x", r#""reference_power_dbm":3"#, "cell x: reference_bandwidth_hz is missing"),
+        ("separable", "x", r#""cost":"/etc/passwd""#, "cell x: cost is /etc/passwd, expected"),
+        ("urllc", r#"a \"b\" é"#, r#""antennas":0"#, r#"cell "a \"b\" é": antennas is 0"#),
+        ("urllc", "a\u{202e}b", r#""antennas":0"#, r#"cell "a\u{202e}b": antennas is 0"#),
+        ("urllc", "café 9", r#""antennas":0"#, "cell café 9: antennas is 0"),
+    ] {
+        let why = told(problem, &format!(r#"{{"cell":"{cell}",{field},{users}}}"#));
+        assert!(why.starts_with(&format!("users: {says}")), "{why}");
+    }
     assert_eq!(
         told("urllc", &format!(r#"{{"cell":"x","max_power_w":0,{users}}}"#)),
         "users: cell \"x\": max_power_w is 0, expected a positive number: it is a parameter"
@@ -722,7 +799,7 @@ fn models_of_one_cell_refuse_another() {
                 let here: f64 = as_option(kind, value).parse().unwrap();
                 let says = format!("{told} is {here}, expected {own}, which the");
                 let instead =
-                    if model.about().name == "urllc" { "any-gnn" } else { "`anyk solve`" };
+                    if model.about().name == "urllc" { "the price policy" } else { "`anyk solve`" };
                 let end = format!("model was trained for; {instead} takes any");
                 assert!(why.starts_with("users"), "{name}: {why}");
                 assert!(why.contains(&says) && why.ends_with(&end), "{name}: {why}");

@@ -10,18 +10,15 @@ use anyk::channel::{D2dField, FadingLaw, FadingSamples};
 use anyk::framework::{
     LawSizes, Method, PretrainLoss, PretrainSettings, Session, Silent, Stored, TrainError,
 };
-use anyk::network::SplitRule;
 use anyk::network::{Aggregator, EdgeGnn, LawShape, PriceResponse};
 use anyk::problems::closed_forms::{ClosedForm, ClosedFormSettings, train_closed_form};
 use anyk::problems::interference::{PowerLoss, PowerOutput, PowerTrainSettings};
 use anyk::problems::interference::{Scenario, train_power};
+use anyk::problems::urllc::{PriceSettings, Recipe, SampledSettings, TrainSettings, UserInputs};
 use anyk::problems::urllc::{
-    AnySettings, Recipe, SampledSettings, TrainRanges, TrainSettings, UserInputs,
+    draw_fading, law_for, train_price_policy, train_sampled_policy, train_urllc,
 };
-use anyk::problems::urllc::{
-    draw_fading, law_for, train_any_policy, train_sampled_policy, train_urllc,
-};
-use anyk::problems::urllc_power::{AnyBandSettings, train_any_band};
+use anyk::problems::urllc_power::BandPricePolicy;
 use anyk::{Config, System};
 
 /// One training: the bytes of its model.
@@ -100,34 +97,24 @@ pub(crate) static ALL: [Training; 13] = [
         },
     },
     Training {
-        name: "urllc any-gnn",
+        name: "urllc price",
         stages: &["training"],
-        run: |session| Ok(train_any_policy(&SYSTEM, &any_settings(), session)?.to_bytes()?),
+        run: |session| Ok(train_price_policy(&SYSTEM, &price_settings(), session)?.to_bytes()?),
     },
     Training {
-        name: "urllc any-gnn, from samples with labels",
+        name: "urllc price, from samples with labels",
         stages: &["bandwidth", "training"],
         run: |session| sampled(PretrainLoss::Supervised, session),
     },
     Training {
-        name: "urllc any-gnn, from samples without labels",
+        name: "urllc price, from samples without labels",
         stages: &["bandwidth", "training"],
         run: |session| sampled(PretrainLoss::Unsupervised, session),
     },
     Training {
-        name: "urllc-power any-gnn",
+        name: "urllc-power price",
         stages: &["training"],
-        run: |session| {
-            let settings = AnyBandSettings {
-                train_k: vec![3],
-                samples: 30,
-                network: PriceResponse { hidden: 3 },
-                batch: 7,
-                steps: STEPS,
-                ..AnyBandSettings::preset(1)
-            };
-            Ok(train_any_band(&SYSTEM, &settings, session)?.to_bytes()?)
-        },
+        run: |session| Ok(BandPricePolicy::train(&SYSTEM, &price_settings(), session)?.to_bytes()?),
     },
     Training {
         name: "qos-power",
@@ -246,14 +233,14 @@ fn urllc(
     Ok(policy.to_bytes()?)
 }
 
-fn any_settings() -> AnySettings {
-    AnySettings {
+fn price_settings() -> PriceSettings {
+    PriceSettings {
         train_k: vec![3],
         samples: 30,
         network: PriceResponse { hidden: 3 },
         batch: 7,
         steps: STEPS,
-        ..AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 1)
+        ..PriceSettings::preset(1)
     }
 }
 
@@ -261,7 +248,8 @@ fn sampled(loss: PretrainLoss, session: &mut Session<'_>) -> Result<Vec<u8>, Tra
     let samples = draw_fading(&SYSTEM, &FadingLaw::Rayleigh, 500, 4);
     let samples = FadingSamples::new(samples).unwrap();
     let learning = SampledSettings { units: 6, steps: STEPS, ..SampledSettings::new(loss, 1) };
-    let policy = train_sampled_policy(&SYSTEM, &samples, &learning, &any_settings(), 2.0, session)?;
+    let policy =
+        train_sampled_policy(&SYSTEM, &samples, &learning, &price_settings(), 2.0, session)?;
     Ok(policy.to_bytes()?)
 }
 

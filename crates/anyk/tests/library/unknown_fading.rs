@@ -1,16 +1,15 @@
-//! Fading that is known by samples alone: any-gnn with a bandwidth that is learned from them.
+//! Fading that is known by samples alone: the price policy with a bandwidth that is learned from them.
 
 #![allow(clippy::unwrap_used)]
 
 use anyk::Config;
 use anyk::channel::{FadingLaw, FadingSamples, sample_distances_m};
 use anyk::framework::{CalibrationSettings, Guarantee, PretrainLoss, Session, Silent, Stored};
-use anyk::network::SplitRule;
-use anyk::problems::urllc::{AnyPolicy, CellPolicy, Unserved};
-use anyk::problems::urllc::{AnySettings, SampledSettings, TrainRanges, learn_bandwidth};
+use anyk::problems::urllc::{CellPolicy, PricePolicy, Unserved};
 use anyk::problems::urllc::{
     Judge, TestSet, calibrate, draw_fading, train_sampled_policy, true_bandwidth,
 };
+use anyk::problems::urllc::{PriceSettings, SampledSettings, learn_bandwidth};
 use anyk::problems::urllc::{Urllc, UrllcAllocation};
 use anyk::qos::RequiredBandwidth;
 use anyk::qos::ServiceClass;
@@ -20,11 +19,11 @@ fn draw(law: &FadingLaw, count: usize, seed: u64) -> Vec<f64> {
     draw_fading(&Config::default().validate().unwrap(), law, count, seed)
 }
 
-/// any-gnn from samples, at the paper's cell.
-fn train(samples: &FadingSamples, loss: PretrainLoss, deviations: f64) -> AnyPolicy {
+/// The price policy from samples, at the paper's cell.
+fn train(samples: &FadingSamples, loss: PretrainLoss, deviations: f64) -> PricePolicy {
     let system = Config::default().validate().unwrap();
     let learning = SampledSettings::new(loss, 1);
-    let settings = AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 1);
+    let settings = PriceSettings::preset(1);
     let session = &mut Session::new(&Silent);
     train_sampled_policy(&system, samples, &learning, &settings, deviations, session).unwrap()
 }
@@ -132,11 +131,12 @@ fn what_was_not_learned_is_refused() {
     let strict = ServiceClass { epsilon: 1e-7, ..usual };
     let mixed = Urllc::new(&system, [(gain, usual), (gain, strict)]).unwrap();
     let refused = allocator.serve(&mixed, &mut allocation);
-    assert!(matches!(refused, Err(Unserved::Class { found, .. }) if found == strict));
+    let Err(Unserved::Unfit(why)) = refused else { panic!("{refused:?}") };
+    assert_eq!(why.field, "epsilon");
     let mut noisy = Config::default();
     noisy.cell.noise_density_dbm_hz += 3.0;
     let noisy = Urllc::uniform(&noisy.validate().unwrap(), [gain]).unwrap();
-    assert!(matches!(allocator.serve(&noisy, &mut allocation), Err(Unserved::Class { .. })));
+    assert!(matches!(allocator.serve(&noisy, &mut allocation), Err(Unserved::Unfit(_))));
     let two = Urllc::uniform(&system, [gain, 1e-20 * gain]).unwrap();
     let Err(Unserved::Infeasible(why)) = allocator.serve(&two, &mut allocation) else {
         unreachable!("nobody is that strong")
@@ -145,7 +145,7 @@ fn what_was_not_learned_is_refused() {
     let rich = Urllc::uniform(&system, [gain; 3]).unwrap().with_max_power_w(1e6).unwrap();
     allocator.serve(&rich, &mut allocation).unwrap();
     assert!(allocation.bandwidth_hz.iter().all(|&hz| hz > 0.0 && hz.is_finite()));
-    assert!(!policy.out_of_range(&rich, allocator.least_power_w()).is_empty());
+    assert!(!allocator.out_of_range(&rich).is_empty());
 }
 
 #[test]
@@ -153,22 +153,22 @@ fn models_round_trip_and_damaged_ones_are_refused() {
     let samples = FadingSamples::new(draw(&FadingLaw::Rayleigh, 500, 5)).unwrap();
     let policy = train(&samples, PretrainLoss::Supervised, 2.5);
     let bytes = policy.to_bytes().unwrap();
-    let read = AnyPolicy::from_bytes(&bytes).unwrap();
+    let read = PricePolicy::from_bytes(&bytes).unwrap();
     assert_eq!(read.record(), policy.record());
     assert_eq!(read.bandwidth(), policy.bandwidth());
     assert_eq!(read.to_bytes().unwrap(), bytes);
     for byte in (0..bytes.len()).step_by(7) {
         let mut damaged = bytes.clone();
         damaged[byte] ^= 1 << (byte % 8);
-        assert!(AnyPolicy::from_bytes(&damaged).is_err(), "byte {byte}");
+        assert!(PricePolicy::from_bytes(&damaged).is_err(), "byte {byte}");
     }
     // Parts that do not belong together.
     let record = policy.record().clone();
     let parameters = policy.parameters().to_vec();
-    assert!(AnyPolicy::new(record.clone(), parameters.clone(), None).is_err());
+    assert!(PricePolicy::new(record.clone(), parameters.clone(), None).is_err());
     let mut crooked = policy.bandwidth().unwrap().clone();
     crooked.errors[3].standard_error = f64::NAN;
-    assert!(AnyPolicy::new(record, parameters, Some(crooked)).is_err());
+    assert!(PricePolicy::new(record, parameters, Some(crooked)).is_err());
 }
 
 /// A calibration puts the smallest factor on a learned bandwidth that keeps the promise under the judge's law:

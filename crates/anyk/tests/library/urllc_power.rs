@@ -6,10 +6,8 @@
 use anyk::Outcome;
 use anyk::framework::{Session, Silent, Stored};
 use anyk::math::realization_rng;
-use anyk::problems::urllc::{Urllc, UrllcAllocation, UrllcSolver};
-use anyk::problems::urllc_power::{
-    AnyBandPolicy, AnyBandSettings, BandSolver, EqualBand, UrllcPower, train_any_band,
-};
+use anyk::problems::urllc::{PriceSettings, Urllc, UrllcAllocation, UrllcSolver};
+use anyk::problems::urllc_power::{BandPricePolicy, BandSolver, EqualBand, UrllcPower};
 use anyk::qos::ServiceClass;
 use anyk::{Config, System};
 use rand::RngExt;
@@ -178,9 +176,10 @@ fn the_learned_policy_at_any_size_and_band() {
     let mut worst = 0.0f64;
     for seed in [1, 2] {
         let mut session = Session::new(&Silent);
-        let policy = train_any_band(&system, &AnyBandSettings::preset(seed), &mut session).unwrap();
+        let policy =
+            BandPricePolicy::train(&system, &PriceSettings::preset(seed), &mut session).unwrap();
         let bytes = policy.to_bytes().unwrap();
-        let policy = AnyBandPolicy::from_bytes(&bytes).unwrap();
+        let policy = BandPricePolicy::from_bytes(&bytes).unwrap();
         assert_eq!(policy.to_bytes().unwrap(), bytes);
         let mut solver = BandSolver::default();
         let mut allocator = policy.allocator();

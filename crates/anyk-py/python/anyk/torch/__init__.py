@@ -20,15 +20,17 @@ Cells of K users are tensors ``(batch, K, features)`` or ``(K, features)``. Ragg
 
 from anyk.torch.bandwidth import RequiredBandwidth
 from anyk.torch.equivariant import EquivariantLayer, EquivariantNetwork, aggregate
-from anyk.torch.models import AnyGnn, BandwidthLaw, UrllcGnn, UrllcModel, from_model, scaled_gain
+from anyk.torch.models import BandwidthLaw, PricePolicy, UrllcGnn, UrllcModel, from_model, scaled_gain
 from anyk.torch.outputs import Pretrained, Softmax, SumNormalisation
 from anyk.torch.price import PriceLayer
 from anyk.torch.primal_dual import Diverged, Multipliers, PrimalDual, Record, Terms
 from anyk.torch.response import PriceResponse
 from anyk.torch.urllc import UrllcService
 
+# Its name in version 0.2.
+AnyGnn = PricePolicy
+
 __all__ = [
-    "AnyGnn",
     "BandwidthLaw",
     "Diverged",
     "EquivariantLayer",
@@ -36,6 +38,7 @@ __all__ = [
     "Multipliers",
     "Pretrained",
     "PriceLayer",
+    "PricePolicy",
     "PriceResponse",
     "PrimalDual",
     "Record",

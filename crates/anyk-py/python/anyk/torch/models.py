@@ -23,8 +23,8 @@ from anyk.torch.urllc import UrllcService
 
 Tensors = dict[str, NDArray[np.float64]]
 
-# ln ν at which any-gnn with a softmax reads its response, ν in Hz/W (network/power_split.rs).
-_FIXED_LN_PRICE = 9.0
+# ln ν at which a softmax reads the responses, ν in Hz/W, in files of version 0.2 (urllc/price_training.rs).
+_FORMER_LN_PRICE = 9.0
 
 
 def scaled_gain(gains: Tensor) -> Tensor:
@@ -72,6 +72,9 @@ class UrllcModel(nn.Module):
         self.record = record
         config = record["config"]
         cell = {key: value for key, value in config["cell"].items() if key != "max_power_dbm"}
+        # Files of version 0.2 name a quadrature; only this one is left.
+        if cell.pop("quadrature", "log-trapezoid") != "log-trapezoid":
+            raise ValueError(f"cell.quadrature is {config['cell']['quadrature']}, expected log-trapezoid")
         self.cell: dict[str, Any] = {**cell, **config["frame"], **config["service"]}
         self.max_power_w = 1e-3 * 10 ** (config["cell"]["max_power_dbm"] / 10)
         #: Factor on bandwidths of a calibrated model.
@@ -117,8 +120,8 @@ class UrllcGnn(UrllcModel):
         return power_w, self._widened(bandwidth_hz.to(gains.dtype), self.most_hz)
 
 
-class AnyGnn(UrllcModel):
-    """any-gnn: powers by a learned response to one price, bandwidths by what the received power needs.
+class PricePolicy(UrllcModel):
+    """The price policy: powers by each user's learned response to one price, bandwidths by what the received power needs.
 
     For users of the model's own service class.
     """
@@ -134,6 +137,8 @@ class AnyGnn(UrllcModel):
         self.register_buffer("context", torch.tensor(context))
         self.layer = PriceLayer(PriceResponse(len(context), training["network"]["hidden"]))
         self.by_price = training.get("output", "kkt") == "kkt"
+        fixed = training.get("fixed_ln_price")
+        self.fixed_ln_price = _FORMER_LN_PRICE if fixed is None else float(fixed)
         self.required = RequiredBandwidth(**self.cell)
 
     def forward(
@@ -156,7 +161,7 @@ class AnyGnn(UrllcModel):
         if self.by_price:
             power_w, over_w = self.layer.split(offsets, budget, least_w, least_w, self.context, mask)
         else:
-            ln_share = least_w.log() + self.layer.response(_FIXED_LN_PRICE + offsets, self.context)
+            ln_share = least_w.log() + self.layer.response(self.fixed_ln_price + offsets, self.context)
             total_w = torch.as_tensor(budget, dtype=torch.float64, device=gains.device)
             power_w = Softmax()(ln_share, mask) * total_w.unsqueeze(-1)
             over_w = power_w - least_w
@@ -168,15 +173,15 @@ class AnyGnn(UrllcModel):
 def from_model(model: str | os.PathLike[str] | anyk.Model, *, dtype: torch.dtype = torch.float32) -> UrllcModel:
     """A module with the weights of a trained model: the same powers and bandwidths, and gradients.
 
-    >>> module = anyk.torch.from_model("any.safetensors")
+    >>> module = anyk.torch.from_model("price.safetensors")
     >>> power_w, bandwidth_hz = module(torch.tensor([1e-10, 3e-12, 4e-13]))
 
     Args:
-        model: a model file, or a model of ``anyk.train`` or ``anyk.load``. any-gnn, p-gnn and m-gnn of urllc.
+        model: a model file, or a model of ``anyk.train`` or ``anyk.load``. price, p-gnn and m-gnn of urllc.
         dtype: of the parameters. What comes out has that of the gains.
 
     Returns:
-        :class:`AnyGnn` or :class:`UrllcGnn`: from gains ``(..., K)`` to powers (W) and bandwidths (Hz).
+        :class:`PricePolicy` or :class:`UrllcGnn`: from gains ``(..., K)`` to powers (W) and bandwidths (Hz).
     """
     if isinstance(model, str | os.PathLike):
         name = os.fspath(model)
@@ -192,13 +197,13 @@ def from_model(model: str | os.PathLike[str] | anyk.Model, *, dtype: torch.dtype
     if problem == "urllc" and method in ("p-gnn", "m-gnn"):
         module = UrllcGnn(record).to(dtype)
         names = _names_of_gnn(module)
-    elif problem == "urllc" and method == "any-gnn" and record.get("sampled") is None:
-        module = AnyGnn(record).to(dtype)
-        names = _names_of_any(module)
+    elif problem == "urllc" and method in ("price", "any-gnn") and record.get("sampled") is None:
+        module = PricePolicy(record).to(dtype)
+        names = _names_of_price(module)
     else:
         sampled = " from samples of fading" if record.get("sampled") else ""
         raise ValueError(
-            f"{name}: it is {method}{sampled} for {problem}, expected any-gnn (of a known fading), p-gnn or m-gnn "
+            f"{name}: it is {method}{sampled} for {problem}, expected price (of a known fading), p-gnn or m-gnn "
             f"for urllc"
         )
     _load(name, names, tensors)
@@ -219,7 +224,7 @@ def _names_of_gnn(module: UrllcGnn) -> dict[str, Tensor]:
     return names
 
 
-def _names_of_any(module: AnyGnn) -> dict[str, Tensor]:
+def _names_of_price(module: PricePolicy) -> dict[str, Tensor]:
     response = module.layer.response
     assert isinstance(response, PriceResponse) and response.network is not None
     first, last = response.network[0], response.network[2]

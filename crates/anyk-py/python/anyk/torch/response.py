@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-#: Kinks of the response of any-gnn.
+#: Kinks of the response of the price policy.
 UNITS = 8
 # t in units of the network's output, so that a step of the optimizer moves kinks and heights alike.
 _SPREAD = 4.0
@@ -19,7 +19,7 @@ class PriceResponse(nn.Module):
     ``ψ(t) = c − s·t − Σ_j h_j·√((t − m_j)² + d_j²)`` with ``s = e^σ + Σ_j |h_j|``.
 
     It decreases whatever its parameters are, and is straight far away on both sides. The parametrisation is that of
-    any-gnn: ``c, σ, h_j, m_j/4, ln d_j`` are parameters, or the outputs of a small network of a context that
+    the price policy: ``c, σ, h_j, m_j/4, ln d_j`` are parameters, or the outputs of a small network of a context that
     describes what users ask for (their service class).
 
     Args:
@@ -57,7 +57,7 @@ class PriceResponse(nn.Module):
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Nearly straight, with kinks spread over prices from e^−18 to e^3, as any-gnn starts."""
+        """Nearly straight, with kinks spread over prices from e^−18 to e^3, as the price policy starts."""
         with torch.no_grad():
             self.outputs[0], self.outputs[1] = -2.0, -0.35
             heights, places, widths = self.outputs[2::3], self.outputs[3::3], self.outputs[4::3]

@@ -61,7 +61,7 @@ class UrllcService:
 
     @property
     def context(self) -> tuple[float, float, float, float]:
-        """What the response of any-gnn knows of a class: logarithms of ``N_t``, ``κ``, ``Q_G⁻¹(ε/2)``, ``θS^E``."""
+        """What the price policy knows of a class: logarithms of ``N_t``, ``κ``, ``Q_G⁻¹(ε/2)``, ``θS^E``."""
         demand = self.theta * self.effective_bandwidth
         numbers = (self.antennas, self.kappa, self.decoding_quantile, demand)
         a, b, c, d = (math.log(number) for number in numbers)

@@ -1,13 +1,14 @@
 //! Allocations that somebody made, to be judged: as JSON in the form of answers, or as CSV.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::io::{self, Read};
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::ID;
+use super::users_csv::{Lines, each_once};
+use super::{CELL, ID};
 use crate::core::{About, Allocation, Axis, Column, Instance};
 use crate::exchange::{
     Documents, Input, InputError, comma_hint, decode, name_of, separator, shorten, slip_of,
@@ -25,7 +26,7 @@ pub struct Allotment {
     /// What all users get alike, by amount.
     common: Vec<Option<f64>>,
     /// Arrays of the amounts, for each instance of a document.
-    arrays: VecDeque<Vec<Vec<f64>>>,
+    arrays: Vec<Vec<Vec<f64>>>,
     /// Why there is none: what its author says instead, such as that the cell is infeasible.
     pub absent: Option<String>,
 }
@@ -39,9 +40,22 @@ struct Allotted {
     amounts: Vec<Option<f64>>,
 }
 
-/// How an answer says that no allocation serves everyone, and how one in a table says that there is an error.
+/// How an answer says that no allocation serves everyone, and what goes before the reason where one in a table says that
+/// there is an error.
 const INFEASIBLE: &str = "infeasible";
-const ERROR: &str = "error";
+const ERROR: &str = "error: ";
+
+/// The keys of a document next to its amounts.
+const KEYS: [&str; 5] = [CELL, "status", "error", "users", "instances"];
+
+/// Rejects a key that an object has already: whatever it says the second time would be taken for the first, or lost.
+fn once<E: serde::de::Error>(seen: &mut Vec<&'static str>, key: &'static str) -> Result<(), E> {
+    if seen.contains(&key) {
+        return Err(E::duplicate_field(key));
+    }
+    seen.push(key);
+    Ok(())
+}
 
 /// A name as it stands in a text, or the digits of a number.
 fn name(raw: &RawValue) -> String {
@@ -165,10 +179,13 @@ impl<'de> Visitor<'de> for OneUser<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Allotted, A::Error> {
         let mut user = Allotted { id: None, amounts: vec![None; self.0.len()] };
+        let mut seen = Vec::new();
         while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
             if key == ID {
+                once(&mut seen, ID)?;
                 user.id = map.next_value::<Option<&RawValue>>()?.map(name);
             } else if let Some(at) = self.0.iter().position(|column| column.name == key) {
+                once(&mut seen, self.0[at].name)?;
                 user.amounts[at] = map.next_value_seed(Number(self.0[at].name))?;
             } else {
                 map.next_value::<IgnoredAny>()?;
@@ -199,7 +216,12 @@ impl<'de> Visitor<'de> for Document<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let Self(about, found, [status, error]) = self;
         let mut arrays: Vec<Vec<f64>> = vec![Vec::new(); about.amounts.len()];
+        let mut seen = Vec::new();
         while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            let mut known = KEYS.into_iter().chain(about.amounts.iter().map(|column| column.name));
+            if let Some(known) = known.find(|known| *known == key) {
+                once(&mut seen, known)?;
+            }
             let amount = about.amounts.iter().position(|column| column.name == key);
             match (&*key, amount) {
                 (_, Some(at)) if about.is_of_arrays() => {
@@ -208,23 +230,27 @@ impl<'de> Visitor<'de> for Document<'_> {
                 (_, Some(at)) => {
                     found.common[at] = map.next_value_seed(Number(about.amounts[at].name))?;
                 }
-                ("cell", _) => found.cell = map.next_value::<Option<&RawValue>>()?.map(name),
+                (CELL, _) => found.cell = map.next_value::<Option<&RawValue>>()?.map(name),
                 ("status", _) => *status = map.next_value::<Option<&RawValue>>()?.map(name),
-                ("error", _) => *error = map.next_value::<Option<&RawValue>>()?.map(name),
+                // Only a text says why: `false` says that there is no error.
+                ("error", _) => {
+                    let why = map.next_value::<Option<&RawValue>>()?;
+                    *error = why.and_then(|raw| serde_json::from_str(raw.get()).ok());
+                }
                 ("users", _) => map.next_value_seed(Users(about.amounts, &mut found.users))?,
                 ("instances", _) => map.next_value_seed(Instances(about, &mut found.arrays))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         if arrays.iter().any(|values| !values.is_empty()) {
-            found.arrays.push_back(arrays);
+            found.arrays.push(arrays);
         }
         Ok(())
     }
 }
 
 /// The instances of a document.
-struct Instances<'a>(&'a About, &'a mut VecDeque<Vec<Vec<f64>>>);
+struct Instances<'a>(&'a About, &'a mut Vec<Vec<Vec<f64>>>);
 
 impl<'de> DeserializeSeed<'de> for Instances<'_> {
     type Value = ();
@@ -273,8 +299,11 @@ impl Allotment {
         let none = found.users.is_empty() && found.arrays.is_empty();
         let [status, error] = said;
         // What `solve` and `allocate` write of a cell that they could not read, or not serve.
-        let infeasible = status.filter(|status| none && status == INFEASIBLE);
-        found.absent = error.or(infeasible).map(|why| told(&why));
+        if !found.has_amounts() {
+            let error = error.filter(|why| !why.trim().is_empty());
+            let infeasible = status.filter(|status| status == INFEASIBLE);
+            found.absent = error.or(infeasible).map(|why| shorten(why.trim()));
+        }
         if none && found.absent.is_none() {
             let start = shorten(text.trim());
             let message = format!("there is no allocation in {start}, expected {format}");
@@ -283,21 +312,32 @@ impl Allotment {
         Ok(found)
     }
 
-    /// Reads a table: a line for each user or link, with the cell or instance that it is of. Each allocation comes with
-    /// the number of its first line.
+    /// Whether anything is given.
+    fn has_amounts(&self) -> bool {
+        let is_some = |amounts: &[Option<f64>]| amounts.iter().any(Option::is_some);
+        let of_all = !self.users.is_empty() && is_some(&self.common);
+        of_all || !self.arrays.is_empty() || self.users.iter().any(|user| is_some(&user.amounts))
+    }
+
+    /// Reads a table: a line for each user or link, with the cell and instance that it is of. The allocation of each cell
+    /// comes with the number of its first line.
     fn all_of_csv(about: &About, bytes: &[u8], file: &str) -> Result<Vec<(u64, Self)>, InputError> {
         let format = format_of(about);
         let text = decode(bytes, file, &format)?;
         let mut rows = csv::ReaderBuilder::new()
             .trim(csv::Trim::All)
+            .flexible(true)
             .delimiter(separator(text))
             .comment(Some(b'#'))
             .from_reader(text.as_bytes());
         let unread = |error: csv::Error| InputError::at(file, "", error.to_string());
         let header = rows.headers().map_err(unread)?.clone();
+        each_once(&header).map_err(|message| InputError::at(file, "the header", message))?;
         let column = |name: &str| header.iter().position(|head| head == name);
-        let (cell, id) = (column("cell"), column(ID));
-        let (instance, link, status) = (column("instance"), column("link"), column("status"));
+        // Of users, columns of these names are anybody's own.
+        let of_arrays = |name: &str| column(name).filter(|_| about.is_of_arrays());
+        let (cell, id, status) = (column(CELL), column(ID), column("status"));
+        let (instance, link) = (of_arrays("instance"), of_arrays("link"));
         let amounts: Vec<Option<usize>> =
             about.amounts.iter().map(|amount| column(amount.name)).collect();
         if amounts.first().copied().flatten().is_none() {
@@ -312,11 +352,16 @@ impl Allotment {
             return Err(InputError::at(file, "the header", message));
         }
         let mut all: Vec<(u64, Self)> = Vec::new();
-        let mut place_of: HashMap<(String, String), usize> = HashMap::new();
+        let mut place_of: HashMap<String, usize> = HashMap::new();
+        let mut lines = Lines::new(text);
         for (index, row) in rows.records().enumerate() {
             let row = row.map_err(unread)?;
-            let line = row.position().map_or(0, csv::Position::line);
+            let line = lines.at(row.position().map_or(0, csv::Position::byte));
             let fail = |message: String| InputError::at(file, &format!("line {line}"), message);
+            if row.len() != header.len() {
+                let (found, expected) = (row.len(), header.len());
+                return Err(fail(format!("{found} fields, expected {expected} as in the header")));
+            }
             if index == MOST_USERS {
                 return Err(fail(format!("there are more rows, expected at most {MOST_USERS}")));
             }
@@ -331,10 +376,9 @@ impl Allotment {
                     fail(format!("{name} is {found}, expected a number{hint}"))
                 })
             };
-            let text = |column| field(column).unwrap_or_default().to_owned();
-            let at = *place_of.entry((text(cell), text(instance))).or_insert_with(|| {
+            let cell = field(cell).map(str::to_owned);
+            let at = *place_of.entry(cell.clone().unwrap_or_default()).or_insert_with(|| {
                 let common = vec![None; about.amounts.len()];
-                let cell = field(cell).map(str::to_owned);
                 all.push((line, Self { cell, common, ..Self::default() }));
                 all.len() - 1
             });
@@ -346,8 +390,9 @@ impl Allotment {
             let said = field(status).unwrap_or_default();
             let is_empty = values.iter().all(Option::is_none);
             // Of a cell that is infeasible, some users have something, and those that are dropped nothing.
-            if said == INFEASIBLE && is_empty || said.starts_with(ERROR) {
-                one.absent.get_or_insert_with(|| told(said));
+            let error = said.strip_prefix(ERROR).or((said == INFEASIBLE).then_some(said));
+            if let Some(why) = error.filter(|_| is_empty) {
+                one.absent.get_or_insert_with(|| shorten(why));
             }
             if !about.is_of_arrays() {
                 one.users.push(Allotted { id: field(id).map(str::to_owned), amounts: values });
@@ -356,11 +401,17 @@ impl Allotment {
             if is_empty {
                 continue;
             }
-            if one.arrays.is_empty() {
-                one.arrays.push_back(vec![Vec::new(); about.amounts.len()]);
+            // In their order, from 0, so that a row is that of its network and its link.
+            let count = one.arrays.len();
+            let text = field(instance).unwrap_or("0");
+            let at = text.parse().ok().filter(|&at: &usize| at <= count).ok_or_else(|| {
+                let found = shorten(text);
+                fail(format!("instance is {found}, expected {count}: networks in their order"))
+            })?;
+            if at == count {
+                one.arrays.push(vec![Vec::new(); about.amounts.len()]);
             }
-            let arrays = &mut one.arrays[0];
-            // In their order, from 0, so that a row is that of its link.
+            let arrays = &mut one.arrays[at];
             let expected = arrays[0].len().to_string();
             if let Some(found) = field(link).filter(|found| *found != expected) {
                 let found = shorten(found);
@@ -375,19 +426,23 @@ impl Allotment {
         Ok(all)
     }
 
-    /// The amounts of an instance, in the order of its users; they are taken out, so that the next instance of the
-    /// document finds its own. `left` counts the instances of the document from this one on.
-    pub(crate) fn take(&mut self, instance: &Instance, left: usize) -> Result<Allocation, Error> {
+    /// The amounts of an instance, in the order of its users; of arrays, they are taken out. `at` is its place among the
+    /// instances of its document, and how many these are.
+    pub(crate) fn take(
+        &mut self,
+        instance: &Instance,
+        (at, expected): (usize, usize),
+    ) -> Result<Allocation, Error> {
         let wrong = |message: String| Error::Allocation(message);
         let about = instance.about();
         if about.is_of_arrays() {
-            let count = self.arrays.len();
-            if count > left {
-                let message = format!("it is for {count} networks, expected {left}");
-                return Err(wrong(message));
-            }
-            let missing = || wrong("there are no powers of links".to_owned());
-            return Ok(Allocation::of(self.arrays.pop_front().ok_or_else(missing)?));
+            return match self.arrays.len() {
+                0 => Err(wrong("there are no powers of links".to_owned())),
+                count if count == expected => {
+                    Ok(Allocation::of(std::mem::take(&mut self.arrays[at])))
+                }
+                count => Err(wrong(format!("it is for {count} networks, expected {expected}"))),
+            };
         }
         let users = self.in_order_of(instance)?;
         let one = |(at, column): (usize, &Column)| -> Result<Vec<f64>, Error> {
@@ -406,7 +461,7 @@ impl Allotment {
             let first = of_user((0, &users[0]))?;
             for (user, given) in users.iter().enumerate() {
                 let other = of_user((user, given))?;
-                if (other - first).abs() > crate::tolerance::BUDGET * first {
+                if (other - first).abs() > crate::tolerance::BUDGET * first.abs() {
                     return Err(wrong(format!(
                         "{} of {first} and of {other}, expected the same for all users",
                         column.name
@@ -421,12 +476,7 @@ impl Allotment {
 
     /// The amounts of one instance.
     pub fn of_instance(mut self, instance: &Instance) -> Result<Allocation, Error> {
-        self.take(instance, 1)
-    }
-
-    /// Whether nothing is left for another instance.
-    pub(crate) fn is_used_up(&self) -> bool {
-        self.arrays.is_empty()
+        self.take(instance, (0, 1))
     }
 
     /// What each user is given, in the order of the users.
@@ -466,11 +516,6 @@ impl Allotment {
     }
 }
 
-/// What an author says in the place of an allocation.
-fn told(why: &str) -> String {
-    shorten(why.trim_start_matches(ERROR).trim_start_matches(':').trim())
-}
-
 /// Names of a header that are nearly those of the columns of users, each with what it is near to.
 fn near_names(about: &About, header: &csv::StringRecord) -> Vec<String> {
     let known: Vec<&'static str> =
@@ -495,12 +540,16 @@ pub struct Allotments {
     file: String,
     /// JSON that has not been read yet.
     rest: Option<Documents<Box<dyn Read + Send>>>,
-    /// What was read and not asked for, by place, and the place by name.
+    /// What was read and not asked for, by place, and the places by name.
     waiting: BTreeMap<usize, Waiting>,
-    by_name: HashMap<String, VecDeque<usize>>,
+    by_name: HashMap<String, BTreeSet<usize>>,
     read: usize,
-    /// The line of the last allocation that was asked for, by name.
-    taken: HashMap<String, u64>,
+    /// The first that cannot be read, not even its name.
+    broken: Option<InputError>,
+    /// The names of cells that were asked for.
+    asked: HashMap<String, Asked>,
+    /// The first name, of those of several cells, whose allocations are not told apart by their places.
+    repeated: Option<String>,
     /// Whether one was asked for by its place.
     by_place: bool,
 }
@@ -509,6 +558,15 @@ struct Waiting {
     line: u64,
     name: Option<String>,
     found: Result<Allotment, InputError>,
+}
+
+/// What came of asking for a name.
+#[derive(Default)]
+struct Asked {
+    /// The line of the last allocation that was found.
+    line: Option<u64>,
+    /// Whether it was found elsewhere than in the place of its cell.
+    is_elsewhere: bool,
 }
 
 impl Allotments {
@@ -521,58 +579,117 @@ impl Allotments {
             waiting: BTreeMap::new(),
             by_name: HashMap::new(),
             read: 0,
-            taken: HashMap::new(),
+            broken: None,
+            asked: HashMap::new(),
+            repeated: None,
             by_place: false,
         }
     }
 
     /// The allocation of a cell: by its name if both files have names, else by its place, counted from 0. None where
     /// there is none; what is wrong with one that is there.
+    ///
+    /// Cells of one name have their own in their places. Threads ask in any order: what is found elsewhere is found for
+    /// one cell of that name alone.
     pub fn take(
         &mut self,
         place: usize,
         cell: Option<&str>,
     ) -> io::Result<Option<Result<Allotment, InputError>>> {
-        loop {
-            // Of several with one name, the first that is left.
-            let named = cell.and_then(|cell| self.by_name.get_mut(cell)?.pop_front());
-            // A file without names is gone through in its order.
-            let at = named.or((cell.is_none() || self.by_name.is_empty()).then_some(place));
-            if let Some(Waiting { line, name, found }) = at.and_then(|at| self.waiting.remove(&at))
-            {
-                self.by_place |= named.is_none();
-                if let Some(name) = name {
-                    self.taken.insert(name, line);
-                }
-                return Ok(Some(found));
+        while self.read <= place && self.read_on()? {}
+        let is_own = |one: &Waiting| one.name.as_deref() == cell;
+        // A file without names is gone through in its order.
+        let Some(cell) = cell.filter(|_| !self.by_name.is_empty()) else {
+            self.by_place |= self.waiting.contains_key(&place);
+            return Ok(self.remove(place));
+        };
+        let is_here = self.waiting.get(&place).is_some_and(is_own);
+        if !self.ask(cell, !is_here) {
+            return Ok(Some(Err(self.repeats(cell))));
+        }
+        let at = loop {
+            let first = || self.by_name.get(cell)?.first().copied();
+            let found = if is_here { Some(place) } else { first() };
+            if found.is_some() || !self.read_on()? {
+                break found;
             }
-            if !self.read_on()? {
-                return Ok(None);
+        };
+        match (at, &self.broken) {
+            (Some(at), _) => Ok(self.remove(at)),
+            (None, None) => Ok(None),
+            (None, Some(broken)) => {
+                let (mut broken, cell) = (broken.clone(), shorten(&format!("{cell:?}")));
+                broken.message += &format!("; cell {cell} has no allocation that can be read");
+                Ok(Some(Err(broken)))
             }
         }
     }
 
+    /// Notes the name of a cell that cannot be read: no other of that name is to be judged by what is meant for it.
+    pub fn pass(&mut self, cell: &str) {
+        self.ask(cell, false);
+    }
+
+    /// Notes that a name was asked for; whether what is found under it is that of the cell.
+    fn ask(&mut self, cell: &str, is_elsewhere: bool) -> bool {
+        let Some(asked) = self.asked.get_mut(cell) else {
+            self.asked.insert(cell.to_owned(), Asked { line: None, is_elsewhere });
+            return true;
+        };
+        asked.is_elsewhere |= is_elsewhere;
+        if asked.is_elsewhere && self.repeated.as_deref().is_none_or(|known| cell < known) {
+            self.repeated = Some(cell.to_owned());
+        }
+        !asked.is_elsewhere
+    }
+
+    fn repeats(&self, cell: &str) -> InputError {
+        let cell = shorten(&format!("{cell:?}"));
+        let message = format!(
+            "several cells are called {cell}, and their allocations are not in the places of the cells, expected a \
+             different name for each cell"
+        );
+        InputError::at(&self.file, "", message)
+    }
+
+    /// Hands out what waits.
+    fn remove(&mut self, at: usize) -> Option<Result<Allotment, InputError>> {
+        let Waiting { line, name, found } = self.waiting.remove(&at)?;
+        if let Some(name) = name {
+            if let Some(places) = self.by_name.get_mut(&name) {
+                places.remove(&at);
+            }
+            self.asked.entry(name).or_default().line = Some(line);
+        }
+        Some(found)
+    }
+
     /// The number of allocations that no cell has taken, once all cells have. `unread` of them may be those of cells
     /// that cannot be read, whose names are unknown, and do not count. An allocation of another cell than those that
-    /// were judged counts; a second allocation of one of them is an error.
+    /// were judged counts; a second allocation of one of them is an error, and so is a name of several cells whose
+    /// allocations cannot be told apart.
     pub fn left(&mut self, unread: usize) -> io::Result<Result<usize, InputError>> {
+        if let Some(cell) = &self.repeated {
+            return Ok(Err(self.repeats(cell)));
+        }
         while self.read_on()? {}
         let left = self.waiting.len().saturating_sub(unread);
         if left == 0 {
             return Ok(Ok(0));
         }
-        let surplus = self.waiting.iter().find_map(|(at, Waiting { line, name, .. })| {
-            let first = name.as_ref().and_then(|name| Some((name, self.taken.get(name)?)));
-            let message = match first {
-                Some((name, first)) => format!(
+        let surplus = self.waiting.iter().find_map(|(at, Waiting { line, name, found })| {
+            let first = name.as_ref().and_then(|name| Some((name, self.asked.get(name)?.line?)));
+            let message = match (first, found) {
+                (Some((name, first)), _) => format!(
                     "cell {} has another allocation on line {first}, expected one for each cell",
                     shorten(&format!("{name:?}"))
                 ),
-                None if name.is_none() || self.by_place => {
+                (None, Err(error)) if name.is_none() => return Some(error.clone()),
+                (None, _) if name.is_none() || self.by_place => {
                     let number = at + 1;
                     format!("allocation {number} has no cell, expected one for each cell")
                 }
-                None => return None,
+                _ => return None,
             };
             Some(InputError::at(&self.file, &format!("line {line}"), message))
         });
@@ -605,8 +722,14 @@ impl Allotments {
                     // So that the one that it is for is told what is wrong with it.
                     Err(_) => name_of(input.bytes).map(name),
                 };
-                if let Some(name) = name.clone() {
-                    self.by_name.entry(name).or_default().push_back(self.read);
+                match (&name, &found) {
+                    (Some(name), _) => {
+                        self.by_name.entry(name.clone()).or_default().insert(self.read);
+                    }
+                    (None, Err(error)) if self.broken.is_none() => {
+                        self.broken = Some(error.clone());
+                    }
+                    _ => {}
                 }
                 self.waiting.insert(self.read, Waiting { line, name, found });
                 self.read += 1;

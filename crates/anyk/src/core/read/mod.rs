@@ -31,8 +31,10 @@ pub struct Reader {
     fields: Vec<&'static str>,
     /// For each of these but the id, the position of its column.
     columns: Vec<usize>,
-    /// Names that answers have: what a file has under one of them comes back under another.
+    /// Names that answers have, the name of the cell first: what users have under one of them comes back under another.
     reserved: Vec<&'static str>,
+    /// What a document of users looks like, in words.
+    format: String,
 }
 
 /// A parameter under one of its names.
@@ -65,12 +67,16 @@ impl Reader {
         let is_of_file = |column: &Column| column.is_each() && !column.arrays_only;
         let columns: Vec<usize> =
             (0..about.inputs.len()).filter(|&at| is_of_file(&about.inputs[at])).collect();
+        let example = about.needed().next().or(about.inputs.first()).map_or("", |one| one.name);
+        let format =
+            format!("JSON {{\"users\":[{{\"id\":\"a\",\"{example}\":60}}]}} or CSV with a header");
         let names = columns.iter().map(|&at| about.inputs[at].name);
         let fields = [ID].into_iter().chain(names).collect();
         let amounts = about.amounts.iter().map(|amount| amount.name);
         let own = about.answer_fields.iter().chain(about.user_fields).copied();
-        let reserved = super::answer::FIELDS.into_iter().chain(own).chain(amounts).collect();
-        Self { about, parameters, fields, columns, reserved }
+        let reserved = [CELL].into_iter().chain(super::answer::FIELDS);
+        let reserved = reserved.chain(own).chain(amounts).collect();
+        Self { about, parameters, fields, columns, reserved, format }
     }
 
     /// The problem.
@@ -104,9 +110,9 @@ impl Reader {
     }
 
     /// The parameter of this problem that a field is one letter off: a budget that is only echoed would look as if it had
-    /// been applied. Short names are too close to everything.
+    /// been applied. Names of two or three letters are too close to everything.
     pub(super) fn slip_of_parameter(&self, plain: &str) -> Option<&str> {
-        const SHORTEST: usize = 8;
+        const SHORTEST: usize = 4;
         if !(SHORTEST..LONGEST).contains(&plain.len()) {
             return None;
         }
@@ -114,12 +120,18 @@ impl Reader {
         // One edit leaves the start or the end as it is: most names are told apart by a look at both.
         let is_near = |name: &&str| {
             let (a, b) = (plain.as_bytes(), name.as_bytes());
-            b.len() >= SHORTEST
+            b.len() > SHORTEST
                 && a.len().abs_diff(b.len()) <= 1
                 && (a[..3] == b[..3] || a[a.len() - 3..] == b[b.len() - 3..])
         };
         let mut names = own.map(|(name, _)| name.as_str()).filter(is_near);
         names.find(|name| strsim::osa_distance(plain, name) == 1)
+    }
+
+    /// The column with a number for each user that a field of a cell is called like.
+    pub(super) fn column_of_users(&self, plain: &str) -> Option<&'static str> {
+        let names = self.columns.iter().map(|&at| self.about.inputs[at].name);
+        names.into_iter().find(|name| *name == plain)
     }
 
     /// The parameter that a field is called like.
@@ -131,19 +143,16 @@ impl Reader {
 /// No name of a parameter is as long.
 const LONGEST: usize = 64;
 
-/// What a document of users looks like, in words.
-pub(super) const FORMAT: &str =
-    "JSON {\"users\":[{\"id\":\"a\",\"distance_m\":60}]} or CSV with a header";
-
 type Records = Result<Vec<Result<Record, InputError>>, InputError>;
 
 /// Reads users of cells. JSON: one `{"users":[…]}` after the other, each a cell. CSV: one cell, or several that a column
 /// `cell` tells apart. Which of the two it is follows from the first character.
 fn read_users(reader: &Reader, input: Input<'_>) -> Records {
-    let text = decode(input.bytes, input.name, FORMAT)?;
+    let format = &reader.format;
+    let text = decode(input.bytes, input.name, format)?;
     match text.trim_start().chars().next() {
         None => {
-            let message = format!("the file is empty, expected {FORMAT}");
+            let message = format!("the file is empty, expected {format}");
             Err(InputError::at(input.name, "", message))
         }
         // What stands in a stream of JSON is meant to be JSON.

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde_json::value::RawValue;
 
 use super::users::{Cell, Fields, Noted, Others};
-use super::{CELL, FORMAT, Reader};
+use super::{CELL, Reader};
 use crate::core::Record;
 use crate::exchange::{Extra, Input, InputError, Refused, each_document, shorten, slip_of};
 
@@ -22,7 +22,7 @@ pub(super) fn read(
 ) -> Result<Vec<Record>, InputError> {
     let mut cells = Vec::new();
     let file: Arc<str> = input.name.into();
-    each_document((text, input, FORMAT), |document| {
+    each_document((text, input, &reader.format), |document| {
         let index = input.part + cells.len();
         // With several cells in a file, a user's number alone does not say where it is.
         let place = if index == 0 { String::new() } else { format!("cell {}", index + 1) };
@@ -124,7 +124,7 @@ impl<'de> Visitor<'de> for CellObject<'_, '_> {
                     map.next_value_seed(list)?;
                 }
                 Key::Known(_) => others.push_cell(map.next_value()?)?,
-                Key::Other(name) => others.push(name, map.next_value()?)?,
+                Key::Other(name) => others.push_of_cell(name, map.next_value()?)?,
             }
         }
         if !seen {

@@ -6,7 +6,7 @@ use serde::de::Error;
 use serde_json::value::RawValue;
 
 use super::place::quote;
-use super::{CELL, FORMAT, Named, Place, Reader};
+use super::{CELL, Named, Place, Reader};
 use crate::core::parameters::{Claim, ParameterKind, Value, plain};
 use crate::core::{ArrayView, Column, Need, Record, Size};
 use crate::exchange::{
@@ -14,7 +14,24 @@ use crate::exchange::{
 };
 use crate::limits::MOST_USERS;
 
-const MAX_ID_CHARS: usize = 200;
+/// Longest name of a user or a cell.
+const MAX_NAME_CHARS: usize = 200;
+
+/// Whether a name can be told in a message, and fits there.
+fn is_name(name: &str) -> bool {
+    // Most are short and plain: one look at the bytes tells.
+    name.len() <= MAX_NAME_CHARS && name.bytes().all(|byte| byte.is_ascii_graphic())
+        || name.chars().nth(MAX_NAME_CHARS).is_none() && !name.chars().any(char::is_control)
+}
+
+/// What is wrong with the name of a cell.
+pub(super) fn check_cell(name: &str) -> Result<(), String> {
+    if is_name(name) {
+        return Ok(());
+    }
+    let shown = quote(name);
+    Err(format!("cell is {shown}, expected at most {MAX_NAME_CHARS} printable characters"))
+}
 
 /// The fields of one user as the file has them.
 pub(super) struct Fields<'a> {
@@ -41,12 +58,14 @@ pub(crate) struct Others<'a> {
     pub(super) parameters: Vec<Noted>,
     /// The first parameter that cannot be set, in words; and the first that may be a result.
     refused: [Option<String>; 2],
+    /// Whether it has an amount, as users of answers do.
+    is_answer: bool,
 }
 
 impl<'a> Others<'a> {
     pub(crate) fn new(reader: &'a Reader) -> Self {
         let entries = ExtraEntries::default();
-        Self { reader, entries, parameters: Vec::new(), refused: [None, None] }
+        Self { reader, entries, parameters: Vec::new(), refused: [None, None], is_answer: false }
     }
 
     pub(crate) fn push<E: Error>(&mut self, name: Box<str>, value: &RawValue) -> Result<(), E> {
@@ -62,19 +81,42 @@ impl<'a> Others<'a> {
         self.entries.push(name, value).map_err(E::custom)
     }
 
+    /// A field of a whole cell. A column of its users would only be echoed there.
+    pub(super) fn push_of_cell<E: Error>(
+        &mut self,
+        name: Box<str>,
+        value: &RawValue,
+    ) -> Result<(), E> {
+        let column = self.reader.column_of_users(&plain(&name));
+        if let Some(column) = column.filter(|column| self.reader.parameter(column).is_none()) {
+            let value = shorten(value.get());
+            self.refused[0].get_or_insert_with(|| {
+                format!("{column} is {value} for the whole cell, expected a value for each user")
+            });
+        }
+        self.push(name, value)
+    }
+
     /// The name of a cell.
     pub(crate) fn push_cell<E: Error>(&mut self, value: &RawValue) -> Result<(), E> {
         // A list as a name would be repeated in every message and table.
-        if !value.get().starts_with('"') && value.get().parse::<u64>().is_err() {
-            let value = shorten(value.get());
-            let message = format!("cell is {value}, expected a name or a whole number");
-            return Err(E::custom(message));
+        match serde_json::from_str::<String>(value.get()) {
+            Ok(name) => check_cell(&name).map_err(E::custom)?,
+            Err(_) if value.get().parse::<u64>().is_ok() => {}
+            Err(_) => {
+                let value = shorten(value.get());
+                let message = format!("cell is {value}, expected a name or a whole number");
+                return Err(E::custom(message));
+            }
         }
         self.entries.push(CELL.into(), value).map_err(E::custom)
     }
 
     /// Notes a field that is called like a parameter, or is an object of them.
     pub(super) fn note(&mut self, name: &str, value: &str) {
+        let amount = self.reader.about.amounts.first();
+        let is_amount = amount.is_some_and(|amount| amount.name == name);
+        self.is_answer |= is_amount && value.parse::<f64>().is_ok();
         for (field, value) in crate::core::parameters::fields(name, value) {
             let plain = plain(&field);
             let Some(Named { parameter, is_own }) = self.reader.parameter(&plain) else {
@@ -110,21 +152,30 @@ impl<'a> Others<'a> {
         }
     }
 
-    /// What was kept, and the parameters that are set. Next to an amount, a field that answers have too is a result.
-    pub(crate) fn finish(mut self) -> Result<(Extra, Vec<Noted>), String> {
-        let amounts = self.reader.about.amounts;
-        let is_answer = amounts.first().is_some_and(|amount| self.entries.has(amount.name));
-        let [refused, result] = self.refused;
-        if let Some(refused) = refused.or(result.filter(|_| !is_answer)) {
-            return Err(refused);
-        }
-        if is_answer {
+    /// What was kept of a whole cell, and the parameters that are set.
+    pub(crate) fn finish(self) -> Result<(Extra, Vec<Noted>), String> {
+        let of_cells = &self.reader.reserved[1..];
+        self.apart_from(of_cells)
+    }
+
+    /// The same of a user. Next to an amount, a field that answers have too is a result.
+    fn finish_user(mut self) -> Result<(Extra, Vec<Noted>), String> {
+        let reader = self.reader;
+        if self.is_answer {
             let is_result = |name: &str| {
-                self.reader.parameter(&plain(name)).is_some_and(|known| known.parameter.is_result)
+                reader.parameter(&plain(name)).is_some_and(|known| known.parameter.is_result)
             };
             self.parameters.retain(|noted| !is_result(&noted.name));
+            self.refused[1] = None;
         }
-        Ok((self.entries.finish(&self.reader.reserved), self.parameters))
+        self.apart_from(&reader.reserved)
+    }
+
+    fn apart_from(self, reserved: &[&str]) -> Result<(Extra, Vec<Noted>), String> {
+        match self.refused.into_iter().flatten().next() {
+            Some(refused) => Err(refused),
+            None => Ok((self.entries.finish(reserved), self.parameters)),
+        }
     }
 }
 
@@ -172,16 +223,12 @@ impl<'a> Cell<'a> {
             let message = format!("there are more users, expected at most {MOST_USERS}");
             return Err(self.fail(at, None, message));
         }
-        let (extra, parameters) = others.finish().map_err(|message| self.fail(at, id, message))?;
-        if let Some(id) = id {
-            // Most ids are short and plain: one look at the bytes tells.
-            let plain = id.len() <= MAX_ID_CHARS && id.bytes().all(|byte| byte.is_ascii_graphic());
-            let too_long = || id.chars().nth(MAX_ID_CHARS).is_some();
-            if id.is_empty() || !plain && (too_long() || id.chars().any(char::is_control)) {
-                let shown = shorten(&quote(id));
-                let expected = format!("1 to {MAX_ID_CHARS} printable characters");
-                return Err(self.fail(at, Some(id), format!("id is {shown}, expected {expected}")));
-            }
+        let kept = others.finish_user();
+        let (extra, parameters) = kept.map_err(|message| self.fail(at, id, message))?;
+        if let Some(id) = id.filter(|id| id.is_empty() || !is_name(id)) {
+            let shown = quote(id);
+            let expected = format!("1 to {MAX_NAME_CHARS} printable characters");
+            return Err(self.fail(at, Some(id), format!("id is {shown}, expected {expected}")));
         }
         let mut values = vec![None; self.reader.about.inputs.len()];
         for (&column, text) in self.reader.columns.iter().zip(numbers) {
@@ -267,7 +314,8 @@ impl<'a> Cell<'a> {
         let Self { mut record, parameters: of_users, .. } = self;
         let file = Arc::clone(&record.place.file);
         if record.size().users == 0 {
-            let message = format!("there are no users, expected at least one: {FORMAT}");
+            let message =
+                format!("there are no users, expected at least one: {}", self.reader.format);
             return Err(InputError::at(&file, place, message));
         }
         unique_ids(&record)?;
@@ -360,7 +408,7 @@ pub(super) fn of_table(
         for (name, values) in fields {
             others.note(name, values.get(user).copied().unwrap_or("null"));
         }
-        let (_, noted) = others.finish().map_err(|message| {
+        let (_, noted) = others.finish_user().map_err(|message| {
             InputError::at(&record.place.file, &record.place.of_user(user, None), message)
         })?;
         Ok::<_, InputError>(noted)

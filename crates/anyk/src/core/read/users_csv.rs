@@ -1,9 +1,9 @@
 //! Users as CSV: a header, then a line for each user.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::users::{Cell, Fields, Others};
+use super::users::{Cell, Fields, Others, check_cell};
 use super::{CELL, ID, Reader};
 use crate::core::Record;
 use crate::exchange::{
@@ -53,7 +53,7 @@ pub(super) fn read(
         cells.push(Open { name: None, users: Ok(cell()) });
     }
     let mut row = csv::StringRecord::new();
-    let mut lines = Lines { text: text.as_bytes(), counted: 0, line: 1 };
+    let mut lines = Lines::new(text);
     let mut count = 0u64;
     while rows.read_record(&mut row).map_err(|error| fail("", error.to_string()))? {
         count += 1;
@@ -84,7 +84,10 @@ pub(super) fn read(
                     let mut users = cell();
                     users.record.place.index = cells.len();
                     users.record.place.line = line;
-                    cells.push(Open { name: Some(entries), users: Ok(users) });
+                    let wrong = check_cell(name).err().map(|message| fail(&place, message));
+                    let wrong = wrong.map(|error| in_cell(error, Some(&entries), line));
+                    let users = wrong.map_or(Ok(users), Err);
+                    cells.push(Open { name: Some(entries), users });
                     place_of.insert(name.into(), cells.len() - 1);
                     cells.len() - 1
                 }
@@ -152,16 +155,20 @@ fn push(
 }
 
 /// Numbers of lines: the reader's own leaves out comments, and the ends of lines that are two characters.
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     text: &'a [u8],
     /// Bytes that were looked at, and the line that they end in.
     counted: usize,
     line: u64,
 }
 
-impl Lines<'_> {
+impl<'a> Lines<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text: text.as_bytes(), counted: 0, line: 1 }
+    }
+
     /// The line of what is read next from a place that is not before the last one.
-    fn at(&mut self, place: u64) -> u64 {
+    pub(super) fn at(&mut self, place: u64) -> u64 {
         let mut at = usize::try_from(place).unwrap_or(usize::MAX).min(self.text.len());
         // Ends of lines and comments that stand before it.
         while let Some(byte) = self.text.get(at) {
@@ -181,15 +188,24 @@ impl Lines<'_> {
     }
 }
 
+/// Rejects a header with two columns of one name: one of them would be read, and the other not.
+pub(super) fn each_once(header: &csv::StringRecord) -> Result<(), String> {
+    let mut seen = HashSet::new();
+    match header.iter().find(|name| !seen.insert(*name)) {
+        None => Ok(()),
+        Some(name) => {
+            let name = shorten(&format!("{name:?}"));
+            Err(format!("the column {name} stands twice, expected once"))
+        }
+    }
+}
+
 /// What the columns of a header hold; the error says what is wrong with it.
 fn heads(header: &csv::StringRecord, reader: &Reader) -> Result<Vec<Head>, String> {
     let fields = &reader.fields;
     let mut heads = Vec::with_capacity(header.len());
-    for (position, name) in header.iter().enumerate() {
-        if header.iter().take(position).any(|before| before == name) {
-            let name = shorten(&format!("{name:?}"));
-            return Err(format!("the column {name} stands twice, expected once"));
-        }
+    each_once(header)?;
+    for name in header {
         heads.push(if let Some(known) = fields.iter().position(|field| *field == name) {
             Head::Known(known)
         } else if name == CELL {
@@ -206,8 +222,9 @@ fn heads(header: &csv::StringRecord, reader: &Reader) -> Result<Vec<Head>, Strin
     if needed.is_empty() || heads.iter().any(is_needed) {
         return Ok(heads);
     }
+    let one_of = if needed.len() > 1 { "one of " } else { "" };
     Err(format!(
-        "the columns are {}, expected one of {} among them",
+        "the columns are {}, expected {one_of}{} among them",
         shorten(&format!("{:?}", header.iter().collect::<Vec<_>>().join(","))),
         needed.join(", ")
     ))

@@ -2,14 +2,13 @@
 
 use serde::Serialize;
 
-use crate::core::no_better_than;
 use crate::framework::{
     Error, Observer, Silent, Stored as _, TrainError, Trials, check_amounts, over_instances,
 };
 use crate::invalid::Invalid;
 use crate::problems::separable::{
-    AnySeparableAllocator, AnySeparablePolicy, EqualShares, Separable, SeparableMetrics,
-    SeparableSolver,
+    EqualShares, Separable, SeparableAllocator, SeparableMetrics, SeparablePrice,
+    SeparableSettings, SeparableSolver,
 };
 
 /// What was found at one size.
@@ -48,7 +47,7 @@ struct Row {
 /// Measures a policy on random instances of each size, drawn by the policy's own ranges, with its budget at every
 /// size.
 pub fn evaluate_separable(
-    policy: &AnySeparablePolicy,
+    policy: &SeparablePrice,
     trials: &Trials,
     observer: &dyn Observer,
 ) -> Result<Vec<SeparableResult>, Error> {
@@ -59,7 +58,7 @@ pub fn evaluate_separable(
         trials.samples,
         |_| Ok::<_, Error>((SeparableSolver::default(), allocator.clone())),
         |(solver, allocator), size, index| {
-            let problem = settings.draw(policy.costs(), (trials.seed, size, index))?;
+            let problem = settings.draw(policy.costs(), trials.seed, size, index)?;
             row(solver, allocator, &problem)
         },
         observer,
@@ -86,7 +85,7 @@ pub fn evaluate_separable(
 /// One instance; `None` without an answer.
 fn row(
     solver: &mut SeparableSolver,
-    allocator: &mut AnySeparableAllocator,
+    allocator: &mut SeparableAllocator,
     problem: &Separable,
 ) -> Result<Option<Row>, Error> {
     let optimum = solver.solve(problem);
@@ -113,50 +112,14 @@ fn row(
     }))
 }
 
-/// Instances of each training size that a model is measured on, and their seed, which no training has.
-const VALIDATION: u64 = 200;
-const SEED: u64 = 0x5EA4_AB1E;
+/// Seed of the instances that a model is measured on after its training, which no test set has.
+const VALIDATION_SEED: u64 = 0x5EA4_AB1E;
 
-/// How much larger than in training the instances are on which a model is measured, too.
-const LARGER: usize = 10;
-/// Distance to the optimum, percent, from which on a training counts as failed, although equal shares may be worse.
-const FAR_PERCENT: f64 = 1.0;
-
-/// A warning if a model is no better than equal shares, or far from the optimum, at its training sizes or at ten times
-/// the largest of them. It names the size at which the model is furthest from the optimum.
-pub fn shortfall(policy: &AnySeparablePolicy) -> Result<Option<String>, Error> {
-    let mut sizes = policy.record().training.train_k.clone();
-    sizes.extend(sizes.iter().max().map(|size| size.saturating_mul(LARGER).min(1000)));
-    sizes.sort_unstable();
-    sizes.dedup();
-    let trials = Trials { sizes, samples: VALIDATION, seed: SEED };
-    let found = evaluate_separable(policy, &trials, &Silent)?;
-    let equal = |row: &SeparableResult| row.equal_gap_percent.unwrap_or(f64::INFINITY);
-    let poor = found.iter().filter(|row| {
-        row.gap_percent > FAR_PERCENT
-            || no_better_than("equal shares", row.gap_percent, equal(row)).is_some()
-    });
-    let worst = poor.max_by(|a, b| a.gap_percent.total_cmp(&b.gap_percent));
-    Ok(worst.map(|row| {
-        let compared = match row.equal_gap_percent {
-            Some(percent) if row.gap_percent >= percent => {
-                format!("no better than equal shares ({percent:.2} %)")
-            }
-            Some(percent) => format!("equal shares {percent:.2} %"),
-            None => "equal shares do not serve every user".to_owned(),
-        };
-        format!(
-            "training failed: at K = {} the model costs {:.2} % more than the optimum, {compared}; try another seed or \
-             more samples, or use the exact solver",
-            row.k, row.gap_percent
-        )
-    }))
-}
-
-/// What a model reaches on a validation set of its training sizes.
-pub(crate) fn validated(policy: &AnySeparablePolicy) -> Result<SeparableMetrics, TrainError> {
-    let sizes = policy.record().training.train_k.clone();
-    let trials = Trials { sizes, samples: VALIDATION, seed: SEED };
+/// What a model reaches on instances of the sizes of its settings.
+pub(crate) fn validated(policy: &SeparablePrice) -> Result<SeparableMetrics, TrainError> {
+    let SeparableSettings { train_k, samples, seed, .. } = &policy.record().training;
+    let (sizes, samples) = (train_k.clone(), *samples as u64);
+    let trials = Trials { sizes, samples, seed: VALIDATION_SEED ^ seed };
     let found = evaluate_separable(policy, &trials, &Silent)
         .map_err(|error| Invalid::value("validation", error, "instances that have an answer"))?;
     let mean = |column: fn(&SeparableResult) -> f64| {

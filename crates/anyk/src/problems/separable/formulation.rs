@@ -19,7 +19,7 @@ impl Formulation for Separable {
 
     fn value(&self, given: &Allocation) -> f64 {
         let users = given.amounts[0].iter().zip(self.gains()).enumerate();
-        users.map(|(user, (amount, gain))| self.cost_of(user).value(gain * amount)).sum()
+        users.map(|(user, (amount, gain))| self.cost(user, gain * amount)).sum()
     }
 
     fn judge(&self, given: &Allocation) -> Result<Judged, Error> {
@@ -31,7 +31,7 @@ impl Formulation for Separable {
             let (snr, cost) = (gain * amount, self.cost_of(user));
             let least = cost.range().0;
             // Users with too little cost as much as those with the least that serves: more is not known.
-            value += cost.value(snr.max(least));
+            value += self.cost(user, snr.max(least));
             if !cost.value(snr).is_finite() {
                 missed.push(Missed { user, what: "SNR", value: snr, target: least });
             }
@@ -53,8 +53,7 @@ impl Formulation for Separable {
         let judged = self.assess(amounts)?;
         let (total_cost, total_power_w) = (judged.objective, judged.total);
         let snr: Vec<f64> = self.gains().iter().zip(amounts).map(|(gain, x)| gain * x).collect();
-        let costs =
-            snr.iter().enumerate().map(|(user, &snr)| self.cost_of(user).value(snr)).collect();
+        let costs = snr.iter().enumerate().map(|(user, &snr)| self.cost(user, snr)).collect();
         let detail = |name, head, values, total| Detail { name, head, values, total, show: digits };
         let details = vec![
             detail("power_w", "power (W)", amounts.clone(), Some(total_power_w)),
@@ -105,6 +104,7 @@ impl Formulation for Separable {
         vec![
             NamedArray::each("gains", self.gains().to_vec()),
             NamedArray::each("classes", classes),
+            NamedArray::each("weights", self.weights().to_vec()),
             NamedArray::one("budget", self.budget()),
         ]
     }

@@ -1,6 +1,7 @@
 //! Models of separable costs as the program sees them, and their training by options.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde::Serialize;
 
@@ -16,19 +17,20 @@ use crate::problems::separable::problem::{
     CELL, CostOfSnr, SEPARABLE, bandwidth_hz, cost, cost_name, flags,
 };
 use crate::problems::separable::{
-    AnySeparableAllocator, AnySeparablePolicy, AnySeparableSettings, OwnSeparable, SeparableCell,
-    SeparableResult, SeparableSolver, evaluate_separable, shortfall, train_any_separable,
+    OwnSeparable, SeparableAllocator, SeparableCell, SeparablePrice, SeparableResult,
+    SeparableSettings, SeparableSolver, evaluate_separable,
 };
 use crate::problems::urllc::add_outside;
 
 /// The options of a training, apart from those of the problem.
 pub(super) fn training_options() -> Vec<OptionSpec> {
     let whole = |name, unit, help| OptionSpec::new(name, OptionValue::Whole(unit), help);
-    let sizes = "Users in the training samples; several sizes separated by commas";
+    let sizes =
+        "Users in the instances that the policy is measured on; several sizes separated by commas";
     vec![
         OptionSpec::new("train-k", OptionValue::Sizes, sizes).or("10"),
-        whole("samples", "N", "Training samples of each size").or("2000"),
-        whole("seed", "SEED", "Seed of samples, initialization and order").or("1"),
+        whole("samples", "N", "Instances of each size that it is measured on").or("200"),
+        whole("seed", "SEED", "Seed of these instances").or("1"),
     ]
 }
 
@@ -42,53 +44,58 @@ pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Traine
     let [low, high] = [road.cell_radius_m, road.min_distance_m]
         .map(|distance_m| system.path_loss().gain(distance_m) / noise_w);
     let seed = options.seed("seed", 1)?;
-    let mut settings = AnySeparableSettings::preset((low, high), system.max_power_w(), seed);
-    (settings.train_k, settings.samples) = training_cells(options)?;
+    let mut settings = SeparableSettings::new((low, high), system.max_power_w(), seed);
+    let measured = training_cells(options)?;
+    settings.train_k = measured.0;
+    if options.has("samples") {
+        settings.samples = measured.1;
+    }
     settings.validate()?;
     let name = cost_name(options).to_owned();
     let cell = SeparableCell { config: system.config().clone(), bandwidth_hz, cost: name };
     let (low, ends, coefficients, errors) = costs[0].parts();
     let cost = (low, ends, coefficients.collect::<Vec<_>>(), errors);
     let mut session = workshop.session(&(SEPARABLE.name, &settings, &cell, cost))?;
-    let policy = session.kept_or(|session| {
-        Ok::<_, Error>(train_any_separable(&costs, &settings, session)?.of_cell(cell))
-    })?;
+    let started = Instant::now();
+    let policy = session.kept_or(|_| SeparablePrice::train(&costs, &settings, Some(cell)))?;
     let metrics = policy.record().metrics;
     let report = Report {
         model: workshop.model_name(),
         training: settings,
-        train_seconds: session.seconds("training"),
+        prices: policy.prices(),
+        train_seconds: started.elapsed().as_secs_f64(),
         gap_percent: metrics.gap_percent,
         equal_gap_percent: metrics.equal_gap_percent,
     };
-    let (warning, text) = (shortfall(&policy)?, report.text());
-    Trained::new(&session, policy, &report, text, warning)
+    let text = report.text();
+    Trained::new(&session, policy, &report, text, None)
 }
 
 /// Reads a model.
 pub(super) fn load(file: ModelFile) -> Result<Arc<dyn Model>, ModelError> {
-    Ok(Arc::new(file.into_model::<AnySeparablePolicy>()?))
+    Ok(Arc::new(file.into_model::<SeparablePrice>()?))
 }
 
 #[derive(Serialize)]
 struct Report {
     model: String,
-    training: AnySeparableSettings,
+    training: SeparableSettings,
+    /// Prices at which the response of a user is known.
+    prices: usize,
     train_seconds: f64,
-    /// On a validation set of the training sizes.
     gap_percent: f64,
     equal_gap_percent: f64,
 }
 
 impl Report {
     fn text(&self) -> Text {
-        let Self { model, training, train_seconds, gap_percent, equal_gap_percent, .. } = self;
+        let Self { model, training, prices, train_seconds, gap_percent, equal_gap_percent } = self;
         let mut text = Text::line(format!(
-            "{model}: {} steps at K = {:?} in {train_seconds:.1} s",
-            training.steps, training.train_k
+            "{model}: the response of a user at {prices} prices, in {train_seconds:.1} s"
         ));
         text.push(format!(
-            "validation: costs {gap_percent:.4} % over the optimum, equal shares {equal_gap_percent:.4} %"
+            "validation at K = {:?}: costs {gap_percent:.4} % over the optimum, equal shares {equal_gap_percent:.4} %",
+            training.train_k
         ));
         text
     }
@@ -135,23 +142,23 @@ impl Evaluation {
 /// A model at work. The solver answers where the budget does not reach everyone.
 #[derive(Clone)]
 struct OrSolver {
-    allocator: AnySeparableAllocator,
+    allocator: SeparableAllocator,
     solver: SeparableSolver,
-    /// Whether allocations say what is outside of the training.
+    /// Whether answers say what is outside of the training. Nothing is: responses hold for any gains and budget.
     explain: bool,
 }
 
 impl Policy for OrSolver {
     fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
-        let outcome = self.allocator.allocate(instance, into)?;
-        if outcome.infeasible().is_some() {
-            return self.solver.allocate(instance, into);
+        match self.allocator.allocate(instance, into)? {
+            Outcome::Infeasible(_) => self.solver.allocate(instance, into),
+            outcome => {
+                if self.explain {
+                    add_outside(Vec::new(), &mut into.facts);
+                }
+                Ok(outcome)
+            }
         }
-        if self.explain && outcome.is_served() {
-            let outside = self.allocator.policy().out_of_range(instance.formulation()?);
-            add_outside(outside, &mut into.facts);
-        }
-        Ok(outcome)
     }
 
     fn fork(&self) -> Option<Box<dyn Policy>> {
@@ -159,13 +166,13 @@ impl Policy for OrSolver {
     }
 }
 
-impl Model for AnySeparablePolicy {
+impl Model for SeparablePrice {
     fn about(&self) -> &'static About {
         &SEPARABLE
     }
 
     fn describe(&self) -> String {
-        "a model for separable (any-gnn)".to_owned()
+        "a model for separable (price)".to_owned()
     }
 
     fn bytes(&self) -> Result<Vec<u8>, ModelError> {

@@ -6,7 +6,7 @@ use crate::core::{About, Column, Formulation, Instance, Need, PolicyRow, Problem
 use crate::framework::{Error, Options};
 use crate::invalid::Invalid;
 use crate::problems::separable::problem::OPTIMUM;
-use crate::problems::separable::{AnySeparableSettings, Cost, EqualShares, Separable};
+use crate::problems::separable::{Cost, EqualShares, Separable, SeparableSettings};
 
 /// Problems with a caller's own costs, which are functions, not options.
 pub static OWN_SEPARABLE: About = About {
@@ -23,6 +23,7 @@ pub static OWN_SEPARABLE: About = About {
     inputs: &[
         Column::each("gains"),
         Column::each("classes").need(Need::Default(0.0)),
+        Column::each("weights").need(Need::Default(1.0)),
         Column::common("budget"),
     ],
     amounts: &[Column::each("x")],
@@ -50,7 +51,7 @@ fn no_options() -> Error {
 pub struct OwnSeparable {
     costs: Vec<Arc<Cost>>,
     /// Random instances are those of a training with these settings.
-    training: Option<AnySeparableSettings>,
+    training: Option<SeparableSettings>,
     options: Options,
 }
 
@@ -62,7 +63,7 @@ impl OwnSeparable {
 
     /// The same with random instances as a training has them.
     #[must_use]
-    pub fn drawn_as_in(mut self, training: &AnySeparableSettings) -> Self {
+    pub fn drawn_as_in(mut self, training: &SeparableSettings) -> Self {
         self.training = Some(training.clone());
         self
     }
@@ -89,12 +90,13 @@ impl Problem for OwnSeparable {
         });
         let users = users.collect::<Result<Vec<(f64, usize)>, Invalid>>()?;
         let budget = column("budget").first().copied().unwrap_or_default();
-        Ok(Box::new(Separable::new(self.costs.clone(), users, budget)?))
+        let problem = Separable::new(self.costs.clone(), users, budget)?;
+        Ok(Box::new(problem.with_weights(column("weights").to_vec())?))
     }
 
     fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Record, Error> {
         let Some(training) = &self.training else { return Err(no_options()) };
-        let drawn = training.draw(&self.costs, (seed, size, index))?;
+        let drawn = training.draw(&self.costs, seed, size, index)?;
         let classes = drawn.classes().iter().map(|&class| class as f64).collect();
         Ok(Record::new(OWN_SEPARABLE.inputs, Size::users(size))
             .with("gains", drawn.gains().to_vec())?

@@ -66,6 +66,24 @@ impl SeparableSolver {
 
     /// Solves the problem into an existing solution, whose buffers are reused.
     pub fn solve_into(&mut self, problem: &Separable, solution: &mut SeparableSolution) {
+        let respond = |user: usize, price: f64| problem.cost_of(user).respond(price);
+        let Some(found) = self.split(problem, SEARCH, respond) else {
+            let outcome = Outcome::Infeasible(problem.infeasibility());
+            *solution = SeparableSolution { outcome, ..SeparableSolution::default() };
+            return;
+        };
+        solution.iterations = found.iterations;
+        self.finish(problem, found.price, solution);
+    }
+
+    /// Splits the budget at the price at which what users take adds up to it; `respond` is what a user takes at a price of
+    /// its own, and the derivative by it. `None` if the budget does not give everyone the least.
+    pub(super) fn split(
+        &mut self,
+        problem: &Separable,
+        search: PriceSearch,
+        respond: impl Fn(usize, f64) -> (f64, f64),
+    ) -> Option<Found> {
         let (budget, inverse) = (problem.budget(), problem.inverse_gains());
         let size = inverse.len();
         let (mut least, mut most) = (0.0, 0.0);
@@ -76,53 +94,59 @@ impl SeparableSolver {
             let (first, last) = cost.over_range();
             least += (cost.low() + first) * inverse;
             most += (last - first) * inverse;
-            lowest = lowest.min(cost.lowest_price() / inverse);
-            highest = highest.max(cost.marginals().0 / inverse);
+            let own_price = problem.price_factors()[user];
+            lowest = lowest.min(cost.lowest_price() / own_price);
+            highest = highest.max(cost.marginals().0 / own_price);
         }
         let slack = budget - least;
         if least > 0.0 && slack < tolerance::POWER_SLACK * budget {
-            let outcome = Outcome::Infeasible(problem.infeasibility());
-            *solution = SeparableSolution { outcome, ..SeparableSolution::default() };
-            return;
+            return None;
         }
         self.over.resize(size, 0.0);
-        let mut price = 0.0;
-        solution.iterations = 0;
         if most <= slack {
             for (user, over) in self.over.iter_mut().enumerate() {
                 *over = problem.cost_of(user).over_range().1;
             }
-        } else {
-            let between = (lowest.ln() - 1.0, highest.ln() + 1.0);
-            let over = &mut self.over;
-            let guess = 0.5 * (between.0 + between.1);
-            let found =
-                price_for_users(SEARCH, (size, slack), guess, between, |ln_price, users| {
-                    total(problem, ln_price.exp(), users, &mut |user, v| over[user] = v)
-                });
-            solution.iterations = found.iterations;
-            price = found.ln_price.exp();
-            if (found.total / slack).ln().abs() < 1e-9 {
-                let scale = slack / found.total;
-                for (user, over) in self.over.iter_mut().enumerate() {
-                    let first = problem.cost_of(user).over_range().0;
-                    *over = first + (*over - first) * scale;
-                }
-            } else {
-                // What users take jumps at this price: any mixture of both sides is as good to each of them.
-                self.mix(problem, found.between, slack);
-            }
+            return Some(Found { price: 0.0, iterations: 0 });
         }
-        self.finish(problem, price, solution);
+        let between = (lowest.ln() - 1.0, highest.ln() + 1.0);
+        let over = &mut self.over;
+        let guess = 0.5 * (between.0 + between.1);
+        let found = price_for_users(search, (size, slack), guess, between, |ln_price, users| {
+            total(problem, ln_price.exp(), users, &respond, &mut |user, v| over[user] = v)
+        });
+        if (found.total / slack).ln().abs() < search.tolerance.max(1e-9) {
+            let scale = slack / found.total;
+            for (user, over) in self.over.iter_mut().enumerate() {
+                let first = problem.cost_of(user).over_range().0;
+                *over = first + (*over - first) * scale;
+            }
+        } else {
+            // What users take jumps at this price: any mixture of both sides is as good to each of them.
+            self.mix(problem, &respond, found.between, slack);
+        }
+        Some(Found { price: found.ln_price.exp(), iterations: found.iterations })
+    }
+
+    /// The amounts of the last split.
+    pub(super) fn amounts(&self, problem: &Separable) -> impl Iterator<Item = f64> {
+        let users = self.over.iter().zip(problem.inverse_gains()).enumerate();
+        users.map(|(user, (over, inverse))| (problem.cost_of(user).low() + over) * inverse)
     }
 
     /// Mixes the answers to two prices, more than the budget and no more than it, so that they use it up.
-    fn mix(&mut self, problem: &Separable, (low, high): (f64, f64), slack: f64) {
+    fn mix(
+        &mut self,
+        problem: &Separable,
+        respond: &impl Fn(usize, f64) -> (f64, f64),
+        (low, high): (f64, f64),
+        slack: f64,
+    ) {
         let size = self.over.len();
         self.other.resize(size, 0.0);
         let (over, other) = (&mut self.over, &mut self.other);
-        let more = total(problem, low.exp(), 0..size, &mut |user, v| over[user] = v).0;
-        let less = total(problem, high.exp(), 0..size, &mut |user, v| other[user] = v).0;
+        let more = total(problem, low.exp(), 0..size, respond, &mut |user, v| over[user] = v).0;
+        let less = total(problem, high.exp(), 0..size, respond, &mut |user, v| other[user] = v).0;
         let share =
             if more > less { ((slack - less) / (more - less)).clamp(0.0, 1.0) } else { 0.0 };
         for (over, other) in over.iter_mut().zip(other) {
@@ -136,15 +160,16 @@ impl SeparableSolver {
         solution.amounts.clear();
         for (user, (&over, inverse)) in self.over.iter().zip(problem.inverse_gains()).enumerate() {
             let cost = problem.cost_of(user);
-            let own_price = price * inverse;
+            let (own_price, weight) =
+                (price * problem.price_factors()[user], problem.weights()[user]);
             // Rounding may have brought an amount over its most.
             let known = over.min(cost.over_range().1);
             let value = cost.at_over(known).0;
             let amount = (cost.low() + over) * inverse;
             total += amount;
-            objective += value;
+            objective += weight * value;
             // The objective that is reported may itself be off by the error.
-            gap += excess(cost, known, own_price) + cost.error_over(known);
+            gap += weight * (excess(cost, known, own_price) + cost.error_over(known));
             at_end += usize::from(over >= cost.over_range().1 && own_price < cost.marginals().1);
             solution.amounts.push(amount);
         }
@@ -162,12 +187,18 @@ impl SeparableSolver {
     }
 }
 
+/// The price that a split found, and how many were tried.
+pub(super) struct Found {
+    pub(super) price: f64,
+    pub(super) iterations: u32,
+}
+
 const SEARCH: PriceSearch =
     PriceSearch { tolerance: 1e-12, bracket: tolerance::ROOT, stride: 20.0 };
 
 /// [`price_between`] for users of whom some are asked before all are. `total` is what some take together, and its
 /// derivative by the logarithm of the price.
-pub(crate) fn price_for_users(
+fn price_for_users(
     search: PriceSearch,
     (size, slack): (usize, f64),
     mut guess: f64,
@@ -190,14 +221,15 @@ fn total(
     problem: &Separable,
     price: f64,
     users: impl Iterator<Item = usize>,
+    respond: &impl Fn(usize, f64) -> (f64, f64),
     keep: &mut impl FnMut(usize, f64),
 ) -> (f64, f64) {
-    let inverse = problem.inverse_gains();
+    let (inverse, factors) = (problem.inverse_gains(), problem.price_factors());
     let (mut sum, mut slope) = (0.0, 0.0);
     for user in users {
         let cost = problem.cost_of(user);
-        let own_price = price * inverse[user];
-        let (over, by_price) = cost.respond(own_price);
+        let own_price = price * factors[user];
+        let (over, by_price) = respond(user, own_price);
         sum += (over - cost.over_range().0) * inverse[user];
         slope += by_price * own_price * inverse[user];
         keep(user, over);

@@ -10,11 +10,11 @@ use crate::tolerance;
 /// One budget for users whose costs fall and are convex in what they get:
 ///
 /// ```text
-/// min  Σ_k c_k(α_k x_k)     s.t.   Σ_k x_k ≤ X,   x ≥ 0
+/// min  Σ_k w_k c_k(α_k x_k)     s.t.   Σ_k x_k ≤ X,   x ≥ 0
 ///  x
 /// ```
 ///
-/// Water-filling, from a function:
+/// The weights `w_k` are 1 unless [`Separable::with_weights`] sets them. Water-filling, from a function:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -37,15 +37,18 @@ pub struct Separable {
     costs: Vec<Arc<Cost>>,
     class: Vec<usize>,
     gains: Vec<f64>,
+    weights: Vec<f64>,
     /// `1/α_k`.
     inverse: Vec<f64>,
+    /// `1/(w_k α_k)`: at a price `ν` of the budget, a user sees the price `ν/(w_k α_k)` of its `u`.
+    price_factor: Vec<f64>,
     budget: f64,
 }
 
 /// What the judge finds about amounts, by the costs' own tables and not by their responses to a price.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeparableAssessment {
-    /// `Σ c_k(α_k x_k)`; infinite where a user gets too little for its cost to be finite.
+    /// `Σ w_k c_k(α_k x_k)`; infinite where a user gets too little for its cost to be finite.
     pub objective: f64,
     /// `Σ x_k`.
     pub total: f64,
@@ -69,6 +72,8 @@ impl SeparableAssessment {
 /// Gains and budgets accepted.
 const GAINS: (f64, f64) = (1e-60, 1e60);
 const BUDGETS: (f64, f64) = (1e-60, 1e60);
+/// Weights accepted.
+const WEIGHTS: (f64, f64) = (1e-12, 1e12);
 /// Share by which amounts are moved when the judge looks at what they are worth: costs may have kinks.
 const NUDGE: f64 = 1e-9;
 
@@ -95,8 +100,25 @@ impl Separable {
         if !(BUDGETS.0..=BUDGETS.1).contains(&budget) {
             return Err(Invalid::number("budget", budget, "1e-60 to 1e60"));
         }
-        let inverse = gains.iter().map(|gain| gain.recip()).collect();
-        Ok(Self { costs, class, gains, inverse, budget })
+        let inverse: Vec<f64> = gains.iter().map(|gain| gain.recip()).collect();
+        let (weights, price_factor) = (vec![1.0; gains.len()], inverse.clone());
+        Ok(Self { costs, class, gains, weights, inverse, price_factor, budget })
+    }
+
+    /// The same problem with a weight for the cost of each user.
+    pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self, Invalid> {
+        if weights.len() != self.size() {
+            let expected = format!("one for each of the {} users", self.size());
+            return Err(Invalid::value("weights", weights.len(), expected));
+        }
+        let sound = |weight: &f64| (WEIGHTS.0..=WEIGHTS.1).contains(weight);
+        if let Some(user) = weights.iter().position(|weight| !sound(weight)) {
+            return Err(Invalid::number("weight", weights[user], "1e-12 to 1e12").of_user(user));
+        }
+        let factors = self.inverse.iter().zip(&weights).map(|(inverse, weight)| inverse / weight);
+        self.price_factor = factors.collect();
+        self.weights = weights;
+        Ok(self)
     }
 
     /// The problem of users who all have the same cost.
@@ -116,11 +138,14 @@ impl Separable {
     /// The same costs and budget with some of the users, given by position.
     #[must_use]
     pub fn subset(&self, indices: &[usize]) -> Self {
+        let part = |values: &[f64]| indices.iter().map(|&user| values[user]).collect();
         Self {
             costs: self.costs.clone(),
             class: indices.iter().map(|&user| self.class[user]).collect(),
-            gains: indices.iter().map(|&user| self.gains[user]).collect(),
-            inverse: indices.iter().map(|&user| self.inverse[user]).collect(),
+            gains: part(&self.gains),
+            weights: part(&self.weights),
+            inverse: part(&self.inverse),
+            price_factor: part(&self.price_factor),
             budget: self.budget,
         }
     }
@@ -145,6 +170,16 @@ impl Separable {
         &self.inverse
     }
 
+    /// Weight of each user's cost.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// `1/(w_k α_k)`.
+    pub(crate) fn price_factors(&self) -> &[f64] {
+        &self.price_factor
+    }
+
     /// The budget.
     pub fn budget(&self) -> f64 {
         self.budget
@@ -154,6 +189,11 @@ impl Separable {
     #[inline]
     pub fn cost_of(&self, user: usize) -> &Cost {
         &self.costs[self.class[user]]
+    }
+
+    /// `w_k c_k(u)`.
+    pub(crate) fn cost(&self, user: usize, u: f64) -> f64 {
+        self.weights[user] * self.cost_of(user).value(u)
     }
 
     /// Least amount that serves each user.
@@ -183,7 +223,7 @@ impl Separable {
         let (mut most, mut least) = (0.0f64, f64::INFINITY);
         for (user, &amount) in amounts.iter().enumerate() {
             let (cost, gain) = (self.cost_of(user), self.gains[user]);
-            let (low, high) = cost.range();
+            let (weight, (low, high)) = (self.weights[user], cost.range());
             let u = gain * amount;
             total += amount;
             let value = cost.value(u);
@@ -191,13 +231,13 @@ impl Separable {
             if !value.is_finite() {
                 starved += 1;
             }
-            objective += value;
+            objective += weight * value;
             let step = NUDGE * u;
             if u + step < high {
-                most = most.max(gain * cost.marginal((u + step).max(low)));
+                most = most.max(weight * gain * cost.marginal((u + step).max(low)));
             }
             if u - step > low {
-                least = least.min(gain * cost.marginal(u - step));
+                least = least.min(weight * gain * cost.marginal(u - step));
             }
         }
         let budget_excess = total / self.budget - 1.0;

@@ -7,8 +7,8 @@ use crate::exchange::{read_fading_samples, read_file};
 use crate::framework::{Error, Guarantee, Options};
 use crate::invalid::Invalid;
 use crate::problems::urllc::{
-    AnyAllocator, AnyPolicy, CellPolicy as _, Certificate, Certifier, Judge, LearnedAllocator,
-    LearnedPolicy, Urllc, UrllcAllocation, UrllcSolver,
+    CellPolicy as _, Certificate, Certifier, Judge, LearnedAllocator, LearnedPolicy,
+    PriceAllocator, PricePolicy, Urllc, UrllcAllocation, UrllcSolver,
 };
 use crate::tolerance;
 
@@ -114,7 +114,7 @@ impl Policy for OwnCells {
                 user: instance.record.id(user),
                 expected: format!(
                     "the one that the model was trained for (epsilon {}, packet_bits {}, arrival_rate {}); `anyk \
-                     solve` and any-gnn take any",
+                     solve` and the price policy take any",
                     expected.epsilon, expected.packet_bits, expected.arrival_rate
                 ),
             });
@@ -147,23 +147,23 @@ impl Policy for OwnCells {
     }
 }
 
-/// any-gnn in any cell.
+/// The price policy in any cell.
 #[derive(Clone)]
-pub(crate) struct AnyCells {
-    allocator: AnyAllocator,
+pub(crate) struct PriceCells {
+    allocator: PriceAllocator,
     how: How,
     /// Answers the cells that the budget does not reach.
     solver: UrllcSolver,
 }
 
-impl AnyCells {
-    pub(crate) fn new(policy: &AnyPolicy, options: &Options) -> Self {
+impl PriceCells {
+    pub(crate) fn new(policy: &PricePolicy, options: &Options) -> Self {
         let (allocator, how) = (policy.allocator(), How::new(options));
         Self { allocator, how, solver: UrllcSolver::default() }
     }
 }
 
-impl Policy for AnyCells {
+impl Policy for PriceCells {
     fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
         let outcome = self.allocator.allocate(instance, into)?;
         match &outcome {
@@ -179,7 +179,6 @@ impl Policy for AnyCells {
         }
         instance.check(into)?;
         let problem: &Urllc = instance.formulation()?;
-        let least_power_w = self.allocator.least_power_w();
         if certify {
             let certifier = self.allocator.certifier();
             let certificate =
@@ -189,9 +188,8 @@ impl Policy for AnyCells {
             }
         }
         if explain {
-            let policy = self.allocator.policy();
-            add_outside(policy.out_of_range(problem, least_power_w), &mut into.facts);
-            add_guarantee(policy.guarantee(), &mut into.facts)?;
+            add_outside(self.allocator.out_of_range(problem), &mut into.facts);
+            add_guarantee(self.allocator.policy().guarantee(), &mut into.facts)?;
         }
         Ok(Outcome::Served(Status::Learned))
     }

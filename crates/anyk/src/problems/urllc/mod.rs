@@ -2,10 +2,6 @@
 //! one power budget.
 
 mod algorithm1;
-mod any_gnn;
-pub(crate) mod any_ranges;
-mod any_run;
-mod any_training;
 mod calibration;
 pub(crate) mod cell;
 mod cell_policy;
@@ -24,6 +20,9 @@ mod models;
 mod optimum;
 mod policy;
 mod pretrain;
+mod price_policy;
+mod price_run;
+pub(crate) mod price_training;
 pub(crate) mod problem;
 mod recipe;
 mod reference;
@@ -38,10 +37,6 @@ mod train;
 
 pub(crate) use algorithm1::fnn_network;
 pub use algorithm1::{Algorithm1, TrainSettings};
-pub use any_gnn::{AnyAllocator, AnyPolicy, AnyRecord, SampledRecord, Unserved};
-pub use any_ranges::{Span, TrainRanges, TrainedRanges};
-pub use any_run::{train_any_policy, train_sampled_policy};
-pub use any_training::{AnySettings, TrainedAny, train_any, train_any_on};
 pub use calibration::{Judge, Judged, calibrate, required_factors};
 pub use cell_policy::CellPolicy;
 pub use certificate::{Certificate, Certifier};
@@ -56,6 +51,11 @@ pub use learn_bandwidth::{DEVIATIONS, SampledSettings, learn_bandwidth};
 pub use optimum::{OptimumRow, optimum_over_sizes};
 pub use policy::{LearnedAllocator, LearnedPolicy, ModelMetrics, ModelRecord};
 pub use pretrain::{RelativeError, measure_law, pretrain_law};
+pub use price_policy::{PriceAllocator, PricePolicy, PriceRecord, SampledRecord, Unserved};
+pub use price_run::{train_price_policy, train_sampled_policy};
+pub use price_training::{
+    PriceSettings, Span, TrainedPrice, TrainedRanges, train_price, train_price_on,
+};
 pub use problem::{URLLC, UrllcProblem};
 pub use recipe::{LossScale, Recipe};
 pub use run::{finish, law_for, train_urllc, validation_set};

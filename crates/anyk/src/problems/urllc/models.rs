@@ -7,18 +7,18 @@ use crate::config::System;
 use crate::core::{About, Calibrated, FixedCell, Model, Page, Policy, Problem, reference_options};
 use crate::framework::{
     CalibrationSettings, CellOptions, Error, ModelError, Observer, OptionSpec, OptionValue,
-    Options, Stored as _, Trials, Verb,
+    Options, PRICE, Stored as _, Trials, Verb,
 };
 use crate::invalid::Invalid;
-use crate::problems::urllc::in_cells::{AnyCells, OwnCells, judge};
+use crate::problems::urllc::in_cells::{OwnCells, PriceCells, judge};
 use crate::problems::urllc::problem::{URLLC, UrllcProblem, no_check};
 use crate::problems::urllc::reports::{EvaluatedSize, Evaluation, Measured};
 use crate::problems::urllc::{
-    AnyPolicy, CellPolicy, EqualPower, Judge, LearnedPolicy, TestSet, calibrate,
+    CellPolicy, EqualPower, Judge, LearnedPolicy, PricePolicy, TestSet, calibrate,
 };
 
 /// The heading of options that put a model into another cell.
-const OTHER_CELL: &str = "Another cell than the model's own, for models of any-gnn";
+const OTHER_CELL: &str = "Another cell than the model's own, for models of the price policy";
 
 /// Options of a verb for models: of those whose cell may be another, and of those learned from samples.
 pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<OptionSpec> {
@@ -128,7 +128,7 @@ impl Model for LearnedPolicy {
 
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
         let policy = Box::new(OwnCells::new(self, options));
-        Ok(Box::new(FixedCell::new(policy, self.home(), "any-gnn")))
+        Ok(Box::new(FixedCell::new(policy, self.home(), "the price policy")))
     }
 
     fn calibrate(
@@ -151,7 +151,7 @@ fn calibrated<P: CellPolicy + Model + 'static>(
     Ok((Arc::new(policy), guarantee))
 }
 
-impl AnyPolicy {
+impl PricePolicy {
     /// The judge that a measurement needs: of a policy that knows samples alone, not its own.
     fn needed_judge(&self, options: &Options, system: &System) -> Result<Option<Judge>, Error> {
         let judge = judge(options, system)?;
@@ -164,14 +164,14 @@ impl AnyPolicy {
     }
 }
 
-impl Model for AnyPolicy {
+impl Model for PricePolicy {
     fn about(&self) -> &'static About {
         &URLLC
     }
 
     fn describe(&self) -> String {
         let samples = if self.knows_fading() { "" } else { ", learned from samples of fading" };
-        format!("a model for urllc (any-gnn{samples})")
+        format!("a model for urllc ({PRICE}{samples})")
     }
 
     fn bytes(&self) -> Result<Vec<u8>, ModelError> {
@@ -208,7 +208,7 @@ impl Model for AnyPolicy {
                 None => return Err(Invalid::missing("fading", expected).into()),
             }
         }
-        Ok(Box::new(AnyCells::new(self, options)))
+        Ok(Box::new(PriceCells::new(self, options)))
     }
 
     fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {

@@ -194,9 +194,9 @@ fn examples(verb: Verb) -> &'static [&'static str] {
             "sample urllc --k 3 --format csv",
         ],
         Verb::Train => &[
-            "train urllc --method any-gnn --seed 1 --out any.safetensors",
+            "train urllc --method price --seed 1 --out any.safetensors",
             "train urllc --method p-gnn --train-k 10 --epsilon-d 6e-6 --out model.safetensors",
-            "train urllc --method any-gnn --fading samples.npy --out sampled.safetensors",
+            "train urllc --method price --fading samples.npy --out sampled.safetensors",
         ],
         _ => &["sample urllc --k 50 | anyk allocate any.safetensors --certify --input -"],
     }

@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::core::{Page, Text};
 use crate::framework::{Error, Guarantee, Session, Stored as _, Trials, Workshop};
 use crate::problems::urllc::{
-    AnyPolicy, AnySettings, LearnedPolicy, RelativeError, SampledRecord, SizeResult, TrainSettings,
-    TrainedRanges,
+    LearnedPolicy, PricePolicy, PriceSettings, RelativeError, SampledRecord, SizeResult,
+    TrainSettings, TrainedRanges,
 };
 
 /// Of a training by Algorithm 1.
@@ -85,11 +85,11 @@ impl LearnedReport {
     }
 }
 
-/// Of a training of any-gnn.
+/// Of a training of the price policy.
 #[derive(Serialize)]
-pub(crate) struct AnyReport {
+pub(crate) struct PriceReport {
     model: String,
-    training: AnySettings,
+    training: PriceSettings,
     train_seconds: f64,
     ranges: TrainedRanges,
     /// On a validation set of the training sizes, in the cell's own ranges; under the law of the samples if
@@ -112,11 +112,11 @@ struct Sampled {
     largest_standard_error: f64,
 }
 
-impl AnyReport {
+impl PriceReport {
     pub(crate) fn new(
         workshop: &Workshop<'_>,
         session: &Session<'_>,
-        policy: &AnyPolicy,
+        policy: &PricePolicy,
         equal_power_gap_percent: f64,
     ) -> Self {
         let record = policy.record();
@@ -139,12 +139,12 @@ impl AnyReport {
     }
 }
 
-impl AnyReport {
+impl PriceReport {
     /// As people read it.
     pub(crate) fn text(&self) -> Text {
         let mut text = Text::line(format!(
-            "{}: {} steps at K = {:?} in {:.1} s",
-            self.model, self.training.steps, self.training.train_k, self.train_seconds
+            "{}: {} steps in {:.1} s",
+            self.model, self.training.steps, self.train_seconds
         ));
         if let Some(Sampled { record, largest_standard_error }) = &self.sampled {
             text.push(format!(

@@ -6,18 +6,18 @@ use crate::config::Config;
 use crate::core::{Model, Trained, no_better_than};
 use crate::exchange::{read_fading_samples, read_file};
 use crate::framework::{
-    CellOptions, Error, Method, ModelError, ModelFile, OptionSpec, OptionValue, Options,
-    PretrainLoss, PretrainSettings, Silent, Stored as _, Workshop, training_cells,
+    CellOptions, Error, FORMER_PRICE, Method, ModelError, ModelFile, OptionSpec, OptionValue,
+    Options, PRICE, PretrainLoss, PretrainSettings, Silent, Stored as _, Workshop, training_cells,
 };
 use crate::invalid::Invalid;
-use crate::network::{Aggregator, SplitRule};
-use crate::problems::urllc::any_run::equal_power_gap_percent;
-use crate::problems::urllc::reports::{AnyReport, LearnedReport};
+use crate::network::Aggregator;
+use crate::problems::urllc::price_run::equal_power_gap_percent;
+use crate::problems::urllc::reports::{LearnedReport, PriceReport};
 use crate::problems::urllc::run::{mean_metrics, validation_set};
 use crate::problems::urllc::{
-    AnyPolicy, AnySettings, DEVIATIONS, EqualPower, LearnedPolicy, Recipe, SampledSettings,
-    TrainRanges, TrainSettings, UserInputs, law_for, measure_law, train_any_policy,
-    train_sampled_policy, train_urllc,
+    DEVIATIONS, EqualPower, LearnedPolicy, PricePolicy, PriceSettings, Recipe, SampledSettings,
+    TrainSettings, UserInputs, law_for, measure_law, train_price_policy, train_sampled_policy,
+    train_urllc,
 };
 use crate::qos::ServiceClass;
 
@@ -25,7 +25,7 @@ use crate::qos::ServiceClass;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trainable {
     Paper(Method),
-    AnyGnn,
+    Price,
 }
 
 impl Trainable {
@@ -43,10 +43,11 @@ impl Trainable {
             Self::Paper(Method::Fnn),
         ),
         (
-            "any-gnn",
-            "Power by a response to one price, bandwidth by what the received power needs; certified",
-            Self::AnyGnn,
+            PRICE,
+            "Power by each user's response to one price, bandwidth by what the received power needs; certified",
+            Self::Price,
         ),
+        (FORMER_PRICE, "", Self::Price),
     ];
 }
 
@@ -72,33 +73,9 @@ impl PretrainLoss {
     ];
 }
 
-impl TrainRanges {
-    /// Names, what they mean, and values.
-    pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        (
-            "paper",
-            "The cell's own road, antennas and service class; budgets from just enough to twice its own",
-            Self::Paper,
-        ),
-        (
-            "wide",
-            "Also roads up to 1 km, 1 to 64 antennas, ε from 1e-7 to 1e-3 and mixed service classes",
-            Self::Wide,
-        ),
-    ];
-}
-
-impl SplitRule {
-    /// Names, what they mean, and values.
-    pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("kkt", "By the one price of power at which the powers sum to the budget", Self::Kkt),
-        ("softmax", "e^o over its sum", Self::Softmax),
-    ];
-}
-
 pub(super) fn training_options() -> Vec<OptionSpec> {
     let mut options = vec![
-        OptionSpec::choice(Trainable::ALL, "method", "What to train").or("p-gnn; any-gnn with samples of fading"),
+        OptionSpec::choice(Trainable::ALL, "method", "What to train").or("p-gnn; price with samples of fading"),
         OptionSpec::new(
             "train-k",
             OptionValue::Sizes,
@@ -110,7 +87,7 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
         OptionSpec::new(
             "epsilon-d",
             OptionValue::Number("PROBABILITY"),
-            "Loss target to train for, stricter than the users' own; not for any-gnn",
+            "Loss target to train for, stricter than the users' own; not for price",
         )
         .or("6e-6"),
         OptionSpec::choice(Aggregator::NAMES, "aggregator",
@@ -118,25 +95,18 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
         )
         .or("mean")
         .rare(),
-        OptionSpec::choice(Preset::ALL, "preset", "Optimizer, schedule and batch; not for any-gnn")
+        OptionSpec::choice(Preset::ALL, "preset", "Optimizer, schedule and batch; not for price")
             .or("fast"),
         OptionSpec::choice(PretrainLoss::ALL, "pretraining",
             "Loss of the outer function's pre-training, for p-gnn, or of the bandwidth's with samples of fading",
         )
         .or("supervised")
         .rare(),
-        OptionSpec::choice(TrainRanges::ALL, "train-ranges",
-            "Where the training cells of any-gnn come from",
-        )
-        .or("paper"),
-        OptionSpec::choice(SplitRule::ALL, "output", "What makes powers of the outputs of any-gnn")
-            .or("kkt")
-            .rare(),
         OptionSpec::new(
             "fading",
             OptionValue::File,
             "Samples of the small-scale gain g, where its law is unknown: a NumPy array with one axis, 500 or \
-             more; any-gnn alone",
+             more; price alone",
         ),
         OptionSpec::new(
             "deviations",
@@ -159,12 +129,12 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
 /// Availability that counts as 1.00, as the paper prints it.
 const AVAILABLE: f64 = 0.995;
 
-/// Options of the paper's methods that any-gnn has no use for, and the other way round.
+/// Options of the paper's methods that the price policy has no use for, and the other way round.
 const OF_PAPER: [&str; 3] = ["epsilon-d", "aggregator", "preset"];
-const OF_ANY: [&str; 4] = ["train-ranges", "output", "fading", "deviations"];
+const OF_PRICE: [&str; 2] = ["fading", "deviations"];
 
 fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, Error> {
-    options.refuse(&OF_ANY, method.name())?;
+    options.refuse(&OF_PRICE, method.name())?;
     if method != Method::PGnn {
         options.refuse(&["pretraining"], method.name())?;
     }
@@ -240,7 +210,7 @@ fn train_learned(
     let equal_percent = mean_metrics(&equal).gap_percent;
     let report = LearnedReport::new(workshop, &session, &policy, law_error, equal_percent);
     let availability = policy.record().metrics.availability;
-    let hint = "a stricter `epsilon_d`, more samples, another seed, or the method any-gnn";
+    let hint = "a stricter `epsilon_d`, more samples, another seed, or the method price";
     let warning = (availability < AVAILABLE).then(|| not_all_served(availability, hint));
     let text = report.text();
     Trained::new(&session, policy, &report, text, warning)
@@ -250,31 +220,25 @@ fn not_all_served(availability: f64, hint: &str) -> String {
     format!("on validation {:.2} % of users are served, not all: try {hint}", 100.0 * availability)
 }
 
-fn any_settings(options: &Options) -> Result<AnySettings, Error> {
-    options.refuse(&OF_PAPER, "any-gnn")?;
+fn price_settings(options: &Options) -> Result<PriceSettings, Error> {
+    options.refuse(&OF_PAPER, PRICE)?;
     if !options.has("fading") {
-        options.refuse(&["pretraining", "deviations"], "any-gnn without `fading`")?;
+        options.refuse(&["pretraining", "deviations"], "price without `fading`")?;
     }
-    let ranges = options.choice(TrainRanges::ALL, "train-ranges")?.unwrap_or(TrainRanges::Paper);
-    if ranges == TrainRanges::Wide && options.has("fading") {
-        let expected = "paper: from samples of fading the bandwidth of one service class is learned, in one cell";
-        return Err(Invalid::value("train_ranges", "wide", expected).into());
-    }
-    let output = options.choice(SplitRule::ALL, "output")?.unwrap_or(SplitRule::Kkt);
-    let mut settings = AnySettings::preset(ranges, output, options.seed("seed", 1)?);
+    let mut settings = PriceSettings::preset(options.seed("seed", 1)?);
     (settings.train_k, settings.samples) = training_cells(options)?;
     settings.validate()?;
     Ok(settings)
 }
 
-fn train_any_gnn(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
-    let settings = any_settings(options)?;
+fn train_price(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+    let settings = price_settings(options)?;
     let system = CellOptions::ALL.system(options, &Config::default())?;
     let (policy, session, fading) = match options.text("fading") {
         None => {
             let mut session = workshop.session(&("urllc", system.config(), &settings))?;
             let policy =
-                session.kept_or(|session| train_any_policy(&system, &settings, session))?;
+                session.kept_or(|session| train_price_policy(&system, &settings, session))?;
             (policy, session, None)
         }
         Some(file) => {
@@ -300,7 +264,7 @@ fn train_any_gnn(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, 
         }
     };
     let equal_percent = equal_power_gap_percent(&policy, fading.as_ref())?;
-    let report = AnyReport::new(workshop, &session, &policy, equal_percent);
+    let report = PriceReport::new(workshop, &session, &policy, equal_percent);
     let metrics = policy.record().metrics;
     let warning = if metrics.availability < AVAILABLE {
         Some(not_all_served(metrics.availability, "more samples, or another seed"))
@@ -315,17 +279,17 @@ fn train_any_gnn(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, 
 pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
     // Samples of fading are for the one method that learns its bandwidth from them.
     let usual =
-        if options.has("fading") { Trainable::AnyGnn } else { Trainable::Paper(Method::PGnn) };
+        if options.has("fading") { Trainable::Price } else { Trainable::Paper(Method::PGnn) };
     match options.choice(Trainable::ALL, "method")?.unwrap_or(usual) {
         Trainable::Paper(method) => train_learned(method, options, workshop),
-        Trainable::AnyGnn => train_any_gnn(options, workshop),
+        Trainable::Price => train_price(options, workshop),
     }
 }
 
 /// Reads a model.
 pub(super) fn load(file: ModelFile) -> Result<Arc<dyn Model>, ModelError> {
     Ok(match file.method() {
-        "any-gnn" => Arc::new(file.into_model::<AnyPolicy>()?),
+        PRICE => Arc::new(file.into_model::<PricePolicy>()?),
         ModelFile::OUTER_FUNCTION => {
             let message =
                 "it is an outer function, kept for trainings from several seeds, expected a policy";

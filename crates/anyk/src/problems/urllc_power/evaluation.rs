@@ -6,10 +6,10 @@ use serde::Serialize;
 use crate::channel::sample_distances_m;
 use crate::config::System;
 use crate::framework::{Error, Observer, Rows, Silent, Stored as _, TrainError, over_instances};
-use crate::problems::urllc::UrllcAllocation;
+use crate::problems::urllc::{ModelMetrics, UrllcAllocation};
 use crate::problems::urllc_power::problem::USER_BAND_HZ;
 use crate::problems::urllc_power::{
-    AnyBandAllocator, AnyBandPolicy, BandMetrics, BandSolver, EqualBand, UrllcPower,
+    BandPriceAllocator, BandPricePolicy, BandSolver, EqualBand, UrllcPower,
 };
 
 /// A policy at one size; means over cells.
@@ -68,7 +68,7 @@ struct Row {
 /// Measures a policy on random cells of each size, on all cores; the result does not depend on their number. The
 /// observer counts cells.
 pub fn evaluate_band(
-    allocator: &AnyBandAllocator,
+    allocator: &BandPriceAllocator,
     trials: &BandTrials<'_>,
     observer: &dyn Observer,
 ) -> Result<Vec<BandResult>, Error> {
@@ -127,7 +127,7 @@ fn result(found: &Rows<Row>, max_bandwidth_hz: f64) -> BandResult {
 }
 
 /// Measures a policy after its training, in its own cell. Also returns the distance to the optimum of equal bandwidths.
-pub(crate) fn validated(policy: &AnyBandPolicy) -> Result<(BandMetrics, f64), TrainError> {
+pub(crate) fn validated(policy: &BandPricePolicy) -> Result<(ModelMetrics, f64), TrainError> {
     let training = &policy.record().training;
     let trials = BandTrials {
         system: policy.system(),
@@ -143,7 +143,7 @@ pub(crate) fn validated(policy: &AnyBandPolicy) -> Result<(BandMetrics, f64), Tr
     }
     let count = results.len().max(1) as f64;
     let mean = |value: fn(&BandResult) -> f64| results.iter().map(value).sum::<f64>() / count;
-    let metrics = BandMetrics {
+    let metrics = ModelMetrics {
         availability: mean(|result| result.availability),
         gap_percent: mean(|result| result.gap_percent),
     };

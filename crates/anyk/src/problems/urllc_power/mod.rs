@@ -5,18 +5,17 @@
 //! powers add up to the budget, here the one at which the bandwidths do.
 
 mod admission;
-mod any_gnn;
 mod evaluation;
 mod formulation;
 mod models;
+mod price_of_band;
+mod price_policy;
 mod problem;
 mod solver;
 mod statement;
-mod training;
 
-pub use any_gnn::{AnyBandAllocator, AnyBandPolicy, AnyBandRecord, BandMetrics};
 pub use evaluation::{BandResult, evaluate_band};
+pub use price_policy::{BandPriceAllocator, BandPricePolicy};
 pub use problem::{BandProblem, URLLC_POWER};
 pub use solver::{BandSolution, BandSolver, EqualBand};
 pub use statement::{BandAssessment, UrllcPower};
-pub use training::{AnyBandSettings, train_any_band};

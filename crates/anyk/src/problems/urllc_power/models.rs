@@ -13,22 +13,21 @@ use crate::framework::{
     Workshop, training_cells,
 };
 use crate::invalid::Invalid;
-use crate::problems::urllc::add_outside;
+use crate::problems::urllc::{PriceSettings, add_outside};
 use crate::problems::urllc_power::evaluation::{BandTrials, validated};
 use crate::problems::urllc_power::problem::{CELL, USER_BAND_HZ};
 use crate::problems::urllc_power::{
-    AnyBandAllocator, AnyBandPolicy, AnyBandSettings, BandResult, BandSolver, URLLC_POWER,
-    evaluate_band, train_any_band,
+    BandPriceAllocator, BandPricePolicy, BandResult, BandSolver, URLLC_POWER, evaluate_band,
 };
 
 /// Trains a policy.
 pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
     let system = CELL.system(options, &Config::default())?;
-    let mut settings = AnyBandSettings::preset(options.seed("seed", 1)?);
+    let mut settings = PriceSettings::preset(options.seed("seed", 1)?);
     (settings.train_k, settings.samples) = training_cells(options)?;
     settings.validate()?;
     let mut session = workshop.session(&(URLLC_POWER.name, system.config(), &settings))?;
-    let policy = session.kept_or(|session| train_any_band(&system, &settings, session))?;
+    let policy = session.kept_or(|session| BandPricePolicy::train(&system, &settings, session))?;
     let (metrics, equal_gap_percent) = validated(&policy)?;
     let warning = no_better_than("equal bandwidths", metrics.gap_percent, equal_gap_percent);
     let report = Report {
@@ -45,13 +44,13 @@ pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Traine
 
 /// Reads a model.
 pub(super) fn load(file: ModelFile) -> Result<Arc<dyn Model>, ModelError> {
-    Ok(Arc::new(file.into_model::<AnyBandPolicy>()?))
+    Ok(Arc::new(file.into_model::<BandPricePolicy>()?))
 }
 
 #[derive(Serialize)]
 struct Report {
     model: String,
-    training: AnyBandSettings,
+    training: PriceSettings,
     train_seconds: f64,
     /// On a validation set of the training sizes, with 200 kHz for each user.
     availability: f64,
@@ -63,10 +62,8 @@ struct Report {
 impl Report {
     fn text(&self) -> Text {
         let Self { model, training, train_seconds, availability, gap_percent, .. } = self;
-        let mut text = Text::line(format!(
-            "{model}: {} steps at K = {:?} in {train_seconds:.1} s",
-            training.steps, training.train_k
-        ));
+        let mut text =
+            Text::line(format!("{model}: {} steps in {train_seconds:.1} s", training.steps));
         text.push(format!(
             "validation, {} kHz for each user: the QoS of {:.2} % of users is met; power {gap_percent:.4} % over \
              the optimum (equal bandwidths: {:.2} %)",
@@ -119,21 +116,21 @@ impl Evaluation {
 
 /// The model in any cell, with the solver where the budgets do not reach.
 #[derive(Clone)]
-struct AnyBand {
-    allocator: AnyBandAllocator,
+struct PriceInBand {
+    allocator: BandPriceAllocator,
     solver: BandSolver,
     /// Whether answers say what is outside of the training.
     explain: bool,
 }
 
-impl Policy for AnyBand {
+impl Policy for PriceInBand {
     fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
         let outcome = self.allocator.allocate(instance, into)?;
         if !outcome.is_served() {
             return self.solver.allocate(instance, into);
         }
         if self.explain {
-            let outside = self.allocator.policy().out_of_range(instance.formulation()?);
+            let outside = self.allocator.out_of_range(instance.formulation()?);
             add_outside(outside, &mut into.facts);
         }
         Ok(outcome)
@@ -144,13 +141,13 @@ impl Policy for AnyBand {
     }
 }
 
-impl Model for AnyBandPolicy {
+impl Model for BandPricePolicy {
     fn about(&self) -> &'static About {
         &URLLC_POWER
     }
 
     fn describe(&self) -> String {
-        "a model for urllc-power (any-gnn)".to_owned()
+        "a model for urllc-power (price)".to_owned()
     }
 
     fn bytes(&self) -> Result<Vec<u8>, ModelError> {
@@ -167,7 +164,7 @@ impl Model for AnyBandPolicy {
 
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
         let (allocator, explain) = (self.allocator(), options.has("explain"));
-        Ok(Box::new(AnyBand { allocator, solver: BandSolver::default(), explain }))
+        Ok(Box::new(PriceInBand { allocator, solver: BandSolver::default(), explain }))
     }
 
     fn evaluate(

@@ -1,4 +1,4 @@
-//! any-gnn and certified answers: feasible whatever was learned, near the optimum at any number of users.
+//! The price policy and certified answers: feasible whatever was learned, near the optimum at any number of users.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,14 +7,13 @@ use std::sync::LazyLock;
 use anyk::Outcome;
 use anyk::channel::{FadingLaw, sample_distances_m};
 use anyk::framework::{CalibrationSettings, ModelError, Session, Silent, Stored};
-use anyk::network::SplitRule;
 use anyk::problems::read_model;
 use anyk::problems::urllc::UrllcSolver;
-use anyk::problems::urllc::{AnyPolicy, CellPolicy, Certifier, Unserved};
-use anyk::problems::urllc::{AnySettings, TrainRanges};
+use anyk::problems::urllc::{CellPolicy, Certifier, PricePolicy, Unserved};
 use anyk::problems::urllc::{
-    Judged, TestSet, calibrate, required_factors, train_any_policy, true_bandwidth,
+    Judged, TestSet, calibrate, required_factors, train_price_policy, true_bandwidth,
 };
+use anyk::problems::urllc::{PriceSettings, Span};
 use anyk::problems::urllc::{Urllc, UrllcAllocation};
 use anyk::qos::BandwidthFunction;
 use anyk::qos::RequiredBandwidth;
@@ -24,21 +23,24 @@ use proptest::prelude::*;
 
 static SYSTEM: LazyLock<System> = LazyLock::new(|| Config::default().validate().unwrap());
 
-fn short(output: SplitRule, seed: u64) -> AnySettings {
-    let mut settings = AnySettings::preset(TrainRanges::Paper, output, seed);
+fn short(seed: u64) -> PriceSettings {
+    let mut settings = PriceSettings::preset(seed);
     (settings.samples, settings.steps) = (200, 300);
     settings
 }
 
-fn train(settings: &AnySettings) -> AnyPolicy {
-    train_any_policy(&SYSTEM, settings, &mut Session::new(&Silent)).unwrap()
+fn train(settings: &PriceSettings) -> PricePolicy {
+    train_price_policy(&SYSTEM, settings, &mut Session::new(&Silent)).unwrap()
 }
 
-static POLICY: LazyLock<AnyPolicy> = LazyLock::new(|| train(&short(SplitRule::Kkt, 1)));
+static POLICY: LazyLock<PricePolicy> = LazyLock::new(|| train(&short(1)));
+
+/// Trained in full.
+static FULL: LazyLock<PricePolicy> = LazyLock::new(|| train(&PriceSettings::preset(5)));
 
 /// The same policy with other parameters.
-fn with_parameters(parameters: Vec<f64>) -> Result<AnyPolicy, ModelError> {
-    AnyPolicy::new(POLICY.record().clone(), parameters, None)
+fn with_parameters(parameters: Vec<f64>) -> Result<PricePolicy, ModelError> {
+    PricePolicy::new(POLICY.record().clone(), parameters, None)
 }
 
 fn classes() -> [ServiceClass; 3] {
@@ -247,27 +249,46 @@ fn the_edge_of_feasibility_is_the_solvers() {
 fn near_the_optimum_at_every_size() {
     let sizes = [1, 2, 5, 10, 50, 200, 1000];
     let set = TestSet::draw(&SYSTEM, &sizes, 10, 99).unwrap();
-    let full = train(&AnySettings::preset(TrainRanges::Paper, SplitRule::Kkt, 5));
-    for (policy, most_percent) in [(&full, 0.01), (&*POLICY, 0.2)] {
+    for (policy, most_percent) in [(&*FULL, 0.002), (&*POLICY, 0.2)] {
         for result in set.evaluate(&policy.allocator(), &Silent).unwrap() {
             assert!(result.availability >= 1.0, "{result:?}");
             assert!((-1e-6..most_percent).contains(&result.gap_percent), "{result:?}");
         }
     }
-    // A softmax keeps the shape of the training size.
-    let softmax = train(&AnySettings::preset(TrainRanges::Paper, SplitRule::Softmax, 5));
-    let results = set.evaluate(&softmax.allocator(), &Silent).unwrap();
-    assert!(results[3].gap_percent < 0.1 && results[6].gap_percent > 0.3, "{results:?}");
 }
 
-/// One model, trained over the wide ranges, in cells that a training in the paper's cell does not cover.
+/// The price of ten users, kept for any number of them: powers keep the shape that they have there.
 #[test]
-fn one_wide_training_follows_the_optimum_under_other_conditions() {
-    let mut settings = AnySettings::preset(TrainRanges::Wide, SplitRule::Kkt, 1);
-    (settings.samples, settings.steps) = (500, 1500);
-    let policy = train(&settings);
-    let changes: [fn(&mut Config); 4] = [
+fn a_fixed_price_is_right_at_its_own_size_alone() {
+    let sizes = [10, 1000];
+    let ten: Vec<f64> = sample_distances_m(&SYSTEM.road(), 3, 10, 0);
+    let ten = ten.into_iter().map(|distance_m| SYSTEM.path_loss().gain(distance_m));
+    let mut allocator = FULL.allocator();
+    allocator
+        .serve(&Urllc::uniform(&SYSTEM, ten).unwrap(), &mut UrllcAllocation::default())
+        .unwrap();
+    let softmax = FULL.with_fixed_price(allocator.ln_price()).unwrap();
+    let set = TestSet::draw(&SYSTEM, &sizes, 10, 99).unwrap();
+    let results = set.evaluate(&softmax.allocator(), &Silent).unwrap();
+    assert!(results[0].gap_percent < 0.1 && results[1].gap_percent > 0.3, "{results:?}");
+    // A file keeps the price.
+    let read = PricePolicy::from_bytes(&softmax.to_bytes().unwrap()).unwrap();
+    assert_eq!(read.record(), softmax.record());
+    for price in [f64::NAN, f64::INFINITY, -201.0] {
+        let error = FULL.with_fixed_price(price).unwrap_err().to_string();
+        assert!(error.contains("fixed_ln_price"), "{error}");
+    }
+}
+
+/// One model, trained in the paper's cell, in cells with other antennas, budgets and service classes.
+#[test]
+fn one_training_follows_the_optimum_under_other_conditions() {
+    let policy = &*FULL;
+    let changes: [fn(&mut Config); 7] = [
         |config| config.cell.antennas = 1,
+        |config| config.cell.antennas = 64,
+        |config| config.cell.max_power_dbm = 60.0,
+        |config| (config.road.cell_radius_m, config.cell.max_power_dbm) = (1000.0, 63.0),
         |config| config.cell.max_power_dbm = 30.0,
         |config| config.service.epsilon = 1e-3,
         |config| config.service.packet_bits = 1000.0,
@@ -294,16 +315,16 @@ fn one_wide_training_follows_the_optimum_under_other_conditions() {
 
 #[test]
 fn trainings_are_reproducible_and_models_round_trip() {
-    let settings = short(SplitRule::Kkt, 1);
+    let settings = short(1);
     let bytes = POLICY.to_bytes().unwrap();
     assert_eq!(train(&settings).to_bytes().unwrap(), bytes);
-    assert_ne!(train(&short(SplitRule::Kkt, 2)).to_bytes().unwrap(), bytes);
+    assert_ne!(train(&short(2)).to_bytes().unwrap(), bytes);
     // By its problem, and by its kind.
     let loaded = read_model(&bytes).unwrap();
     let said = loaded.describe();
-    assert!(said.contains("urllc") && said.contains("any-gnn"), "{said}");
+    assert!(said.contains("urllc") && said.contains("price"), "{said}");
     assert_eq!(loaded.bytes().unwrap(), bytes);
-    let read = AnyPolicy::from_bytes(&bytes).unwrap();
+    let read = PricePolicy::from_bytes(&bytes).unwrap();
     assert_eq!(read.record(), POLICY.record());
     assert_eq!(read.parameters(), POLICY.parameters());
     assert_eq!(read.to_bytes().unwrap(), bytes);
@@ -313,7 +334,7 @@ fn trainings_are_reproducible_and_models_round_trip() {
 fn damaged_models_are_refused() {
     let bytes = POLICY.to_bytes().unwrap();
     for length in 0..bytes.len() {
-        assert!(AnyPolicy::from_bytes(&bytes[..length]).is_err(), "cut at {length}");
+        assert!(PricePolicy::from_bytes(&bytes[..length]).is_err(), "cut at {length}");
     }
     for byte in 0..bytes.len() {
         let mut damaged = bytes.clone();
@@ -326,26 +347,38 @@ fn damaged_models_are_refused() {
     parameters[3] = f64::NAN;
     assert!(with_parameters(parameters).is_err());
     let mut record = POLICY.record().clone();
-    record.ranges.load.0 = f64::INFINITY;
-    assert!(AnyPolicy::new(record, POLICY.parameters().to_vec(), None).is_err());
+    record.ranges.0.insert("excess".to_owned(), Span(0.0, f64::INFINITY));
+    assert!(PricePolicy::new(record, POLICY.parameters().to_vec(), None).is_err());
 }
 
 #[test]
 fn what_was_not_trained_on_is_flagged() {
     let near = SYSTEM.path_loss().gain(100.0);
-    let outside = |gain: f64, service: ServiceClass, antennas: u32| {
+    let outside = |budget_w: f64, service: ServiceClass, antennas: u32| {
         let mut config = Config::default();
         config.cell.antennas = antennas;
-        let problem = Urllc::new(&config.validate().unwrap(), [(gain, service); 10]).unwrap();
-        let least_w = Certifier::default().least_power_w(&problem);
-        POLICY.out_of_range(&problem, least_w)
+        let problem = Urllc::new(&config.validate().unwrap(), [(near, service); 10]).unwrap();
+        let problem = problem.with_max_power_w(budget_w).unwrap();
+        let mut allocator = POLICY.allocator();
+        allocator.serve(&problem, &mut UrllcAllocation::default()).unwrap();
+        allocator.out_of_range(&problem)
     };
     let usual = ServiceClass::default();
-    assert!(outside(near, usual, 8).is_empty());
-    let far = outside(SYSTEM.path_loss().gain(900.0), usual, 8);
-    assert!(far.iter().any(|text| text.starts_with("gain_db -14")), "{far:?}");
-    let strict = outside(near, ServiceClass { epsilon: 1e-8, ..usual }, 4);
-    assert_eq!(strict.len(), 2, "{strict:?}");
+    let other = ServiceClass { epsilon: 2e-7, packet_bits: 1000.0, arrival_rate: 0.05 };
+    // Ten users, any budget from hardly enough on.
+    let problem = Urllc::uniform(&SYSTEM, [near; 10]).unwrap();
+    let least_w = Certifier::default().least_power_w(&problem);
+    for budget_w in [1.01 * least_w, SYSTEM.max_power_w(), 1e6 * least_w] {
+        assert_eq!(outside(budget_w, usual, 8), Vec::<String>::new());
+    }
+    assert_eq!(outside(1e3, other, 2), Vec::<String>::new());
+    let scarce = outside(least_w * (1.0 + 1e-4), usual, 8);
+    assert!(scarce.len() == 1 && scarce[0].starts_with("excess 1.00e-4, trained"), "{scarce:?}");
+    let plenty = outside(1e9 * least_w, usual, 8);
+    assert!(plenty.len() == 1 && plenty[0].starts_with("excess 1.00e9, trained"), "{plenty:?}");
+    let strict = outside(1e3, ServiceClass { epsilon: 1e-8, ..usual }, 128);
+    assert!(strict.len() == 2 && strict[0].starts_with("epsilon 1.00e-8"), "{strict:?}");
+    assert_eq!(strict[1], "antennas 128.00, trained 1.00 to 64.00");
 }
 
 /// With a known law no user needs more than it gets, at any size: the margin of a calibration is 1, and what is

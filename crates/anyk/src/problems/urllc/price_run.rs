@@ -1,4 +1,4 @@
-//! One training of any-gnn, from settings to a validated policy.
+//! One training of the price policy, from settings to a validated policy.
 
 use std::sync::Arc;
 
@@ -7,37 +7,37 @@ use crate::config::System;
 use crate::framework::{Session, Silent, Stored as _, TrainError};
 use crate::problems::urllc::run::{VALIDATION_SAMPLES, VALIDATION_SEED, mean_metrics};
 use crate::problems::urllc::{
-    AnyPolicy, AnySettings, CellPolicy, EqualPower, SampledRecord, SampledSettings, TestSet,
-    learn_bandwidth, train_any, train_any_on,
+    CellPolicy, EqualPower, PricePolicy, PriceSettings, SampledRecord, SampledSettings, TestSet,
+    learn_bandwidth, train_price, train_price_on,
 };
 
-/// Trains any-gnn for the system's own law of fading and measures it on a validation set of the training
+/// Trains the price policy for the system's own law of fading and measures it on a validation set of the training
 /// sizes in the system's own cell.
-pub fn train_any_policy(
+pub fn train_price_policy(
     system: &System,
-    settings: &AnySettings,
+    settings: &PriceSettings,
     session: &mut Session<'_>,
-) -> Result<AnyPolicy, TrainError> {
-    let trained = train_any(system, settings, session)?;
-    measured(AnyPolicy::from_training(system, settings, trained, None)?, None)
+) -> Result<PricePolicy, TrainError> {
+    let trained = train_price(system, settings, session)?;
+    measured(PricePolicy::from_training(system, settings, trained, None)?, None)
 }
 
-/// Trains any-gnn where fading is known by samples alone: first `b̂`, then the response to the price of power
+/// Trains the price policy where fading is known by samples alone: first `b̂`, then the response to the price of power
 /// with it. `deviations` standard errors are added to `b̂` in the answers; its measures are under the
 /// law of the samples themselves, which is all there is to know.
 pub fn train_sampled_policy(
     system: &System,
     samples: &FadingSamples,
     learning: &SampledSettings,
-    settings: &AnySettings,
+    settings: &PriceSettings,
     deviations: f64,
     session: &mut Session<'_>,
-) -> Result<AnyPolicy, TrainError> {
+) -> Result<PricePolicy, TrainError> {
     // Before the bandwidth is learned, rather than after it.
     settings.validate()?;
     let qos = system.qos(system.service())?;
     let bandwidth = learn_bandwidth(system, &qos, samples, learning, session)?;
-    let trained = train_any_on(system, settings, &bandwidth.widened(0.0), session)?;
+    let trained = train_price_on(system, settings, &bandwidth.widened(0.0), session)?;
     let record = SampledRecord {
         training: learning.clone(),
         samples: samples.as_slice().len(),
@@ -45,16 +45,16 @@ pub fn train_sampled_policy(
         range_w: bandwidth.range_w,
     };
     let learned = Some((record, bandwidth));
-    let policy = AnyPolicy::from_training(system, settings, trained, learned)?;
+    let policy = PricePolicy::from_training(system, settings, trained, learned)?;
     measured(policy, Some(&samples.compressed_rule()))
 }
 
 /// The cells that a policy is measured on after its training.
 fn validation_set_of(
-    policy: &AnyPolicy,
+    policy: &PricePolicy,
     fading: Option<&Arc<FadingQuadrature>>,
 ) -> Result<TestSet, TrainError> {
-    let AnySettings { train_k, seed, .. } = &policy.record().training;
+    let PriceSettings { train_k, seed, .. } = &policy.record().training;
     let seed = VALIDATION_SEED ^ seed;
     let set =
         TestSet::draw_under(policy.system(), fading, train_k, VALIDATION_SAMPLES, seed, &Silent)?;
@@ -65,7 +65,7 @@ fn validation_set_of(
 
 /// Bandwidth over the optimum of equal power with exact bandwidths, on the cells that the policy was measured on.
 pub(crate) fn equal_power_gap_percent(
-    policy: &AnyPolicy,
+    policy: &PricePolicy,
     fading: Option<&Arc<FadingQuadrature>>,
 ) -> Result<f64, TrainError> {
     let results = validation_set_of(policy, fading)?.evaluate(&EqualPower::default(), &Silent)?;
@@ -74,9 +74,9 @@ pub(crate) fn equal_power_gap_percent(
 
 /// The policy with what is measured of it, under the fading of its cell or another.
 fn measured(
-    policy: AnyPolicy,
+    policy: PricePolicy,
     fading: Option<&Arc<FadingQuadrature>>,
-) -> Result<AnyPolicy, TrainError> {
+) -> Result<PricePolicy, TrainError> {
     let set = validation_set_of(&policy, fading)?;
     let results = set.evaluate(&policy.allocator(), &Silent)?;
     let metrics = mean_metrics(&results);

@@ -1,5 +1,5 @@
-//! any-gnn beside the paper's methods, equal power and the solver, on the same cells: no table of the paper,
-//! but what its size laws lead to when the output layer is that of the KKT conditions.
+//! The price policy beside the paper's methods, equal power and the solver, on the same cells: no table of the paper,
+//! but what its size laws lead to when the output layer is that of the KKT conditions. And the policy for other costs.
 
 use std::time::Instant;
 
@@ -7,40 +7,43 @@ use serde::Serialize;
 
 use crate::entry::BASELINE;
 use crate::fading::policy_of_draw;
+use crate::lab::SELECTION_SEED;
 use crate::pictures::{self, MethodCurve};
+use crate::price_costs;
 use crate::shown::with_range;
 use crate::{
     Entry, EntryResult, Lab, Measure, TEST_SEED, paper_entries, policy_us, random_cell,
-    short_any_policy, short_sampled_policy, solve_us, untrained_p_gnn,
+    short_price_policy, short_sampled_policy, solve_us, untrained_p_gnn,
 };
-use anyk::channel::FadingLaw;
+use anyk::channel::{FadingLaw, sample_distances_m};
 use anyk::framework::{
     Chart, Claim, Error, Method, Objective, PretrainLoss, Quietly, Series, Session, Silent, Table,
     Value,
 };
-use anyk::math::second_worst;
-use anyk::network::SplitRule;
+use anyk::math::{median, second_worst};
 use anyk::problems::urllc::{
-    Algorithm1, AnyPolicy, CellPolicy as _, DEVIATIONS, EqualPower, SizeResult, TestSet, Urllc,
-    finish, train_any_policy,
+    Algorithm1, CellPolicy as _, DEVIATIONS, EqualPower, PricePolicy, SizeResult, TestSet, Urllc,
+    UrllcAllocation, finish, train_price_policy,
 };
 use anyk::row;
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// Size at which allocations are timed.
 const TIMED: usize = 200;
-/// What any-gnn is to reach at every size: percent over the optimum.
+/// What the price policy is to reach at every size: percent over the optimum.
 const TARGET_PERCENT: f64 = 0.2;
 
 /// Gains in the paper's 2,000 training samples, of ten users each.
 const SAMPLES: usize = 20_000;
 
-/// any-gnn with either of its output layers.
-const ANY: [(&str, SplitRule); 2] =
-    [("any-gnn, kkt", SplitRule::Kkt), ("any-gnn, softmax", SplitRule::Softmax)];
+/// Users of the cells whose median price a softmax is given: as many as in the training cells of the other methods.
+const PRICED: usize = 10;
+
+/// The price policy, and with a softmax in place of its price.
+const LABELS: [&str; 2] = ["price", "price, softmax"];
 
 fn sampled_label() -> String {
-    format!("any-gnn, {SAMPLES} samples of fading")
+    format!("price, {SAMPLES} samples of fading")
 }
 
 /// A method's figures at the sizes that it is for: availability and percent over the optimum.
@@ -59,16 +62,16 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let equal = test.evaluate(&EqualPower::default(), &Silent)?;
     let optimum: Vec<f64> = equal.iter().map(|size| size.optimum_mhz).collect();
     let mut rows = Vec::new();
-    for (label, output) in ANY {
-        let runs = any_runs(lab, &test, &(label, output), |run| {
-            let settings = lab.any_settings(output, 100 + run);
-            let quietly = Quietly(lab.observer);
-            Ok(train_any_policy(&lab.system, &settings, &mut Session::new(&quietly))?)
-        })?;
-        rows.push(Row::new(label, &runs));
-    }
+    let runs = price_runs(lab, &test, &LABELS, |run| {
+        let settings = lab.price_settings(100 + run);
+        let quietly = Quietly(lab.observer);
+        let policy = train_price_policy(&lab.system, &settings, &mut Session::new(&quietly))?;
+        let softmax = with_softmax(lab, &policy)?;
+        Ok([policy, softmax])
+    })?;
+    rows.extend(LABELS.iter().zip(&runs).map(|(label, runs)| Row::new(label, runs)));
     let label = sampled_label();
-    let runs = any_runs(lab, &test, &(&label, DEVIATIONS), |run| {
+    let [runs] = price_runs(lab, &test, &(&label, DEVIATIONS), |run| {
         let way = PretrainLoss::Supervised;
         let policy = policy_of_draw(
             lab,
@@ -78,7 +81,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             100 + run,
             &Quietly(lab.observer),
         )?;
-        Ok(policy.with_deviations(DEVIATIONS)?)
+        Ok([policy.with_deviations(DEVIATIONS)?])
     })?;
     rows.push(Row::new(&label, &runs));
     let entries = paper_entries(lab.effort);
@@ -87,7 +90,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             // Table VI has all sizes that it is for, but K = 20: not worth minutes of training.
             lab.results(entry)?
         } else {
-            lab.results_on(entry, &test, "any-gnn")?
+            lab.results_on(entry, &test, "price")?
         };
         rows.push(Row::new(&entry.label, &runs));
     }
@@ -102,15 +105,20 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         train_seconds: None,
     });
     let pretrain_seconds = lab.pretrain_seconds(&entries[0])?.unwrap_or(f64::NAN);
-    Ok(vec![comparison(lab, &optimum, &rows), times(&rows, solve_us, pretrain_seconds)])
+    Ok(vec![
+        comparison(lab, &optimum, &rows),
+        times(&rows, solve_us, pretrain_seconds),
+        price_costs::table(lab)?,
+    ])
 }
 
 /// Fills in how long an allocation takes, row by row, and returns the time of an exact solve.
 fn timed(lab: &Lab<'_>, entries: &[Entry], rows: &mut [Row]) -> Result<f64, Error> {
     let cell = random_cell(&lab.system, TIMED)?;
     let mut times = Vec::new();
-    for (_, output) in ANY {
-        times.push(policy_us(&short_any_policy(&lab.system, output)?, &cell));
+    let policy = short_price_policy(&lab.system)?;
+    for policy in [&policy, &with_softmax(lab, &policy)?] {
+        times.push(policy_us(policy, &cell));
         lab.observer.done(1);
     }
     let (us, _) = policy_us(&short_sampled_policy(&lab.system)?, &cell);
@@ -165,27 +173,52 @@ impl Row {
     }
 }
 
-/// Trainings of any-gnn, measured, one after the other: each has one core.
-pub(crate) fn any_runs(
+/// A policy with a softmax at the median price that it finds itself for [`PRICED`] users.
+fn with_softmax(lab: &Lab<'_>, policy: &PricePolicy) -> Result<PricePolicy, Error> {
+    let mut allocator = policy.allocator();
+    let mut allocation = UrllcAllocation::default();
+    let mut price = |index: u64| {
+        let distances =
+            sample_distances_m(&lab.system.road(), SELECTION_SEED, PRICED, index).into_iter();
+        let gains = distances.map(|distance| lab.system.path_loss().gain(distance));
+        let cell = Urllc::uniform(&lab.system, gains)?;
+        allocator.serve(&cell, &mut allocation).map_err(Error::other)?;
+        Ok(allocator.ln_price())
+    };
+    let prices = (0..lab.cells).map(&mut price).collect::<Result<Vec<f64>, Error>>()?;
+    Ok(policy.with_fixed_price(median(prices))?)
+}
+
+/// Trainings, measured, one after the other: each has one core. Each leaves one or more policies, and the result has the
+/// trainings of each of them.
+pub(crate) fn price_runs<const N: usize>(
     lab: &Lab<'_>,
     test: &TestSet,
     key: &impl Serialize,
-    train: impl Fn(u64) -> Result<AnyPolicy, Error>,
-) -> Result<Vec<Measure>, Error> {
+    train: impl Fn(u64) -> Result<[PricePolicy; N], Error>,
+) -> Result<[Vec<Measure>; N], Error> {
     let measure = |run: u64| {
         lab.go_on()?;
         let key = (lab.system.config(), key, lab.effort, run);
-        let measure = lab.cache.get_or("any-gnn", &key, || {
+        let measures: Vec<Measure> = lab.cache.get_or("price", &key, || {
             let started = Instant::now();
-            let policy = train(run)?;
+            let policies = train(run)?;
             let train_seconds = started.elapsed().as_secs_f64();
-            Ok(Measure { train_seconds, sizes: test.evaluate(&policy.allocator(), &Silent)? })
+            let of = |policy: &PricePolicy| {
+                Ok(Measure { train_seconds, sizes: test.evaluate(&policy.allocator(), &Silent)? })
+            };
+            policies.iter().map(of).collect()
         })?;
         lab.observer.done(1);
-        Ok(measure)
+        Ok(measures)
     };
     let runs = lab.runs();
-    lab.watched("any-gnn, trainings", runs, || (0..runs).map(measure).collect())
+    let runs = lab.watched("price policy, trainings", runs, || {
+        (0..runs).map(measure).collect::<Result<Vec<_>, Error>>()
+    })?;
+    Ok(std::array::from_fn(|policy| {
+        runs.iter().filter_map(|measures| measures.get(policy).cloned()).collect()
+    }))
 }
 
 /// Microseconds of an allocation by one of the paper's methods. What it has learned does not change how long
@@ -234,14 +267,14 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
         .iter()
         .map(|row| MethodCurve { label: row.label.clone(), figures: row.figures.clone() });
     Table {
-        name: "any-gnn".into(),
-        title: "any-gnn, trained at K = 10, beside the paper's methods on the same cells".into(),
+        name: "price".into(),
+        title: "The price policy beside the paper's methods on the same cells".into(),
         note: format!(
             "Each figure is the {}, in brackets the range of all of them, on {} cells of each size (seed {TEST_SEED}). The \
-             bandwidth of any-gnn is b(α_k P_k) from the certified table, so that its availability does not depend on what \
-             was learned. With a softmax the powers keep the shape that they had at K = 10. From samples of fading (as many gains \
-             as the paper trains on, drawn anew for each training) it does not know the law that it is judged \
-             under. A negative distance goes with an availability under 1.00: bandwidth that users lack.",
+             bandwidth of the price policy is b(α_k P_k) from the certified table, so that its availability does not depend on \
+             what was learned. With a softmax, a fixed price in place of the one that spends the budget, the powers keep the \
+             shape that they have at K = {PRICED}. From samples of fading (as many gains as the paper trains on, drawn anew \
+             for each training) it does not know the law that it is judged under. A negative distance goes with an availability under 1.00: bandwidth that users lack.",
             lab.rule(),
             lab.cells,
         ),
@@ -260,7 +293,7 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
         }),
         claims: vec![Claim::own(
             format!(
-                "any-gnn, trained at K = 10, serves everyone with at most {TARGET_PERCENT} % more bandwidth than the \
+                "The price policy serves everyone with at most {TARGET_PERCENT} % more bandwidth than the \
                  optimum at every K from {} to {}",
                 SIZES[0],
                 SIZES[SIZES.len() - 1],
@@ -291,15 +324,15 @@ fn times(rows: &[Row], solve_us: f64, pretrain_seconds: f64) -> Table {
         row![row.label.clone(), us, known, row.train_seconds]
     });
     let exact = row!["solver, exact", solve_us, solve_us, ()];
-    let any_gnn = rows.first();
-    let any_us = any_gnn.and_then(|row| row.us).map_or(f64::NAN, |us| us.0);
-    let train_seconds = any_gnn.and_then(|row| row.train_seconds).unwrap_or(f64::NAN);
-    let verdict = repaid(train_seconds, any_us, solve_us);
+    let price = rows.first();
+    let price_us = price.and_then(|row| row.us).map_or(f64::NAN, |us| us.0);
+    let train_seconds = price.and_then(|row| row.train_seconds).unwrap_or(f64::NAN);
+    let verdict = repaid(train_seconds, price_us, solve_us);
     Table {
-        name: "any-gnn-times".into(),
+        name: "price-times".into(),
         title: format!("Time of an allocation at K = {TIMED}, and of a training"),
         note: format!(
-            "One thread, median. any-gnn with a known law is certified by construction; the second column adds \
+            "One thread, median. The price policy with a known law is certified by construction; the second column adds \
              the check of every user, which makes the answers of the paper's methods certified ones as well. The \
              outer function of P-GNN ({pretrain_seconds:.1} s of pre-training) is not in its training time. With a known \
              law of fading the solver is exact and needs no training. Where the law is not known there is nothing for \
@@ -314,9 +347,9 @@ fn times(rows: &[Row], solve_us: f64, pretrain_seconds: f64) -> Table {
         ],
         rows: times.chain([exact]).collect(),
         claims: vec![Claim::own(
-            format!("any-gnn allocates faster than the exact solver at K = {TIMED}"),
-            format!("{any_us:.0} µs beside {solve_us:.0} µs; it {verdict}"),
-            any_us < solve_us,
+            format!("The price policy allocates faster than the exact solver at K = {TIMED}"),
+            format!("{price_us:.0} µs beside {solve_us:.0} µs; it {verdict}"),
+            price_us < solve_us,
         )],
         ..Table::default()
     }

@@ -1,5 +1,5 @@
-//! any-gnn: powers by a learned response to one price of power, bandwidths by `b(α_k P_k)`, known or learned
-//! from samples of fading.
+//! The price policy: each user responds to one price of power, the price is the one that spends the budget, and
+//! bandwidths are `b(α_k P_k)`, known or learned from samples of fading.
 
 use std::sync::Arc;
 
@@ -9,33 +9,35 @@ use crate::config::{Config, System};
 use crate::core::{Allocation, Instance, Outcome, Policy, Status};
 use crate::exchange::Tensor;
 use crate::framework::{
-    Error, Guarantee, Infeasibility, ModelError, Stored, Tensors, network_tensors,
+    Error, Guarantee, Infeasibility, ModelError, PRICE, Stored, Tensors, network_tensors,
 };
+use crate::invalid::Invalid;
 use crate::network::ConvexLaw;
 use crate::network::{ClassResponse, ContextScaling, DenseTape, PowerSplit, SplitRule};
 use crate::problems::urllc::ErrorPoint;
-use crate::problems::urllc::any_ranges::context;
-use crate::problems::urllc::{AnySettings, SampledSettings, TrainedAny, TrainedRanges};
+use crate::problems::urllc::price_training::{Span, context};
 use crate::problems::urllc::{CellPolicy, Certifier, ModelMetrics};
+use crate::problems::urllc::{PriceSettings, SampledSettings, TrainedPrice, TrainedRanges};
 use crate::problems::urllc::{SampledBandwidth, WidenedBandwidth};
 use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::BandwidthFunction;
+use crate::qos::Qos;
 use crate::qos::RequiredBandwidth;
-use crate::qos::{Qos, ServiceClass};
 use crate::tolerance;
 use crate::units::Decibel;
 
 /// How a model came about: settings, what it has seen, and what was measured on its validation set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AnyRecord {
+pub struct PriceRecord {
     /// The cell that it was trained for.
     pub config: Config,
     /// Its training.
-    pub training: AnySettings,
+    pub training: PriceSettings,
     /// Of the network's context.
     pub scaling: ContextScaling,
     /// What it has seen.
+    #[serde(default)]
     pub ranges: TrainedRanges,
     /// Measured after training: under the cell's own law of fading, or under that of the samples.
     pub metrics: ModelMetrics,
@@ -45,6 +47,12 @@ pub struct AnyRecord {
     /// What it promises, if it was calibrated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<Guarantee>,
+    /// Models of urllc-power have these two ranges here in version 0.2.
+    #[serde(default, skip_serializing)]
+    pub gain_db: Option<Span>,
+    /// See `gain_db`.
+    #[serde(default, skip_serializing)]
+    pub bandwidth_per_user_hz: Option<Span>,
 }
 
 /// How `b̂` was learned from samples of fading.
@@ -64,11 +72,11 @@ pub struct SampledRecord {
 /// A learned policy of (P1) for any number of users and any budget.
 ///
 /// If it knows the law of fading, also for any service classes, and every answer is certified. If it knows
-/// samples alone, for the class that it was trained for. How good it is outside of what it was trained on,
-/// [`out_of_range`](Self::out_of_range) tells.
+/// samples alone, for the class that it was trained for. [`PriceAllocator::out_of_range`] says what of a cell
+/// is outside of its training.
 #[derive(Debug, Clone)]
-pub struct AnyPolicy {
-    record: AnyRecord,
+pub struct PricePolicy {
+    record: PriceRecord,
     system: System,
     parameters: Vec<f64>,
     learned: Option<Learned>,
@@ -89,26 +97,48 @@ pub enum Unserved {
     #[error(transparent)]
     Infeasible(Infeasibility),
     /// A bandwidth that was learned from samples holds for one class in one cell.
-    #[error(
-        "a user has {found:?}, expected {expected:?} and the noise and frame of the training: the bandwidth was \
-         learned from samples of fading for these alone"
-    )]
-    Class {
-        /// Of the user.
-        found: ServiceClass,
-        /// Of the training.
-        expected: ServiceClass,
-    },
+    #[error(transparent)]
+    Unfit(Invalid),
 }
 
-impl AnyPolicy {
+/// What of a cell is not as in the training of a bandwidth that was learned from samples.
+fn unfit(problem: &Urllc, qos: &Qos, antennas: u32) -> Option<Invalid> {
+    let because = "for which the bandwidth was learned from samples of fading";
+    let known = qos.service();
+    let other = |field: &'static str, found: f64, known: f64| {
+        (found.to_bits() != known.to_bits())
+            .then(|| Invalid::number(field, found, format!("{known}, {because}")))
+    };
+    let of_class = |class: &Qos| {
+        let found = class.service();
+        let frame = || {
+            let expected = format!("those {because}");
+            Invalid::value("the noise or the frame of the cell", "another", expected)
+        };
+        other("epsilon", found.epsilon, known.epsilon)
+            .or_else(|| other("packet_bits", found.packet_bits, known.packet_bits))
+            .or_else(|| other("arrival_rate", found.arrival_rate, known.arrival_rate))
+            .or_else(|| (!class.same_service(qos)).then(frame))
+    };
+    other("antennas", f64::from(problem.antennas()), f64::from(antennas))
+        .or_else(|| problem.classes().iter().find_map(of_class))
+}
+
+impl PricePolicy {
     /// From a record and parameters, with the bandwidth that was learned if it was; an error says what does not
     /// fit.
     pub fn new(
-        record: AnyRecord,
+        mut record: PriceRecord,
         parameters: Vec<f64>,
         bandwidth: Option<SampledBandwidth>,
     ) -> Result<Self, ModelError> {
+        let former = [
+            ("gain_db", record.gain_db.take()),
+            ("bandwidth_per_user_hz", record.bandwidth_per_user_hz.take()),
+        ];
+        for (name, span) in former {
+            record.ranges.0.extend(span.map(|span| (name.to_owned(), span)));
+        }
         let content = |message: &str| ModelError::Content(message.to_owned());
         let system = record.config.validate()?;
         record.training.validate().map_err(|error| content(&error.to_string()))?;
@@ -156,13 +186,13 @@ impl AnyPolicy {
     /// yet.
     pub fn from_training(
         system: &System,
-        settings: &AnySettings,
-        trained: TrainedAny,
+        settings: &PriceSettings,
+        trained: TrainedPrice,
         learned: Option<(SampledRecord, SampledBandwidth)>,
     ) -> Result<Self, ModelError> {
-        let TrainedAny { parameters, scaling, ranges } = trained;
+        let TrainedPrice { parameters, scaling, ranges } = trained;
         let (sampled, bandwidth) = learned.unzip();
-        let record = AnyRecord {
+        let record = PriceRecord {
             config: system.config().clone(),
             training: settings.clone(),
             scaling,
@@ -170,6 +200,8 @@ impl AnyPolicy {
             metrics: ModelMetrics { availability: 0.0, gap_percent: 0.0 },
             sampled,
             guarantee: None,
+            gain_db: None,
+            bandwidth_per_user_hz: None,
         };
         Self::new(record, parameters, bandwidth)
     }
@@ -194,56 +226,42 @@ impl AnyPolicy {
     /// The same policy with another number of standard errors added to `b̂`, if it has one. It is not
     /// calibrated: a guarantee is for the number that it was given for.
     pub fn with_deviations(&self, deviations: f64) -> Result<Self, ModelError> {
-        let mut record = AnyRecord { guarantee: None, ..self.record.clone() };
+        let mut record = PriceRecord { guarantee: None, ..self.record.clone() };
         if let Some(sampled) = &mut record.sampled {
             sampled.deviations = deviations;
         }
         Self::new(record, self.parameters.clone(), self.bandwidth().cloned())
     }
 
+    /// The same policy with a softmax in place of the price: the shape that powers have at a price of power, given by its
+    /// logarithm, at any size.
+    pub fn with_fixed_price(&self, ln_price: f64) -> Result<Self, ModelError> {
+        let mut record = self.record.clone();
+        record.training.output = SplitRule::Softmax;
+        record.training.fixed_ln_price = Some(ln_price);
+        Self::new(record, self.parameters.clone(), self.bandwidth().cloned())
+    }
+
     /// The responses of a cell's classes, in its order.
     pub fn responses(&self, problem: &Urllc) -> Vec<ClassResponse> {
         let antennas = problem.antennas();
-        let AnyRecord { training, scaling, .. } = &self.record;
+        let PriceRecord { training, scaling, .. } = &self.record;
         let contexts = problem.classes().iter();
         let contexts: Vec<f64> =
             contexts.flat_map(|qos| scaling.standardised(context(qos, antennas))).collect();
         training.network.responses(&self.parameters, &contexts, &mut DenseTape::default())
     }
-
-    /// What of a cell is outside of what the policy was trained on, in words. Empty if nothing is.
-    pub fn out_of_range(&self, problem: &Urllc, least_power_w: f64) -> Vec<String> {
-        let seen = &self.record.ranges;
-        let gains = problem.users().iter().map(|user| Decibel::from_ratio(user.gain).0);
-        let classes = || problem.classes().iter().map(Qos::service);
-        let budget_w = problem.max_power_w();
-        [
-            seen.gain_db.furthest("gain_db", gains),
-            seen.power_per_user_w.furthest("power_per_user_w", [budget_w / problem.size() as f64]),
-            seen.load.furthest("load", [least_power_w / budget_w]),
-            seen.epsilon.furthest("epsilon", classes().map(|class| class.epsilon)),
-            seen.packet_bits.furthest("packet_bits", classes().map(|class| class.packet_bits)),
-            seen.arrival_rate.furthest("arrival_rate", classes().map(|class| class.arrival_rate)),
-            // Antennas matter through fading, of which samples say all there is.
-            seen.antennas
-                .furthest("antennas", [f64::from(problem.antennas())])
-                .filter(|_| self.learned.is_none()),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
 }
 
-impl Stored for AnyPolicy {
-    type Record = AnyRecord;
+impl Stored for PricePolicy {
+    type Record = PriceRecord;
     const PROBLEMS: &'static [&'static str] = &["urllc"];
 
     fn method(&self) -> &'static str {
-        "any-gnn"
+        PRICE
     }
 
-    fn record(&self) -> &AnyRecord {
+    fn record(&self) -> &PriceRecord {
         &self.record
     }
 
@@ -264,7 +282,7 @@ impl Stored for AnyPolicy {
         tensors
     }
 
-    fn from_parts(record: AnyRecord, tensors: &mut Tensors) -> Result<Self, ModelError> {
+    fn from_parts(record: PriceRecord, tensors: &mut Tensors) -> Result<Self, ModelError> {
         record.training.validate().map_err(|error| ModelError::Content(error.to_string()))?;
         let parameters = tensors.take_network("response", &record.training.network.layout())?;
         let Some(sampled) = &record.sampled else {
@@ -292,11 +310,11 @@ impl Stored for AnyPolicy {
     }
 }
 
-impl CellPolicy for AnyPolicy {
-    type Allocator = AnyAllocator;
+impl CellPolicy for PricePolicy {
+    type Allocator = PriceAllocator;
 
-    fn allocator(&self) -> AnyAllocator {
-        AnyAllocator {
+    fn allocator(&self) -> PriceAllocator {
+        PriceAllocator {
             policy: Arc::new(self.clone()),
             certifier: Certifier::default(),
             responses: Vec::new(),
@@ -331,7 +349,7 @@ impl CellPolicy for AnyPolicy {
     }
 }
 
-impl Policy for AnyAllocator {
+impl Policy for PriceAllocator {
     fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
         let problem = instance.formulation()?;
         let is_exact = self.policy.knows_fading();
@@ -348,19 +366,19 @@ impl Policy for AnyAllocator {
     }
 }
 
-/// An [`AnyPolicy`] with the bandwidth functions and responses of the last cell's classes, and buffers.
+/// An [`PricePolicy`] with the bandwidth functions and responses of the last cell's classes, and buffers.
 #[derive(Debug, Clone)]
-pub struct AnyAllocator {
-    policy: Arc<AnyPolicy>,
+pub struct PriceAllocator {
+    policy: Arc<PricePolicy>,
     certifier: Certifier,
     /// Of the classes of the cell at hand, in its order.
     responses: Vec<ClassResponse>,
     split: PowerSplit,
 }
 
-impl AnyAllocator {
+impl PriceAllocator {
     /// The policy that it allocates by.
-    pub fn policy(&self) -> &AnyPolicy {
+    pub fn policy(&self) -> &PricePolicy {
         &self.policy
     }
 
@@ -374,20 +392,19 @@ impl AnyAllocator {
         allocation: &mut UrllcAllocation,
     ) -> Result<(), Unserved> {
         let record = &self.policy.record;
-        let rule = record.training.output;
+        let fixed_ln_price = record.training.fixed_price();
         let margin = record.guarantee.as_ref().map_or(1.0, |guarantee| guarantee.margin);
         let Self { policy, certifier, responses, split } = self;
         if let Some(Learned { widened, qos, .. }) = &policy.learned {
-            let other = problem.classes().iter().find(|class| !class.same_service(qos));
-            if let Some(other) = other {
-                let (found, expected) = (other.service(), qos.service());
-                return Err(Unserved::Class { found, expected });
+            let antennas = policy.system.config().cell.antennas;
+            if let Some(unfit) = unfit(problem, qos, antennas) {
+                return Err(Unserved::Unfit(unfit));
             }
             if responses.is_empty() {
                 *responses = policy.responses(problem);
             }
             let bandwidths = std::slice::from_ref(widened);
-            allocate_by(rule, responses, bandwidths, problem, split, allocation)
+            allocate_by(fixed_ln_price, responses, bandwidths, problem, split, allocation)
                 .map_err(Unserved::Infeasible)?;
             widen(margin, bandwidths, problem, allocation);
             return Ok(());
@@ -396,7 +413,7 @@ impl AnyAllocator {
             *responses = policy.responses(problem);
         }
         let bandwidths = certifier.bandwidths();
-        allocate_by(rule, responses, bandwidths, problem, split, allocation)
+        allocate_by(fixed_ln_price, responses, bandwidths, problem, split, allocation)
             .map_err(Unserved::Infeasible)?;
         widen(margin, bandwidths, problem, allocation);
         Ok(())
@@ -407,9 +424,23 @@ impl AnyAllocator {
         &mut self.certifier
     }
 
-    /// Least power that could serve the users of the last cell, W.
-    pub fn least_power_w(&self) -> f64 {
-        self.split.least_w().iter().sum()
+    /// The price of power in the last cell, in its logarithm.
+    pub fn ln_price(&self) -> f64 {
+        self.split.ln_price()
+    }
+
+    /// What of the last cell is outside of what the policy was trained on, in words. Empty if nothing is.
+    pub fn out_of_range(&self, problem: &Urllc) -> Vec<String> {
+        let seen = &self.policy.record.ranges;
+        let gains = problem.users().iter().map(|user| Decibel::from_ratio(user.gain).0);
+        let budget_w = problem.max_power_w();
+        let least_w: f64 = self.split.least_w().iter().sum();
+        let mut found = seen.outside_of_cell(problem, self.split.excess());
+        // These three are known of models of version 0.2.
+        found.extend(seen.outside("gain_db", gains));
+        found.extend(seen.outside("power_per_user_w", [budget_w / problem.size() as f64]));
+        found.extend(seen.outside("load", [least_w / budget_w]));
+        found
     }
 }
 
@@ -433,7 +464,7 @@ fn widen<B: BandwidthFunction>(
 /// Powers by the responses of a cell's classes and bandwidths by their functions, known or learned, each in
 /// the order of the problem's classes; an error where the budget is under what these functions need.
 fn allocate_by<B: BandwidthFunction>(
-    rule: SplitRule,
+    fixed_ln_price: Option<f64>,
     responses: &[ClassResponse],
     bandwidths: &[B],
     problem: &Urllc,
@@ -457,7 +488,7 @@ fn allocate_by<B: BandwidthFunction>(
         let needs = split.least_w().iter().copied().zip(0..).collect();
         return Err(Infeasibility::new(needs, max_power_w));
     }
-    split.split(rule, responses, max_power_w, slack_w);
+    split.split(fixed_ln_price, responses, max_power_w, slack_w);
     allocation.power_w.clear();
     allocation.bandwidth_hz.clear();
     for (user, &excess) in split.excess().iter().enumerate() {

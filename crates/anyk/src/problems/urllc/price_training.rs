@@ -1,0 +1,444 @@
+//! Training of the price policy: how a user responds to a price of power, learned without labels.
+//!
+//! At a price `ν` of power a user of the optimum minimizes its bandwidth plus what its power costs. With the excess
+//! `e = P/P_min − 1`, in units of the fold's bandwidth `b_fold`, that is
+//!
+//! ```text
+//! h(e) = b(e)/b_fold + q·e,     q = ν·P_min/b_fold,     t = ln q.
+//! ```
+//!
+//! A training user is an excess drawn at random: it is the best response to the price `q = −b'(e)/b_fold`, the bandwidth
+//! that a little more power saves. The loss is `(ψ(t) − ln e)²/2`. By weak duality the bandwidth of a cell, whatever its
+//! number of users and its budget, exceeds the optimum by at most the sum over its users of `h(e^ψ(t)) − min h` at the
+//! price that spends the budget. So no cell is solved in training, no price is searched for, and `K` is nowhere in it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+use crate::config::System;
+use crate::framework::batches::{Batches, Order};
+use crate::framework::{
+    Objective, Plan, Schedule, Session, TrainError, check, check_price_response,
+};
+use crate::invalid::Invalid;
+use crate::math::realization_rng;
+use crate::network::{
+    CONTEXT, ClassResponse, ContextScaling, DenseTape, PriceResponse, ResponseGradient, SplitRule,
+};
+use crate::problems::urllc::{Urllc, WidenedBandwidth};
+use crate::qos::{BandwidthFunction, BandwidthTable, KnownBandwidth, Qos, ServiceClass};
+
+/// A training, whole: the same settings give the same parameters, bit for bit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceSettings {
+    /// Users in each training sample. They are independent of each other: the number changes only how many there are.
+    pub train_k: Vec<usize>,
+    /// Samples of each size.
+    pub samples: usize,
+    /// The network.
+    pub network: PriceResponse,
+    /// Samples in a step.
+    pub batch: usize,
+    /// Steps.
+    pub steps: u64,
+    /// Learning rate of Adam over the steps.
+    pub rate: Schedule,
+    /// Seed of samples, initialization and order.
+    pub seed: u64,
+    /// How powers are made of responses.
+    #[serde(default)]
+    pub output: SplitRule,
+    /// With a softmax, the price at which it reads the responses, in its logarithm, ν in Hz/W.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed_ln_price: Option<f64>,
+    /// Files of version 0.2 say here which cells they were trained on.
+    #[serde(default, skip_serializing)]
+    pub ranges: IgnoredAny,
+}
+
+/// Logarithms of the excess that training users have: from a budget that is hardly enough to a user alone, next to the
+/// base station.
+const LN_EXCESS: (f64, f64) = (-6.0, 18.0);
+/// The fixed price of a softmax in files of version 0.2.
+const FORMER_LN_PRICE: f64 = 9.0;
+/// Service classes next to the cell's own: as many tables as a second makes.
+const CLASSES: usize = 160;
+/// Share of training users with the cell's own class and antennas.
+const OWN: f64 = 0.5;
+/// Decades of ε; bits; packets for each frame; antennas.
+const LOG_EPSILON: (f64, f64) = (-7.0, -3.0);
+const PACKET_BITS: (f64, f64) = (80.0, 1600.0);
+const ARRIVAL_RATE: (f64, f64) = (0.01, 1.0);
+const ANTENNAS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+impl PriceSettings {
+    /// Ours: seconds of training.
+    pub fn preset(seed: u64) -> Self {
+        Self {
+            train_k: vec![10],
+            samples: 2000,
+            network: PriceResponse { hidden: 16 },
+            batch: 16,
+            steps: 8000,
+            rate: Schedule::Cosine { rate: 1e-2, last: 1e-5 },
+            seed,
+            output: SplitRule::Kkt,
+            fixed_ln_price: None,
+            ranges: IgnoredAny,
+        }
+    }
+
+    /// The fixed price of a softmax, in its logarithm.
+    pub(crate) fn fixed_price(&self) -> Option<f64> {
+        let ln_price = self.fixed_ln_price.unwrap_or(FORMER_LN_PRICE);
+        (self.output == SplitRule::Softmax).then_some(ln_price)
+    }
+
+    /// Checks every value.
+    pub fn validate(&self) -> Result<(), Invalid> {
+        let Self { train_k, samples, network, batch, steps, rate, fixed_ln_price, .. } = self;
+        let sound = fixed_ln_price.is_none_or(|price| (-200.0..=200.0).contains(&price));
+        check(
+            "fixed_ln_price",
+            sound,
+            || format!("{fixed_ln_price:?}"),
+            "a number from -200 to 200",
+        )?;
+        check_price_response(train_k, *samples, network, (*batch, *steps, *rate))
+    }
+}
+
+/// Smallest and largest.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Span(pub f64, pub f64);
+
+impl Span {
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        let none = Self(f64::INFINITY, f64::NEG_INFINITY);
+        values.fold(none, |Self(low, high), value| Self(low.min(value), high.max(value)))
+    }
+
+    /// Whether a value is inside, up to rounding.
+    pub fn holds(&self, value: f64) -> bool {
+        let slack = |end: f64| 1e-9 * end.abs();
+        value >= self.0 - slack(self.0) && value <= self.1 + slack(self.1)
+    }
+
+    /// Of many values the one that is furthest outside, in words with its name; `None` if all are inside.
+    pub(crate) fn furthest(
+        &self,
+        name: &str,
+        values: impl IntoIterator<Item = f64>,
+    ) -> Option<String> {
+        let far = |value: f64| (self.0 - value).max(value - self.1);
+        let outside = values.into_iter().filter(|&value| !self.holds(value));
+        let value = outside.max_by(|&a, &b| far(a).total_cmp(&far(b)))?;
+        let [value, low, high] = [value, self.0, self.1].map(shown);
+        Some(format!("{name} {value}, trained {low} to {high}"))
+    }
+}
+
+/// Four digits, or so.
+fn shown(value: f64) -> String {
+    if (1e-2..1e5).contains(&value.abs()) { format!("{value:.2}") } else { format!("{value:.2e}") }
+}
+
+/// What a training has seen. Anything outside is answered, too, but flagged.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrainedRanges(pub BTreeMap<String, Span>);
+
+impl TrainedRanges {
+    /// Of classes, each with the antennas of its cells. Several are drawn densely from whole ranges.
+    fn of(classes: &[TrainingClass]) -> Self {
+        let of = |(low, high): (f64, f64), value: fn(&TrainingClass) -> f64| {
+            let drawn = (classes.len() > 1).then_some([low, high]);
+            Span::of(classes.iter().map(value).chain(drawn.into_iter().flatten()))
+        };
+        let epsilon = (10f64.powf(LOG_EPSILON.0), 10f64.powf(LOG_EPSILON.1));
+        let antennas = (f64::from(ANTENNAS[0]), f64::from(ANTENNAS[ANTENNAS.len() - 1]));
+        let all = [
+            ("excess", Span(LN_EXCESS.0.exp(), LN_EXCESS.1.exp())),
+            ("epsilon", of(epsilon, |class| class.qos.service().epsilon)),
+            ("packet_bits", of(PACKET_BITS, |class| class.qos.service().packet_bits)),
+            ("arrival_rate", of(ARRIVAL_RATE, |class| class.qos.service().arrival_rate)),
+            ("antennas", of(antennas, |class| f64::from(class.antennas))),
+        ];
+        Self(all.map(|(name, span)| (name.to_owned(), span)).into())
+    }
+
+    /// Whether all are ranges.
+    pub fn is_sound(&self) -> bool {
+        self.0.values().all(|Span(low, high)| low.is_finite() && high.is_finite() && low <= high)
+    }
+
+    /// What of the classes of a cell, its antennas and the excess of its users is outside.
+    pub(crate) fn outside_of_cell(&self, cell: &Urllc, excess: &[f64]) -> Vec<String> {
+        let classes = || cell.classes().iter().map(Qos::service);
+        let found = [
+            self.outside("excess", excess.iter().copied()),
+            self.outside("epsilon", classes().map(|class| class.epsilon)),
+            self.outside("packet_bits", classes().map(|class| class.packet_bits)),
+            self.outside("arrival_rate", classes().map(|class| class.arrival_rate)),
+            self.outside("antennas", [f64::from(cell.antennas())]),
+        ];
+        found.into_iter().flatten().collect()
+    }
+
+    /// What of these values is outside, in words; nothing if no range of the name is known.
+    pub fn outside(&self, name: &str, values: impl IntoIterator<Item = f64>) -> Option<String> {
+        self.0.get(name)?.furthest(name, values)
+    }
+}
+
+/// What a training leaves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainedPrice {
+    /// Of the network.
+    pub parameters: Vec<f64>,
+    /// Of its context.
+    pub scaling: ContextScaling,
+    /// What it has seen.
+    pub ranges: TrainedRanges,
+}
+
+/// A class to train on, and the antennas of its cells.
+struct TrainingClass {
+    qos: Qos,
+    antennas: u32,
+}
+
+/// The context of a class: logarithms of antennas `N_t`, `κ`, `Q_G⁻¹(ε/2)` and `θS^E`, which are all that the
+/// margin `M(z, v)` depends on.
+pub(crate) fn context(qos: &Qos, antennas: u32) -> [f64; CONTEXT] {
+    [
+        f64::from(antennas).ln(),
+        qos.kappa().ln(),
+        qos.service().decoding_quantile().ln(),
+        (qos.theta() * qos.effective_bandwidth()).ln(),
+    ]
+}
+
+/// Trains for a known law of fading: the cell's own service class and antennas, and others at random.
+pub fn train_price(
+    system: &System,
+    settings: &PriceSettings,
+    session: &mut Session<'_>,
+) -> Result<TrainedPrice, TrainError> {
+    settings.validate()?;
+    let mut classes = vec![own_class(system)?];
+    let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
+    rng.set_stream(u64::MAX - 1);
+    for _ in 0..CLASSES {
+        let service = ServiceClass {
+            epsilon: 10f64.powf(rng.random_range(LOG_EPSILON.0..=LOG_EPSILON.1)),
+            packet_bits: logarithmic(&mut rng, PACKET_BITS),
+            arrival_rate: logarithmic(&mut rng, ARRIVAL_RATE),
+        };
+        let antennas = ANTENNAS[rng.random_range(0..ANTENNAS.len())];
+        let mut config = system.config().clone();
+        config.cell.antennas = antennas;
+        // A frame or a noise may leave no room for some of them.
+        if let Ok(system) = config.validate()
+            && let Ok(qos) = system.qos(service)
+        {
+            classes.push(TrainingClass { qos, antennas });
+        }
+    }
+    let table = |class: &TrainingClass| BandwidthTable::new(class.qos.clone());
+    let bandwidths: Vec<KnownBandwidth> =
+        classes.iter().map(|class| KnownBandwidth::new(Arc::new(table(class)))).collect();
+    train(settings, &classes, &bandwidths, session)
+}
+
+/// Trains for the system's own service class, with a bandwidth function that was learned from samples of fading: the
+/// antennas and the law are those of the samples.
+pub fn train_price_on(
+    system: &System,
+    settings: &PriceSettings,
+    bandwidth: &WidenedBandwidth,
+    session: &mut Session<'_>,
+) -> Result<TrainedPrice, TrainError> {
+    settings.validate()?;
+    let own = [own_class(system)?];
+    let mut trained = train(settings, &own, std::slice::from_ref(bandwidth), session)?;
+    // Antennas matter through fading, of which samples say all there is.
+    trained.ranges.0.remove("antennas");
+    Ok(trained)
+}
+
+fn own_class(system: &System) -> Result<TrainingClass, TrainError> {
+    let antennas = system.config().cell.antennas;
+    Ok(TrainingClass { qos: system.qos(system.service())?, antennas })
+}
+
+fn logarithmic(rng: &mut ChaCha8Rng, (low, high): (f64, f64)) -> f64 {
+    rng.random_range(low.ln()..=high.ln()).exp()
+}
+
+fn train<B: BandwidthFunction>(
+    settings: &PriceSettings,
+    classes: &[TrainingClass],
+    bandwidths: &[B],
+    session: &mut Session<'_>,
+) -> Result<TrainedPrice, TrainError> {
+    let contexts = || classes.iter().map(|class| context(&class.qos, class.antennas));
+    let scaling = ContextScaling::of(contexts());
+    let contexts: Vec<f64> = contexts().flat_map(|one| scaling.standardised(one)).collect();
+    let samples = draw_samples(settings, bandwidths);
+    let mut objective = PriceObjective {
+        settings,
+        samples: &samples,
+        contexts: &contexts,
+        batches: Batches::new(ChaCha8Rng::seed_from_u64(0), 0, 1, Order::Fresh),
+        tape: DenseTape::default(),
+        of_responses: Vec::new(),
+    };
+    let plan = Plan { rate: settings.rate, ..Plan::cosine(settings.steps, 0.0) };
+    let parameters = session.train("training", &plan, &mut objective)?;
+    Ok(TrainedPrice { parameters, scaling, ranges: TrainedRanges::of(classes) })
+}
+
+/// A user at a price.
+struct TrainingUser {
+    class: usize,
+    /// `ln q`.
+    t: f64,
+    /// `ln e` of the best response.
+    ln_excess: f64,
+}
+
+impl TrainingUser {
+    /// The user whose best response is this excess: the price is what a little more of it saves.
+    fn new(class: usize, bandwidth: &impl BandwidthFunction, ln_excess: f64) -> Self {
+        let excess = ln_excess.exp();
+        let (hz, elasticity) = bandwidth.at_excess(excess);
+        let marginal = hz / bandwidth.max_bandwidth_hz() * elasticity / (1.0 + excess);
+        Self { class, t: marginal.ln(), ln_excess }
+    }
+}
+
+fn draw_samples<B: BandwidthFunction>(
+    settings: &PriceSettings,
+    bandwidths: &[B],
+) -> Vec<Vec<TrainingUser>> {
+    let mut samples = Vec::with_capacity(settings.samples * settings.train_k.len());
+    for &size in &settings.train_k {
+        for index in 0..settings.samples as u64 {
+            let mut rng = realization_rng(settings.seed, size, index);
+            let mut user = || {
+                let ln_excess = rng.random_range(LN_EXCESS.0..=LN_EXCESS.1);
+                let others = bandwidths.len() > 1 && rng.random::<f64>() >= OWN;
+                let class = if others { rng.random_range(1..bandwidths.len()) } else { 0 };
+                TrainingUser::new(class, &bandwidths[class], ln_excess)
+            };
+            samples.push((0..size).map(|_| user()).collect());
+        }
+    }
+    samples
+}
+
+/// The mean loss of the users of a batch.
+struct PriceObjective<'a> {
+    settings: &'a PriceSettings,
+    samples: &'a [Vec<TrainingUser>],
+    contexts: &'a [f64],
+    batches: Batches,
+    tape: DenseTape<f64>,
+    of_responses: Vec<ResponseGradient>,
+}
+
+/// Loss of a user, and its gradient by `ψ`.
+fn lost(user: &TrainingUser, response: &ClassResponse) -> (f64, f64) {
+    let miss = response.at(user.t).0 - user.ln_excess;
+    (0.5 * miss * miss, miss)
+}
+
+impl Objective<f64> for PriceObjective<'_> {
+    fn start(&mut self, attempt: u32) -> Vec<f64> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.settings.seed);
+        rng.set_stream(u64::MAX - u64::from(attempt));
+        let parameters = self.settings.network.initialize(&mut || rng.sample(StandardNormal));
+        self.batches = Batches::new(rng, self.samples.len(), self.settings.batch, Order::Fresh);
+        parameters
+    }
+
+    fn step(&mut self, step: u64, parameters: &[f64], gradient: &mut [f64]) -> f64 {
+        let network = &self.settings.network;
+        let responses = network.responses(parameters, self.contexts, &mut self.tape);
+        self.of_responses.clear();
+        self.of_responses.resize(responses.len(), ResponseGradient::default());
+        let (mut total, mut count) = (0.0, 0.0);
+        for &sample in self.batches.at(step) {
+            for user in &self.samples[sample] {
+                let response = &responses[user.class];
+                let (loss, upstream) = lost(user, response);
+                response.accumulate(user.t, upstream, &mut self.of_responses[user.class]);
+                total += loss;
+                count += 1.0;
+            }
+        }
+        gradient.fill(0.0);
+        network.backward(parameters, &mut self.tape, &self.of_responses, gradient);
+        let scale = 1.0 / count;
+        for value in gradient {
+            *value *= scale;
+        }
+        total * scale
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+
+    /// The whole chain (context, response, bandwidth) at random parameters, against central differences.
+    #[test]
+    fn gradient_matches_finite_differences() {
+        let system = Config::default().validate().unwrap();
+        for seed in 1..4 {
+            let mut settings = PriceSettings::preset(seed);
+            (settings.samples, settings.batch, settings.network.hidden) = (6, 6, 3);
+            let own = own_class(&system).unwrap();
+            let other = ServiceClass { epsilon: 1e-3, packet_bits: 800.0, ..own.qos.service() };
+            let qos = [own.qos.clone(), system.qos(other).unwrap()];
+            let bandwidths = qos.map(|qos| KnownBandwidth::new(Arc::new(BandwidthTable::new(qos))));
+            let samples = draw_samples(&settings, &bandwidths);
+            let mut objective = PriceObjective {
+                settings: &settings,
+                samples: &samples,
+                contexts: &[0.3, -0.2, 0.5, 0.1, -0.7, 0.4, 0.2, 1.0],
+                batches: Batches::new(ChaCha8Rng::seed_from_u64(0), 0, 1, Order::Fresh),
+                tape: DenseTape::default(),
+                of_responses: Vec::new(),
+            };
+            let mut parameters = objective.start(0);
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            for parameter in &mut parameters {
+                let noise: f64 = rng.sample(StandardNormal);
+                *parameter += 0.1 * noise;
+            }
+            let mut gradient = vec![0.0; parameters.len()];
+            objective.step(0, &parameters, &mut gradient);
+            let size = gradient.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+            assert!(size > 1e-4);
+            for index in 0..parameters.len() {
+                let mut shifted = |step: f64| {
+                    let mut moved = parameters.clone();
+                    moved[index] += step;
+                    objective.step(0, &moved, &mut vec![0.0; parameters.len()])
+                };
+                let numeric = (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
+                let off = (gradient[index] - numeric).abs();
+                assert!(off < 1e-5 * size.max(1e-2), "{index}: {} {numeric}", gradient[index]);
+            }
+        }
+    }
+}
