@@ -76,7 +76,7 @@ fn service_classes_config_and_flags() {
     assert!(again.contains("antennas = 4"));
 }
 
-/// A value of the file is told by its name there, a value of the command line by its flag.
+/// An error names a value of the file by its field, and a value of the command line by its flag.
 #[test]
 fn a_wrong_value_is_told_where_it_was_given() {
     let cell = r#"{"cell":"a","max_power_dbm":500,"users":[{"distance_m":60}]}"#;

@@ -226,7 +226,7 @@ fn a_cell_keeps_its_name() {
     assert_eq!(again[0]["users"][0]["input_cell"], "south");
 }
 
-/// As those of users: they stand in every message and table.
+/// Names of cells have the limits of names of users, since messages and tables repeat them.
 #[test]
 fn names_of_cells_are_short_and_in_one_line() {
     let with = |name: &str| format!("{{\"cell\":{name:?},\"users\":[{{\"distance_m\":60}}]}}\n");

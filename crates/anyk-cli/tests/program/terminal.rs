@@ -55,7 +55,7 @@ fn names_of_users_are_shown() {
     }
 }
 
-/// On a terminal, which `script` is, CSV is for people.
+/// `script` is a terminal: people read the CSV.
 #[cfg(target_os = "linux")]
 #[test]
 fn names_of_columns_are_shown() {

@@ -1,5 +1,7 @@
 //! Shapes of named arrays.
 
+use std::borrow::Cow;
+
 use super::{About, Axis, Column, Need, Size};
 use crate::invalid::Invalid;
 
@@ -68,15 +70,28 @@ impl Column {
     /// The first of some values that is out of range, NaN aside.
     pub(super) fn out_of_range(&self, values: &[f64], size: Size) -> Option<Invalid> {
         let (low, high) = self.range;
+        if low.is_infinite() && high.is_infinite() {
+            return None;
+        }
         let at = values.iter().position(|&value| value < low || value > high)?;
-        let expected = match high.is_finite() {
-            true => format!("{low:?} to {high:?}"),
-            false => format!("{low:?} or more"),
+        let expected = match (low.is_finite(), high.is_finite()) {
+            (true, true) => format!("{low:?} to {high:?}"),
+            (true, false) => format!("{low:?} or more"),
+            (false, _) => format!("at most {high:?}"),
         };
+        Some(self.wrong((values, at), size, expected))
+    }
+
+    /// One of some values is not as expected.
+    pub(super) fn wrong(
+        &self,
+        (values, at): (&[f64], usize),
+        size: Size,
+        expected: impl Into<Cow<'static, str>>,
+    ) -> Invalid {
         let wrong = Invalid::number(self.name, values[at], expected);
         let user = at / (values.len() / size.users.max(1)).max(1);
-        let of_user = self.axes.first() == Some(&Axis::Users);
-        Some(if of_user { wrong.of_user(user) } else { wrong })
+        if self.axes.first() == Some(&Axis::Users) { wrong.of_user(user) } else { wrong }
     }
 
     /// The same for callers with arrays only.

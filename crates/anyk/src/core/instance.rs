@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{
-    About, Allocation, ArrayView, Axis, Column, Facts, Formulation, Goal, Instance, Judged, Model,
+    About, Allocation, ArrayView, Column, Facts, Formulation, Goal, Instance, Judged, Model,
     NamedArray, Outcome, Policy, PolicyRow, Problem, Record, Reference, Report, Reporting, Size,
     Verdict,
 };
@@ -156,10 +156,7 @@ impl Instance {
                 )));
             }
             if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-                let wrong = Invalid::number(column.name, values[at], "a finite number");
-                let of_user = column.axes.first() == Some(&Axis::Users);
-                let user = at / (values.len() / self.size.users.max(1)).max(1);
-                return Err(if of_user { wrong.of_user(user) } else { wrong }.into());
+                return Err(column.wrong((values, at), self.size, "a finite number").into());
             }
             if let Some(wrong) = column.out_of_range(values, self.size) {
                 return Err(wrong.into());

@@ -130,8 +130,8 @@ impl Reader {
 
     /// The column with a number for each user that a field of a cell is called like.
     pub(super) fn column_of_users(&self, plain: &str) -> Option<&'static str> {
-        let names = self.columns.iter().map(|&at| self.about.inputs[at].name);
-        names.into_iter().find(|name| *name == plain)
+        let mut names = self.columns.iter().map(|&at| self.about.inputs[at].name);
+        names.find(|name| *name == plain)
     }
 
     /// The parameter that a field is called like.
