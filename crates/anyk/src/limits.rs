@@ -3,6 +3,12 @@
 /// Users of one instance, and lines of one CSV file of users, allocations or samples.
 pub const MOST_USERS: usize = 10_000_000;
 
+/// Cells of one CSV file, which are in memory together because their rows may alternate.
+pub const MOST_CSV_CELLS: usize = 1_000_000;
+
+/// Columns of CSV answers. Every row has all of them, so the output grows with users × columns.
+pub const MOST_CSV_COLUMNS: usize = 2_000;
+
 /// Links of one network. Each link interferes with every other, so memory grows with the square.
 pub const MOST_LINKS: usize = 20_000;
 

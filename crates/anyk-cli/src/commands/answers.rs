@@ -4,11 +4,13 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
 use std::process::ExitCode;
 
+use anyk::Invalid;
 use anyk::core::{
     Answer, Answering, Answers, Rows, Standing, Summary, Verdict, in_order, plain_json,
 };
 use anyk::exchange::{Documents, Input, NewFile, name_of, write_json};
 use anyk::framework::Error;
+use anyk::limits::MOST_CSV_COLUMNS;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -345,6 +347,11 @@ impl<'a> Sink<'a> {
 
     /// The header of a table, and what waited for it.
     fn begin(&mut self, columns: Vec<String>) -> Result<(), Failure> {
+        if columns.len() > MOST_CSV_COLUMNS {
+            let expected =
+                format!("at most {MOST_CSV_COLUMNS}; use --json, which has no such limit");
+            return Err(Invalid::value("the number of CSV columns", columns.len(), expected).into());
+        }
         self.put_row(&csv_line(columns.iter().map(String::as_str)))?;
         self.columns = Some(columns);
         self.write_waiting()

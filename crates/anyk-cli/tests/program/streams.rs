@@ -243,6 +243,13 @@ fn names_of_cells_are_short_and_in_one_line() {
             assert!(stderr.contains(told) && stderr.contains(shown), "{stderr}");
             assert!(!format!("{stdout}{stderr}").contains("\nerror: fake"), "{stdout}{stderr}");
         }
+        // A refusal as JSON does not repeat the name in full, either.
+        let endless = "é".repeat(10_000);
+        for cells in [with(&endless), format!("cell,distance_m\n{endless},60\n")] {
+            let outcome = solve(&["--json"], &cells);
+            assert!(outcome.stdout.len() < 1000, "{}", outcome.stdout);
+            assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
+        }
     }
     // The other cells of a table are answered.
     let table = format!("cell,distance_m\n{long},60\n{most},60\n\"a\nb\",60\n{long},70\n,60\n");
@@ -441,13 +448,21 @@ fn an_object_has_at_most_a_thousand_unknown_keys() {
         let outcome = crate::common::run(&args, form(&twice));
         assert!(outcome.stderr.contains("duplicate field `k0`"), "{}", outcome.stderr);
     }
-    // Many users with keys of their own are many columns.
-    let users = (0..40).map(|i| keys(1000).replace("\"k", &format!("\"u{i}_")));
-    let users: Vec<String> = users.map(|keys| format!("{{\"distance_m\":60{keys}}}")).collect();
-    let outcome = solve(&["--format", "csv"], &format!("{{\"users\":[{}]}}", users.join(",")));
+    // Keys that differ between users become columns of their own.
+    let users = |count: usize| {
+        let keys = |user: usize| keys(1000).replace("\"k", &format!("\"u{user}_"));
+        let user = |user: usize| format!("{{\"distance_m\":60{}}}", keys(user));
+        format!("{{\"users\":[{}]}}", (0..count).map(user).collect::<Vec<_>>().join(","))
+    };
+    let outcome = solve(&["--format", "csv"], &users(1));
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let header = outcome.stdout.lines().next().unwrap();
-    assert_eq!(header.split(',').filter(|name| name.starts_with('u')).count(), 40_000);
+    assert_eq!(header.split(',').filter(|name| name.starts_with('u')).count(), 1000);
+    let outcome = solve(&["--format", "csv"], &users(40));
+    assert_eq!(outcome.code, 2, "{}", outcome.stdout);
+    let told = "the number of CSV columns is 40006, expected at most 2000; use --json";
+    assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+    assert_eq!(solve(&["--json"], &users(40)).code, 0);
 }
 
 #[test]

@@ -167,9 +167,12 @@ pub fn name_of(document: &[u8]) -> Option<&RawValue> {
     let is_object = document.trim_ascii_start().starts_with(b"{");
     let named: Option<Named<'_>> =
         if is_object { serde_json::from_slice(document).ok() } else { None };
-    // Anything else is no name, and may be spread over lines.
+    // Anything else is not a name, and may be spread over lines. Messages repeat the name, so it must be short: 200
+    // characters, each at most six bytes as an escape, and the quotes.
     let is_name = |name: &&RawValue| {
-        name.get().starts_with('"') || name.get().bytes().all(|byte| byte.is_ascii_digit())
+        let text = name.get();
+        text.len() <= 6 * 200 + 2
+            && (text.starts_with('"') || text.bytes().all(|byte| byte.is_ascii_digit()))
     };
     named.and_then(|named| named.cell).filter(is_name)
 }

@@ -46,6 +46,9 @@ const INFEASIBLE: &str = "infeasible";
 const ERROR: &str = "error: ";
 
 /// The keys of a document next to its amounts.
+/// Characters of a reason that are kept.
+const MOST_REASON_CHARS: usize = 1000;
+
 const KEYS: [&str; 5] = [CELL, "status", "error", "users", "instances"];
 
 /// Rejects a key that an object has already: whatever it says the second time would be taken for the first, or lost.
@@ -235,7 +238,10 @@ impl<'de> Visitor<'de> for Document<'_> {
                 // Only a text says why: `false` says that there is no error.
                 ("error", _) => {
                     let why = map.next_value::<Option<&RawValue>>()?;
-                    *error = why.and_then(|raw| serde_json::from_str(raw.get()).ok());
+                    let why: Option<String> =
+                        why.and_then(|raw| serde_json::from_str(raw.get()).ok());
+                    // The verdict repeats it.
+                    *error = why.map(|why| why.chars().take(MOST_REASON_CHARS).collect());
                 }
                 ("users", _) => map.next_value_seed(Users(about.amounts, &mut found.users))?,
                 ("instances", _) => map.next_value_seed(Instances(about, &mut found.arrays))?,

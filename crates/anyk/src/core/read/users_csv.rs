@@ -10,7 +10,7 @@ use crate::exchange::{
     CellPlace, Extra, ExtraEntries, InputError, check_fields, json_of_text, separator, shorten,
     slip_of,
 };
-use crate::limits::MOST_USERS;
+use crate::limits::{MOST_CSV_CELLS, MOST_USERS};
 
 /// What a column of the file holds.
 enum Head {
@@ -21,9 +21,10 @@ enum Head {
     Other(Box<str>),
 }
 
-/// A cell whose rows are being read; what is wrong with the first bad one of them.
+/// A cell whose rows are being read, or the error of its first bad row.
 struct Open<'a> {
-    name: Option<ExtraEntries>,
+    /// The name of the cell, if the file has a column of names.
+    extra: Extra,
     users: Result<Cell<'a>, InputError>,
 }
 
@@ -50,7 +51,7 @@ pub(super) fn read(
     let mut cells: Vec<Open<'_>> = Vec::new();
     let mut place_of: HashMap<Box<str>, usize> = HashMap::new();
     if named_by.is_none() {
-        cells.push(Open { name: None, users: Ok(cell()) });
+        cells.push(Open { extra: Extra::default(), users: Ok(cell()) });
     }
     let mut row = csv::StringRecord::new();
     let mut lines = Lines::new(text);
@@ -78,22 +79,33 @@ pub(super) fn read(
             Some(name) => match place_of.get(name) {
                 Some(&at) => at,
                 None => {
+                    if cells.len() == MOST_CSV_CELLS {
+                        let message = format!(
+                            "the file has more than {MOST_CSV_CELLS} cells; write one JSON object per cell, which AnyK \
+                             reads while it answers"
+                        );
+                        return Err(fail(&place, message));
+                    }
                     let value = json_of_text(name).map_err(|e| fail(&place, e.to_string()))?;
                     let mut entries = ExtraEntries::default();
                     entries.push(CELL.into(), &value).map_err(|message| fail(&place, message))?;
+                    let extra = entries.finish(&[]);
                     let mut users = cell();
                     users.record.place.index = cells.len();
                     users.record.place.line = line;
-                    let wrong = check_cell(name).err().map(|message| fail(&place, message));
-                    let wrong = wrong.map(|error| in_cell(error, Some(&entries), line));
+                    let wrong = check_cell(name).err().map(|message| {
+                        // Such a name is not repeated in full.
+                        let name = serde_json::Value::from(shorten(name)).to_string();
+                        fail(&place, message).in_cell(CellPlace { name, line })
+                    });
                     let users = wrong.map_or(Ok(users), Err);
-                    cells.push(Open { name: Some(entries), users });
+                    cells.push(Open { extra, users });
                     place_of.insert(name.into(), cells.len() - 1);
                     cells.len() - 1
                 }
             },
         };
-        let Open { name, users } = &mut cells[at];
+        let Open { extra, users } = &mut cells[at];
         // A cell with a bad row is rejected, and the others are read on.
         let Ok(open) = users else { continue };
         let read = match misfit {
@@ -101,25 +113,24 @@ pub(super) fn read(
             None => push(reader, &heads, &row, (count, line), open),
         };
         if let Err(error) = read {
-            *users = Err(in_cell(error, name.as_ref(), line));
+            *users = Err(in_cell(error, extra, line));
         }
     }
     if cells.is_empty() {
-        cells.push(Open { name: None, users: Ok(cell()) });
+        cells.push(Open { extra: Extra::default(), users: Ok(cell()) });
     }
-    let finished = |Open { name, users }: Open<'_>| {
+    let finished = |Open { extra, users }: Open<'_>| {
         let users = users?;
         let line = users.record.place.line_of(0).max(1);
-        let extra = name.clone().map_or_else(Extra::default, |name| name.finish(&[]));
-        let record = users.finish("", (extra, Vec::new()));
-        record.map_err(|error| in_cell(error, name.as_ref(), line))
+        let record = users.finish("", (extra.clone(), Vec::new()));
+        record.map_err(|error| in_cell(error, &extra, line))
     };
     Ok(cells.into_iter().map(finished).collect())
 }
 
-/// An error with the cell that it is about, if that has a name.
-fn in_cell(error: InputError, name: Option<&ExtraEntries>, line: u64) -> InputError {
-    match name.and_then(ExtraEntries::cell) {
+/// Adds the name of the cell, if it has one, to an error.
+fn in_cell(error: InputError, extra: &Extra, line: u64) -> InputError {
+    match extra.get(CELL) {
         None => error,
         Some(name) => error.in_cell(CellPlace { name: name.to_owned(), line }),
     }
