@@ -26,6 +26,7 @@ mod required_bandwidth;
 mod separable;
 mod training_driver;
 mod trainings;
+mod two_axes;
 mod unknown_fading;
 mod urllc_power;
 mod weighted;
