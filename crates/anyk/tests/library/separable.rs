@@ -17,6 +17,7 @@ use anyk::problems::urllc::{Urllc, UrllcSolver};
 use anyk::qos::RequiredBandwidth;
 use anyk::{Allocation, ArrayView, Instance, Outcome, Problem, Status};
 use anyk::{Config, System};
+use approx::assert_relative_eq;
 use proptest::prelude::*;
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -1018,4 +1019,21 @@ fn weights_of_an_instance_are_those_of_the_problem() {
     }
     let wrong = [("gains", users(&gains)), ("weights", users(&[0.0; 5])), ("budget", budget)];
     assert!(Instance::of_arrays(&of, &wrong).is_err());
+}
+
+#[test]
+fn samples_that_only_rounding_hides_from_the_neighbours_are_checked_along_the_whole_line() {
+    // Flat, then lower by a third: next to its neighbours, the third sample is off by less than rounding.
+    let samples = [(0.0, 1.0), (2147483648.0, 0.5), (92233720363648.0, 0.5), (9.2e26, 0.29)];
+    let cost = Cost::from_samples(&samples).unwrap();
+    for (u, value) in samples {
+        assert_relative_eq!(cost.value(u), value, max_relative = 1e-9);
+    }
+    // A piecewise-linear cost keeps its kink, whatever rounding does to the slopes.
+    let samples: Vec<(f64, f64)> =
+        (0..400).map(|i| f64::from(i) / 99.7).map(|u| (u, (3.0 - u / 3.0).max(2.0))).collect();
+    let cost = Cost::from_samples(&samples).unwrap();
+    for (u, value) in samples {
+        assert_relative_eq!(cost.value(u), value, max_relative = 1e-12);
+    }
 }

@@ -13,6 +13,9 @@ const MOST_SAMPLES: usize = 1_000_000;
 /// Distance up to which two samples are at one place: by itself, and as a share of the place.
 const CLOSEST: (f64, f64) = (1e-100, 1e-15);
 
+/// Most that a sample may be off the convex function, as a share of the largest value: rounding.
+const MOVED: f64 = 1e-10;
+
 /// A table to be.
 pub(crate) struct Found {
     pub(crate) low: f64,
@@ -46,24 +49,17 @@ pub(crate) fn interpolate(samples: &[(f64, f64)]) -> Result<Found, CostError> {
     }
     let low = points[0].0;
     check_shape(&points, low)?;
-    // Rounding may leave lines that are a little out of order, or that rise a little.
-    let mut flattest = f64::NEG_INFINITY;
-    let lines: Vec<f64> = points
-        .windows(2)
-        .map(|pair| {
-            flattest = flattest.max((pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)).min(0.0);
-            flattest
-        })
-        .collect();
+    let (values, lines) = in_order(&points)?;
     let slopes = slopes(&lines);
     let (mut ends, mut coefficients, mut errors) = (vec![0.0], Vec::new(), Vec::new());
     for (index, pair) in points.windows(2).enumerate() {
-        let [(from, value), (to, after)] = [pair[0], pair[1]];
+        let [(from, given), (to, after)] = [pair[0], pair[1]];
+        let (value, moved) = (values[index], (values[index] - given).abs());
         let (line, [left, right]) = (lines[index], [slopes[index], slopes[index + 1]]);
         let width = to - from;
         let share = if right > left { (right - line) / (right - left) } else { 1.0 };
         let knot = from + share * width;
-        let error = 1e-14 * value.abs().max(after.abs());
+        let error = 1e-14 * given.abs().max(after.abs()) + moved;
         let mut at = value;
         for (begin, end, slopes) in [(from, knot, (left, line)), (knot, to, (line, right))] {
             // The rest of the range that rounding leaves is no piece.
@@ -79,6 +75,39 @@ pub(crate) fn interpolate(samples: &[(f64, f64)]) -> Result<Found, CostError> {
     }
     cut_flat_end(&mut ends, &mut coefficients, &mut errors);
     Ok(Found { low, ends, coefficients, errors, between: between(&points, &lines) })
+}
+
+/// Values at the samples and slopes of the lines between them, convex and never rising. Rounding may leave lines that are
+/// a little out of order: these become one line, from the first of their samples to the last.
+fn in_order(points: &[(f64, f64)]) -> Result<(Vec<f64>, Vec<f64>), CostError> {
+    // The first sample of each line, its width and the change of its value.
+    let mut pooled: Vec<(usize, f64, f64)> = Vec::new();
+    for (index, pair) in points.windows(2).enumerate() {
+        let mut line = (index, pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
+        while let Some(before) = pooled.pop_if(|before| before.2 / before.1 > line.2 / line.1) {
+            line = (before.0, before.1 + line.1, before.2 + line.2);
+        }
+        pooled.push(line);
+    }
+    let (mut values, mut lines): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+    for (index, &(first, width, change)) in pooled.iter().enumerate() {
+        let last = pooled.get(index + 1).map_or(points.len() - 1, |next| next.0);
+        let slope = (change / width).min(0.0);
+        let (from, given) = points[first];
+        // After a line that would have risen, the function is below the sample.
+        let value = values.last().map_or(given, |before| given.min(*before));
+        let end = if index + 1 == pooled.len() { last + 1 } else { last };
+        values.extend(points[first..end].iter().map(|point| value + slope * (point.0 - from)));
+        lines.resize(last, slope);
+    }
+    let size = points.iter().fold(0.0f64, |most, point| most.max(point.1.abs()));
+    for at in 1..points.len() {
+        if (points[at].1 - values[at]).abs() > MOVED * size {
+            let [a, b, c] = [at - 1, at, (at + 1).min(points.len() - 1)].map(|at| points[at]);
+            return Err(CostError::NotConvex { u: [a.0, b.0, c.0], value: [a.1, b.1, c.1] });
+        }
+    }
+    Ok((values, lines))
 }
 
 /// Slopes at the samples: between those of the lines to both neighbours.
