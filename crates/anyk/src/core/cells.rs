@@ -250,42 +250,31 @@ impl CellOptions {
     /// The parameters of a cell that files may name, with their names.
     pub fn parameters(self) -> Vec<(Parameter, Vec<String>)> {
         let options: Vec<&str> = self.specs().into_iter().map(|spec| spec.name).collect();
-        let of_config = Config::default().parameters().into_iter();
-        let mut all: Vec<(Parameter, Vec<String>)> = of_config
-            .filter_map(|(section, field, _)| {
-                let option = Self::option_named(section, field);
-                let option = options.iter().find(|known| **known == option)?;
-                let mut names = vec![format!("{section}_{field}"), format!("{section}.{field}")];
-                let mut parameter = Parameter::number(option);
-                if section == "road" {
-                    parameter = parameter.without_effect();
-                } else if field == "model" {
-                    parameter.kind = ParameterKind::Name(is_path_loss);
-                }
-                if field != "model" {
-                    names.insert(0, field.to_owned());
-                }
-                Some((parameter, names))
-            })
-            .collect();
+        let mut all = Vec::new();
+        for (section, field, option) in Self::numbers() {
+            // What only draws depend on is known, but without effect.
+            let is_of_draws = section == "road" || option.starts_with("clutter");
+            let parameter = Parameter::number(option);
+            let parameter = if is_of_draws { parameter.without_effect() } else { parameter };
+            if is_of_draws || options.contains(&option) {
+                let names = [format!("{section}_{field}"), format!("{section}.{field}")];
+                all.push((parameter, std::iter::once(field).chain(names).collect()));
+            }
+        }
         if self.radio {
             // A phone has a model, too, and a path loss may be a number of decibels.
-            for (name, kind) in [
-                ("model", ParameterKind::Word(is_path_loss)),
-                ("path_loss", ParameterKind::Choice(is_path_loss)),
+            for (names, kind) in [
+                (vec!["path_loss_model", "path_loss.model"], ParameterKind::Name(is_path_loss)),
+                (vec!["model"], ParameterKind::Word(is_path_loss)),
+                (vec!["path_loss"], ParameterKind::Choice(is_path_loss)),
             ] {
                 let parameter = Parameter { kind, ..Parameter::number("path-loss") };
-                all.push((parameter, vec![name.to_owned()]));
+                all.push((parameter, names.into_iter().map(str::to_owned).collect()));
             }
         }
         let of_draws = Parameter::number("shadowing").without_effect();
         let names = ["shadowing", "path_loss_shadowing", "path_loss.shadowing"];
         all.push((of_draws, names.map(str::to_owned).into()));
-        for option in ["clutter-density", "clutter-size-m", "clutter-height-m"] {
-            let field = option.replace('-', "_");
-            let names = ["", "path_loss_", "path_loss."].map(|section| format!("{section}{field}"));
-            all.push((Parameter::number(option).without_effect(), names.into()));
-        }
         if self.power {
             let kind = ParameterKind::Converted(|watts| Dbm::from(Watt(watts)).0);
             let watts = Parameter { kind, ..Parameter::number("max-power-dbm") };
