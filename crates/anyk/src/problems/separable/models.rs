@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::core::{
-    About, Allocation, Instance, Model, Outcome, Page, Policy, Problem, Text, Trained,
+    About, Allocation, Instance, Model, Outcome, Page, Policy, Problem, Shown, Text, Trained,
+    evaluation, or_dash,
 };
 use crate::framework::{
     Error, ModelError, ModelFile, Observer, OptionSpec, OptionValue, Options, Stored as _, Trials,
@@ -17,8 +18,8 @@ use crate::problems::separable::problem::{
     CELL, CostOfSnr, SEPARABLE, bandwidth_hz, cost, cost_name, flags,
 };
 use crate::problems::separable::{
-    OwnSeparable, SeparableAllocator, SeparableCell, SeparablePrice, SeparableResult,
-    SeparableSettings, SeparableSolver, evaluate_separable,
+    OwnSeparable, SeparableAllocator, SeparableCell, SeparableMetrics, SeparablePrice,
+    SeparableResult, SeparableSettings, SeparableSolver, evaluate_separable,
 };
 use crate::problems::urllc::add_outside;
 
@@ -64,10 +65,16 @@ pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Traine
         training: settings,
         prices: policy.prices(),
         train_seconds: started.elapsed().as_secs_f64(),
-        gap_percent: metrics.gap_percent,
-        equal_gap_percent: metrics.equal_gap_percent,
+        metrics,
     };
-    let text = report.text();
+    let Report { model, training, prices, train_seconds, .. } = &report;
+    let mut text = Text::line(format!(
+        "{model}: the response of a user at {prices} prices, in {train_seconds:.1} s"
+    ));
+    text.push(format!(
+        "validation at K = {:?}: costs {:.4} % over the optimum, equal shares {:.4} %",
+        training.train_k, metrics.gap_percent, metrics.equal_gap_percent
+    ));
     Trained::new(&session, policy, &report, text, None)
 }
 
@@ -83,61 +90,22 @@ struct Report {
     /// Prices at which the response of a user is known.
     prices: usize,
     train_seconds: f64,
-    gap_percent: f64,
-    equal_gap_percent: f64,
+    #[serde(flatten)]
+    metrics: SeparableMetrics,
 }
 
-impl Report {
-    fn text(&self) -> Text {
-        let Self { model, training, prices, train_seconds, gap_percent, equal_gap_percent } = self;
-        let mut text = Text::line(format!(
-            "{model}: the response of a user at {prices} prices, in {train_seconds:.1} s"
-        ));
-        text.push(format!(
-            "validation at K = {:?}: costs {gap_percent:.4} % over the optimum, equal shares {equal_gap_percent:.4} %",
-            training.train_k
-        ));
-        text
-    }
-}
-
-#[derive(Serialize)]
-struct Evaluation {
-    samples: u64,
-    seed: u64,
-    sizes: Vec<SeparableResult>,
-}
-
-impl Evaluation {
-    fn text(&self) -> Text {
-        let rows = self.sizes.iter().map(|row| {
-            let equal = row.equal_gap_percent;
-            vec![
-                row.k.to_string(),
-                format!("{:.6}", row.objective),
-                format!("{:.6}", row.optimum),
-                format!("{:.4}", row.gap_percent),
-                format!("{:.4}", row.worst_gap_percent),
-                equal.map_or_else(|| "–".to_owned(), |percent| format!("{percent:.2}")),
-                format!("{:.3}", row.zeros),
-                row.infeasible.to_string(),
-            ]
-        });
-        let header = [
-            "K",
-            "cost",
-            "optimum",
-            "over (%)",
-            "worst (%)",
-            "equal shares, over (%)",
-            "share with nothing",
-            "infeasible",
-        ];
-        let mut text = Text::default();
-        text.table(&header, rows);
-        text
-    }
-}
+const COLUMNS: [Shown<SeparableResult>; 8] = [
+    ("K", |row| row.k.to_string()),
+    ("cost", |row| format!("{:.6}", row.objective)),
+    ("optimum", |row| format!("{:.6}", row.optimum)),
+    ("over (%)", |row| format!("{:.4}", row.gap_percent)),
+    ("worst (%)", |row| format!("{:.4}", row.worst_gap_percent)),
+    ("equal shares, over (%)", |row| {
+        or_dash(row.equal_gap_percent, |percent| format!("{percent:.2}"))
+    }),
+    ("share with nothing", |row| format!("{:.3}", row.zeros)),
+    ("infeasible", |row| row.infeasible.to_string()),
+];
 
 /// A model at work. The solver answers where the budget does not reach everyone.
 #[derive(Clone)]
@@ -202,13 +170,9 @@ impl Model for SeparablePrice {
         trials: &Trials,
         observer: &dyn Observer,
     ) -> Result<Page, Error> {
-        trials.check()?;
-        let Trials { sizes, samples, seed } = trials;
-        observer.begin("instances", samples * sizes.len() as u64);
-        let sizes = evaluate_separable(self, trials, observer)?;
-        observer.end();
-        let evaluation = Evaluation { samples: *samples, seed: *seed, sizes };
-        Page::new(&evaluation, evaluation.text())
+        evaluation(&(), (trials, "instances", observer), &COLUMNS, || {
+            evaluate_separable(self, trials, observer)
+        })
     }
 
     fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {

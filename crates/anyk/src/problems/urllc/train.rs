@@ -8,6 +8,7 @@ use crate::exchange::{read_fading_samples, read_file};
 use crate::framework::{
     CellOptions, Error, FORMER_PRICE, Method, ModelError, ModelFile, OptionSpec, OptionValue,
     Options, PRICE, PretrainLoss, PretrainSettings, Silent, Stored as _, Workshop, training_cells,
+    training_specs,
 };
 use crate::invalid::Invalid;
 use crate::network::Aggregator;
@@ -74,16 +75,11 @@ impl PretrainLoss {
 }
 
 pub(super) fn training_options() -> Vec<OptionSpec> {
+    let [train_k, samples, seed] = training_specs();
     let mut options = vec![
         OptionSpec::choice(Trainable::ALL, "method", "What to train").or("p-gnn; price with samples of fading"),
-        OptionSpec::new(
-            "train-k",
-            OptionValue::Sizes,
-            "Users in the training samples; several sizes separated by commas",
-        )
-        .or("10"),
-        OptionSpec::new("samples", OptionValue::Whole("N"), "Training samples of each size")
-            .or("2000"),
+        train_k,
+        samples,
         OptionSpec::new(
             "epsilon-d",
             OptionValue::Number("PROBABILITY"),
@@ -115,12 +111,7 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
         )
         .or("3.719, which 9,999 of 10,000 normal errors are within")
         .rare(),
-        OptionSpec::new(
-            "seed",
-            OptionValue::Whole("SEED"),
-            "Seed of samples, initialization and order",
-        )
-        .or("1"),
+        seed,
     ];
     options.extend(CellOptions::ALL.specs());
     options

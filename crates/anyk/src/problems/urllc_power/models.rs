@@ -6,14 +6,15 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::core::{
-    About, Allocation, Instance, Model, Outcome, Page, Policy, Text, Trained, no_better_than,
+    About, Allocation, Instance, Model, Outcome, Page, Policy, Shown, Text, Trained, evaluation,
+    no_better_than,
 };
 use crate::framework::{
     Error, ModelError, ModelFile, Observer, OptionSpec, Options, Stored as _, Trials, Verb,
     Workshop, training_cells,
 };
 use crate::invalid::Invalid;
-use crate::problems::urllc::{PriceSettings, add_outside};
+use crate::problems::urllc::{ModelMetrics, PriceSettings, add_outside};
 use crate::problems::urllc_power::evaluation::{BandTrials, validated};
 use crate::problems::urllc_power::problem::{CELL, USER_BAND_HZ};
 use crate::problems::urllc_power::{
@@ -34,11 +35,18 @@ pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Traine
         model: workshop.model_name(),
         training: settings,
         train_seconds: session.seconds("training"),
-        availability: metrics.availability,
-        gap_percent: metrics.gap_percent,
+        metrics,
         equal_gap_percent,
     };
-    let text = report.text();
+    let Report { model, training, train_seconds, .. } = &report;
+    let mut text = Text::line(format!("{model}: {} steps in {train_seconds:.1} s", training.steps));
+    text.push(format!(
+        "validation, {} kHz for each user: the QoS of {:.2} % of users is met; power {:.4} % over the optimum \
+         (equal bandwidths: {equal_gap_percent:.2} %)",
+        1e-3 * USER_BAND_HZ,
+        100.0 * metrics.availability,
+        metrics.gap_percent,
+    ));
     Trained::new(&session, policy, &report, text, warning)
 }
 
@@ -53,66 +61,23 @@ struct Report {
     training: PriceSettings,
     train_seconds: f64,
     /// On a validation set of the training sizes, with 200 kHz for each user.
-    availability: f64,
-    gap_percent: f64,
+    #[serde(flatten)]
+    metrics: ModelMetrics,
     /// The same of equal bandwidths, which learn nothing.
     equal_gap_percent: f64,
 }
 
-impl Report {
-    fn text(&self) -> Text {
-        let Self { model, training, train_seconds, availability, gap_percent, .. } = self;
-        let mut text =
-            Text::line(format!("{model}: {} steps in {train_seconds:.1} s", training.steps));
-        text.push(format!(
-            "validation, {} kHz for each user: the QoS of {:.2} % of users is met; power {gap_percent:.4} % over \
-             the optimum (equal bandwidths: {:.2} %)",
-            1e-3 * USER_BAND_HZ,
-            100.0 * availability,
-            self.equal_gap_percent
-        ));
-        text
-    }
-}
-
-#[derive(Serialize)]
-struct Evaluation {
-    samples: u64,
-    seed: u64,
-    sizes: Vec<BandResult>,
-}
-
-impl Evaluation {
-    fn text(&self) -> Text {
-        let rows = self.sizes.iter().map(|row| {
-            vec![
-                row.k.to_string(),
-                format!("{:.3}", 1e-6 * row.max_bandwidth_hz),
-                format!("{:.4}", row.availability),
-                format!("{:.4}", row.total_power_w),
-                format!("{:.4}", row.optimum_w),
-                format!("{:.4}", row.gap_percent),
-                format!("{:.4}", row.worst_gap_percent),
-                format!("{:.2}", row.equal_gap_percent),
-                row.infeasible.to_string(),
-            ]
-        });
-        let header = [
-            "K",
-            "band (MHz)",
-            "availability",
-            "power (W)",
-            "optimum (W)",
-            "over (%)",
-            "worst cell (%)",
-            "equal bandwidths, over (%)",
-            "infeasible",
-        ];
-        let mut text = Text::default();
-        text.table(&header, rows);
-        text
-    }
-}
+const COLUMNS: [Shown<BandResult>; 9] = [
+    ("K", |row| row.k.to_string()),
+    ("band (MHz)", |row| format!("{:.3}", 1e-6 * row.max_bandwidth_hz)),
+    ("availability", |row| format!("{:.4}", row.availability)),
+    ("power (W)", |row| format!("{:.4}", row.total_power_w)),
+    ("optimum (W)", |row| format!("{:.4}", row.optimum_w)),
+    ("over (%)", |row| format!("{:.4}", row.gap_percent)),
+    ("worst cell (%)", |row| format!("{:.4}", row.worst_gap_percent)),
+    ("equal bandwidths, over (%)", |row| format!("{:.2}", row.equal_gap_percent)),
+    ("infeasible", |row| row.infeasible.to_string()),
+];
 
 /// The model in any cell, with the solver where the budgets do not reach.
 #[derive(Clone)]
@@ -174,7 +139,6 @@ impl Model for BandPricePolicy {
         observer: &dyn Observer,
     ) -> Result<Page, Error> {
         let system = CELL.system(options, &self.record().config)?;
-        trials.check()?;
         let each_hz = options.positive("user-bandwidth-hz")?;
         let fixed_hz = options.positive("max-bandwidth-hz")?;
         if each_hz.is_some() && fixed_hz.is_some() {
@@ -190,10 +154,8 @@ impl Model for BandPricePolicy {
             seed: *seed,
             band_hz: &|size| fixed_hz.unwrap_or(each_hz * size as f64),
         };
-        observer.begin("cells", samples * sizes.len() as u64);
-        let sizes = evaluate_band(&self.allocator(), &band_trials, observer)?;
-        observer.end();
-        let evaluation = Evaluation { samples: *samples, seed: *seed, sizes };
-        Page::new(&evaluation, evaluation.text())
+        evaluation(&(), (trials, "cells", observer), &COLUMNS, || {
+            evaluate_band(&self.allocator(), &band_trials, observer)
+        })
     }
 }

@@ -6,7 +6,9 @@ use crate::core::{
     About, CELL_INPUTS, Cells, DiagnosedRow, Formulation, Parameter, ParameterKind, PolicyRow,
     Problem, Record, reference_options,
 };
-use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options, Verb};
+use crate::framework::{
+    CellOptions, Error, OptionSpec, OptionValue, Options, Verb, training_specs,
+};
 use crate::invalid::Invalid;
 use crate::problems::urllc::problem::{AMOUNTS, ANSWER_FIELDS, no_check, sample_options};
 use crate::problems::urllc_power::{BandSolver, EqualBand, UrllcPower, models};
@@ -152,22 +154,7 @@ fn flags(verb: Verb) -> Vec<OptionSpec> {
             options.extend(reference_options());
         }
         Verb::Sample => return sample_options(&URLLC_POWER),
-        Verb::Train => options.extend([
-            OptionSpec::new(
-                "train-k",
-                OptionValue::Sizes,
-                "Users in the training samples; several sizes separated by commas",
-            )
-            .or("10"),
-            OptionSpec::new("samples", OptionValue::Whole("N"), "Training samples of each size")
-                .or("2000"),
-            OptionSpec::new(
-                "seed",
-                OptionValue::Whole("SEED"),
-                "Seed of samples, initialization and order",
-            )
-            .or("1"),
-        ]),
+        Verb::Train => options.extend(training_specs()),
         Verb::Evaluate => {
             let [band, _] = budgets();
             let band = OptionSpec { help: "Bandwidth budget B_max at every size", ..band };
