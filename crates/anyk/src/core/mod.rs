@@ -55,6 +55,7 @@ pub use read::{Allotment, Allotments, Ids, Place, Reader};
 pub use report::{Detail, Report, Reporting};
 pub use samples::{draw_samples, record_json, write_samples};
 pub use standing::{Standing, Summary};
+pub(crate) use trained::load;
 pub use trained::{Trained, no_better_than};
 pub use verdict::{Goal, Judged, Miss, Missed, Reference};
 

@@ -124,8 +124,10 @@ const SERVICE: [Field; 3] = [
     ),
 ];
 
-/// Sections of the config: their names, who has a use for them, and their numbers.
-static SECTIONS: [(&str, fn(CellOptions) -> bool, &[Field]); 5] = [
+/// A section of the config: its name, who has a use for its numbers, and the numbers.
+type Section = (&'static str, fn(CellOptions) -> bool, &'static [Field]);
+
+static SECTIONS: [Section; 5] = [
     ("cell", |uses| uses.power, &[MAX_POWER]),
     ("road", |_| true, &ROAD),
     ("cell", |uses| uses.radio, &[NOISE]),

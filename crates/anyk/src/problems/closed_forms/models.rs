@@ -10,8 +10,8 @@ use crate::core::{
     no_better_than, or_dash, reference_options,
 };
 use crate::framework::{
-    Error, Method, ModelError, ModelFile, Observer, OptionSpec, Options, Stored as _, Trials, Verb,
-    Workshop, training_cells, training_specs,
+    Error, Method, ModelError, Observer, OptionSpec, Options, Stored as _, Trials, Verb, Workshop,
+    training_cells, training_specs,
 };
 use crate::network::{Aggregator, Output};
 use crate::problems::closed_forms::evaluation::validation;
@@ -105,11 +105,6 @@ pub(super) fn train(
     Trained::new(&session, policy, &report, text, warning)
 }
 
-/// Reads a model.
-pub(super) fn load(file: ModelFile) -> Result<Arc<dyn Model>, ModelError> {
-    Ok(Arc::new(file.into_model::<ClosedFormPolicy>()?))
-}
-
 #[derive(Serialize)]
 struct Report {
     model: String,
@@ -179,11 +174,10 @@ impl Model for ClosedFormPolicy {
         trials: &Trials,
         observer: &dyn Observer,
     ) -> Result<Page, Error> {
-        let Trials { sizes, samples, seed } = trials;
         let problem = self.record().training.problem;
         let columns: &[_] = if problem.is_shared() { &OF_EQUAL_BANDWIDTH } else { &OF_QOS_POWER };
         evaluation(&Measured { problem }, (trials, "cells", observer), columns, || {
-            Ok(evaluate_closed_form(self, sizes, *samples, *seed, observer)?)
+            Ok(evaluate_closed_form(self, trials, observer)?)
         })
     }
 

@@ -11,8 +11,8 @@ use crate::core::{
     evaluation, or_dash,
 };
 use crate::framework::{
-    Error, ModelError, ModelFile, Observer, OptionSpec, OptionValue, Options, Stored as _, Trials,
-    Verb, Workshop, training_cells,
+    Error, ModelError, Observer, OptionSpec, OptionValue, Options, Stored as _, Trials, Verb,
+    Workshop, training_cells,
 };
 use crate::problems::separable::problem::{
     CELL, CostOfSnr, SEPARABLE, bandwidth_hz, cost, cost_name, flags,
@@ -76,11 +76,6 @@ pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Traine
         training.train_k, metrics.gap_percent, metrics.equal_gap_percent
     ));
     Trained::new(&session, policy, &report, text, None)
-}
-
-/// Reads a model.
-pub(super) fn load(file: ModelFile) -> Result<Arc<dyn Model>, ModelError> {
-    Ok(Arc::new(file.into_model::<SeparablePrice>()?))
 }
 
 #[derive(Serialize)]

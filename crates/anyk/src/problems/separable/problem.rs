@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::core::{
     About, CELL_INPUTS, Cells, Column, Formulation, Parameter, ParameterKind, PolicyRow, Problem,
-    Record, reference_options,
+    Record, load, reference_options,
 };
 use crate::exchange::{read_cost_samples, read_file};
 use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options, Verb};
 use crate::invalid::Invalid;
 use crate::problems::separable::{
-    BuiltInCost, Cost, EqualShares, Separable, SeparableSolver, models,
+    BuiltInCost, Cost, EqualShares, Separable, SeparablePrice, SeparableSolver, models,
 };
 use crate::problems::urllc::problem::{ANSWER_FIELDS, sample_options};
 
@@ -98,7 +98,7 @@ pub static SEPARABLE: About = About {
     ],
     diagnosed: &[],
     train: Some(models::train),
-    load: Some(models::load),
+    load: Some(load::<SeparablePrice>),
 };
 
 pub(super) const OPTIMUM: PolicyRow = PolicyRow {

@@ -197,7 +197,8 @@ fn train_learned(
         .law()
         .map(|law| measure_law(&system, settings.epsilon_d, law, &pretraining, held_out))
         .transpose()?;
-    let equal = validation_set(&system, &settings)?.evaluate(&EqualPower::default(), &Silent)?;
+    let set = validation_set(&system, None, &settings.train_k, settings.seed)?;
+    let equal = set.evaluate(&EqualPower::default(), &Silent)?;
     let equal_percent = mean_metrics(&equal).gap_percent;
     let report = LearnedReport::new(workshop, &session, &policy, law_error, equal_percent);
     let availability = policy.record().metrics.availability;

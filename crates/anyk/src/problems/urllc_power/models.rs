@@ -1,7 +1,5 @@
 //! Models of URLLC in a fixed band: their training, and what they reach.
 
-use std::sync::Arc;
-
 use serde::Serialize;
 
 use crate::config::Config;
@@ -10,8 +8,8 @@ use crate::core::{
     no_better_than,
 };
 use crate::framework::{
-    Error, ModelError, ModelFile, Observer, OptionSpec, Options, Stored as _, Trials, Verb,
-    Workshop, training_cells,
+    Error, ModelError, Observer, OptionSpec, Options, Stored as _, Trials, Verb, Workshop,
+    training_cells,
 };
 use crate::invalid::Invalid;
 use crate::problems::urllc::{ModelMetrics, PriceSettings, add_outside};
@@ -48,11 +46,6 @@ pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Traine
         metrics.gap_percent,
     ));
     Trained::new(&session, policy, &report, text, warning)
-}
-
-/// Reads a model.
-pub(super) fn load(file: ModelFile) -> Result<Arc<dyn Model>, ModelError> {
-    Ok(Arc::new(file.into_model::<BandPricePolicy>()?))
 }
 
 #[derive(Serialize)]
@@ -146,12 +139,9 @@ impl Model for BandPricePolicy {
             return Err(Invalid::stray("user_bandwidth_hz", what).into());
         }
         let each_hz = each_hz.unwrap_or(USER_BAND_HZ);
-        let Trials { sizes, samples, seed } = trials;
         let band_trials = BandTrials {
             system: &system,
-            sizes,
-            samples: *samples,
-            seed: *seed,
+            trials,
             band_hz: &|size| fixed_hz.unwrap_or(each_hz * size as f64),
         };
         evaluation(&(), (trials, "cells", observer), &COLUMNS, || {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use crate::core::{
     About, CELL_INPUTS, Cells, DiagnosedRow, Formulation, Parameter, ParameterKind, PolicyRow,
-    Problem, Record, reference_options,
+    Problem, Record, load, reference_options,
 };
 use crate::framework::{
     CellOptions, Error, OptionSpec, OptionValue, Options, Verb, training_specs,
 };
 use crate::invalid::Invalid;
 use crate::problems::urllc::problem::{AMOUNTS, ANSWER_FIELDS, no_check, sample_options};
-use crate::problems::urllc_power::{BandSolver, EqualBand, UrllcPower, models};
+use crate::problems::urllc_power::{BandPricePolicy, BandSolver, EqualBand, UrllcPower, models};
 use crate::units::{Dbm, Watt};
 
 const STATEMENT: &str = "  min   Σ_k P_k
@@ -93,7 +93,7 @@ pub static URLLC_POWER: About = About {
         },
     }],
     train: Some(models::train),
-    load: Some(models::load),
+    load: Some(load::<BandPricePolicy>),
 };
 
 fn budgets() -> [OptionSpec; 2] {
