@@ -1,9 +1,9 @@
 //! What the problems of users of one cell share: where users are, and what they ask for.
 
-use super::{Column, Need, Parameter, ParameterKind, Record, Size};
+use super::{About, Column, Need, Parameter, ParameterKind, Record, Size};
 use crate::channel::{PathLossModel, sample_distances_m, sample_gains_db};
 use crate::config::{Config, System};
-use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options};
+use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options, Verb};
 use crate::invalid::Invalid;
 use crate::qos::ServiceClass;
 use crate::units::{Dbm, Decibel, Watt};
@@ -38,7 +38,7 @@ pub struct Cells {
 }
 
 /// What an `snr_db` in the input refers to.
-pub(crate) fn reference_options() -> [OptionSpec; 2] {
+fn reference_options() -> [OptionSpec; 2] {
     [
         OptionSpec::new(
             "reference-power-dbm",
@@ -245,6 +245,31 @@ impl CellOptions {
         let mut config = Self::ALL.system(&own, &Config::default()).ok()?.config().clone();
         config.path_loss = config.path_loss.filled();
         Self::ALL.describe(&config).text(name).map(str::to_owned)
+    }
+
+    /// The options of a verb for a problem of users of a cell: its own or those of its models, what `snr_db` refers to, and
+    /// the cell. `other_cell` is the heading of the latter for models that allocate in other cells than their own.
+    pub(crate) fn flags(
+        self,
+        (about, verb): (&About, Verb),
+        mut own: Vec<OptionSpec>,
+        other_cell: Option<&'static str>,
+    ) -> Vec<OptionSpec> {
+        if matches!(verb, Verb::Solve | Verb::Assess | Verb::Allocate) {
+            own.extend(reference_options());
+        }
+        match (verb, other_cell) {
+            (Verb::Sample, _) => {
+                own.extend(about.sample_options("Users in each cell; required", "Number of cells"));
+                own.extend(Self::ROAD.specs());
+            }
+            (Verb::Solve | Verb::Assess | Verb::Train, _) => own.extend(self.specs()),
+            (Verb::Allocate | Verb::Evaluate, Some(group)) => {
+                own.extend(self.specs_over_model(group));
+            }
+            _ => {}
+        }
+        own
     }
 
     /// The parameters of a cell that files may name, with their names.

@@ -41,7 +41,6 @@ use crate::invalid::Invalid;
 
 pub use answer::{Answer, Denied, Rows, Served, plain_json};
 pub use answering::{Answering, Answers, in_order};
-pub(crate) use cells::reference_options;
 pub use cells::{CELL_INPUTS, Cells};
 pub use column::{ArrayView, NamedArray};
 pub use compare::{Comparison, Failed, Player, Rounds, compare};
@@ -344,7 +343,9 @@ pub trait Model: Send + Sync {
     fn home(&self) -> Options;
 
     /// The options of a verb that have a meaning for this model.
-    fn flags(&self, verb: Verb) -> Vec<OptionSpec>;
+    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
+        (self.about().flags)(verb)
+    }
 
     /// The policy, with options of [`Verb::Allocate`].
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error>;

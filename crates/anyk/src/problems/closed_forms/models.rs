@@ -7,10 +7,10 @@ use serde::Serialize;
 use crate::config::Config;
 use crate::core::{
     About, FixedCell, Model, Page, Policy, Problem, Shown, Text, Trained, evaluation,
-    no_better_than, or_dash, reference_options,
+    no_better_than, or_dash,
 };
 use crate::framework::{
-    Error, Method, ModelError, Observer, OptionSpec, Options, Stored as _, Trials, Verb, Workshop,
+    Error, Method, ModelError, Observer, OptionSpec, Options, Stored as _, Trials, Workshop,
     training_cells, training_specs,
 };
 use crate::network::{Aggregator, Output};
@@ -158,10 +158,6 @@ impl Model for ClosedFormPolicy {
         let mut options = cell(form.is_shared()).describe(&self.record().config);
         form.describe(&mut options);
         options
-    }
-
-    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
-        if verb == Verb::Allocate { reference_options().to_vec() } else { Vec::new() }
     }
 
     fn policy(&self, _options: &Options) -> Result<Box<dyn Policy>, Error> {

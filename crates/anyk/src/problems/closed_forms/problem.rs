@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::channel::sample_faded_gains;
 use crate::core::{
     About, CELL_INPUTS, Cells, Column, DiagnosedRow, Formulation, Parameter, PolicyRow, Problem,
-    Record, Size, load, reference_options,
+    Record, Size, load,
 };
 use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options, Verb};
 use crate::problems::closed_forms::solver::{OptimalShares, Optimum};
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormPolicy, EqualBandwidth, QosPower, models,
 };
-use crate::problems::urllc::problem::{ANSWER_FIELDS, sample_options};
+use crate::problems::urllc::problem::ANSWER_FIELDS;
 
 const QOS_POWER_STATEMENT: &str =
     "  min   Σ_k P_k                                                       (P5)
@@ -140,16 +140,12 @@ fn rates(shared: bool) -> Vec<OptionSpec> {
 }
 
 fn flags(shared: bool, verb: Verb) -> Vec<OptionSpec> {
-    let mut options = rates(shared);
-    match verb {
-        Verb::Solve | Verb::Assess => options.extend(reference_options()),
-        Verb::Sample => return sample_options(about(shared)),
-        Verb::Train => options.extend(models::training_options(shared)),
-        Verb::Allocate => return reference_options().to_vec(),
-        Verb::Evaluate | Verb::Calibrate => return Vec::new(),
-    }
-    options.extend(cell(shared).specs());
-    options
+    let own = match verb {
+        Verb::Solve | Verb::Assess => rates(shared),
+        Verb::Train => [rates(shared), models::training_options(shared)].concat(),
+        _ => Vec::new(),
+    };
+    cell(shared).flags((about(shared), verb), own, None)
 }
 
 fn parameters(shared: bool) -> Vec<(Parameter, Vec<String>)> {

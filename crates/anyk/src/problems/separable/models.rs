@@ -11,11 +11,11 @@ use crate::core::{
     evaluation, or_dash,
 };
 use crate::framework::{
-    Error, ModelError, Observer, OptionSpec, OptionValue, Options, Stored as _, Trials, Verb,
-    Workshop, training_cells,
+    Error, ModelError, Observer, OptionSpec, OptionValue, Options, Stored as _, Trials, Workshop,
+    training_cells,
 };
 use crate::problems::separable::problem::{
-    CELL, CostOfSnr, SEPARABLE, bandwidth_hz, cost, cost_name, flags,
+    CELL, CostOfSnr, SEPARABLE, bandwidth_hz, cost, cost_name,
 };
 use crate::problems::separable::{
     OwnSeparable, SeparableAllocator, SeparableCell, SeparableMetrics, SeparablePrice,
@@ -148,10 +148,6 @@ impl Model for SeparablePrice {
         options.set("bandwidth-hz", cell.bandwidth_hz.to_string());
         options.set("cost", cell.cost.clone());
         options
-    }
-
-    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
-        flags(verb)
     }
 
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::channel::FadingLaw;
 use crate::config::System;
-use crate::core::{About, Calibrated, FixedCell, Model, Page, Policy, Problem, reference_options};
+use crate::core::{About, Calibrated, FixedCell, Model, Page, Policy, Problem};
 use crate::framework::{
     CalibrationSettings, CellOptions, Error, ModelError, Observer, OptionSpec, OptionValue,
     Options, Stored, Trials, Verb,
@@ -24,16 +24,9 @@ const OTHER_CELL: &str = "Another cell than the model's own, for models of the p
 pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<OptionSpec> {
     let mut options = Vec::new();
     if verb == Verb::Allocate {
-        options.push(
-            OptionSpec::new(
-                "certify",
-                OptionValue::Switch,
-                "Raise bandwidths to what is certified, and report the certificate of each user",
-            )
-            .of("Models for urllc"),
-        );
-        options.push(no_check().of("Models for urllc"));
-        options.extend(reference_options());
+        let certify =
+            "Raise bandwidths to what is certified, and report the certificate of each user";
+        options.extend([OptionSpec::new("certify", OptionValue::Switch, certify), no_check()]);
     }
     if sampled {
         options.push(OptionSpec::new(
@@ -41,12 +34,10 @@ pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<Optio
             OptionValue::Text("LAW|FILE"),
             "Fading to judge by, for a model that was learned from samples: a law (rician:k=3, see `anyk sample \
              fading`) or a NumPy array of samples held out",
-        ).of("Models for urllc"));
+        ));
     }
-    if other_cells && verb != Verb::Calibrate {
-        options.extend(CellOptions::ALL.specs_over_model(OTHER_CELL));
-    }
-    options
+    let options = options.into_iter().map(|spec| spec.of("Models for urllc")).collect();
+    CellOptions::ALL.flags((&URLLC, verb), options, other_cells.then_some(OTHER_CELL))
 }
 
 fn evaluate(

@@ -76,7 +76,7 @@ impl PretrainLoss {
 
 pub(super) fn training_options() -> Vec<OptionSpec> {
     let [train_k, samples, seed] = training_specs();
-    let mut options = vec![
+    vec![
         OptionSpec::choice(Trainable::ALL, "method", "What to train").or("p-gnn; price with samples of fading"),
         train_k,
         samples,
@@ -112,9 +112,7 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
         .or("3.719, which 9,999 of 10,000 normal errors are within")
         .rare(),
         seed,
-    ];
-    options.extend(CellOptions::ALL.specs());
-    options
+    ]
 }
 
 /// Availability that counts as 1.00, as the paper prints it.
@@ -217,10 +215,7 @@ fn price_settings(options: &Options) -> Result<PriceSettings, Error> {
     if !options.has("fading") {
         options.refuse(&["pretraining", "deviations"], "price without `fading`")?;
     }
-    let mut settings = PriceSettings::preset(options.seed("seed", 1)?);
-    (settings.train_k, settings.samples) = training_cells(options)?;
-    settings.validate()?;
-    Ok(settings)
+    Ok(PriceSettings::of_options(options)?)
 }
 
 fn train_price(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {

@@ -7,10 +7,7 @@ use crate::core::{
     About, Allocation, Instance, Model, Outcome, Page, Policy, Shown, Text, Trained, evaluation,
     no_better_than,
 };
-use crate::framework::{
-    Error, ModelError, Observer, OptionSpec, Options, Stored as _, Trials, Verb, Workshop,
-    training_cells,
-};
+use crate::framework::{Error, ModelError, Observer, Options, Stored as _, Trials, Workshop};
 use crate::invalid::Invalid;
 use crate::problems::urllc::{ModelMetrics, PriceSettings, add_outside};
 use crate::problems::urllc_power::evaluation::{BandTrials, validated};
@@ -22,9 +19,7 @@ use crate::problems::urllc_power::{
 /// Trains a policy.
 pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
     let system = CELL.system(options, &Config::default())?;
-    let mut settings = PriceSettings::preset(options.seed("seed", 1)?);
-    (settings.train_k, settings.samples) = training_cells(options)?;
-    settings.validate()?;
+    let settings = PriceSettings::of_options(options)?;
     let mut session = workshop.session(&(URLLC_POWER.name, system.config(), &settings))?;
     let policy = session.kept_or(|session| BandPricePolicy::train(&system, &settings, session))?;
     let (metrics, equal_gap_percent) = validated(&policy)?;
@@ -114,10 +109,6 @@ impl Model for BandPricePolicy {
 
     fn home(&self) -> Options {
         CELL.describe(&self.record().config)
-    }
-
-    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
-        (URLLC_POWER.flags)(verb)
     }
 
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
