@@ -6,10 +6,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::core::{
-    About, Allocation, Instance, Model, Outcome, Page, Policy, Problem, Shown, Text, Trained,
-    evaluation, or_dash,
-};
+use crate::core::{About, Model, Page, Policy, Problem, Shown, Text, Trained, evaluation, or_dash};
 use crate::framework::{
     Error, ModelError, Observer, OptionSpec, OptionValue, Options, Stored as _, Trials, Workshop,
     training_cells,
@@ -18,10 +15,9 @@ use crate::problems::separable::problem::{
     CELL, CostOfSnr, SEPARABLE, bandwidth_hz, cost, cost_name,
 };
 use crate::problems::separable::{
-    OwnSeparable, SeparableAllocator, SeparableCell, SeparableMetrics, SeparablePrice,
-    SeparableResult, SeparableSettings, SeparableSolver, evaluate_separable,
+    OwnSeparable, SeparableCell, SeparableMetrics, SeparablePrice, SeparableResult,
+    SeparableSettings, evaluate_separable,
 };
-use crate::problems::urllc::add_outside;
 
 /// The options of a training, apart from those of the problem.
 pub(super) fn training_options() -> Vec<OptionSpec> {
@@ -102,33 +98,6 @@ const COLUMNS: [Shown<SeparableResult>; 8] = [
     ("infeasible", |row| row.infeasible.to_string()),
 ];
 
-/// A model at work. The solver answers where the budget does not reach everyone.
-#[derive(Clone)]
-struct OrSolver {
-    allocator: SeparableAllocator,
-    solver: SeparableSolver,
-    /// Whether answers say what is outside of the training. Nothing is: responses hold for any gains and budget.
-    explain: bool,
-}
-
-impl Policy for OrSolver {
-    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
-        match self.allocator.allocate(instance, into)? {
-            Outcome::Infeasible(_) => self.solver.allocate(instance, into),
-            outcome => {
-                if self.explain {
-                    add_outside(Vec::new(), &mut into.facts);
-                }
-                Ok(outcome)
-            }
-        }
-    }
-
-    fn fork(&self) -> Option<Box<dyn Policy>> {
-        Some(Box::new(self.clone()))
-    }
-}
-
 impl Model for SeparablePrice {
     fn about(&self) -> &'static About {
         &SEPARABLE
@@ -151,8 +120,7 @@ impl Model for SeparablePrice {
     }
 
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
-        let (allocator, solver) = (self.allocator(), SeparableSolver::default());
-        Ok(Box::new(OrSolver { allocator, solver, explain: options.has("explain") }))
+        Ok(Box::new(self.allocator().explaining(options.has("explain"))))
     }
 
     fn evaluate(

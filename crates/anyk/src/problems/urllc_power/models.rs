@@ -3,18 +3,13 @@
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::core::{
-    About, Allocation, Instance, Model, Outcome, Page, Policy, Shown, Text, Trained, evaluation,
-    no_better_than,
-};
+use crate::core::{About, Model, Page, Policy, Shown, Text, Trained, evaluation, no_better_than};
 use crate::framework::{Error, ModelError, Observer, Options, Stored as _, Trials, Workshop};
 use crate::invalid::Invalid;
-use crate::problems::urllc::{ModelMetrics, PriceSettings, add_outside};
+use crate::problems::urllc::{ModelMetrics, PriceSettings};
 use crate::problems::urllc_power::evaluation::{BandTrials, validated};
 use crate::problems::urllc_power::problem::{CELL, USER_BAND_HZ};
-use crate::problems::urllc_power::{
-    BandPriceAllocator, BandPricePolicy, BandResult, BandSolver, URLLC_POWER, evaluate_band,
-};
+use crate::problems::urllc_power::{BandPricePolicy, BandResult, URLLC_POWER, evaluate_band};
 
 /// Trains a policy.
 pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
@@ -67,33 +62,6 @@ const COLUMNS: [Shown<BandResult>; 9] = [
     ("infeasible", |row| row.infeasible.to_string()),
 ];
 
-/// The model in any cell, with the solver where the budgets do not reach.
-#[derive(Clone)]
-struct PriceInBand {
-    allocator: BandPriceAllocator,
-    solver: BandSolver,
-    /// Whether answers say what is outside of the training.
-    explain: bool,
-}
-
-impl Policy for PriceInBand {
-    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
-        let outcome = self.allocator.allocate(instance, into)?;
-        if !outcome.is_served() {
-            return self.solver.allocate(instance, into);
-        }
-        if self.explain {
-            let outside = self.allocator.out_of_range(instance.formulation()?);
-            add_outside(outside, &mut into.facts);
-        }
-        Ok(outcome)
-    }
-
-    fn fork(&self) -> Option<Box<dyn Policy>> {
-        Some(Box::new(self.clone()))
-    }
-}
-
 impl Model for BandPricePolicy {
     fn about(&self) -> &'static About {
         &URLLC_POWER
@@ -112,8 +80,7 @@ impl Model for BandPricePolicy {
     }
 
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
-        let (allocator, explain) = (self.allocator(), options.has("explain"));
-        Ok(Box::new(PriceInBand { allocator, solver: BandSolver::default(), explain }))
+        Ok(Box::new(self.allocator().explaining(options.has("explain"))))
     }
 
     fn evaluate(
