@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use crate::shown::with_range;
 use crate::{Lab, TEST_SEED};
 use anyk::framework::{
-    Chart, Claim, Error, Method, Quietly, Series, Session, Silent, Table, Value,
+    Chart, Claim, Error, Method, Quietly, Series, Session, Silent, Table, Trials, Value,
 };
 use anyk::math::worst_but;
 use anyk::network::{Aggregator, Output};
@@ -187,6 +187,7 @@ fn measure(
     settings: &ClosedFormSettings,
     runs: u64,
 ) -> Result<Vec<Vec<ClosedFormResult>>, Error> {
+    let trials = Trials { sizes: SIZES.into(), samples: lab.cells, seed: TEST_SEED };
     (0..runs)
         .into_par_iter()
         .map(|run| {
@@ -200,7 +201,7 @@ fn measure(
                     &settings,
                     &mut Session::new(&Quietly(lab.observer)),
                 )?;
-                Ok(evaluate_closed_form(&policy, &SIZES, lab.cells, TEST_SEED, &Silent)?)
+                Ok(evaluate_closed_form(&policy, &trials, &Silent)?)
             })?;
             lab.observer.done(1);
             Ok(result)

@@ -10,7 +10,7 @@ use crate::fading::policy_of_draw;
 use crate::{Lab, paper_entries};
 use anyk::channel::{D2dField, FadingLaw};
 use anyk::framework::{
-    Claim, Error, Observer, PretrainLoss, Session, Silent, Stored, Table, Value,
+    Claim, Error, Observer, PretrainLoss, Session, Silent, Stored, Table, Trials, Value,
 };
 use anyk::math::median;
 use anyk::problems::closed_forms::{
@@ -110,7 +110,8 @@ static KINDS: [Kind; 8] = [
                 lab.effort.of_training((settings.samples, settings.steps));
             let mut session = Session::new(observer);
             let policy = train_closed_form(&lab.system, &settings, &mut session)?;
-            let results = evaluate_closed_form(&policy, &SIZES, TEST.1, TEST.0, &Silent)?;
+            let trials = Trials { sizes: SIZES.into(), samples: TEST.1, seed: TEST.0 };
+            let results = evaluate_closed_form(&policy, &trials, &Silent)?;
             let worst = results.iter().map(ClosedFormResult::power_percent).fold(0.0, f64::max);
             Ok((100.0 - worst, None))
         },

@@ -274,21 +274,6 @@ impl Default for FrameConfig {
     }
 }
 
-/// The value of a parameter.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ParameterValue {
-    /// A number.
-    Number(f64),
-    /// A name.
-    Word(String),
-}
-
-impl From<f64> for ParameterValue {
-    fn from(number: f64) -> Self {
-        Self::Number(number)
-    }
-}
-
 impl Config {
     /// Reads a TOML document; unknown fields are errors, so that a typing slip is not a default.
     pub fn from_toml(text: &str) -> Result<Self, toml::de::Error> {
@@ -303,67 +288,36 @@ impl Config {
     /// The sections of the file.
     pub const SECTIONS: [&'static str; 5] = ["cell", "road", "path_loss", "frame", "service"];
 
-    /// Section, field and value of every parameter; no value where none is given.
-    pub fn parameters(&self) -> Vec<(&'static str, &'static str, Option<ParameterValue>)> {
-        // Without `..`, so that a new field is not forgotten.
-        let Self { cell, road, path_loss, frame, service } = self;
-        let CellConfig { max_power_dbm, noise_density_dbm_hz, antennas } = *cell;
-        let RoadConfig { min_distance_m, cell_radius_m } = *road;
-        let FrameConfig { frame_ms, transmission_ms, queueing_delay_ms } = *frame;
-        let ServiceClass { epsilon, packet_bits, arrival_rate } = *service;
-        let numbers = [
-            ("cell", "max_power_dbm", max_power_dbm),
-            ("cell", "noise_density_dbm_hz", noise_density_dbm_hz),
-            ("cell", "antennas", f64::from(antennas)),
-            ("road", "min_distance_m", min_distance_m),
-            ("road", "cell_radius_m", cell_radius_m),
-            ("frame", "frame_ms", frame_ms),
-            ("frame", "transmission_ms", transmission_ms),
-            ("frame", "queueing_delay_ms", queueing_delay_ms),
-            ("service", "epsilon", epsilon),
-            ("service", "packet_bits", packet_bits),
-            ("service", "arrival_rate", arrival_rate),
-        ];
-        let numbers = numbers
-            .map(|(section, field, value)| (section, field, Some(ParameterValue::from(value))));
-        let of_path_loss = PathLossParameter::ALL.map(|parameter| {
-            ("path_loss", parameter.name(), path_loss.value(parameter).map(ParameterValue::from))
-        });
-        let model = ParameterValue::Word(path_loss.model.to_string());
-        let shadowing = path_loss.shadowing.map(|shadowing| match shadowing {
-            Shadowing::Standard => ParameterValue::Word(shadowing.to_string()),
-            Shadowing::Deviation(deviation_db) => deviation_db.into(),
-        });
-        let words = [("path_loss", "model", Some(model)), ("path_loss", "shadowing", shadowing)];
-        numbers.into_iter().chain(of_path_loss).chain(words).collect()
-    }
-
     /// Checks every value and derives what the rest of the library uses.
     pub fn validate(&self) -> Result<System, Invalid> {
-        let range = |field: &'static str, value: f64, low: f64, high: f64, unit: &str| {
-            if (low..=high).contains(&value) {
-                return Ok(value);
-            }
-            Err(Invalid::number(field, value, format!("{unit} from {low} to {high}")))
-        };
         let Self { cell, road, path_loss, frame, service } = self;
-        range("cell.max_power_dbm", cell.max_power_dbm, -60.0, 100.0, "a power in dBm")?;
-        range(
-            "cell.noise_density_dbm_hz",
-            cell.noise_density_dbm_hz,
-            -250.0,
-            -50.0,
-            "a density in dBm/Hz",
-        )?;
-        range("cell.antennas", f64::from(cell.antennas), 1.0, 1024.0, "a number of antennas")?;
-        range("road.min_distance_m", road.min_distance_m, 1.0, 1e5, "a distance in m")?;
-        range(
-            "road.cell_radius_m",
-            road.cell_radius_m,
-            road.min_distance_m,
-            1e5,
-            "a distance in m",
-        )?;
+        let (antennas, frame_ms) = (f64::from(cell.antennas), frame.frame_ms);
+        for (field, value, low, high, unit) in [
+            ("cell.max_power_dbm", cell.max_power_dbm, -60.0, 100.0, "a power in dBm"),
+            (
+                "cell.noise_density_dbm_hz",
+                cell.noise_density_dbm_hz,
+                -250.0,
+                -50.0,
+                "a density in dBm/Hz",
+            ),
+            ("cell.antennas", antennas, 1.0, 1024.0, "a number of antennas"),
+            ("road.min_distance_m", road.min_distance_m, 1.0, 1e5, "a distance in m"),
+            ("road.cell_radius_m", road.cell_radius_m, road.min_distance_m, 1e5, "a distance in m"),
+            ("frame.frame_ms", frame_ms, 1e-4, 1e3, "a time in ms"),
+            ("frame.transmission_ms", frame.transmission_ms, 1e-5, frame_ms, "a time in ms"),
+            (
+                "frame.queueing_delay_ms",
+                frame.queueing_delay_ms,
+                frame_ms,
+                1e3 * frame_ms,
+                "a time in ms",
+            ),
+        ] {
+            if !(low..=high).contains(&value) {
+                return Err(Invalid::number(field, value, format!("{unit} from {low} to {high}")));
+            }
+        }
         let path_loss = path_loss.path_loss()?;
         let (nearest_m, farthest_m) = path_loss.distances_m();
         for (field, value) in [
@@ -375,21 +329,6 @@ impl Config {
                 return Err(Invalid::number(field, value, expected));
             }
         }
-        range("frame.frame_ms", frame.frame_ms, 1e-4, 1e3, "a time in ms")?;
-        range(
-            "frame.transmission_ms",
-            frame.transmission_ms,
-            1e-5,
-            frame.frame_ms,
-            "a time in ms",
-        )?;
-        range(
-            "frame.queueing_delay_ms",
-            frame.queueing_delay_ms,
-            frame.frame_ms,
-            1e3 * frame.frame_ms,
-            "a time in ms",
-        )?;
         service.validate().map_err(|wrong| wrong.within("service"))?;
         let config = Config { path_loss: self.path_loss.with_defaults(), ..self.clone() };
         Ok(System { config, path_loss })

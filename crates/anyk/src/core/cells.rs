@@ -1,9 +1,9 @@
 //! What the problems of users of one cell share: where users are, and what they ask for.
 
-use super::{Column, Need, Parameter, ParameterKind, Record, Size};
+use super::{About, Column, Need, Parameter, ParameterKind, Record, Size};
 use crate::channel::{PathLossModel, sample_distances_m, sample_gains_db};
 use crate::config::{Config, System};
-use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options};
+use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options, Verb};
 use crate::invalid::Invalid;
 use crate::qos::ServiceClass;
 use crate::units::{Dbm, Decibel, Watt};
@@ -38,7 +38,7 @@ pub struct Cells {
 }
 
 /// What an `snr_db` in the input refers to.
-pub(crate) fn reference_options() -> [OptionSpec; 2] {
+fn reference_options() -> [OptionSpec; 2] {
     [
         OptionSpec::new(
             "reference-power-dbm",
@@ -247,45 +247,59 @@ impl CellOptions {
         Self::ALL.describe(&config).text(name).map(str::to_owned)
     }
 
+    /// The options of a verb for a problem of users of a cell: its own or those of its models, what `snr_db` refers to, and
+    /// the cell. `other_cell` is the heading of the latter for models that allocate in other cells than their own.
+    pub(crate) fn flags(
+        self,
+        (about, verb): (&About, Verb),
+        mut own: Vec<OptionSpec>,
+        other_cell: Option<&'static str>,
+    ) -> Vec<OptionSpec> {
+        if matches!(verb, Verb::Solve | Verb::Assess | Verb::Allocate) {
+            own.extend(reference_options());
+        }
+        match (verb, other_cell) {
+            (Verb::Sample, _) => {
+                own.extend(about.sample_options("Users in each cell; required", "Number of cells"));
+                own.extend(Self::ROAD.specs());
+            }
+            (Verb::Solve | Verb::Assess | Verb::Train, _) => own.extend(self.specs()),
+            (Verb::Allocate | Verb::Evaluate, Some(group)) => {
+                own.extend(self.specs_over_model(group));
+            }
+            _ => {}
+        }
+        own
+    }
+
     /// The parameters of a cell that files may name, with their names.
     pub fn parameters(self) -> Vec<(Parameter, Vec<String>)> {
         let options: Vec<&str> = self.specs().into_iter().map(|spec| spec.name).collect();
-        let of_config = Config::default().parameters().into_iter();
-        let mut all: Vec<(Parameter, Vec<String>)> = of_config
-            .filter_map(|(section, field, _)| {
-                let option = Self::option_named(section, field);
-                let option = options.iter().find(|known| **known == option)?;
-                let mut names = vec![format!("{section}_{field}"), format!("{section}.{field}")];
-                let mut parameter = Parameter::number(option);
-                if section == "road" {
-                    parameter = parameter.without_effect();
-                } else if field == "model" {
-                    parameter.kind = ParameterKind::Name(is_path_loss);
-                }
-                if field != "model" {
-                    names.insert(0, field.to_owned());
-                }
-                Some((parameter, names))
-            })
-            .collect();
+        let mut all = Vec::new();
+        for (section, field, option) in Self::numbers() {
+            // What only draws depend on is known, but without effect.
+            let is_of_draws = section == "road" || option.starts_with("clutter");
+            let parameter = Parameter::number(option);
+            let parameter = if is_of_draws { parameter.without_effect() } else { parameter };
+            if is_of_draws || options.contains(&option) {
+                let names = [format!("{section}_{field}"), format!("{section}.{field}")];
+                all.push((parameter, std::iter::once(field).chain(names).collect()));
+            }
+        }
         if self.radio {
             // A phone has a model, too, and a path loss may be a number of decibels.
-            for (name, kind) in [
-                ("model", ParameterKind::Word(is_path_loss)),
-                ("path_loss", ParameterKind::Choice(is_path_loss)),
+            for (names, kind) in [
+                (vec!["path_loss_model", "path_loss.model"], ParameterKind::Name(is_path_loss)),
+                (vec!["model"], ParameterKind::Word(is_path_loss)),
+                (vec!["path_loss"], ParameterKind::Choice(is_path_loss)),
             ] {
                 let parameter = Parameter { kind, ..Parameter::number("path-loss") };
-                all.push((parameter, vec![name.to_owned()]));
+                all.push((parameter, names.into_iter().map(str::to_owned).collect()));
             }
         }
         let of_draws = Parameter::number("shadowing").without_effect();
         let names = ["shadowing", "path_loss_shadowing", "path_loss.shadowing"];
         all.push((of_draws, names.map(str::to_owned).into()));
-        for option in ["clutter-density", "clutter-size-m", "clutter-height-m"] {
-            let field = option.replace('-', "_");
-            let names = ["", "path_loss_", "path_loss."].map(|section| format!("{section}{field}"));
-            all.push((Parameter::number(option).without_effect(), names.into()));
-        }
         if self.power {
             let kind = ParameterKind::Converted(|watts| Dbm::from(Watt(watts)).0);
             let watts = Parameter { kind, ..Parameter::number("max-power-dbm") };

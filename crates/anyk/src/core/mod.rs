@@ -13,6 +13,7 @@ mod answering;
 mod cells;
 mod column;
 mod compare;
+mod evaluation;
 mod facts;
 mod fixed_cell;
 mod instance;
@@ -40,10 +41,10 @@ use crate::invalid::Invalid;
 
 pub use answer::{Answer, Denied, Rows, Served, plain_json};
 pub use answering::{Answering, Answers, in_order};
-pub(crate) use cells::reference_options;
 pub use cells::{CELL_INPUTS, Cells};
 pub use column::{ArrayView, NamedArray};
 pub use compare::{Comparison, Failed, Player, Rounds, compare};
+pub(crate) use evaluation::{Shown, evaluation, or_dash};
 pub use facts::{Fact, Facts};
 pub use fixed_cell::FixedCell;
 pub use page::{Page, Text, TextPart};
@@ -53,6 +54,7 @@ pub use read::{Allotment, Allotments, Ids, Place, Reader};
 pub use report::{Detail, Report, Reporting};
 pub use samples::{draw_samples, record_json, write_samples};
 pub use standing::{Standing, Summary};
+pub(crate) use trained::load;
 pub use trained::{Trained, no_better_than};
 pub use verdict::{Goal, Judged, Miss, Missed, Reference};
 
@@ -341,7 +343,9 @@ pub trait Model: Send + Sync {
     fn home(&self) -> Options;
 
     /// The options of a verb that have a meaning for this model.
-    fn flags(&self, verb: Verb) -> Vec<OptionSpec>;
+    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
+        (self.about().flags)(verb)
+    }
 
     /// The policy, with options of [`Verb::Allocate`].
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Model, Page, Text};
-use crate::framework::{Error, ModelError, ModelFile, Session};
+use crate::framework::{Error, ModelError, ModelFile, Session, Stored};
 
 /// What a training leaves.
 pub struct Trained {
@@ -17,6 +17,13 @@ pub struct Trained {
     pub warning: Option<String>,
     run: Option<String>,
     is_kept: bool,
+}
+
+/// Reads a model of a problem that has one kind of them.
+pub(crate) fn load<M: Model + Stored + 'static>(
+    file: ModelFile,
+) -> Result<Arc<dyn Model>, ModelError> {
+    Ok(Arc::new(file.into_model::<M>()?))
 }
 
 impl Trained {

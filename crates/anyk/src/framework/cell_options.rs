@@ -97,18 +97,18 @@ const CLUTTER: [Part; 3] = [
 ];
 
 /// Frame of the problems with a loss and delay target.
-const FRAME: [Field; 2] = [
+const FRAME: [Field; 3] = [
     ("frame-ms", "MS", "Frame duration T_f", "0.1", |config| &mut config.frame.frame_ms),
     ("transmission-ms", "MS", "Data transmission time in a frame τ", "0.05", |config| {
         &mut config.frame.transmission_ms
     }),
-];
-
-/// Delay and service class of the problems with a loss and delay target.
-const SERVICE: [Field; 4] = [
     ("queueing-delay-ms", "MS", "Bound on the queueing delay", "0.8", |config| {
         &mut config.frame.queueing_delay_ms
     }),
+];
+
+/// Service class of the problems with a loss and delay target.
+const SERVICE: [Field; 3] = [
     ("epsilon", "PROBABILITY", "Largest packet loss ε of users that name none", "1e-5", |config| {
         &mut config.service.epsilon
     }),
@@ -122,6 +122,17 @@ const SERVICE: [Field; 4] = [
         "0.2",
         |config| &mut config.service.arrival_rate,
     ),
+];
+
+/// A section of the config: its name, who has a use for its numbers, and the numbers.
+type Section = (&'static str, fn(CellOptions) -> bool, &'static [Field]);
+
+static SECTIONS: [Section; 5] = [
+    ("cell", |uses| uses.power, &[MAX_POWER]),
+    ("road", |_| true, &ROAD),
+    ("cell", |uses| uses.radio, &[NOISE]),
+    ("frame", |uses| uses.service, &FRAME),
+    ("service", |uses| uses.service, &SERVICE),
 ];
 
 /// Which parameters of a cell a problem has a use for.
@@ -142,11 +153,8 @@ impl CellOptions {
     pub const ROAD: Self = Self { radio: false, power: false, service: false };
 
     fn fields(self) -> impl Iterator<Item = &'static Field> {
-        let power = self.power.then_some(&MAX_POWER);
-        let noise = self.radio.then_some(&NOISE);
-        let (frame, service): (&[Field], &[Field]) =
-            if self.service { (&FRAME, &SERVICE) } else { (&[], &[]) };
-        power.into_iter().chain(&ROAD).chain(noise).chain(frame).chain(service)
+        let used = SECTIONS.iter().filter(move |(_, is_used, _)| is_used(self));
+        used.flat_map(|(.., fields)| *fields)
     }
 
     /// Whether users are drawn at random and written, so that their path loss may be random too.
@@ -296,35 +304,37 @@ impl CellOptions {
     }
 }
 
-/// The option that sets a field of the config.
-fn option_of(field: &str) -> &str {
-    let (section, name) = field.split_once('.').unwrap_or(("", field));
-    match (section, name) {
-        ("path_loss", "model") => "path-loss",
-        ("path_loss", name) => {
-            parts().find(|part| part.4.name() == name).map_or(name, |part| part.0)
-        }
-        _ => name,
-    }
-}
-
 impl CellOptions {
+    /// Section, field and option of every number of a cell.
+    pub(crate) fn numbers() -> impl Iterator<Item = (&'static str, String, &'static str)> {
+        let sections = SECTIONS.iter().flat_map(|(section, _, fields)| {
+            fields.iter().map(|field| (*section, field_of(field.0), field.0))
+        });
+        let parts = parts().map(|part| ("path_loss", part.4.name().to_owned(), part.0));
+        sections.chain(parts).chain([("cell", "antennas".to_owned(), "antennas")])
+    }
+
     /// The option that sets a field of a section of the config.
-    pub(crate) fn option_named(section: &str, field: &str) -> String {
-        option_of(&format!("{section}.{field}")).replace('_', "-")
+    fn option_named(section: &str, field: &str) -> String {
+        if (section, field) == ("path_loss", "model") {
+            return "path-loss".to_owned();
+        }
+        let known = Self::numbers().find(|known| (known.0, &*known.1) == (section, field));
+        known.map_or_else(|| field.replace('_', "-"), |known| known.2.to_owned())
     }
 }
 
 /// What is wrong with a config that options were laid over, by the option that sets the field, or in the file where
 /// the file alone says it.
 fn told(wrong: Invalid, options: &Options) -> Error {
-    let option = field_of(option_of(&wrong.field));
-    let given = options.text(&option.replace('_', "-"));
+    let (section, field) = wrong.field.split_once('.').unwrap_or(("", &wrong.field));
+    let option = CellOptions::option_named(section, field);
+    let given = options.text(&option);
     match (options.text("config"), given, &wrong.fault) {
         (Some(path), None, Fault::Value { .. }) => Error::from(wrong).in_file(path),
         _ => {
             let wrong = given.into_iter().fold(wrong, Invalid::given);
-            Invalid { field: option.into(), ..wrong }.into()
+            Invalid { field: field_of(&option).into(), ..wrong }.into()
         }
     }
 }

@@ -60,7 +60,18 @@ pub(crate) fn check_count(name: &'static str, count: u64, size: usize) -> Result
     Err(Invalid::value(name, count, expected))
 }
 
+/// Seed of validation sets, its own stream for each training; test sets use other seeds.
+const VALIDATION_SEED: u64 = 0x7a11_da7e;
+/// Instances of each training size in a validation set (paper, table I).
+const VALIDATION_SAMPLES: u64 = 200;
+
 impl Trials {
+    /// The instances that a policy is measured on after its training, given the sizes and the seed of that.
+    pub(crate) fn validation(train_k: &[usize], seed: u64) -> Self {
+        let (samples, seed) = (VALIDATION_SAMPLES, VALIDATION_SEED ^ seed);
+        Self { sizes: train_k.to_vec(), samples, seed }
+    }
+
     /// Refuses more instances of a size than one command draws.
     pub fn check(&self) -> Result<(), Invalid> {
         self.sizes.iter().try_for_each(|&size| check_count("samples", self.samples, size))

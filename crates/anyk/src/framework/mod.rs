@@ -52,6 +52,6 @@ pub use report::{Chart, Claim, Claimant, Head, Picture, Series, Table, Value};
 pub use schedule::{RatePer, Schedule, Update};
 pub(crate) use settings::{check, check_price_response, check_samples, joined};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};
-pub(crate) use training_cells::training_cells;
+pub(crate) use training_cells::{training_cells, training_specs};
 pub use verb::{CalibrationSettings, Trials, Verb};
 pub use workshop::{Shared, Workshop};

@@ -1,8 +1,20 @@
 //! The size of trainings on users of a cell.
 
-use crate::framework::Options;
+use crate::framework::{OptionSpec, OptionValue, Options};
 use crate::invalid::Invalid;
 use crate::limits::MOST_TRAINING_SAMPLES;
+
+/// The options of trainings on users of a cell: sizes, samples and the seed.
+pub(crate) fn training_specs() -> [OptionSpec; 3] {
+    let sizes = "Users in the training samples; several sizes separated by commas";
+    let samples = "Training samples of each size";
+    let seed = "Seed of samples, initialization and order";
+    [
+        OptionSpec::new("train-k", OptionValue::Sizes, sizes).or("10"),
+        OptionSpec::new("samples", OptionValue::Whole("N"), samples).or("2000"),
+        OptionSpec::new("seed", OptionValue::Whole("SEED"), seed).or("1"),
+    ]
+}
 
 /// Sizes and samples of a training on users of a cell.
 pub(crate) fn training_cells(options: &Options) -> Result<(Vec<usize>, usize), Invalid> {

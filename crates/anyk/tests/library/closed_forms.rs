@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use anyk::core::Answer;
 use anyk::exchange::Input;
-use anyk::framework::{Method, ModelError, Session, Silent, Stored, TrainError};
+use anyk::framework::{Method, ModelError, Session, Silent, Stored, TrainError, Trials};
 use anyk::network::{Aggregator, Output};
 use anyk::problems::closed_forms::ClosedFormPolicy;
 use anyk::problems::closed_forms::EQUAL_BANDWIDTH;
@@ -292,10 +292,10 @@ fn policies() -> &'static [ClosedFormPolicy] {
 /// Trained at ten users, right at one to five hundred; but not the bandwidth without its size law.
 #[test]
 fn trained_at_ten_users_it_holds_at_any() {
-    let sizes = [1, 2, 10, 50, 500];
+    let trials = Trials { sizes: vec![1, 2, 10, 50, 500], samples: 40, seed: 4242 };
     let results: Vec<_> = policies()
         .iter()
-        .map(|policy| evaluate_closed_form(policy, &sizes, 40, 4242, &Silent).unwrap())
+        .map(|policy| evaluate_closed_form(policy, &trials, &Silent).unwrap())
         .collect();
     for result in results[0].iter().chain(&results[1]) {
         assert!(result.power_percent() < 1.0, "{result:?}");

@@ -890,3 +890,60 @@ fn models_of_any_cell_honour_what_a_record_sets() {
         assert!(why.contains("cost"), "{why}");
     }
 }
+
+/// The names of all objects in a value but those in their own right, such as what a guarantee consists of.
+fn names_in(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| names_in(item, found)),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                found.insert(name.clone());
+                if !matches!(name.as_str(), "guarantee" | "objective") {
+                    names_in(field, found);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// An answer is as good an input as any: every field that it may have is known as one of answers, so that it is not
+/// taken for the user's own.
+#[test]
+fn fields_of_answers_are_known_as_such() {
+    let near = plain(BY_DISTANCE);
+    let far = "{\"users\":[{\"distance_m\":60},{\"distance_m\":240}]}";
+    let mut answers: Vec<(&About, Answering, &str)> = Vec::new();
+    for about in problems_of_users() {
+        answers.push((about, solver(about, &Options::default()).unwrap(), &near));
+        for (option, value) in [("max-power-dbm", "-30"), ("max-bandwidth-hz", "1e4")] {
+            if (about.flags)(Verb::Solve).iter().any(|spec| spec.name == option) {
+                answers.push((about, solver(about, &options(&[(option, value)])).unwrap(), far));
+            }
+        }
+    }
+    for (name, given) in [
+        ("urllc-any-gnn", &[("certify", "")][..]),
+        ("urllc-p-gnn-calibrated", &[("certify", "")]),
+        ("urllc-power", &[]),
+        ("qos-power", &[]),
+        ("equal-bandwidth-p-gnn", &[]),
+        ("separable", &[]),
+    ] {
+        let model = model(name);
+        answers.push((model.about(), allocator(&*model, given), &near));
+    }
+    for (about, mut answering, text) in answers {
+        let found = answering.answer_all(Input::new(text.as_bytes(), "users")).unwrap();
+        let mut names = BTreeSet::new();
+        for answer in &found {
+            names_in(&serde_json::from_str(&answer.json().unwrap()).unwrap(), &mut names);
+        }
+        let columns = about.inputs.iter().chain(about.amounts).map(|column| column.name);
+        let known = about.answer_fields.iter().chain(about.user_fields).copied().chain(columns);
+        for known in known.chain(["users", "id"]) {
+            names.remove(known);
+        }
+        assert!(names.is_empty(), "{}: {names:?} of {text}", about.name);
+    }
+}

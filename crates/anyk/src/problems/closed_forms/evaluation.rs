@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::{
-    Method, Observer, Rows, Session, Silent, Stored as _, TrainError, over_instances,
+    Method, Observer, Rows, Session, Silent, Stored as _, TrainError, Trials, over_instances,
 };
 use crate::invalid::Invalid;
 use crate::network::LawShape;
@@ -57,19 +57,18 @@ impl ClosedFormResult {
 /// number. The observer counts cells.
 pub fn evaluate_closed_form(
     policy: &ClosedFormPolicy,
-    sizes: &[usize],
-    samples: u64,
-    seed: u64,
+    trials: &Trials,
     observer: &dyn Observer,
 ) -> Result<Vec<ClosedFormResult>, Invalid> {
     let (system, allocator) = (policy.system(), policy.allocator());
     let problem = policy.record().training.problem;
+    let Trials { sizes, samples, seed } = trials;
     let measured = over_instances(
         sizes,
-        samples,
+        *samples,
         |_| Ok::<_, Invalid>(allocator.clone()),
         |allocator, k, index| {
-            let gains = sample_faded_gains(&system.road(), &system.path_loss(), seed, k, index);
+            let gains = sample_faded_gains(&system.road(), &system.path_loss(), *seed, k, index);
             let learned = allocator.serve(&gains);
             match problem {
                 ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
@@ -119,15 +118,10 @@ pub fn evaluate_closed_form(
     Ok(measured.iter().map(result).collect())
 }
 
-/// Seed of the validation set, its own stream for each training; test sets use other seeds.
-const VALIDATION_SEED: u64 = 0x7a11_da7e;
-const VALIDATION_SAMPLES: u64 = 200;
-
 /// Measures a policy on the cells that it is measured on after its training.
 pub(crate) fn validation(policy: &ClosedFormPolicy) -> Result<Vec<ClosedFormResult>, Invalid> {
     let settings = &policy.record().training;
-    let seed = VALIDATION_SEED ^ settings.seed;
-    evaluate_closed_form(policy, &settings.train_k, VALIDATION_SAMPLES, seed, &Silent)
+    evaluate_closed_form(policy, &Trials::validation(&settings.train_k, settings.seed), &Silent)
 }
 
 /// Trains a policy of (P5) or (P6), its outer function included, and measures it on a validation set.

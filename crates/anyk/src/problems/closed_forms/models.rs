@@ -6,19 +6,19 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::core::{
-    About, FixedCell, Model, Page, Policy, Problem, Text, Trained, no_better_than,
-    reference_options,
+    About, FixedCell, Model, Page, Policy, Problem, Shown, Text, Trained, evaluation,
+    no_better_than, or_dash,
 };
 use crate::framework::{
-    Error, Method, ModelError, ModelFile, Observer, OptionSpec, OptionValue, Options, Stored as _,
-    Trials, Verb, Workshop, training_cells,
+    Error, Method, ModelError, Observer, OptionSpec, Options, Stored as _, Trials, Workshop,
+    training_cells, training_specs,
 };
 use crate::network::{Aggregator, Output};
 use crate::problems::closed_forms::evaluation::validation;
 use crate::problems::closed_forms::problem::{FADED, about, cell};
 use crate::problems::closed_forms::{
-    ClosedForm, ClosedFormPolicy, ClosedFormResult, ClosedFormSettings, evaluate_closed_form,
-    train_closed_form,
+    ClosedForm, ClosedFormMetrics, ClosedFormPolicy, ClosedFormResult, ClosedFormSettings,
+    evaluate_closed_form, train_closed_form,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,24 +45,16 @@ impl Normalisation {
 
 /// The options of a training, apart from those of the problem.
 pub(super) fn training_options(shared: bool) -> Vec<OptionSpec> {
-    let sizes = "Users in the training samples; several sizes separated by commas";
-    let samples = "Training samples of each size";
-    let seed = "Seed of samples, initialization and order";
-    let mut options = Vec::new();
-    if shared {
-        options.push(OptionSpec::choice(Trainable::ALL, "method", "What to train").or("p-gnn"));
+    let aggregator =
+        OptionSpec::choice(Aggregator::NAMES, "aggregator", "How users see each other").or("mean");
+    let [train_k, samples, seed] = training_specs();
+    if !shared {
+        return vec![train_k, samples, aggregator, seed];
     }
-    options.extend([
-        OptionSpec::new("train-k", OptionValue::Sizes, sizes).or("10"),
-        OptionSpec::new("samples", OptionValue::Whole("N"), samples).or("2000"),
-        OptionSpec::choice(Aggregator::NAMES, "aggregator", "How users see each other").or("mean"),
-    ]);
-    if shared {
-        let help = "What makes powers of the outputs";
-        options.push(OptionSpec::choice(Normalisation::ALL, "output", help).or("softmax"));
-    }
-    options.push(OptionSpec::new("seed", OptionValue::Whole("SEED"), seed).or("1"));
-    options
+    let method = OptionSpec::choice(Trainable::ALL, "method", "What to train").or("p-gnn");
+    let help = "What makes powers of the outputs";
+    let output = OptionSpec::choice(Normalisation::ALL, "output", help).or("softmax");
+    vec![method, train_k, samples, aggregator, output, seed]
 }
 
 /// Trains a policy of (P6), or of (P5).
@@ -95,18 +87,22 @@ pub(super) fn train(
         model: workshop.model_name(),
         training: settings,
         train_seconds: seconds("pre-training") + seconds("powers") + seconds("bandwidth"),
-        power_error_percent: metrics.power_error_percent,
-        bandwidth_error_percent: metrics.bandwidth_error_percent,
+        metrics,
         equal_power_percent,
     };
     let warning = no_better_than("equal power", metrics.power_error_percent, equal_power_percent);
-    let text = report.text();
+    let Report { model, training, train_seconds, .. } = &report;
+    let mut text = Text::line(format!(
+        "{model}: {} steps for each network at K = {:?} in {train_seconds:.1} s",
+        training.steps, training.train_k
+    ));
+    let of_bandwidth = metrics.bandwidth_error_percent;
+    text.push(format!(
+        "validation: powers off by {:.3} % (equal power: {equal_power_percent:.1} %){}",
+        metrics.power_error_percent,
+        of_bandwidth.map_or(String::new(), |percent| format!(", bandwidth by {percent:.3} %"))
+    ));
     Trained::new(&session, policy, &report, text, warning)
-}
-
-/// Reads a model.
-pub(super) fn load(file: ModelFile) -> Result<Arc<dyn Model>, ModelError> {
-    Ok(Arc::new(file.into_model::<ClosedFormPolicy>()?))
 }
 
 #[derive(Serialize)]
@@ -115,67 +111,34 @@ struct Report {
     training: ClosedFormSettings,
     train_seconds: f64,
     /// On a validation set of the training sizes.
-    power_error_percent: f64,
-    bandwidth_error_percent: Option<f64>,
+    #[serde(flatten)]
+    metrics: ClosedFormMetrics,
     /// Error of the powers if every user gets the mean power.
     equal_power_percent: f64,
 }
 
-impl Report {
-    fn text(&self) -> Text {
-        let mut text = Text::line(format!(
-            "{}: {} steps for each network at K = {:?} in {:.1} s",
-            self.model, self.training.steps, self.training.train_k, self.train_seconds
-        ));
-        let bandwidth = self.bandwidth_error_percent;
-        text.push(format!(
-            "validation: powers off by {:.3} % (equal power: {:.1} %){}",
-            self.power_error_percent,
-            self.equal_power_percent,
-            bandwidth.map_or(String::new(), |percent| format!(", bandwidth by {percent:.3} %"))
-        ));
-        text
-    }
+/// Percent, if there is a number.
+fn percent(value: Option<f64>) -> String {
+    or_dash(value, |percent| format!("{percent:.3}"))
 }
 
 #[derive(Serialize)]
-struct Evaluation {
+struct Measured {
     problem: ClosedForm,
-    samples: u64,
-    seed: u64,
-    sizes: Vec<ClosedFormResult>,
 }
 
-impl Evaluation {
-    fn text(&self) -> Text {
-        let percent = |value: Option<f64>| value.map_or("–".into(), |v| format!("{v:.3}"));
-        let mut text = Text::default();
-        if !self.problem.is_shared() {
-            let row =
-                |row: &ClosedFormResult| vec![row.k.to_string(), percent(row.power_error_percent)];
-            text.table(&["K", "power off by (%)"], self.sizes.iter().map(row));
-            return text;
-        }
-        let row = |row: &ClosedFormResult| {
-            vec![
-                row.k.to_string(),
-                percent(row.total_variation_percent),
-                row.bandwidth_gap_percent.map_or("–".into(), |gap| format!("{gap:+.3}")),
-                percent(row.bandwidth_error_percent),
-                row.infeasible.unwrap_or(0).to_string(),
-            ]
-        };
-        let header = [
-            "K",
-            "power, total variation (%)",
-            "bandwidth, mean gap (%)",
-            "off by (%)",
-            "infeasible",
-        ];
-        text.table(&header, self.sizes.iter().map(row));
-        text
-    }
-}
+const OF_QOS_POWER: [Shown<ClosedFormResult>; 2] =
+    [("K", |row| row.k.to_string()), ("power off by (%)", |row| percent(row.power_error_percent))];
+
+const OF_EQUAL_BANDWIDTH: [Shown<ClosedFormResult>; 5] = [
+    ("K", |row| row.k.to_string()),
+    ("power, total variation (%)", |row| percent(row.total_variation_percent)),
+    ("bandwidth, mean gap (%)", |row| {
+        or_dash(row.bandwidth_gap_percent, |percent| format!("{percent:+.3}"))
+    }),
+    ("off by (%)", |row| percent(row.bandwidth_error_percent)),
+    ("infeasible", |row| row.infeasible.unwrap_or(0).to_string()),
+];
 
 impl Model for ClosedFormPolicy {
     fn about(&self) -> &'static About {
@@ -197,10 +160,6 @@ impl Model for ClosedFormPolicy {
         options
     }
 
-    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
-        if verb == Verb::Allocate { reference_options().to_vec() } else { Vec::new() }
-    }
-
     fn policy(&self, _options: &Options) -> Result<Box<dyn Policy>, Error> {
         Ok(Box::new(FixedCell::new(Box::new(self.allocator()), self.home(), "`anyk solve`")))
     }
@@ -211,14 +170,11 @@ impl Model for ClosedFormPolicy {
         trials: &Trials,
         observer: &dyn Observer,
     ) -> Result<Page, Error> {
-        let Trials { sizes, samples, seed } = trials;
-        trials.check()?;
-        observer.begin("cells", samples * sizes.len() as u64);
-        let sizes = evaluate_closed_form(self, sizes, *samples, *seed, observer)?;
-        observer.end();
         let problem = self.record().training.problem;
-        let evaluation = Evaluation { problem, samples: *samples, seed: *seed, sizes };
-        Page::new(&evaluation, evaluation.text())
+        let columns: &[_] = if problem.is_shared() { &OF_EQUAL_BANDWIDTH } else { &OF_QOS_POWER };
+        evaluation(&Measured { problem }, (trials, "cells", observer), columns, || {
+            Ok(evaluate_closed_form(self, trials, observer)?)
+        })
     }
 
     fn drawn_from(&self) -> Result<Arc<dyn Problem>, Error> {

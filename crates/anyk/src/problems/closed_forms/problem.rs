@@ -5,12 +5,14 @@ use std::sync::Arc;
 use crate::channel::sample_faded_gains;
 use crate::core::{
     About, CELL_INPUTS, Cells, Column, DiagnosedRow, Formulation, Parameter, PolicyRow, Problem,
-    Record, Size, reference_options,
+    Record, Size, load,
 };
 use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options, Verb};
 use crate::problems::closed_forms::solver::{OptimalShares, Optimum};
-use crate::problems::closed_forms::{ClosedForm, EqualBandwidth, QosPower, models};
-use crate::problems::urllc::problem::{ANSWER_FIELDS, sample_options};
+use crate::problems::closed_forms::{
+    ClosedForm, ClosedFormPolicy, EqualBandwidth, QosPower, models,
+};
+use crate::problems::urllc::problem::ANSWER_FIELDS;
 
 const QOS_POWER_STATEMENT: &str =
     "  min   Σ_k P_k                                                       (P5)
@@ -37,17 +39,23 @@ The gains are taken as they stand in the file, one antenna and no fading on top.
 pub(super) const FADED: &str = "faded";
 /// Rate of (P5) and (P6) in a diagnosis, bit/s: at this rate the budget serves nearly all cells of hundreds of users.
 const DIAGNOSED_RATE_BPS: &str = "1e5";
-/// Names of users' fields in answers.
-static USER_FIELDS: &[&str] = &["power_w", "rate_bps", "bandwidth_hz"];
 static OPTIMUM: [PolicyRow; 1] =
     [PolicyRow { name: "optimum", line: "The closed form", make: |_| Ok(Box::new(Optimum)) }];
+
+/// What both have in common.
+const RATES: About = About {
+    input: INPUT,
+    answer_fields: ANSWER_FIELDS,
+    user_fields: &["power_w", "rate_bps", "bandwidth_hz"],
+    load: Some(load::<ClosedFormPolicy>),
+    ..About::new("", "", CELL_INPUTS, &[], |options| make(false, options), &OPTIMUM)
+};
 
 /// (P5).
 pub static QOS_POWER: About = About {
     name: "qos-power",
     line: "Power, least total at a rate over a given bandwidth (closed form)",
     formula: QOS_POWER_STATEMENT,
-    input: INPUT,
     examples: |verb| match verb {
         Verb::Solve => &["solve qos-power --rate-bps 2e6 --input users.json"],
         Verb::Assess => {
@@ -59,14 +67,9 @@ pub static QOS_POWER: About = About {
     },
     flags: |verb| flags(false, verb),
     parameters: || parameters(false),
-    answer_fields: ANSWER_FIELDS,
-    user_fields: USER_FIELDS,
-    read: None,
-    inputs: CELL_INPUTS,
     amounts: &[Column::each("power_w")],
     make: |options| make(false, options),
     drawing: |options| drawing(false, options),
-    policies: &OPTIMUM,
     diagnosed: &[DiagnosedRow {
         name: "qos-power",
         label: "power (W) of (P5) over ln g",
@@ -75,7 +78,7 @@ pub static QOS_POWER: About = About {
         problem: |options| diagnosed(false, options),
     }],
     train: Some(|options, workshop| models::train(false, options, workshop)),
-    load: Some(models::load),
+    ..RATES
 };
 
 /// (P6).
@@ -83,7 +86,6 @@ pub static EQUAL_BANDWIDTH: About = About {
     name: "equal-bandwidth",
     line: "Power and one bandwidth for all users, least bandwidth at a rate (closed form)",
     formula: EQUAL_BANDWIDTH_STATEMENT,
-    input: INPUT,
     examples: |verb| match verb {
         Verb::Solve => &["solve equal-bandwidth --rate-bps 2e6 --input users.json"],
         Verb::Assess => {
@@ -95,14 +97,9 @@ pub static EQUAL_BANDWIDTH: About = About {
     },
     flags: |verb| flags(true, verb),
     parameters: || parameters(true),
-    answer_fields: ANSWER_FIELDS,
-    user_fields: USER_FIELDS,
-    read: None,
-    inputs: CELL_INPUTS,
     amounts: &[Column::each("power_w"), Column::common("bandwidth_hz")],
     make: |options| make(true, options),
     drawing: |options| drawing(true, options),
-    policies: &OPTIMUM,
     diagnosed: &[
         DiagnosedRow {
             name: "equal-bandwidth-power",
@@ -120,7 +117,7 @@ pub static EQUAL_BANDWIDTH: About = About {
         },
     ],
     train: Some(|options, workshop| models::train(true, options, workshop)),
-    load: Some(models::load),
+    ..RATES
 };
 
 /// The row of (P6), in which users share a budget, or of (P5).
@@ -143,28 +140,22 @@ fn rates(shared: bool) -> Vec<OptionSpec> {
 }
 
 fn flags(shared: bool, verb: Verb) -> Vec<OptionSpec> {
-    let mut options = rates(shared);
-    match verb {
-        Verb::Solve | Verb::Assess => options.extend(reference_options()),
-        Verb::Sample => return sample_options(about(shared)),
-        Verb::Train => options.extend(models::training_options(shared)),
-        Verb::Allocate => return reference_options().to_vec(),
-        Verb::Evaluate | Verb::Calibrate => return Vec::new(),
-    }
-    options.extend(cell(shared).specs());
-    options
+    let own = match verb {
+        Verb::Solve | Verb::Assess => rates(shared),
+        Verb::Train => [rates(shared), models::training_options(shared)].concat(),
+        _ => Vec::new(),
+    };
+    cell(shared).flags((about(shared), verb), own, None)
 }
 
 fn parameters(shared: bool) -> Vec<(Parameter, Vec<String>)> {
     let mut all = cell(shared).parameters();
-    let own = |spec: OptionSpec| {
-        let parameter = Parameter::number(spec.name).also_a_result();
+    all.push((Parameter::number("rate-bps").also_a_result(), vec!["rate_bps".to_owned()]));
+    if !shared {
         // The bandwidth of a user is a result of other problems.
-        let is_bandwidth = spec.name == "bandwidth-hz";
-        let parameter = if is_bandwidth { parameter.own_name() } else { parameter };
-        (parameter, vec![spec.name.replace('-', "_")])
-    };
-    all.extend(rates(shared).into_iter().map(own));
+        let bandwidth = Parameter::number("bandwidth-hz").also_a_result().own_name();
+        all.push((bandwidth, vec!["bandwidth_hz".to_owned()]));
+    }
     all
 }
 

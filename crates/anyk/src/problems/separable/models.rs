@@ -6,21 +6,18 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::core::{
-    About, Allocation, Instance, Model, Outcome, Page, Policy, Problem, Text, Trained,
-};
+use crate::core::{About, Model, Page, Policy, Problem, Shown, Text, Trained, evaluation, or_dash};
 use crate::framework::{
-    Error, ModelError, ModelFile, Observer, OptionSpec, OptionValue, Options, Stored as _, Trials,
-    Verb, Workshop, training_cells,
+    Error, ModelError, Observer, OptionSpec, OptionValue, Options, Stored as _, Trials, Workshop,
+    training_cells,
 };
 use crate::problems::separable::problem::{
-    CELL, CostOfSnr, SEPARABLE, bandwidth_hz, cost, cost_name, flags,
+    CELL, CostOfSnr, SEPARABLE, bandwidth_hz, cost, cost_name,
 };
 use crate::problems::separable::{
-    OwnSeparable, SeparableAllocator, SeparableCell, SeparablePrice, SeparableResult,
-    SeparableSettings, SeparableSolver, evaluate_separable,
+    OwnSeparable, SeparableCell, SeparableMetrics, SeparablePrice, SeparableResult,
+    SeparableSettings, evaluate_separable,
 };
-use crate::problems::urllc::add_outside;
 
 /// The options of a training, apart from those of the problem.
 pub(super) fn training_options() -> Vec<OptionSpec> {
@@ -64,16 +61,17 @@ pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Traine
         training: settings,
         prices: policy.prices(),
         train_seconds: started.elapsed().as_secs_f64(),
-        gap_percent: metrics.gap_percent,
-        equal_gap_percent: metrics.equal_gap_percent,
+        metrics,
     };
-    let text = report.text();
+    let Report { model, training, prices, train_seconds, .. } = &report;
+    let mut text = Text::line(format!(
+        "{model}: the response of a user at {prices} prices, in {train_seconds:.1} s"
+    ));
+    text.push(format!(
+        "validation at K = {:?}: costs {:.4} % over the optimum, equal shares {:.4} %",
+        training.train_k, metrics.gap_percent, metrics.equal_gap_percent
+    ));
     Trained::new(&session, policy, &report, text, None)
-}
-
-/// Reads a model.
-pub(super) fn load(file: ModelFile) -> Result<Arc<dyn Model>, ModelError> {
-    Ok(Arc::new(file.into_model::<SeparablePrice>()?))
 }
 
 #[derive(Serialize)]
@@ -83,88 +81,22 @@ struct Report {
     /// Prices at which the response of a user is known.
     prices: usize,
     train_seconds: f64,
-    gap_percent: f64,
-    equal_gap_percent: f64,
+    #[serde(flatten)]
+    metrics: SeparableMetrics,
 }
 
-impl Report {
-    fn text(&self) -> Text {
-        let Self { model, training, prices, train_seconds, gap_percent, equal_gap_percent } = self;
-        let mut text = Text::line(format!(
-            "{model}: the response of a user at {prices} prices, in {train_seconds:.1} s"
-        ));
-        text.push(format!(
-            "validation at K = {:?}: costs {gap_percent:.4} % over the optimum, equal shares {equal_gap_percent:.4} %",
-            training.train_k
-        ));
-        text
-    }
-}
-
-#[derive(Serialize)]
-struct Evaluation {
-    samples: u64,
-    seed: u64,
-    sizes: Vec<SeparableResult>,
-}
-
-impl Evaluation {
-    fn text(&self) -> Text {
-        let rows = self.sizes.iter().map(|row| {
-            let equal = row.equal_gap_percent;
-            vec![
-                row.k.to_string(),
-                format!("{:.6}", row.objective),
-                format!("{:.6}", row.optimum),
-                format!("{:.4}", row.gap_percent),
-                format!("{:.4}", row.worst_gap_percent),
-                equal.map_or_else(|| "–".to_owned(), |percent| format!("{percent:.2}")),
-                format!("{:.3}", row.zeros),
-                row.infeasible.to_string(),
-            ]
-        });
-        let header = [
-            "K",
-            "cost",
-            "optimum",
-            "over (%)",
-            "worst (%)",
-            "equal shares, over (%)",
-            "share with nothing",
-            "infeasible",
-        ];
-        let mut text = Text::default();
-        text.table(&header, rows);
-        text
-    }
-}
-
-/// A model at work. The solver answers where the budget does not reach everyone.
-#[derive(Clone)]
-struct OrSolver {
-    allocator: SeparableAllocator,
-    solver: SeparableSolver,
-    /// Whether answers say what is outside of the training. Nothing is: responses hold for any gains and budget.
-    explain: bool,
-}
-
-impl Policy for OrSolver {
-    fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
-        match self.allocator.allocate(instance, into)? {
-            Outcome::Infeasible(_) => self.solver.allocate(instance, into),
-            outcome => {
-                if self.explain {
-                    add_outside(Vec::new(), &mut into.facts);
-                }
-                Ok(outcome)
-            }
-        }
-    }
-
-    fn fork(&self) -> Option<Box<dyn Policy>> {
-        Some(Box::new(self.clone()))
-    }
-}
+const COLUMNS: [Shown<SeparableResult>; 8] = [
+    ("K", |row| row.k.to_string()),
+    ("cost", |row| format!("{:.6}", row.objective)),
+    ("optimum", |row| format!("{:.6}", row.optimum)),
+    ("over (%)", |row| format!("{:.4}", row.gap_percent)),
+    ("worst (%)", |row| format!("{:.4}", row.worst_gap_percent)),
+    ("equal shares, over (%)", |row| {
+        or_dash(row.equal_gap_percent, |percent| format!("{percent:.2}"))
+    }),
+    ("share with nothing", |row| format!("{:.3}", row.zeros)),
+    ("infeasible", |row| row.infeasible.to_string()),
+];
 
 impl Model for SeparablePrice {
     fn about(&self) -> &'static About {
@@ -187,13 +119,8 @@ impl Model for SeparablePrice {
         options
     }
 
-    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
-        flags(verb)
-    }
-
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
-        let (allocator, solver) = (self.allocator(), SeparableSolver::default());
-        Ok(Box::new(OrSolver { allocator, solver, explain: options.has("explain") }))
+        Ok(Box::new(self.allocator().explaining(options.has("explain"))))
     }
 
     fn evaluate(
@@ -202,13 +129,9 @@ impl Model for SeparablePrice {
         trials: &Trials,
         observer: &dyn Observer,
     ) -> Result<Page, Error> {
-        trials.check()?;
-        let Trials { sizes, samples, seed } = trials;
-        observer.begin("instances", samples * sizes.len() as u64);
-        let sizes = evaluate_separable(self, trials, observer)?;
-        observer.end();
-        let evaluation = Evaluation { samples: *samples, seed: *seed, sizes };
-        Page::new(&evaluation, evaluation.text())
+        evaluation(&(), (trials, "instances", observer), &COLUMNS, || {
+            evaluate_separable(self, trials, observer)
+        })
     }
 
     fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {

@@ -10,36 +10,28 @@ use crate::problems::separable::{Cost, EqualShares, Separable, SeparableSettings
 
 /// Problems with a caller's own costs, which are functions, not options.
 pub static OWN_SEPARABLE: About = About {
-    name: "separable",
-    line: "Amounts, least sum of costs of your own",
-    formula: "",
-    input: "",
-    examples: |_| &[],
-    flags: |_| Vec::new(),
-    parameters: Vec::new,
     answer_fields: &[],
     user_fields: &["power_w", "snr", "cost"],
-    read: None,
-    inputs: &[
-        Column::each("gains"),
-        Column::each("classes").need(Need::Default(0.0)),
-        Column::each("weights").need(Need::Default(1.0)),
-        Column::common("budget"),
-    ],
-    amounts: &[Column::each("x")],
-    make: |_| Err(no_options()),
-    drawing: |_| Err(no_options()),
-    policies: &[
-        OPTIMUM,
-        PolicyRow {
-            name: "equal-shares",
-            line: "The least that serves each user, and an equal share of the rest",
-            make: |_| Ok(Box::new(EqualShares)),
-        },
-    ],
-    diagnosed: &[],
-    train: None,
-    load: None,
+    ..About::new(
+        "separable",
+        "Amounts, least sum of costs of your own",
+        &[
+            Column::each("gains"),
+            Column::each("classes").need(Need::Default(0.0)),
+            Column::each("weights").need(Need::Default(1.0)),
+            Column::common("budget"),
+        ],
+        &[Column::each("x")],
+        |_| Err(no_options()),
+        &[
+            OPTIMUM,
+            PolicyRow {
+                name: "equal-shares",
+                line: "The least that serves each user, and an equal share of the rest",
+                make: |_| Ok(Box::new(EqualShares)),
+            },
+        ],
+    )
 };
 
 fn no_options() -> Error {

@@ -20,6 +20,7 @@ use crate::problems::separable::evaluation::validated;
 use crate::problems::separable::price_response::PriceResponse;
 use crate::problems::separable::solver::write_amounts;
 use crate::problems::separable::{Cost, Separable, SeparableSolver};
+use crate::problems::urllc::add_outside;
 
 /// How a model came about: its costs, and what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -221,7 +222,8 @@ impl SeparablePrice {
 
     /// What answers instances by it, with its buffers. Their costs are to be the policy's own.
     pub fn allocator(&self) -> SeparableAllocator {
-        SeparableAllocator { policy: Arc::new(self.clone()), solver: SeparableSolver::default() }
+        let (policy, solver) = (Arc::new(self.clone()), SeparableSolver::default());
+        SeparableAllocator { policy, solver, explains: false }
     }
 }
 
@@ -274,17 +276,25 @@ impl Stored for SeparablePrice {
     }
 }
 
-/// A [`SeparablePrice`] with its buffers.
+/// A [`SeparablePrice`] with its buffers. As a [`Policy`] it leaves instances to the solver whose budget does not reach
+/// everyone.
 #[derive(Debug, Clone)]
 pub struct SeparableAllocator {
     policy: Arc<SeparablePrice>,
     solver: SeparableSolver,
+    /// Whether answers say what is outside of the training.
+    explains: bool,
 }
 
 /// The search for the price ends when this share of the budget is left; amounts are scaled by it.
 const SEARCH: PriceSearch = PriceSearch { tolerance: 1e-6, bracket: 1e-15, stride: 20.0 };
 
 impl SeparableAllocator {
+    /// The same if answers are to say what is outside of the training.
+    pub(super) fn explaining(self, explains: bool) -> Self {
+        Self { explains, ..self }
+    }
+
     /// Writes the amounts of an instance.
     pub fn serve(&mut self, problem: &Separable, amounts: &mut Vec<f64>) -> Outcome {
         let responses = &self.policy.responses;
@@ -306,7 +316,16 @@ impl SeparableAllocator {
 impl Policy for SeparableAllocator {
     fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
         let problem = instance.formulation()?;
-        Ok(write_amounts(into, |amounts| self.serve(problem, amounts)))
+        match write_amounts(into, |amounts| self.serve(problem, amounts)) {
+            Outcome::Infeasible(_) => self.solver.allocate(instance, into),
+            outcome => {
+                if self.explains {
+                    // Nothing is: responses hold for any gains and budget.
+                    add_outside(Vec::new(), &mut into.facts);
+                }
+                Ok(outcome)
+            }
+        }
     }
 
     fn fork(&self) -> Option<Box<dyn Policy>> {

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use crate::core::{
     About, CELL_INPUTS, Cells, Column, Formulation, Parameter, ParameterKind, PolicyRow, Problem,
-    Record, reference_options,
+    Record, load,
 };
 use crate::exchange::{read_cost_samples, read_file};
 use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options, Verb};
 use crate::invalid::Invalid;
 use crate::problems::separable::{
-    BuiltInCost, Cost, EqualShares, Separable, SeparableSolver, models,
+    BuiltInCost, Cost, EqualShares, Separable, SeparablePrice, SeparableSolver, models,
 };
-use crate::problems::urllc::problem::{ANSWER_FIELDS, sample_options};
+use crate::problems::urllc::problem::ANSWER_FIELDS;
 
 const STATEMENT: &str = "  min   Σ_k c(u_k),   u_k = α_k x_k/(N_0 B)
    x
@@ -98,7 +98,7 @@ pub static SEPARABLE: About = About {
     ],
     diagnosed: &[],
     train: Some(models::train),
-    load: Some(models::load),
+    load: Some(load::<SeparablePrice>),
 };
 
 pub(super) const OPTIMUM: PolicyRow = PolicyRow {
@@ -119,22 +119,17 @@ fn bandwidth_option() -> OptionSpec {
 }
 
 /// The options of a verb, for the problem and for its models.
-pub(super) fn flags(verb: Verb) -> Vec<OptionSpec> {
-    let mut options = vec![cost_option(), bandwidth_option()];
-    match verb {
-        Verb::Solve | Verb::Assess => options.extend(reference_options()),
-        Verb::Sample => return sample_options(&SEPARABLE),
-        Verb::Train => options.extend(models::training_options()),
-        Verb::Allocate => {
-            let mut options = vec![bandwidth_option().of(MODELS)];
-            options.extend(reference_options());
-            options.extend(CELL.specs_over_model(OTHER_CELL));
-            return options;
+fn flags(verb: Verb) -> Vec<OptionSpec> {
+    let own = match verb {
+        Verb::Solve | Verb::Assess => vec![cost_option(), bandwidth_option()],
+        Verb::Train => {
+            [vec![cost_option(), bandwidth_option()], models::training_options()].concat()
         }
+        Verb::Allocate => vec![bandwidth_option().of(MODELS)],
         Verb::Evaluate | Verb::Calibrate => return Vec::new(),
-    }
-    options.extend(CELL.specs());
-    options
+        Verb::Sample => Vec::new(),
+    };
+    CELL.flags((&SEPARABLE, verb), own, Some(OTHER_CELL))
 }
 
 /// The name of the cost that options give.

@@ -58,7 +58,7 @@ pub use price_training::{
 };
 pub use problem::{URLLC, UrllcProblem};
 pub use recipe::{LossScale, Recipe};
-pub use run::{finish, law_for, train_urllc, validation_set};
+pub use run::{finish, law_for, train_urllc};
 pub use sampled_bandwidth::{ErrorPoint, SampledBandwidth, WidenedBandwidth};
 pub use sampled_errors::{bandwidth_errors, draw_fading, true_bandwidth};
 pub use solver::{Solution, UrllcSolver};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::channel::FadingLaw;
 use crate::config::System;
-use crate::core::{About, Calibrated, FixedCell, Model, Page, Policy, Problem, reference_options};
+use crate::core::{About, Calibrated, FixedCell, Model, Page, Policy, Problem};
 use crate::framework::{
     CalibrationSettings, CellOptions, Error, ModelError, Observer, OptionSpec, OptionValue,
-    Options, PRICE, Stored as _, Trials, Verb,
+    Options, Stored, Trials, Verb,
 };
 use crate::invalid::Invalid;
 use crate::problems::urllc::in_cells::{OwnCells, PriceCells, judge};
@@ -24,16 +24,9 @@ const OTHER_CELL: &str = "Another cell than the model's own, for models of the p
 pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<OptionSpec> {
     let mut options = Vec::new();
     if verb == Verb::Allocate {
-        options.push(
-            OptionSpec::new(
-                "certify",
-                OptionValue::Switch,
-                "Raise bandwidths to what is certified, and report the certificate of each user",
-            )
-            .of("Models for urllc"),
-        );
-        options.push(no_check().of("Models for urllc"));
-        options.extend(reference_options());
+        let certify =
+            "Raise bandwidths to what is certified, and report the certificate of each user";
+        options.extend([OptionSpec::new("certify", OptionValue::Switch, certify), no_check()]);
     }
     if sampled {
         options.push(OptionSpec::new(
@@ -41,12 +34,10 @@ pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<Optio
             OptionValue::Text("LAW|FILE"),
             "Fading to judge by, for a model that was learned from samples: a law (rician:k=3, see `anyk sample \
              fading`) or a NumPy array of samples held out",
-        ).of("Models for urllc"));
+        ));
     }
-    if other_cells && verb != Verb::Calibrate {
-        options.extend(CellOptions::ALL.specs_over_model(OTHER_CELL));
-    }
-    options
+    let options = options.into_iter().map(|spec| spec.of("Models for urllc")).collect();
+    CellOptions::ALL.flags((&URLLC, verb), options, other_cells.then_some(OTHER_CELL))
 }
 
 fn evaluate(
@@ -91,67 +82,17 @@ fn evaluate(
     Evaluation::new(trials, policy.guarantee(), rows).page()
 }
 
-impl Model for LearnedPolicy {
-    fn about(&self) -> &'static About {
-        &URLLC
-    }
+/// A policy of URLLC with a file.
+trait CellModel: CellPolicy + Stored {
+    /// Whether it allocates in other cells than its own.
+    const ANY_CELL: bool;
 
-    fn describe(&self) -> String {
-        format!("a model for urllc ({})", self.method())
-    }
+    /// What allocates by it, with options of [`Verb::Allocate`].
+    fn in_cells(&self, options: &Options) -> Box<dyn Policy>;
 
-    fn bytes(&self) -> Result<Vec<u8>, ModelError> {
-        self.to_bytes()
-    }
+    /// The largest number of users that it was measured at, if it depends on it.
+    fn measured_k(&self) -> Option<usize>;
 
-    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
-        options(verb, false, false)
-    }
-
-    fn home(&self) -> Options {
-        CellOptions::ALL.describe(&self.record().config)
-    }
-
-    fn validated_k(&self) -> Option<usize> {
-        let calibrated = self.guarantee().map_or(&[][..], |guarantee| &guarantee.k);
-        self.record().training.train_k.iter().chain(calibrated).copied().max()
-    }
-
-    fn evaluate(
-        &self,
-        _options: &Options,
-        trials: &Trials,
-        observer: &dyn Observer,
-    ) -> Result<Page, Error> {
-        evaluate(self, CellPolicy::system(self), None, trials, observer)
-    }
-
-    fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
-        let policy = Box::new(OwnCells::new(self, options));
-        Ok(Box::new(FixedCell::new(policy, self.home(), "the price policy")))
-    }
-
-    fn calibrate(
-        &self,
-        _options: &Options,
-        settings: &CalibrationSettings,
-    ) -> Option<Result<Calibrated, Error>> {
-        Some(calibrated(self, None, settings))
-    }
-}
-
-fn calibrated<P: CellPolicy + Model + 'static>(
-    policy: &P,
-    judge: Option<&Judge>,
-    settings: &CalibrationSettings,
-) -> Result<Calibrated, Error> {
-    let policy = calibrate(policy, judge, settings)?;
-    let none = || ModelError::Content("the calibrated model has no guarantee".to_owned());
-    let guarantee = policy.guarantee().cloned().ok_or_else(none)?;
-    Ok((Arc::new(policy), guarantee))
-}
-
-impl PricePolicy {
     /// The judge that a measurement needs: of a policy that knows samples alone, not its own.
     fn needed_judge(&self, options: &Options, system: &System) -> Result<Option<Judge>, Error> {
         let judge = judge(options, system)?;
@@ -164,14 +105,40 @@ impl PricePolicy {
     }
 }
 
-impl Model for PricePolicy {
+impl CellModel for LearnedPolicy {
+    const ANY_CELL: bool = false;
+
+    fn in_cells(&self, options: &Options) -> Box<dyn Policy> {
+        let policy = Box::new(OwnCells::new(self, options));
+        Box::new(FixedCell::new(policy, self.home(), "the price policy"))
+    }
+
+    fn measured_k(&self) -> Option<usize> {
+        let calibrated = self.guarantee().map_or(&[][..], |guarantee| &guarantee.k);
+        self.record().training.train_k.iter().chain(calibrated).copied().max()
+    }
+}
+
+impl CellModel for PricePolicy {
+    const ANY_CELL: bool = true;
+
+    fn in_cells(&self, options: &Options) -> Box<dyn Policy> {
+        Box::new(PriceCells::new(self, options))
+    }
+
+    fn measured_k(&self) -> Option<usize> {
+        None
+    }
+}
+
+impl<P: CellModel + Send + Sync + 'static> Model for P {
     fn about(&self) -> &'static About {
         &URLLC
     }
 
     fn describe(&self) -> String {
         let samples = if self.knows_fading() { "" } else { ", learned from samples of fading" };
-        format!("a model for urllc ({PRICE}{samples})")
+        format!("a model for urllc ({}{samples})", self.method())
     }
 
     fn bytes(&self) -> Result<Vec<u8>, ModelError> {
@@ -179,11 +146,15 @@ impl Model for PricePolicy {
     }
 
     fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
-        options(verb, true, !self.knows_fading())
+        options(verb, P::ANY_CELL, !self.knows_fading())
     }
 
     fn home(&self) -> Options {
-        CellOptions::ALL.describe(&self.record().config)
+        CellOptions::ALL.describe(self.system().config())
+    }
+
+    fn validated_k(&self) -> Option<usize> {
+        self.measured_k()
     }
 
     fn evaluate(
@@ -192,7 +163,7 @@ impl Model for PricePolicy {
         trials: &Trials,
         observer: &dyn Observer,
     ) -> Result<Page, Error> {
-        let system = CellOptions::ALL.system(options, &self.record().config)?;
+        let system = CellOptions::ALL.system(options, self.system().config())?;
         let judge = self.needed_judge(options, &system)?;
         evaluate(self, &system, judge.as_ref(), trials, observer)
     }
@@ -208,7 +179,7 @@ impl Model for PricePolicy {
                 None => return Err(Invalid::missing("fading", expected).into()),
             }
         }
-        Ok(Box::new(PriceCells::new(self, options)))
+        Ok(self.in_cells(options))
     }
 
     fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
@@ -222,8 +193,11 @@ impl Model for PricePolicy {
         settings: &CalibrationSettings,
     ) -> Option<Result<Calibrated, Error>> {
         let run = || {
-            let judge = self.needed_judge(options, CellPolicy::system(self))?;
-            calibrated(self, judge.as_ref(), settings)
+            let judge = self.needed_judge(options, self.system())?;
+            let policy = calibrate(self, judge.as_ref(), settings)?;
+            let none = || ModelError::Content("the calibrated model has no guarantee".to_owned());
+            let guarantee = policy.guarantee().cloned().ok_or_else(none)?;
+            Ok::<Calibrated, Error>((Arc::new(policy), guarantee))
         };
         Some(run())
     }

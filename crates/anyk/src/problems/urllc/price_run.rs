@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::channel::{FadingQuadrature, FadingSamples};
 use crate::config::System;
 use crate::framework::{Session, Silent, Stored as _, TrainError};
-use crate::problems::urllc::run::{VALIDATION_SAMPLES, VALIDATION_SEED, mean_metrics};
+use crate::problems::urllc::run::{mean_metrics, validation_set};
 use crate::problems::urllc::{
     CellPolicy, EqualPower, PricePolicy, PriceSettings, SampledRecord, SampledSettings, TestSet,
     learn_bandwidth, train_price, train_price_on,
@@ -49,18 +49,14 @@ pub fn train_sampled_policy(
     measured(policy, Some(&samples.compressed_rule()))
 }
 
-/// The cells that a policy is measured on after its training.
+/// The cells that a policy is measured on after its training. Training cells have budgets of their own; these have the
+/// cell's.
 fn validation_set_of(
     policy: &PricePolicy,
     fading: Option<&Arc<FadingQuadrature>>,
 ) -> Result<TestSet, TrainError> {
     let PriceSettings { train_k, seed, .. } = &policy.record().training;
-    let seed = VALIDATION_SEED ^ seed;
-    let set =
-        TestSet::draw_under(policy.system(), fading, train_k, VALIDATION_SAMPLES, seed, &Silent)?;
-    // Training cells have budgets of their own; those that it is measured on have the cell's.
-    set.check_served().map_err(|why| TrainError::Infeasible(why.to_string()))?;
-    Ok(set)
+    validation_set(policy.system(), fading, train_k, *seed)
 }
 
 /// Bandwidth over the optimum of equal power with exact bandwidths, on the cells that the policy was measured on.

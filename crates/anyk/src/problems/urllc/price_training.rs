@@ -24,7 +24,8 @@ use serde::{Deserialize, Serialize};
 use crate::config::System;
 use crate::framework::batches::{Batches, Order};
 use crate::framework::{
-    Objective, Plan, Schedule, Session, TrainError, check, check_price_response,
+    Objective, Options, Plan, Schedule, Session, TrainError, check, check_price_response,
+    training_cells,
 };
 use crate::invalid::Invalid;
 use crate::math::realization_rng;
@@ -93,6 +94,14 @@ impl PriceSettings {
             fixed_ln_price: None,
             ranges: IgnoredAny,
         }
+    }
+
+    /// Ours with the sizes, the samples and the seed of options, checked.
+    pub(crate) fn of_options(options: &Options) -> Result<Self, Invalid> {
+        let (train_k, samples) = training_cells(options)?;
+        let settings = Self { train_k, samples, ..Self::preset(options.seed("seed", 1)?) };
+        settings.validate()?;
+        Ok(settings)
     }
 
     /// The fixed price of a softmax, in its logarithm.

@@ -6,7 +6,6 @@ use crate::channel::FadingQuadrature;
 use crate::config::System;
 use crate::core::{
     About, CELL_INPUTS, Cells, Column, DiagnosedRow, Formulation, PolicyRow, Problem, Record,
-    reference_options,
 };
 use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options, Verb};
 use crate::problems::urllc::in_cells::judge;
@@ -152,29 +151,15 @@ pub(crate) fn no_check() -> OptionSpec {
 }
 
 fn flags(verb: Verb) -> Vec<OptionSpec> {
-    match verb {
-        Verb::Assess => {
-            let mut options = reference_options().to_vec();
-            options.extend(CellOptions::ALL.specs());
-            options
-        }
-        Verb::Solve => {
-            let mut options = vec![no_check()];
-            options.extend(reference_options());
-            options.extend(CellOptions::ALL.specs());
-            options
-        }
-        Verb::Sample => sample_options(&URLLC),
+    let own = match verb {
+        Verb::Solve => vec![no_check()],
         Verb::Train => train::training_options(),
-        Verb::Evaluate | Verb::Allocate | Verb::Calibrate => models::options(verb, true, true),
-    }
-}
-
-/// The options of random users, for all problems of users of a cell.
-pub(crate) fn sample_options(about: &About) -> Vec<OptionSpec> {
-    let mut options = about.sample_options("Users in each cell; required", "Number of cells");
-    options.extend(CellOptions::ROAD.specs());
-    options
+        Verb::Assess | Verb::Sample => Vec::new(),
+        Verb::Evaluate | Verb::Allocate | Verb::Calibrate => {
+            return models::options(verb, true, true);
+        }
+    };
+    CellOptions::ALL.flags((&URLLC, verb), own, None)
 }
 
 fn examples(verb: Verb) -> &'static [&'static str] {

@@ -1,17 +1,15 @@
 //! One training by Algorithm 1, from settings to a validated policy.
 
+use std::sync::Arc;
+
+use crate::channel::FadingQuadrature;
 use crate::config::System;
-use crate::framework::{Method, PretrainSettings, Session, Silent, TrainError};
+use crate::framework::{Method, PretrainSettings, Session, Silent, TrainError, Trials};
 use crate::network::BandwidthLaw;
 use crate::problems::urllc::{
     Algorithm1, CellPolicy as _, LearnedPolicy, ModelMetrics, ModelRecord, SizeResult, TestSet,
     TrainSettings, pretrain_law,
 };
-
-/// Seed of the validation set, its own stream for each training; test sets use other seeds.
-pub(crate) const VALIDATION_SEED: u64 = 0x7a11_da7e;
-/// Cells of each training size in the validation set (paper, table I).
-pub(crate) const VALIDATION_SAMPLES: u64 = 200;
 
 /// The outer function that a training needs, pre-trained; none for M-GNN and FNN.
 pub fn law_for(
@@ -22,7 +20,7 @@ pub fn law_for(
 ) -> Result<Option<BandwidthLaw>, TrainError> {
     // Before the pre-training, rather than after it: what the training would end with.
     settings.validate()?;
-    validation_set(system, settings)?;
+    validation_set(system, None, &settings.train_k, settings.seed)?;
     match settings.method {
         Method::MGnn | Method::Fnn => Ok(None),
         Method::PGnn => {
@@ -74,16 +72,21 @@ pub fn finish(
         )
     };
     let unmeasured = make(ModelMetrics { availability: 0.0, gap_percent: 0.0 })?;
-    let set = validation_set(system, settings)?;
+    let set = validation_set(system, None, &settings.train_k, settings.seed)?;
     let results = set.evaluate(&unmeasured.allocator(), &Silent)?;
     Ok(make(mean_metrics(&results))?)
 }
 
 /// The cells that a policy is measured on after its training. Some must be served: asked for before a training, this
 /// tells in a moment what the training would end with.
-pub fn validation_set(system: &System, settings: &TrainSettings) -> Result<TestSet, TrainError> {
-    let seed = VALIDATION_SEED ^ settings.seed;
-    let set = TestSet::draw(system, &settings.train_k, VALIDATION_SAMPLES, seed)?;
+pub(crate) fn validation_set(
+    system: &System,
+    fading: Option<&Arc<FadingQuadrature>>,
+    train_k: &[usize],
+    seed: u64,
+) -> Result<TestSet, TrainError> {
+    let Trials { sizes, samples, seed } = Trials::validation(train_k, seed);
+    let set = TestSet::draw_under(system, fading, &sizes, samples, seed, &Silent)?;
     set.check_served().map_err(|why| TrainError::Infeasible(why.to_string()))?;
     Ok(set)
 }

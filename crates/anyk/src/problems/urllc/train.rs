@@ -8,6 +8,7 @@ use crate::exchange::{read_fading_samples, read_file};
 use crate::framework::{
     CellOptions, Error, FORMER_PRICE, Method, ModelError, ModelFile, OptionSpec, OptionValue,
     Options, PRICE, PretrainLoss, PretrainSettings, Silent, Stored as _, Workshop, training_cells,
+    training_specs,
 };
 use crate::invalid::Invalid;
 use crate::network::Aggregator;
@@ -74,16 +75,11 @@ impl PretrainLoss {
 }
 
 pub(super) fn training_options() -> Vec<OptionSpec> {
-    let mut options = vec![
+    let [train_k, samples, seed] = training_specs();
+    vec![
         OptionSpec::choice(Trainable::ALL, "method", "What to train").or("p-gnn; price with samples of fading"),
-        OptionSpec::new(
-            "train-k",
-            OptionValue::Sizes,
-            "Users in the training samples; several sizes separated by commas",
-        )
-        .or("10"),
-        OptionSpec::new("samples", OptionValue::Whole("N"), "Training samples of each size")
-            .or("2000"),
+        train_k,
+        samples,
         OptionSpec::new(
             "epsilon-d",
             OptionValue::Number("PROBABILITY"),
@@ -115,15 +111,8 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
         )
         .or("3.719, which 9,999 of 10,000 normal errors are within")
         .rare(),
-        OptionSpec::new(
-            "seed",
-            OptionValue::Whole("SEED"),
-            "Seed of samples, initialization and order",
-        )
-        .or("1"),
-    ];
-    options.extend(CellOptions::ALL.specs());
-    options
+        seed,
+    ]
 }
 
 /// Availability that counts as 1.00, as the paper prints it.
@@ -206,7 +195,8 @@ fn train_learned(
         .law()
         .map(|law| measure_law(&system, settings.epsilon_d, law, &pretraining, held_out))
         .transpose()?;
-    let equal = validation_set(&system, &settings)?.evaluate(&EqualPower::default(), &Silent)?;
+    let set = validation_set(&system, None, &settings.train_k, settings.seed)?;
+    let equal = set.evaluate(&EqualPower::default(), &Silent)?;
     let equal_percent = mean_metrics(&equal).gap_percent;
     let report = LearnedReport::new(workshop, &session, &policy, law_error, equal_percent);
     let availability = policy.record().metrics.availability;
@@ -225,10 +215,7 @@ fn price_settings(options: &Options) -> Result<PriceSettings, Error> {
     if !options.has("fading") {
         options.refuse(&["pretraining", "deviations"], "price without `fading`")?;
     }
-    let mut settings = PriceSettings::preset(options.seed("seed", 1)?);
-    (settings.train_k, settings.samples) = training_cells(options)?;
-    settings.validate()?;
-    Ok(settings)
+    Ok(PriceSettings::of_options(options)?)
 }
 
 fn train_price(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {

@@ -5,7 +5,9 @@ use serde::Serialize;
 
 use crate::channel::sample_distances_m;
 use crate::config::System;
-use crate::framework::{Error, Observer, Rows, Silent, Stored as _, TrainError, over_instances};
+use crate::framework::{
+    Error, Observer, Rows, Silent, Stored as _, TrainError, Trials, over_instances,
+};
 use crate::problems::urllc::{ModelMetrics, UrllcAllocation};
 use crate::problems::urllc_power::problem::USER_BAND_HZ;
 use crate::problems::urllc_power::{
@@ -43,19 +45,11 @@ pub struct BandResult {
 pub struct BandTrials<'a> {
     /// The cell.
     pub system: &'a System,
-    /// Sizes.
-    pub sizes: &'a [usize],
-    /// Cells of each size.
-    pub samples: u64,
-    /// Their seed.
-    pub seed: u64,
+    /// Sizes, cells of each and their seed.
+    pub trials: &'a Trials,
     /// The band of so many users, Hz.
     pub band_hz: &'a (dyn Fn(usize) -> f64 + Sync),
 }
-
-/// Seed of the validation set, its own stream for each training; test sets use other seeds.
-const VALIDATION_SEED: u64 = 0x7a11_da7e;
-const VALIDATION_SAMPLES: u64 = 200;
 
 struct Row {
     availability: f64,
@@ -72,18 +66,18 @@ pub fn evaluate_band(
     trials: &BandTrials<'_>,
     observer: &dyn Observer,
 ) -> Result<Vec<BandResult>, Error> {
-    let BandTrials { system, sizes, samples, seed, band_hz } = *trials;
+    let BandTrials { system, trials: Trials { sizes, samples, seed }, band_hz } = *trials;
     let mut solver = BandSolver::default();
     solver.table(&system.qos(system.service())?);
     let measured = over_instances(
         sizes,
-        samples,
+        *samples,
         |_| {
             let (equal, answer) = (EqualBand::default(), UrllcAllocation::default());
             Ok::<_, Error>((allocator.clone(), solver.clone(), equal, answer))
         },
         |(allocator, solver, equal, answer), size, index| {
-            let distances = sample_distances_m(&system.road(), seed, size, index);
+            let distances = sample_distances_m(&system.road(), *seed, size, index);
             let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
             let problem = UrllcPower::uniform(system, gains, band_hz(size))?;
             let optimum = solver.solve(&problem);
@@ -131,9 +125,7 @@ pub(crate) fn validated(policy: &BandPricePolicy) -> Result<(ModelMetrics, f64),
     let training = &policy.record().training;
     let trials = BandTrials {
         system: policy.system(),
-        sizes: &training.train_k,
-        samples: VALIDATION_SAMPLES,
-        seed: VALIDATION_SEED ^ training.seed,
+        trials: &Trials::validation(&training.train_k, training.seed),
         band_hz: &|size| USER_BAND_HZ * size as f64,
     };
     let results = evaluate_band(&policy.allocator(), &trials, &Silent)?;

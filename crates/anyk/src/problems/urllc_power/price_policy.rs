@@ -10,11 +10,11 @@ use crate::framework::{Error, ModelError, Session, Stored, Tensors, TrainError};
 use crate::network::ClassResponse;
 use crate::problems::urllc::{
     CellPolicy as _, Certifier, PricePolicy, PriceRecord, PriceSettings, UrllcAllocation,
-    train_price,
+    add_outside, train_price,
 };
-use crate::problems::urllc_power::UrllcPower;
 use crate::problems::urllc_power::evaluation::validated;
 use crate::problems::urllc_power::price_of_band::PriceOfBand;
+use crate::problems::urllc_power::{BandSolver, UrllcPower};
 use crate::tolerance;
 use crate::units::Decibel;
 
@@ -47,6 +47,8 @@ impl BandPricePolicy {
             certifier: Certifier::default(),
             responses: Vec::new(),
             price: PriceOfBand::default(),
+            solver: BandSolver::default(),
+            explains: false,
         }
     }
 }
@@ -77,19 +79,28 @@ impl Stored for BandPricePolicy {
     }
 }
 
-/// A [`BandPricePolicy`] with the bandwidth functions and responses of the last cell's classes, and buffers.
+/// A [`BandPricePolicy`] with the bandwidth functions and responses of the last cell's classes, and buffers. As a
+/// [`Policy`] it leaves cells to the solver that the budgets do not reach.
 #[derive(Debug, Clone)]
 pub struct BandPriceAllocator {
     policy: Arc<BandPricePolicy>,
     certifier: Certifier,
     responses: Vec<ClassResponse>,
     price: PriceOfBand,
+    solver: BandSolver,
+    /// Whether answers say what is outside of the training.
+    explains: bool,
 }
 
 /// Share of the band that is kept free, so that rounding cannot take more than there is.
 const KEPT_FREE: f64 = 2e-12;
 
 impl BandPriceAllocator {
+    /// The same if answers are to say what is outside of the training.
+    pub(super) fn explaining(self, explains: bool) -> Self {
+        Self { explains, ..self }
+    }
+
     /// Writes powers and bandwidths; an error says why there are none.
     pub fn serve(
         &mut self,
@@ -133,10 +144,13 @@ impl BandPriceAllocator {
 impl Policy for BandPriceAllocator {
     fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
         let problem = instance.formulation()?;
-        Ok(match UrllcAllocation::within(into, |typed| self.serve(problem, typed)) {
-            Ok(()) => Outcome::Served(Status::Learned),
-            Err(why) => Outcome::Refused(why.to_owned()),
-        })
+        if UrllcAllocation::within(into, |typed| self.serve(problem, typed)).is_err() {
+            return self.solver.allocate(instance, into);
+        }
+        if self.explains {
+            add_outside(self.out_of_range(problem), &mut into.facts);
+        }
+        Ok(Outcome::Served(Status::Learned))
     }
 
     fn fork(&self) -> Option<Box<dyn Policy>> {

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use crate::core::{
     About, CELL_INPUTS, Cells, DiagnosedRow, Formulation, Parameter, ParameterKind, PolicyRow,
-    Problem, Record, reference_options,
+    Problem, Record, load,
 };
-use crate::framework::{CellOptions, Error, OptionSpec, OptionValue, Options, Verb};
+use crate::framework::{
+    CellOptions, Error, OptionSpec, OptionValue, Options, Verb, training_specs,
+};
 use crate::invalid::Invalid;
-use crate::problems::urllc::problem::{AMOUNTS, ANSWER_FIELDS, no_check, sample_options};
-use crate::problems::urllc_power::{BandSolver, EqualBand, UrllcPower, models};
+use crate::problems::urllc::problem::{AMOUNTS, ANSWER_FIELDS, no_check};
+use crate::problems::urllc_power::{BandPricePolicy, BandSolver, EqualBand, UrllcPower, models};
 use crate::units::{Dbm, Watt};
 
 const STATEMENT: &str = "  min   Σ_k P_k
@@ -91,7 +93,7 @@ pub static URLLC_POWER: About = About {
         },
     }],
     train: Some(models::train),
-    load: Some(models::load),
+    load: Some(load::<BandPricePolicy>),
 };
 
 fn budgets() -> [OptionSpec; 2] {
@@ -140,61 +142,24 @@ fn examples(verb: Verb) -> &'static [&'static str] {
 }
 
 fn flags(verb: Verb) -> Vec<OptionSpec> {
-    let mut options = Vec::new();
-    match verb {
-        Verb::Assess => {
-            options.extend(budgets());
-            options.extend(reference_options());
-        }
-        Verb::Solve => {
-            options.extend(budgets());
-            options.push(no_check());
-            options.extend(reference_options());
-        }
-        Verb::Sample => return sample_options(&URLLC_POWER),
-        Verb::Train => options.extend([
-            OptionSpec::new(
-                "train-k",
-                OptionValue::Sizes,
-                "Users in the training samples; several sizes separated by commas",
-            )
-            .or("10"),
-            OptionSpec::new("samples", OptionValue::Whole("N"), "Training samples of each size")
-                .or("2000"),
-            OptionSpec::new(
-                "seed",
-                OptionValue::Whole("SEED"),
-                "Seed of samples, initialization and order",
-            )
-            .or("1"),
-        ]),
+    let of_models =
+        |specs: &[OptionSpec]| specs.iter().cloned().map(|spec| spec.of(MODELS)).collect();
+    let [band, power] = budgets();
+    let own = match verb {
+        Verb::Assess => vec![band, power],
+        Verb::Solve => vec![band, power, no_check()],
+        Verb::Allocate => of_models(&[band, power, no_check()]),
+        Verb::Train => training_specs().to_vec(),
         Verb::Evaluate => {
-            let [band, _] = budgets();
-            let band = OptionSpec { help: "Bandwidth budget B_max at every size", ..band };
-            options.push(band.of(MODELS));
-            options.push(
-                OptionSpec::new(
-                    "user-bandwidth-hz",
-                    OptionValue::Number("HZ"),
-                    "Or the bandwidth budget for each user, times the size",
-                )
-                .or("2e5")
-                .of(MODELS),
-            );
+            let each = "Or the bandwidth budget for each user, times the size";
+            of_models(&[
+                OptionSpec { help: "Bandwidth budget B_max at every size", ..band },
+                OptionSpec::new("user-bandwidth-hz", OptionValue::Number("HZ"), each).or("2e5"),
+            ])
         }
-        Verb::Allocate => {
-            options.extend(budgets().map(|spec| spec.of(MODELS)));
-            options.push(no_check().of(MODELS));
-            options.extend(reference_options());
-        }
-        Verb::Calibrate => return Vec::new(),
-    }
-    let cell = match verb {
-        Verb::Evaluate | Verb::Allocate => CELL.specs_over_model(OTHER_CELL),
-        _ => CELL.specs(),
+        Verb::Calibrate | Verb::Sample => Vec::new(),
     };
-    options.extend(cell);
-    options
+    CELL.flags((&URLLC_POWER, verb), own, Some(OTHER_CELL))
 }
 
 impl BandProblem {

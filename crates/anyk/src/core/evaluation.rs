@@ -1,0 +1,43 @@
+//! What a model reaches on random instances, size by size: JSON for programs, and a table for people.
+
+use serde::Serialize;
+
+use super::{Page, Text};
+use crate::framework::{Error, Observer, Trials};
+
+/// A column of the table: its head, and what it shows of a size.
+pub(crate) type Shown<R> = (&'static str, fn(&R) -> String);
+
+#[derive(Serialize)]
+struct Evaluation<'a, F, R> {
+    #[serde(flatten)]
+    first: &'a F,
+    samples: u64,
+    seed: u64,
+    sizes: &'a [R],
+}
+
+/// Measures a model on trials, and reports what was found at each size. In the JSON the fields of `first` come first. The
+/// observer counts instances, which are called `what`.
+pub(crate) fn evaluation<R: Serialize>(
+    first: &impl Serialize,
+    (trials, what, observer): (&Trials, &str, &dyn Observer),
+    columns: &[Shown<R>],
+    measure: impl FnOnce() -> Result<Vec<R>, Error>,
+) -> Result<Page, Error> {
+    trials.check()?;
+    let Trials { samples, seed, sizes } = trials;
+    observer.begin(what, samples * sizes.len() as u64);
+    let sizes = &measure()?[..];
+    observer.end();
+    let heads: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();
+    let row = |size: &R| columns.iter().map(|(_, show)| show(size)).collect();
+    let mut text = Text::default();
+    text.table(&heads, sizes.iter().map(row));
+    Page::new(&Evaluation { first, samples: *samples, seed: *seed, sizes }, text)
+}
+
+/// What a table shows where there is no number.
+pub(crate) fn or_dash(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| "–".to_owned(), show)
+}
