@@ -28,7 +28,8 @@ pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<Optio
             OptionSpec::new(
                 "certify",
                 OptionValue::Switch,
-                "Raise bandwidths to what is certified, and report the certificate of each user",
+                "Raise bandwidths to what each user's power needs and no further, and check each user's QoS by quadrature \
+                 over fading; a budget that cannot serve everyone is refused as `solve` does",
             )
             .of("Models for urllc"),
         );
