@@ -8,7 +8,7 @@ use anyk::core::About;
 use anyk::diagnosis;
 use anyk::framework::{CellOptions, Verb};
 use anyk::problems;
-use anyk_study::{FORMER_PRICE, STUDIES};
+use anyk_study::{FORMER_PRICE, STUDIES, SWEEP};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgGroup, Args, Command};
 use clap_complete::Shell;
@@ -52,21 +52,33 @@ pub(crate) fn command() -> Command {
             bench(),
             completions(),
         ]);
-    let examples = [
-        "sample urllc --k 10 --seed 1 | anyk solve urllc --input -",
-        "train urllc --method price --out price.safetensors",
-        "evaluate price.safetensors --k 1,10,100,1000",
-    ];
+    let name = first().name;
+    let draw_and_solve = format!("sample {name} --k 10 --seed 1 | anyk solve {name} --input -");
+    let train = format!("train {name} --method price --out price.safetensors");
     let command = page(
         command,
         "Power and bandwidth for the users of a wireless cell, at any number of users",
-        &examples,
+        &[&draw_and_solve, &train, "evaluate price.safetensors --k 1,10,100,1000"],
         "AnyK finds the powers and bandwidths that meet every user's latency and reliability target with the \
          least total bandwidth, and proves the optimum. It also learns policies at one number of users \
          that serve any other number. More problems: one rate for all users, and links that share a band.",
     );
     let examples = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     command.after_help(EXIT_CODES).after_long_help(format!("{examples}\n\n{EXIT_CODES}"))
+}
+
+/// The problem that examples are about.
+fn first() -> &'static About {
+    problems::BUILT_IN[0]
+}
+
+/// The first example of each problem for a verb.
+fn examples_of(verb: Verb) -> Vec<&'static str> {
+    let all = problems::all().into_iter();
+    let mut examples: Vec<&str> =
+        all.filter_map(|about| (about.examples)(verb).first().copied()).collect();
+    examples.dedup();
+    examples
 }
 
 /// Adds a help page to a command: a line, for the long help also details and examples without the program's name.
@@ -106,12 +118,9 @@ fn by_problem(verb: Verb, name: &'static str, about: &str) -> Command {
         .disable_help_subcommand(true)
         .subcommand_required(true)
         .arg_required_else_help(true);
-    let examples: Vec<&str> = problems::all()
-        .iter()
-        .filter_map(|about| (about.examples)(verb).first().copied())
-        .collect();
-    let hint = format!("For the options of a problem, add its name: anyk {name} urllc --help");
-    page(command.after_help(hint), about, &examples, "")
+    let hint =
+        format!("For the options of a problem, add its name: anyk {name} {} --help", first().name);
+    page(command.after_help(hint), about, &examples_of(verb), "")
 }
 
 /// Flags of `solve`, and of whatever else answers the instances of an input.
@@ -185,7 +194,7 @@ fn fading() -> Command {
     let command = FadingArgs::augment_args(Command::new("fading"));
     page(
         command,
-        "Small-scale gains g of a law of fading, as samples for `train urllc --fading`",
+        "Small-scale gains g of a law of fading, as samples to train with",
         &["sample fading --law rician:k=3 --count 2000 --format npy --out samples.npy"],
         "",
     )
@@ -241,29 +250,43 @@ pub(crate) struct CellsArgs {
 
 fn evaluate() -> Command {
     let command = EvaluateArgs::augment_args(Command::new("evaluate"));
+    let program =
+        format!("evaluate 'cmd:python3 my_policy.py' --problem {} --k 1,10,100", first().name);
+    let mut baselines: Vec<&str> = Vec::new();
+    for policy in problems::all().into_iter().flat_map(|about| about.policies) {
+        if !baselines.contains(&policy.name) {
+            baselines.push(policy.name);
+        }
+    }
+    let details = format!(
+        "Means over random instances that no model was trained on. One model by its file alone gets the table of its \
+         problem, beside the optimum, the closed form or the classical policies.\n\n\
+         Several policies, or any that is not a model, are put side by side on the same instances, all judged alike: \
+         files of models, baselines by name ({}), and programs (cmd:COMMAND). The best that is known and the trivial \
+         baseline are always there. The cell is that of the first model unless options say otherwise.\n\n\
+         A program is started once. It reads an instance on each line, in the form that `solve` reads, and answers on a \
+         line in the form that `solve --json` writes, such as {}. It is also asked with the users in another order, and \
+         its size law is diagnosed.",
+        baselines.join(", "),
+        answer_shape(first()),
+    );
     page(
         with_options(command, &model_options(Verb::Evaluate)),
         "Measure models, or programs of your own, at many numbers of users, beside the optimum",
         &[
             "evaluate price.safetensors",
             "evaluate p.safetensors price.safetensors --k 1,2,5,10-50:10,100 --csv out.csv --plot out.svg",
-            "evaluate 'cmd:python3 my_policy.py' --problem urllc --k 1,10,100",
+            &program,
             "evaluate price.safetensors --k 1000 --max-power-dbm 46",
         ],
-        "Means over random instances that no model was trained on. One model by its file alone gets the table of its \
-         problem:\n\n  \
-         urllc            the share of users whose QoS is met, by quadrature over fading, and the bandwidth\n  \
-         urllc-power      the power in a given band\n  \
-         closed forms     how far powers and bandwidth are from the closed form\n  \
-         interference     the sum rate, beside WMMSE, FPLinQ, greedy and the best schedule\n\n\
-         Several policies, or any that is not a model, are put side by side on the same instances, all judged alike: \
-         files of models, baselines by name (optimum, equal-power; wmmse, full-power, fplinq, greedy, exact), and \
-         programs (cmd:COMMAND). The best that is known and the trivial baseline are always there. The \
-         cell is that of the first model unless options say otherwise.\n\n\
-         A program is started once. It reads an instance on each line, in the form that `solve` reads, and answers on a \
-         line in the form that `solve --json` writes: {\"users\":[{\"id\":\"u1\",\"power_w\":1.5,\"bandwidth_hz\":2e5}]}, or \
-         {\"power\":[1,0]} for links. It is also asked with the users in another order, and its size law is diagnosed.",
+        &details,
     )
+}
+
+/// What a program answers for a problem of users: what each user gets.
+fn answer_shape(about: &About) -> String {
+    let amounts = about.amounts.iter().map(|amount| format!(",\"{}\":…", amount.name));
+    format!("{{\"users\":[{{\"id\":\"u1\"{}}}]}}", amounts.collect::<String>())
 }
 
 /// Flags of `evaluate`.
@@ -327,16 +350,9 @@ fn allocate() -> Command {
     page(
         with_options(command, &model_options(Verb::Allocate)),
         "Allocate with a model, in the form of `solve`",
-        &[
-            "sample urllc --k 50 | anyk allocate model.safetensors --input -",
-            "sample urllc --k 50 | anyk allocate price.safetensors --certify --input -",
-            "sample interference --scenario d2d --k 50 | anyk allocate links.safetensors --input -",
-        ],
+        &examples_of(Verb::Allocate),
         "Input and output are those of `anyk solve` for the model's problem, so that the two can be compared. The \
-         cell is the model's; for the price policy, options may change it.\n\n\
-         With --certify, bandwidths are raised to what each user's power needs, and no further; each user's QoS \
-         is then checked by quadrature over fading, and a budget that cannot serve everyone is refused as \
-         `solve` does.",
+         cell is the model's; for the price policy, options may change it.",
     )
 }
 
@@ -355,23 +371,18 @@ fn calibrate() -> Command {
     page(
         with_options(command, &model_options(Verb::Calibrate)),
         "Give a model the smallest margin that carries a guarantee",
-        &[
-            "calibrate model.safetensors --k 10 --out calibrated.safetensors",
-            "calibrate model.safetensors --k 1,10,100 --cells 10000 --delta 0.01 --out better.safetensors",
-            "calibrate sampled.safetensors --fading rician:k=3 --shrink --out calibrated.safetensors",
-        ],
+        (first().examples)(Verb::Calibrate),
         "Draws independent cells that no training has seen, judges one user of each by quadrature, and chooses \
          the smallest factor on the bandwidths such that, with confidence 1 − δ over that draw, at most a share β \
          of users miss their QoS: an exact binomial bound (docs/guarantees.md has the proof). It holds at the \
-         sizes named here. `allocate` and `evaluate` apply and report it.\n\n\
-         A model that was learned from samples of fading is judged under the fading named with --fading.",
+         sizes named here. `allocate` and `evaluate` apply and report it.",
     )
 }
 
 /// Flags of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// File of the model, of p-gnn, m-gnn, fnn or price for urllc
+    /// File of the model, for users with a loss and delay target
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
     /// Sizes at which the guarantee is to hold, separated by commas
@@ -460,10 +471,7 @@ pub(crate) struct DiagnoseArgs {
     )]
     pub(crate) rows: Option<String>,
     /// Which output of a model [default: power]
-    #[arg(long, value_name = "NAME", conflicts_with = "policy", value_parser = PossibleValuesParser::new([
-        PossibleValue::new("power").help("Powers"),
-        PossibleValue::new("bandwidth").help("Bandwidths, of a model that has them"),
-    ]))]
+    #[arg(long, value_name = "NAME", conflicts_with = "policy", value_parser = PossibleValuesParser::new(diagnosis::quantities()))]
     pub(crate) quantity: Option<String>,
     /// Sizes, separated by commas [default: 2,3,5,10,20,50,100,200]
     #[arg(long, value_name = "K,…", value_delimiter = ',', value_parser = size)]
@@ -556,7 +564,7 @@ fn sweep() -> Command {
     let command = SweepArgs::augment_args(Command::new("sweep"));
     page(
         with_options(command, &CellOptions::ALL.specs()),
-        "Mean exact optimum of urllc over random cells of many sizes",
+        SWEEP,
         &["sweep --k 1,2,5,10,50,100,200 --samples 1000 --seed 7"],
         "Solves random cells of each size exactly, beside equal power with exact bandwidths on the same cells: \
          what any other policy is to be measured against.",
@@ -571,13 +579,11 @@ pub(crate) struct SweepArgs {
 }
 
 fn config() -> Command {
+    let solve = format!("solve {} --config cell.toml --input users.json", first().name);
     page(
         with_options(Command::new("config"), &CellOptions::specs_of_files()),
         "Print the cell's parameters as TOML, to edit and use with --config",
-        &[
-            "config --max-power-dbm 40 > cell.toml",
-            "solve urllc --config cell.toml --input users.json",
-        ],
+        &["config --max-power-dbm 40 > cell.toml", &solve],
         "",
     )
 }
@@ -619,7 +625,7 @@ pub(crate) struct CompletionsArgs {
 mod tests {
     use clap::Command;
 
-    use crate::outputs::{INPUTS, OUTPUTS};
+    use crate::outputs::{OUTPUTS, inputs};
 
     #[test]
     fn the_command_line_is_sound() {
@@ -636,7 +642,7 @@ mod tests {
                     ["FILE", "MODEL", "POLICY", "DIR"].iter().any(|part| name.contains(part))
                 };
                 let id = argument.get_id().as_str();
-                let known = OUTPUTS.contains(&id) || INPUTS.iter().any(|input| input.0 == id);
+                let known = OUTPUTS.contains(&id) || inputs().iter().any(|input| input.0 == id);
                 assert_eq!(names.iter().any(|name| is_file(name)), known, "{id}");
             }
             command.get_subcommands().for_each(check);

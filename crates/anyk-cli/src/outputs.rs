@@ -14,25 +14,25 @@ use anyk::exchange::{
     write_atomically,
 };
 use anyk::framework::{Error, ModelFile};
+use anyk::problems::file_options;
 use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
-/// Arguments that name input files, and how messages show them.
-pub(crate) const INPUTS: [(&str, &str); 11] = [
-    ("input", "--input"),
-    ("allocations", "--allocations"),
-    ("rows", "--samples"),
-    ("config", "--config"),
-    ("fading", "--fading"),
-    ("cost", "--cost"),
-    ("p-max", "--p-max"),
-    ("noise", "--noise"),
-    ("weights", "--weights"),
-    ("model", "MODEL"),
-    ("policies", "POLICY"),
-];
+/// Arguments that name input files, and how messages show them: those of commands, and those of problems.
+pub(crate) fn inputs() -> Vec<(&'static str, String)> {
+    let of_commands = [
+        ("input", "--input"),
+        ("allocations", "--allocations"),
+        ("rows", "--samples"),
+        ("model", "MODEL"),
+        ("policies", "POLICY"),
+    ];
+    let of_commands = of_commands.map(|(id, shown)| (id, shown.to_owned()));
+    let of_problems = file_options().into_iter().map(|name| (name, format!("--{name}")));
+    of_commands.into_iter().chain(of_problems).collect()
+}
 
 /// Options that name output files or folders.
 pub(crate) const OUTPUTS: [&str; 3] = ["out", "csv", "plot"];
@@ -41,7 +41,7 @@ pub(crate) const OUTPUTS: [&str; 3] = ["out", "csv", "plot"];
 #[derive(Debug, Default)]
 pub(crate) struct Outputs {
     outputs: Vec<(&'static str, PathBuf)>,
-    inputs: Vec<(&'static str, PathBuf)>,
+    inputs: Vec<(String, PathBuf)>,
     force: bool,
 }
 
@@ -55,15 +55,16 @@ impl Outputs {
         };
         let standard_input =
             |path: PathBuf| if path == Path::new("-") { "/dev/stdin".into() } else { path };
-        let named = |&(id, shown)| {
-            paths(id).into_iter().map(move |path| (shown, standard_input(path))).collect::<Vec<_>>()
+        let named = |(id, shown): (&str, String)| {
+            let named = |path| (shown.clone(), standard_input(path));
+            paths(id).into_iter().map(named).collect::<Vec<_>>()
         };
         Self {
             outputs: OUTPUTS
                 .iter()
                 .flat_map(|id| paths(id).into_iter().map(|path| (*id, path)))
                 .collect(),
-            inputs: INPUTS.iter().flat_map(named).collect(),
+            inputs: inputs().into_iter().flat_map(named).collect(),
             force: matches!(matches.try_get_one("force"), Ok(Some(true))),
         }
     }

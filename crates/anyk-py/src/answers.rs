@@ -130,14 +130,11 @@ impl Allocation {
         )))
     }
 
-    fn __dir__(&self) -> Vec<&'static str> {
+    fn __dir__(&self) -> Vec<String> {
         let own = ["status", "duality_gap", "price", "iterations", "as_dict"];
-        let totals: &[&str] = match self.amounts.len() {
-            2 => &["total_power_w", "total_bandwidth_hz"],
-            _ => &[],
-        };
-        let amounts = self.amounts.iter().map(|amount| amount.name);
-        own.into_iter().chain(amounts).chain(totals.iter().copied()).collect()
+        let amounts = || self.amounts.iter().map(|amount| amount.name);
+        let totals = amounts().map(|name| format!("total_{name}"));
+        own.into_iter().chain(amounts()).map(str::to_owned).chain(totals).collect()
     }
 
     fn __repr__(&self) -> String {

@@ -8,9 +8,8 @@ use anyk::core::{
     self, About, ArrayView, Formulating, Ids, Instance, NamedArray, Problem, Reader, Record,
 };
 use anyk::exchange::Input;
-use anyk::framework::{CellOptions, Error, Options, Verb};
+use anyk::framework::{CellOptions, Error, OptionValue, Options, Verb};
 use anyk::problems;
-use anyk::problems::separable::separable_instance;
 use numpy::{PyArray1, PyArrayMethods as _, PyReadonlyArrayDyn, PyUntypedArrayMethods as _};
 use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
@@ -54,8 +53,8 @@ impl Kind {
         let about = about(name)?;
         let mut specs = (about.flags)(Verb::Assess);
         specs.extend((about.flags)(Verb::Solve));
-        // What only a printed answer shows.
-        specs.retain(|spec| !["no-check", "trace"].contains(&spec.name));
+        // A switch decides what a printed answer shows.
+        specs.retain(|spec| spec.value != OptionValue::Switch);
         let options = known(py, given, &specs, about.name)?;
         Self::made(about, options).or_raise(py)
     }
@@ -180,11 +179,9 @@ impl Cell {
         if let (Some(costs), Some(classes), Some(budget), [gains, weights @ ..]) =
             (costs, classes, budget, &arrays[..])
         {
-            let mut own = separable::problem(py, &costs, values(gains)?, &classes, budget)?;
-            if let [weights] = weights {
-                own = own.with_weights(values(weights)?.to_vec()).or_raise(py)?;
-            }
-            let instance = Arc::new(separable_instance(own));
+            let weights = weights.first().map(values).transpose()?;
+            let users = (values(gains)?, &classes[..], weights);
+            let instance = Arc::new(separable::instance(py, &costs, users, budget)?);
             let kind = Kind::of(Arc::clone(&instance.problem), Options::default());
             return Ok(Self { kind: Arc::new(kind), instance });
         }
@@ -254,16 +251,23 @@ impl Cell {
                 arrays.set_item(input.name, array(py, input)?)?;
             }
         }
-        let links = arrays.contains("noise")?;
+        let about = cell.kind.about();
+        let links = about.is_of_arrays();
         let rebuild = if links { "_rebuild_links" } else { "_rebuild" };
         let rebuild = py.import("anyk._cells")?.getattr(rebuild)?;
-        let problem = cell.kind.about().name.into_pyobject(py)?.into_any();
+        let problem = about.name.into_pyobject(py)?.into_any();
         let options = cell.options(py)?;
         if links {
-            // The arrays say it already.
-            for name in ["p_max", "noise", "weights"] {
-                if options.contains(name)? {
-                    options.del_item(name)?;
+            // The arrays say it already, some by another name.
+            let parameters = (about.parameters)();
+            let renamed = parameters.iter().flat_map(|(parameter, names)| {
+                names.iter().map(|name| (name.as_str(), parameter.option))
+            });
+            let same = known.iter().map(|column| (column.name, column.name));
+            for (name, option) in renamed.chain(same) {
+                let option = option.replace('-', "_");
+                if arrays.contains(name)? && options.contains(&option)? {
+                    options.del_item(option)?;
                 }
             }
         }
@@ -595,7 +599,7 @@ pub(crate) fn sample(
             let rest = PyDict::new(py);
             for (name, value) in of_cell {
                 let dashed = name.extract::<String>()?.replace('_', "-");
-                if !CellOptions::is_of_path_loss(&dashed) && dashed != "path-loss" {
+                if !CellOptions::is_of_path_loss(&dashed) {
                     rest.set_item(name, value)?;
                 }
             }

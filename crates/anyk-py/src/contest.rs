@@ -8,9 +8,10 @@ use anyk::core::{
     self, Allocation, Comparison, Instance, Outcome, Player, Policy, Problem, Rounds, Status,
     compare,
 };
-use anyk::diagnosis::{Finding, Samples, Subject, built_in};
+use anyk::diagnosis::{Finding, Samples, Subject, built_in, quantities};
 use anyk::exchange::{SampleRow, read_samples};
 use anyk::framework::{CellOptions, Error, Verb};
+use anyk::problems::BUILT_IN;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -183,10 +184,11 @@ pub(crate) fn evaluate(
         let (name, policy): (String, Bound<'_, PyAny>) = policy.extract()?;
         let policy = if let Ok(model) = policy.cast::<Model>() {
             let model = &model.get().model;
-            // Schedules and powers of links are learned by one kind of network.
-            let links = |name: &str| ["interference", "link-scheduling"].contains(&name);
-            let own = model.about().name;
-            if own != problem && !(links(own) && links(problem)) {
+            let own = model.about();
+            // Arrays with the same columns are networks of links: powers and schedules of them are learned alike.
+            let is_alike =
+                own.is_of_arrays() && own.inputs == about.inputs && own.amounts == about.amounts;
+            if own.name != problem && !is_alike {
                 return Err(InputError::new_err(format!(
                     "{name} is {}, expected one for {problem}",
                     model.describe()
@@ -330,13 +332,14 @@ pub(crate) fn diagnose(
                     "problem is {given:?}, expected {own}, which the model is for"
                 )));
             }
-            if !["power", "power_w", "x", "bandwidth", "bandwidth_hz"].contains(&quantity) {
+            let short = quantity.split('_').next().unwrap_or_default();
+            let short = if short == "x" { quantities()[0] } else { short };
+            let Some(quantity) = quantities().into_iter().find(|known| *known == short) else {
                 return Err(InputError::new_err(format!(
-                    "quantity is {quantity:?}, expected power or bandwidth"
+                    "quantity is {quantity:?}, expected {}",
+                    quantities().join(" or ")
                 )));
-            }
-            let is_bandwidth = quantity.starts_with("bandwidth");
-            let quantity = if is_bandwidth { "bandwidth" } else { "power" };
+            };
             Box::new(move |_| drawn(Subject::model(&*model, quantity)?))
         }
         Patient::Rows(rows) => Box::new(move |_| {
@@ -344,7 +347,7 @@ pub(crate) fn diagnose(
             Ok((Finding::of_samples("samples", &samples, train_k, seed), samples))
         }),
         Patient::Function(call) => {
-            let about = about(problem.unwrap_or("urllc"))?;
+            let about = about(problem.unwrap_or(BUILT_IN[0].name))?;
             let verbs = [Verb::Assess, Verb::Sample, Verb::Evaluate];
             let specs: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
             let options = known(py, options, &specs, about.name)?;

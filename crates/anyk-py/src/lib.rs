@@ -4,7 +4,6 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod answers;
-mod bench;
 mod cells;
 mod contest;
 mod errors;
@@ -43,6 +42,6 @@ fn _anyk(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(studies::least_received_w, module)?)?;
     module.add_class::<separable::Cost>()?;
     module.add_function(wrap_pyfunction!(separable::train_separable, module)?)?;
-    module.add_function(wrap_pyfunction!(bench::rust_seconds, module)?)?;
+    module.add_function(wrap_pyfunction!(studies::rust_seconds, module)?)?;
     Ok(())
 }

@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use anyk::core::About;
 use anyk::exchange::{is_same_file, write_atomically};
 use anyk::framework::{CalibrationSettings, Error, ModelFile, Options, Trials, Verb, Workshop};
-use anyk::problems::read_model;
+use anyk::problems::{all, read_model};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::answers::{Allocation, Allocations, allocate_all, allocate_one};
 use crate::cells::{Batch, Cell, about, json};
 use crate::errors::{InputError, OrRaise as _};
-use crate::options::{described, known};
+use crate::options::{described, known, options};
 use crate::pool::{Pool, Source};
 use crate::work::long;
 
@@ -23,31 +24,34 @@ pub(crate) struct Model {
     /// What the training said, or the calibration, as JSON.
     report: Option<String>,
     plain: Arc<Pool>,
-    certified: Mutex<Option<Arc<Pool>>>,
+    /// Policies with options, each with its options.
+    others: Mutex<Vec<(Options, Arc<Pool>)>>,
 }
 
 impl Model {
     pub(crate) fn new(model: Arc<dyn anyk::core::Model>, report: Option<String>) -> Self {
         let plain = Arc::new(Pool::new(Source::Model(Arc::clone(&model), Options::default())));
-        Self { model, report, plain, certified: Mutex::default() }
+        Self { model, report, plain, others: Mutex::default() }
     }
 
-    fn pool(&self, py: Python<'_>, certify: bool) -> PyResult<Arc<Pool>> {
-        if !certify {
-            return Ok(Arc::clone(&self.plain));
-        }
-        let known = self.certified.try_lock().ok().and_then(|pool| pool.clone());
-        if let Some(known) = known {
+    fn pool(&self, py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Arc<Pool>> {
+        let Some(given) = given else { return Ok(Arc::clone(&self.plain)) };
+        let options = options(given)?;
+        let known = |others: &Vec<(Options, Arc<Pool>)>| {
+            let found = others.iter().find(|(known, _)| *known == options);
+            found.map(|(_, pool)| Arc::clone(pool))
+        };
+        if let Some(known) = self.others.try_lock().ok().and_then(|others| known(&others)) {
             return Ok(known);
         }
-        let mut options = Options::default();
-        options.set("certify", "");
         let specs = self.model.flags(Verb::Allocate);
         let what = self.model.describe();
         options.refuse_others(&specs, &what).map_err(Error::from).or_raise(py)?;
-        let pool = Arc::new(Pool::new(Source::Model(Arc::clone(&self.model), options)));
-        if let Ok(mut certified) = self.certified.try_lock() {
-            *certified = Some(Arc::clone(&pool));
+        let source = Source::Model(Arc::clone(&self.model), options.clone());
+        let pool = Arc::new(Pool::new(source));
+        if let Ok(mut others) = self.others.try_lock() {
+            others.truncate(8);
+            others.push((options, Arc::clone(&pool)));
         }
         Ok(pool)
     }
@@ -126,14 +130,14 @@ impl Model {
     }
 
     /// Answers one cell.
-    #[pyo3(signature = (cell, certify=false))]
+    #[pyo3(signature = (cell, options=None))]
     fn _allocate(
         &self,
         py: Python<'_>,
         cell: &Bound<'_, Cell>,
-        certify: bool,
+        options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Allocation> {
-        allocate_one(py, &self.pool(py, certify)?, &cell.get().instance)
+        allocate_one(py, &self.pool(py, options)?, &cell.get().instance)
     }
 
     /// Answers many cells, on all cores.
@@ -141,10 +145,10 @@ impl Model {
         &self,
         py: Python<'_>,
         batch: &Bound<'_, Batch>,
-        certify: bool,
+        options: Option<&Bound<'_, PyDict>>,
         infeasible: &str,
     ) -> PyResult<Allocations> {
-        allocate_all(py, &self.pool(py, certify)?, batch.get(), infeasible)
+        allocate_all(py, &self.pool(py, options)?, batch.get(), infeasible)
     }
 
     /// What it reaches on random instances, as JSON.
@@ -190,8 +194,11 @@ impl Model {
             Some(made.and_then(|(model, guarantee)| Ok((model, json(&guarantee)?))))
         })?;
         let Some(found) = found else {
+            let promise = |about: &&About| !(about.flags)(Verb::Calibrate).is_empty();
+            let names: Vec<&str> = all().into_iter().filter(promise).map(|row| row.name).collect();
             return Err(InputError::new_err(format!(
-                "{what} has nothing to promise, expected a model for urllc"
+                "{what} has nothing to promise, expected a model for {}",
+                names.join(" or ")
             )));
         };
         let (model, guarantee) = found.or_raise(py)?;
@@ -206,16 +213,9 @@ impl Model {
 
 /// A verb by its name.
 pub(crate) fn verb_of(name: &str) -> PyResult<Verb> {
-    Ok(match name {
-        "solve" => Verb::Solve,
-        "assess" => Verb::Assess,
-        "sample" => Verb::Sample,
-        "train" => Verb::Train,
-        "evaluate" => Verb::Evaluate,
-        "allocate" => Verb::Allocate,
-        "calibrate" => Verb::Calibrate,
-        other => return Err(InputError::new_err(format!("there is no verb {other:?}"))),
-    })
+    let found = Verb::ALL.iter().find(|verb| verb.0 == name);
+    let none = || InputError::new_err(format!("there is no verb {name:?}"));
+    Ok(found.ok_or_else(none)?.1)
 }
 
 /// Trains a policy: the model, and a warning where it is not what it should be.
@@ -229,10 +229,10 @@ pub(crate) fn train(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Model, Option<String>)> {
     let about = about(problem)?;
-    let options =
-        known(py, options, &(about.flags)(Verb::Train), &format!("a training of {problem}"))?;
+    let specs = (about.flags)(Verb::Train);
+    let options = known(py, options, &specs, &format!("a training of {problem}"))?;
     if let Some(out) = &out {
-        for name in ["config", "fading", "cost"] {
+        for name in specs.iter().filter(|spec| spec.may_be_file()).map(|spec| spec.name) {
             if options.text(name).is_some_and(|input| is_same_file(out, input.as_ref())) {
                 let why = format!("it is also the input ({name}); choose another path");
                 return Err(InputError::new_err(format!("cannot write {}: {why}", out.display())));

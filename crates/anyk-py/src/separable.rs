@@ -4,9 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use anyk::core::Instance;
 use anyk::exchange::write_atomically;
 use anyk::framework::{Error, Stored as _};
-use anyk::problems::separable::{Cost as Tabulated, Separable, SeparablePrice, SeparableSettings};
+use anyk::problems::separable::{
+    Cost as Tabulated, Separable, SeparablePrice, SeparableSettings, separable_instance,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -139,7 +142,7 @@ impl Cost {
 }
 
 /// The problem of users with gains and classes, each class with its cost.
-pub(crate) fn problem(
+fn problem(
     py: Python<'_>,
     costs: &[Bound<'_, Cost>],
     gains: &[f64],
@@ -149,6 +152,20 @@ pub(crate) fn problem(
     let costs = costs.iter().map(|cost| Arc::clone(&cost.get().cost)).collect();
     let users = gains.iter().copied().zip(classes.iter().copied());
     Separable::new(costs, users, budget).or_raise(py)
+}
+
+/// The instance of such a problem, with the weights of the users if there are any.
+pub(crate) fn instance(
+    py: Python<'_>,
+    costs: &[Bound<'_, Cost>],
+    (gains, classes, weights): (&[f64], &[usize], Option<&[f64]>),
+    budget: f64,
+) -> PyResult<Instance> {
+    let own = problem(py, costs, gains, classes, budget)?;
+    Ok(separable_instance(match weights {
+        Some(weights) => own.with_weights(weights.to_vec()).or_raise(py)?,
+        None => own,
+    }))
 }
 
 /// Trains the price policy for problems with the costs of this one.

@@ -11,13 +11,13 @@ use anyk::tolerance;
 use anyk_study::{Effort, Lab, STUDIES, Study, StudySettings};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::cells::{about, json, with_text};
 use crate::errors::{InputError, OrRaise as _};
 use crate::models::verb_of;
 use crate::options::{described, known};
-use crate::work::long;
+use crate::work::{long, on_all_cores};
 
 /// Every study: name, what it shows, whether it is the paper's.
 #[pyfunction]
@@ -87,6 +87,18 @@ pub(crate) fn options_of<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let verb: Verb = verb_of(verb)?;
     described(py, &(about(problem)?.flags)(verb))
+}
+
+/// What `anyk_study::rust_seconds` measures, for `bench/python.py`.
+#[pyfunction]
+pub(crate) fn rust_seconds(
+    py: Python<'_>,
+    gains: Vec<Vec<f64>>,
+    model: Option<&Bound<'_, PyBytes>>,
+    calls: u32,
+) -> PyResult<(f64, f64)> {
+    let model = model.map(|bytes| bytes.as_bytes().to_vec());
+    on_all_cores(|| anyk_study::rust_seconds(&gains, model.as_deref(), calls)).or_raise(py)
 }
 
 type Curve<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);

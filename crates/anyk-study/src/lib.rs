@@ -17,6 +17,7 @@
 mod ablation;
 mod alternatives;
 mod asymptotic;
+mod bench;
 mod cache;
 mod calibration;
 mod closed_forms;
@@ -41,12 +42,15 @@ mod price_costs;
 mod propositions;
 mod published;
 mod registry;
+mod rust_seconds;
 mod samples;
 mod section;
 mod seeds;
 mod shown;
 mod size_laws;
+mod stream_bench;
 mod summary;
+mod sweep;
 mod tables;
 mod timing;
 mod verdict;
@@ -54,6 +58,7 @@ mod verdict;
 use std::sync::LazyLock;
 
 pub use asymptotic::{AsymptoticForm, asymptotic_forms, largest_size};
+pub use bench::{Figure, Figures, bench};
 pub use decoupling::{Decoupling, EquivariantPolicy, decoupling};
 pub use effort::Effort;
 pub use entry::{Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
@@ -64,10 +69,13 @@ pub use paper_figures::{
 };
 pub use power_spread::{ExactPower, PowerSpread, WINDOW, power_spread};
 pub use registry::{FORMER_PRICE, STUDIES, Study};
+pub use rust_seconds::rust_seconds;
 pub use section::{Section, SectionError, Sections};
 pub use size_laws::{Family, SizeLaw, SizeLawPoint, size_law};
+pub use stream_bench::Stream;
 pub use summary::{Said, Shown, Summary};
-pub use timing::{
+pub use sweep::{SWEEP, sweep};
+pub(crate) use timing::{
     median_seconds, policy_us, random_cell, short_price_policy, short_sampled_policy, solve_us,
     untrained_p_gnn,
 };

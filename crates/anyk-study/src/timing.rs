@@ -16,7 +16,7 @@ use anyk::problems::urllc::{
 
 /// Median time of a call, over as many calls as fit into half a second (five at least), after one
 /// to warm up.
-pub fn median_seconds<T>(mut call: impl FnMut() -> T) -> f64 {
+pub(crate) fn median_seconds<T>(mut call: impl FnMut() -> T) -> f64 {
     black_box(call());
     let started = Instant::now();
     let mut times = Vec::new();
@@ -32,7 +32,7 @@ pub fn median_seconds<T>(mut call: impl FnMut() -> T) -> f64 {
 }
 
 /// Microseconds of an allocation, without and with the certificate.
-pub fn policy_us(policy: &impl CellPolicy, problem: &Urllc) -> (f64, f64) {
+pub(crate) fn policy_us(policy: &impl CellPolicy, problem: &Urllc) -> (f64, f64) {
     let problem_of = UrllcProblem::in_cell(policy.system());
     let instance = Instance::of(&problem_of, problem.size(), problem.clone());
     let mut allocator = policy.allocator();
@@ -48,25 +48,25 @@ pub fn policy_us(policy: &impl CellPolicy, problem: &Urllc) -> (f64, f64) {
 }
 
 /// Microseconds of an exact solve.
-pub fn solve_us(problem: &Urllc) -> f64 {
+pub(crate) fn solve_us(problem: &Urllc) -> f64 {
     let (mut solver, mut solution) = (UrllcSolver::default(), Solution::default());
     1e6 * median_seconds(|| solver.solve_into(black_box(problem), &mut solution))
 }
 
 /// Users at random in the system's cell.
-pub fn random_cell(system: &System, size: usize) -> Result<Urllc, Error> {
+pub(crate) fn random_cell(system: &System, size: usize) -> Result<Urllc, Error> {
     let distances = sample_distances_m(&system.road(), 1, size, 0);
     let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
     Ok(Urllc::uniform(system, gains)?)
 }
 
 /// The price policy after a short training.
-pub fn short_price_policy(system: &System) -> Result<PricePolicy, Error> {
+pub(crate) fn short_price_policy(system: &System) -> Result<PricePolicy, Error> {
     Ok(train_price_policy(system, &short(), &mut Session::new(&Silent))?)
 }
 
 /// The same with a bandwidth that is learned from samples of fading.
-pub fn short_sampled_policy(system: &System) -> Result<PricePolicy, Error> {
+pub(crate) fn short_sampled_policy(system: &System) -> Result<PricePolicy, Error> {
     let gains = draw_fading(system, &FadingLaw::Rayleigh, FadingSamples::LEAST, 1);
     let samples = FadingSamples::new(gains).map_err(Error::other)?;
     let mut learning = SampledSettings::new(PretrainLoss::Supervised, 1);
@@ -84,7 +84,7 @@ fn short() -> PriceSettings {
 }
 
 /// The paper's P-GNN at the start of its training, with an outer function of the right shape.
-pub fn untrained_p_gnn(system: &System) -> Result<(Algorithm1, LearnedPolicy), Error> {
+pub(crate) fn untrained_p_gnn(system: &System) -> Result<(Algorithm1, LearnedPolicy), Error> {
     let mut entry = Entry::p_gnn(10, 2000, 6e-6);
     entry.settings.recipe = Recipe { stored_draws: 1, draws: 1, ..Recipe::fast(10) };
     let pretraining = PretrainSettings { epochs: 4, ..PretrainSettings::default() };

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyk::Invalid;
-use anyk::diagnosis::{Finding, Samples, Subject};
+use anyk::diagnosis::{Finding, Samples, Subject, quantities};
 use anyk::exchange::{check_text, read_samples};
 use anyk::framework::{CellOptions, Error, Table};
 use clap::ArgMatches;
@@ -36,7 +36,7 @@ pub(super) fn run(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, F
     let (mut finding, samples) =
         if let Some(path) = &args.model {
             refuse_cell("a model: its file holds the cell")?;
-            let quantity = args.quantity.as_deref().unwrap_or("power");
+            let quantity = args.quantity.as_deref().unwrap_or(quantities()[0]);
             let named = |error: Error| error.in_file(files::name(path));
             drawn(Subject::model(&*files::model(path)?, quantity).map_err(named)?)?
         } else if let Some(subject) = args.policy.as_deref().and_then(|policy| {

@@ -2,7 +2,7 @@
 
 mod answers;
 mod assess;
-pub(crate) mod bench;
+mod bench;
 mod diagnose;
 mod evaluate;
 mod info;
@@ -10,7 +10,6 @@ mod models;
 mod problems;
 mod reproduce;
 mod small;
-mod stream_bench;
 mod train;
 
 use std::process::ExitCode;

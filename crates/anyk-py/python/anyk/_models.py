@@ -76,9 +76,10 @@ class Model:
         :class:`anyk.Infeasible`; with ``infeasible="zero"`` cells of a batch are left at 0 and marked in ``served``. A model
         that is used for more than ``validated_k`` users warns.
         """
+        options = {"certify": True} if certify else None
         if isinstance(cells, Cell):
             self._warn_beyond([len(cells)])
-            return self._model._allocate(cells, certify)
+            return self._model._allocate(cells, options)
         if isinstance(cells, Batch):
             batch = cells
         elif isinstance(cells, (str, bytes)) or not all(isinstance(cell, Cell) for cell in cells):
@@ -86,10 +87,10 @@ class Model:
         else:
             batch = Batch.of_cells(list(cells))
         self._warn_beyond(batch.sizes)
-        return self._model._allocate_all(batch, certify, infeasible)
+        return self._model._allocate_all(batch, options, infeasible)
 
     def __call__(self, cell: Cell) -> Allocation:
-        return self._model._allocate(cell, False)
+        return self._model._allocate(cell)
 
     def evaluate(
         self,

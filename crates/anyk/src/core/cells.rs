@@ -140,15 +140,15 @@ impl Cells {
     }
 
     /// The gains of users of a problem without service classes: a loss target or packets of a user's own would be
-    /// ignored. `because` says what users have in common.
+    /// ignored. `because` says what users have in common, and which problem takes classes.
     pub fn gains(&self, record: &Record, because: &str) -> Result<Vec<f64>, Error> {
         let users = self.users(record)?;
         match users.iter().position(|(_, service)| *service != self.system.service()) {
             None => Ok(users.into_iter().map(|(gain, _)| gain).collect()),
-            Some(user) => Err(Error::OwnClass {
-                user: record.id(user),
-                expected: format!("none: {because}; urllc takes classes"),
-            }),
+            Some(user) => {
+                let expected = format!("none: {because}");
+                Err(Error::OwnClass { user: record.id(user), expected })
+            }
         }
     }
 

@@ -53,9 +53,9 @@ pub(crate) fn check_draws(
     count: u64,
     size: usize,
 ) -> Result<(), Invalid> {
-    let (each, most, what) = match about.is_of_arrays() {
-        true => (size.saturating_mul(size), MOST_NUMBERS, "gains"),
-        false => (size, MOST_DRAWN, "users"),
+    let (each, most, what) = match (about.is_of_arrays(), about.inputs) {
+        (true, [array, ..]) => (size.saturating_mul(size), MOST_NUMBERS, array.name),
+        _ => (size, MOST_DRAWN, "users"),
     };
     let fits = most / each.max(1);
     if count <= fits as u64 {

@@ -44,6 +44,6 @@ pub use order::{Order, Pattern};
 pub use prediction::{PROMISE_PERCENT, Prediction, SMALL_PERCENT, predict};
 pub use samples::{FEWEST_INSTANCES, FEWEST_SAMPLES, Instance, Samples, SizeSamples, Support};
 pub use selection::LawScore;
-pub use subject::{Function, Subject, built_in};
+pub use subject::{Function, Subject, built_in, quantities};
 pub use toy::{ToyPoint, ToyPolicy, toy_policies};
 pub use verdict::{Answer, Diagnosis, Invariance, SizeLaw};

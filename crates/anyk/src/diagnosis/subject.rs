@@ -26,6 +26,23 @@ pub fn built_in() -> Vec<(&'static str, &'static str)> {
     rows.chain(TOYS.map(|(name, label, _)| (name, label))).collect()
 }
 
+/// Short names of what problems allocate, such as `power`. The first stands for what any problem allocates first.
+pub fn quantities() -> Vec<&'static str> {
+    let mut all: Vec<&'static str> = Vec::new();
+    for amount in problems::all().into_iter().flat_map(|about| about.amounts) {
+        let short = short(amount.name);
+        if !all.contains(&short) {
+            all.push(short);
+        }
+    }
+    all
+}
+
+/// The name of an amount without its unit.
+fn short(name: &'static str) -> &'static str {
+    name.split('_').next().unwrap_or(name)
+}
+
 /// A function of all inputs `x` that gives all outputs `y`.
 pub type Function = Arc<dyn Fn(&[f64]) -> Vec<f64> + Send + Sync>;
 
@@ -110,12 +127,11 @@ impl Subject {
         amount: &str,
     ) -> Result<Self, Invalid> {
         let amounts = problem.about().amounts;
-        let is_meant = |name: &str| name == amount || name.split('_').next() == Some(amount);
-        // What is allocated first stands for powers.
+        let is_meant = |name: &'static str| name == amount || short(name) == amount;
         let found = amounts.iter().position(|column| is_meant(column.name));
-        let found = found.or((amount == "power" && amounts.len() == 1).then_some(0));
+        let is_first = amounts.len() == 1 && quantities().first() == Some(&amount);
+        let found = found.or(is_first.then_some(0));
         let unknown = || {
-            let short = |name: &'static str| name.split('_').next().unwrap_or(name);
             let names: Vec<&str> = amounts.iter().map(|column| short(column.name)).collect();
             Invalid::value(
                 "quantity",

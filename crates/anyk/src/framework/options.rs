@@ -74,6 +74,15 @@ impl OptionSpec {
         self
     }
 
+    /// Whether its value may be the name of a file.
+    pub fn may_be_file(&self) -> bool {
+        match &self.value {
+            OptionValue::File => true,
+            OptionValue::Numbers(what) | OptionValue::Text(what) => what.contains("FILE"),
+            _ => false,
+        }
+    }
+
     /// The same with a default.
     #[must_use]
     pub const fn or(mut self, default: &'static str) -> Self {

@@ -19,6 +19,19 @@ pub enum Verb {
     Calibrate,
 }
 
+impl Verb {
+    /// Names and values.
+    pub const ALL: &'static [(&'static str, Self)] = &[
+        ("solve", Self::Solve),
+        ("assess", Self::Assess),
+        ("sample", Self::Sample),
+        ("train", Self::Train),
+        ("evaluate", Self::Evaluate),
+        ("allocate", Self::Allocate),
+        ("calibrate", Self::Calibrate),
+    ];
+}
+
 /// Random instances to measure on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trials {

@@ -1,5 +1,6 @@
 //! The surroundings of a training run: its observer, its file, and what it shares with runs from other seeds.
 
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -64,10 +65,10 @@ impl<'a> Workshop<'a> {
         self.shared.map_or(own, |shared| shared.seed)
     }
 
-    /// Returns the outer function of a run: `make` pre-trains it, as the run's first stage or once for all runs that
+    /// Returns the outer function of a run for a model `M`: `make` pre-trains it, as the run's first stage or once for all runs that
     /// share it. The shared one is kept in a file, and read from there if the settings are equal. `None`: a method
     /// without an outer function.
-    pub fn law(
+    pub fn law<M: Stored>(
         &self,
         session: &mut Session<'_>,
         (pretraining, settings): (&PretrainSettings, &impl Serialize),
@@ -82,11 +83,15 @@ impl<'a> Workshop<'a> {
         if law.is_none() {
             let run = run_id(&(pretraining, settings))?;
             let kept = ModelFile::of_run(&shared.file, &run);
-            *law = kept.and_then(|file| Some(file.into_model::<OuterFunction>().ok()?.law));
+            *law = kept.and_then(|file| Some(file.into_model::<OuterFunction<M>>().ok()?.law));
             if law.is_none()
                 && let Some(made) = make(&mut Session::new(self.observer))?
             {
-                let outer = OuterFunction { pretraining: pretraining.clone(), law: made };
+                let outer = OuterFunction::<M> {
+                    pretraining: pretraining.clone(),
+                    law: made,
+                    of: PhantomData,
+                };
                 let bytes = ModelFile::with_run(&outer.to_bytes()?, &run)?;
                 write_atomically(&shared.file, &bytes)
                     .map_err(|error| Error::write(&shared.file, error))?;
@@ -102,15 +107,16 @@ impl<'a> Workshop<'a> {
     }
 }
 
-/// An outer function as a model file.
-struct OuterFunction {
+/// An outer function as a model file, of the problem of the models `M` that it is part of.
+struct OuterFunction<M> {
     pretraining: PretrainSettings,
     law: BandwidthLaw,
+    of: PhantomData<M>,
 }
 
-impl Stored for OuterFunction {
+impl<M: Stored> Stored for OuterFunction<M> {
     type Record = PretrainSettings;
-    const PROBLEMS: &'static [&'static str] = &["urllc"];
+    const PROBLEMS: &'static [&'static str] = M::PROBLEMS;
 
     fn method(&self) -> &'static str {
         ModelFile::OUTER_FUNCTION
@@ -133,6 +139,6 @@ impl Stored for OuterFunction {
         let unsound = || ModelError::Content("the shape of the outer function is refused".into());
         let layout = shape.is_sound().then(|| shape.network().layout()).ok_or_else(unsound)?;
         let law = BandwidthLaw::new(shape, tensors.take_network("law", &layout)?);
-        Ok(Self { law: law.ok_or_else(unsound)?, pretraining })
+        Ok(Self { law: law.ok_or_else(unsound)?, pretraining, of: PhantomData })
     }
 }

@@ -9,6 +9,7 @@ pub mod separable;
 pub mod urllc;
 pub mod urllc_power;
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -17,7 +18,7 @@ use crate::core::{
     About, Allocation, Allotments, Answering, Instance, Model, Problem, Reader, Trained,
 };
 use crate::exchange::read_file;
-use crate::framework::{Error, ModelError, ModelFile, Options, Silent, Verb, Workshop};
+use crate::framework::{Error, ModelError, ModelFile, OptionSpec, Options, Silent, Verb, Workshop};
 use crate::invalid::Invalid;
 
 /// The problems of this library. One may build on those before it, never on one after it.
@@ -52,6 +53,13 @@ pub fn all() -> Vec<&'static About> {
 /// The problem of a name.
 pub fn named(name: &str) -> Option<&'static About> {
     all().into_iter().find(|about| about.name == name)
+}
+
+/// The options of problems and models whose value may be the name of a file.
+pub fn file_options() -> BTreeSet<&'static str> {
+    let of = |about: &'static About| Verb::ALL.iter().flat_map(|(_, verb)| (about.flags)(*verb));
+    let all = all().into_iter().flat_map(of);
+    all.filter(OptionSpec::may_be_file).map(|spec| spec.name).collect()
 }
 
 /// A problem by its name, with options of [`Verb::Solve`].

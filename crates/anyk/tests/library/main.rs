@@ -16,6 +16,7 @@ mod learning;
 mod model_format;
 mod module_order;
 mod networks;
+mod no_names;
 mod optimum;
 mod parameters;
 mod path_loss;

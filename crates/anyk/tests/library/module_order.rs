@@ -11,12 +11,16 @@ use syn::buffer::{Cursor, TokenBuffer};
 const ORDER: &str = "math units tolerance limits invalid channel qos config exchange network framework core \
                      problems diagnosis";
 /// The order of the folders in `problems`.
-const FOLDERS: &str = "urllc urllc_power closed_forms interference separable";
+pub(crate) const FOLDERS: &str = "urllc urllc_power closed_forms interference separable";
 /// Modules that every module may use.
 const FOR_ALL: [&str; 4] = ["units", "tolerance", "limits", "invalid"];
 
 /// Adds the paths in these tokens, except those in tests. `prefix` is the path before the braces of `a::{b, c}`.
-fn add_paths(mut rest: Cursor<'_>, prefix: &[String], found: &mut BTreeSet<Vec<String>>) {
+pub(crate) fn add_paths(
+    mut rest: Cursor<'_>,
+    prefix: &[String],
+    found: &mut BTreeSet<Vec<String>>,
+) {
     let (mut path, mut colons) = (prefix.to_vec(), 0);
     while let Some((token, after)) = rest.token_tree() {
         if let Some((name, _)) = rest.ident() {
@@ -42,7 +46,7 @@ fn add_paths(mut rest: Cursor<'_>, prefix: &[String], found: &mut BTreeSet<Vec<S
 }
 
 /// The tokens after the first semicolon or block.
-fn after_item(mut rest: Cursor<'_>) -> Cursor<'_> {
+pub(crate) fn after_item(mut rest: Cursor<'_>) -> Cursor<'_> {
     while let Some((token, after)) = rest.token_tree() {
         rest = after;
         if token.to_string().starts_with([';', '{']) {
@@ -105,7 +109,7 @@ fn broken(file: &str, source: &str) -> Vec<String> {
 }
 
 /// Every source under a folder, by its path there.
-fn sources(folder: &Path, prefix: &str, found: &mut Vec<(String, String)>) {
+pub(crate) fn sources(folder: &Path, prefix: &str, found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
         if entry.file_type().unwrap().is_dir() {
@@ -116,7 +120,7 @@ fn sources(folder: &Path, prefix: &str, found: &mut Vec<(String, String)>) {
     }
 }
 
-fn library() -> Vec<(String, String)> {
+pub(crate) fn library() -> Vec<(String, String)> {
     let mut found = Vec::new();
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), "", &mut found);
     found

@@ -250,7 +250,8 @@ impl Problem for RateProblem {
     }
 
     fn formulate(&self, record: &Record) -> Result<Box<dyn Formulation>, Error> {
-        self.of_gains(self.cells.gains(record, "all users get the same rate")?)
+        let because = "all users get the same rate; urllc takes classes";
+        self.of_gains(self.cells.gains(record, because)?)
     }
 
     fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Record, Error> {

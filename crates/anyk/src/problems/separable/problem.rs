@@ -207,7 +207,8 @@ impl Problem for CostOfSnr {
                 "the model has several costs, and users of a cell do not say which is theirs";
             return Err(Error::Refused(message.to_owned()));
         };
-        let (system, because) = (self.cells.system(), "all users have the same cost");
+        let because = "all users have the same cost; urllc takes classes";
+        let system = self.cells.system();
         let noise_w = system.noise_w_hz() * self.bandwidth_hz;
         let gains = self.cells.gains(record, because)?.into_iter().map(|gain| gain / noise_w);
         Ok(Box::new(Separable::uniform(Arc::clone(cost), gains, system.max_power_w())?))

@@ -24,8 +24,8 @@ const OTHER_CELL: &str = "Another cell than the model's own, for models of the p
 pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<OptionSpec> {
     let mut options = Vec::new();
     if verb == Verb::Allocate {
-        let certify =
-            "Raise bandwidths to what is certified, and report the certificate of each user";
+        let certify = "Raise bandwidths to what each user's power needs and no further, and check each user's QoS by \
+                       quadrature over fading; a budget that cannot serve everyone is refused as `solve` does";
         options.extend([OptionSpec::new("certify", OptionValue::Switch, certify), no_check()]);
     }
     if sampled {

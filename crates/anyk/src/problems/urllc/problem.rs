@@ -183,6 +183,11 @@ fn examples(verb: Verb) -> &'static [&'static str] {
             "train urllc --method p-gnn --train-k 10 --epsilon-d 6e-6 --out model.safetensors",
             "train urllc --method price --fading samples.npy --out sampled.safetensors",
         ],
+        Verb::Calibrate => &[
+            "calibrate model.safetensors --k 10 --out calibrated.safetensors",
+            "calibrate model.safetensors --k 1,10,100 --cells 10000 --delta 0.01 --out better.safetensors",
+            "calibrate sampled.safetensors --fading rician:k=3 --shrink --out calibrated.safetensors",
+        ],
         _ => &["sample urllc --k 50 | anyk allocate any.safetensors --certify --input -"],
     }
 }

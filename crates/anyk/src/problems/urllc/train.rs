@@ -184,7 +184,7 @@ fn train_learned(
     let mut session = workshop.session(&decides)?;
     let policy = session.kept_or(|session| -> Result<_, Error> {
         let decides = (method, system.config(), settings.epsilon_d, seed);
-        let law = workshop.law(session, (&pretraining, &decides), |session| {
+        let law = workshop.law::<LearnedPolicy>(session, (&pretraining, &decides), |session| {
             law_for(&system, &TrainSettings { seed, ..settings.clone() }, &pretraining, session)
         })?;
         Ok(train_urllc(&system, &settings, (&pretraining, law.as_ref()), session)?)
