@@ -52,7 +52,7 @@ pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<Optio
 fn evaluate(
     policy: &impl CellPolicy,
     system: &System,
-    judge: Option<&Judge>,
+    (judge, epsilon_d): (Option<&Judge>, Option<f64>),
     trials: &Trials,
     observer: &dyn Observer,
 ) -> Result<Page, Error> {
@@ -72,7 +72,7 @@ fn evaluate(
     let cells: usize = served.iter().sum();
     let set = set.without_unserved();
     observer.begin("model, cells", cells as u64);
-    let results = set.evaluate(&policy.allocator(), observer)?;
+    let results = set.evaluate_coded(&policy.allocator(), epsilon_d, observer)?;
     observer.begin("equal power, cells", cells as u64);
     let equal = set.evaluate(&EqualPower::default(), observer)?;
     observer.end();
@@ -83,12 +83,12 @@ fn evaluate(
         found: if count == 0 {
             None
         } else {
-            found.next().map(|(one, equal)| Measured::new(one, equal))
+            found.next().map(|(one, equal)| Measured::new(one, equal, epsilon_d.is_some()))
         },
         infeasible: all - count,
     });
     let rows = rows.collect();
-    Evaluation::new(trials, policy.guarantee(), rows).page()
+    Evaluation::new(trials, policy.guarantee(), rows, epsilon_d).page()
 }
 
 impl Model for LearnedPolicy {
@@ -123,7 +123,8 @@ impl Model for LearnedPolicy {
         trials: &Trials,
         observer: &dyn Observer,
     ) -> Result<Page, Error> {
-        evaluate(self, CellPolicy::system(self), None, trials, observer)
+        let epsilon_d = Some(self.record().training.epsilon_d);
+        evaluate(self, CellPolicy::system(self), (None, epsilon_d), trials, observer)
     }
 
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
@@ -194,7 +195,7 @@ impl Model for PricePolicy {
     ) -> Result<Page, Error> {
         let system = CellOptions::ALL.system(options, &self.record().config)?;
         let judge = self.needed_judge(options, &system)?;
-        evaluate(self, &system, judge.as_ref(), trials, observer)
+        evaluate(self, &system, (judge.as_ref(), None), trials, observer)
     }
 
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
