@@ -37,7 +37,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         [(STRICT, &[10]), (OWN, &[10]), (OWN, &[1, 2, 5, 10, 20, 50, 100, 200])];
     for (epsilon, sizes) in cases {
         let entry = Entry::p_gnn(10, 2000, epsilon);
-        lab.prepare_law(&entry)?;
+        lab.prepare_laws(std::slice::from_ref(&entry))?;
         let law = lab.law(&entry);
         let (policy, _) =
             lab.shortened(&entry).train(&lab.system, 0, law, &Quietly(lab.observer))?;
@@ -175,7 +175,8 @@ fn table<P: CellPolicy + Sync>(
                 100.0 * DELTA
             ),
             is_kept,
-        )],
+        )
+        .covering(format!("one training of preset fast, {repetitions} calibrations"))],
         chart: Some(Chart {
             title: format!("Users who miss their QoS after calibration at K = {names}"),
             x_label: "users K".into(),

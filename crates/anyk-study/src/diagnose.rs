@@ -3,7 +3,7 @@
 
 use crate::Lab;
 use anyk::diagnosis::{Answer, Finding, PROMISE_PERCENT, SMALL_PERCENT, SizeLaw};
-use anyk::framework::{CellOptions, Claim, Error, Table};
+use anyk::framework::{CellOptions, Claim, Error, Holds, Table};
 use anyk::network::Output;
 use anyk::row;
 
@@ -127,11 +127,18 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 ("agrees", "{} of {}"),
             ],
             rows: verdicts,
-            claims: vec![Claim::own(
-                "The diagnosis finds the size laws that are expected",
-                format!("{agree} of {verdict_count} verdicts"),
-                agree == verdict_count,
-            )],
+            claims: vec![
+                Claim::own(
+                    "The diagnosis finds the size laws that are expected",
+                    format!("{agree} of {verdict_count} verdicts"),
+                    if agree == 0 {
+                        Holds::No
+                    } else {
+                        Holds::in_all([true, agree == verdict_count])
+                    },
+                )
+                .covering(format!("{} seeds, {count} policies", seeds.len())),
+            ],
             ..Table::default()
         },
         Table {

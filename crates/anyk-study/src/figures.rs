@@ -1,6 +1,6 @@
 //! Figures 1 and 2(c): what the number of users does to policies with a formula.
 
-use crate::verdict::{Trend, either, is_exponent};
+use crate::verdict::{Trend, covering, either, is_exponent};
 use crate::{ExactPower, Lab, PowerSpread, power_spread};
 use anyk::diagnosis::{ToyPoint, ToyPolicy, toy_policies};
 use anyk::framework::{Chart, Claim, Error, Series, Table, Value};
@@ -80,15 +80,18 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
              is {off:+.0} % off its f(x_k, K). ({}.)",
             Trend::RULE,
         ),
-        claims: vec![Claim::paper(
-            "Figure 1: of two policies one stays and the other grows with K",
-            format!(
-                "from K = 10 to 500 they change by {:+.1} % and {:+.0} % for x_k = 1",
-                growth(ToyPolicy::One),
-                growth(ToyPolicy::Two)
-            ),
-            is_toy_law(trend(ToyPolicy::One), trend(ToyPolicy::Two)),
-        )],
+        claims: vec![
+            Claim::paper(
+                "Figure 1: of two policies one stays and the other grows with K",
+                format!(
+                    "from K = 10 to 500 they change by {:+.1} % and {:+.0} % for x_k = 1",
+                    growth(ToyPolicy::One),
+                    growth(ToyPolicy::Two)
+                ),
+                is_toy_law(trend(ToyPolicy::One), trend(ToyPolicy::Two)),
+            )
+            .covering(format!("K = 2 to 500, {TOY_DRAWS} draws")),
+        ],
         columns: row!["", "K"; columns.into_iter().flatten()],
         rows,
         chart: Some(Chart {
@@ -156,9 +159,12 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             100.0 * NEXT_TO_ZERO,
             100.0 * SPREAD_OUT,
         ),
-        claims: spread_claims(
-            &curve(|_, deviation| deviation),
-            &curve(|mean, deviation| deviation / mean),
+        claims: covering(
+            spread_claims(
+                &curve(|_, deviation| deviation),
+                &curve(|mean, deviation| deviation / mean),
+            ),
+            &format!("K = 2 to 100, {realizations} realizations for each K"),
         ),
         columns: row![
             "K",
@@ -307,6 +313,7 @@ fn logarithmic(points: &[(f64, f64)], (name, expected): (&str, f64)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anyk::framework::Holds;
 
     #[test]
     fn verdicts_follow_the_numbers() {
@@ -317,8 +324,8 @@ mod tests {
             let claims = spread_claims(&points(deviation), &points(relative));
             claims.into_iter().map(|claim| claim.holds).collect::<Vec<_>>()
         };
-        assert_eq!(held(1.0, 30.0), [Some(true), Some(true)]);
-        assert_eq!(held(10.0, 1.0), [Some(false), Some(false)]);
+        assert_eq!(held(1.0, 30.0), [Holds::Yes; 2]);
+        assert_eq!(held(10.0, 1.0), [Holds::No; 2]);
         let logs = |power: f64| [1e3f64, 1e4, 1e5, 1e6].map(|k| (k, k.ln().powf(power)));
         assert!(logarithmic(&logs(-1.0), ("1/ln K", -1.0)).ends_with(", like 1/ln K"));
         assert!(logarithmic(&logs(-0.2), ("1/ln K", -1.0)).ends_with(", unlike 1/ln K"));

@@ -1,6 +1,6 @@
 //! Where the studies are done: the cell, the test sets, what is trained for several of them, and what is kept.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,9 +8,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
+use crate::entry::Count;
+use crate::outer::{OuterFunction, WithOuter};
 use crate::{Effort, Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
+use anyk::channel::sample_distances_m;
 use anyk::framework::{
-    Counted, Error, Method, Observer, Quietly, Session, Silent, Stored, TrainError,
+    Counted, Error, Observer, PretrainSettings, Quietly, Session, Silent, Stored, TrainError,
 };
 use anyk::network::BandwidthLaw;
 use anyk::problems::interference::{
@@ -24,6 +27,10 @@ pub(crate) const SELECTION_SEED: u64 = 8;
 
 /// What a pre-training is kept as.
 const PRETRAINING: &str = "pre-training";
+/// What a training is kept as, by the cells that it is measured on.
+const TRAINING: &str = "training of an entry";
+const TEST: &str = "test set";
+const SELECTION: &str = "selection";
 
 /// One training, measured, or how it diverged.
 type Outcome = Result<Measure, Diverged>;
@@ -101,13 +108,20 @@ impl<'a> Lab<'a> {
         Ok(Self { system, cache, laws: HashMap::new(), test, selection, ..*self })
     }
 
+    /// The same lab with another number of trainings.
+    pub(crate) fn with_trainings(&self, trainings: u64) -> Self {
+        let (cache, test) = (Arc::clone(&self.cache), Arc::clone(&self.test));
+        let (system, selection) = (self.system.clone(), Arc::clone(&self.selection));
+        let (trainings, laws) = (Some(trainings), HashMap::new());
+        Self { system, cache, laws, test, selection, trainings, ..*self }
+    }
+
     /// How the studies were done, in a line.
     pub fn about(&self) -> String {
         let trial = self.effort.of(["a trial, whose figures mean nothing · ", "", ""]);
         format!(
-            "{trial}{} training{} for each entry, the {} · test set: {} cells of each size, seed {TEST_SEED}",
-            self.runs(),
-            if self.runs() == 1 { "" } else { "s" },
+            "{trial}{} for each entry, the {} · test set: {} cells of each size, seed {TEST_SEED}",
+            self.trainings_words(),
             self.rule(),
             self.cells,
         )
@@ -121,6 +135,22 @@ impl<'a> Lab<'a> {
     /// Trainings as said, or else so many: in full, and as usual.
     pub(crate) fn trainings_or(&self, full: u64, usual: u64) -> u64 {
         self.trainings.unwrap_or(self.effort.of([1, usual, full]))
+    }
+
+    /// What the verdicts on trainings cover: the sizes of the test set and the budget.
+    pub(crate) fn covers(&self) -> String {
+        let [first, .., last] = TEST_SIZES;
+        format!(
+            "K = {first} to {last}; {}, {} cells of each size",
+            self.trainings_words(),
+            self.cells
+        )
+    }
+
+    /// How many trainings there are of each entry.
+    pub(crate) fn trainings_words(&self) -> String {
+        let runs = self.runs();
+        format!("{runs} training{}", if runs == 1 { "" } else { "s" })
     }
 
     /// What is shown of several trainings.
@@ -141,49 +171,73 @@ impl<'a> Lab<'a> {
         if self.observer.stop() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Pre-trains the outer function that an entry needs: once for each `ε_D` and way, shared by all trainings.
-    pub(crate) fn prepare_law(&mut self, entry: &Entry) -> Result<(), Error> {
-        let entry = &self.shortened(entry);
-        let key = self.law_key(entry);
-        if entry.settings.method != Method::PGnn || self.laws.contains_key(&key) {
+    /// Pre-trains the outer functions that entries need, side by side: one for each `ε_D` and way, shared by all
+    /// trainings, or one for each run if the entry says so.
+    pub(crate) fn prepare_laws(&mut self, entries: &[Entry]) -> Result<(), Error> {
+        let runs = self.runs();
+        let mut wanted = Vec::new();
+        let mut named = HashSet::new();
+        for entry in entries {
+            let entry = self.shortened(entry);
+            for run in 0..runs {
+                let Some(key) = self.law_key(&entry, run) else { break };
+                if !self.laws.contains_key(&key) && named.insert(key.clone()) {
+                    wanted.push((key, entry.clone(), run));
+                }
+            }
+        }
+        if wanted.is_empty() {
             return Ok(());
         }
         self.go_on()?;
-        let settings = entry.settings_of_run(0);
-        let kept: Pretrained = self.cache.get_or(PRETRAINING, &key, || {
-            let mut session = Session::new(self.observer);
+        let steps: u64 = wanted.iter().map(|(_, entry, _)| pretraining_steps(entry)).sum();
+        let made = self.watched("pre-training, steps", steps, || {
+            wanted.par_iter().map(|one| self.pretrained(one)).collect::<Result<Vec<_>, Error>>()
+        })?;
+        self.laws.extend(made.into_iter().flatten());
+        Ok(())
+    }
+
+    /// An outer function that is kept, or pre-trained.
+    fn pretrained(
+        &self,
+        (key, entry, run): &(String, Entry, u64),
+    ) -> Result<Option<(String, BandwidthLaw)>, Error> {
+        let mut settings = entry.settings_of_run(*run);
+        settings.seed = entry.law_seed(*run).unwrap_or(settings.seed);
+        let kept: Pretrained = self.cache.get_or(PRETRAINING, key, || {
+            let counted = Counted(self.observer);
+            let mut session = Session::new(&counted);
             let law = law_for(&self.system, &settings, &entry.pretraining, &mut session)?;
             let parameters = law.map_or_else(Vec::new, |law| law.parameters().to_vec());
             Ok(Pretrained { parameters, seconds: session.seconds("pre-training") })
         })?;
-        if let Some(law) = BandwidthLaw::new(&entry.pretraining.shape, kept.parameters) {
-            self.laws.insert(key, law);
-        }
-        Ok(())
+        let law = BandwidthLaw::new(&entry.pretraining.shape, kept.parameters);
+        Ok(law.map(|law| (key.clone(), law)))
     }
 
-    /// Seconds that the pre-training of an entry's outer function took, once for all of its trainings; `None` for
-    /// methods without one.
+    /// Seconds that the pre-training of an entry's outer function took; `None` for methods without one.
     pub(crate) fn pretrain_seconds(&mut self, entry: &Entry) -> Result<Option<f64>, Error> {
-        if entry.settings.method != Method::PGnn {
-            return Ok(None);
-        }
-        let key = self.law_key(&self.shortened(entry));
-        self.prepare_law(entry)?;
+        let Some(key) = self.law_key(&self.shortened(entry), 0) else { return Ok(None) };
+        self.prepare_laws(std::slice::from_ref(entry))?;
         let kept: Option<Pretrained> = self.cache.find(PRETRAINING, &key)?;
         Ok(kept.map(|kept| kept.seconds))
     }
 
-    /// What an outer function is trained for, and how.
-    fn law_key(&self, entry: &Entry) -> String {
-        let cell = self.system.config();
-        format!("{cell:?} {:e} {:?}", entry.settings.epsilon_d, entry.pretraining)
+    /// What the outer function of a run is trained for, and how; `None` without one.
+    fn law_key(&self, entry: &Entry, run: u64) -> Option<String> {
+        let (cell, seed) = (self.system.config(), entry.law_seed(run)?);
+        Some(format!("{cell:?} {:e} {:?} {seed}", entry.settings.epsilon_d, entry.pretraining))
     }
 
-    /// The outer function of an entry, if it has one and it is prepared.
+    /// The outer function of an entry's run, if it has one and it is prepared.
+    pub(crate) fn law_of_run(&self, entry: &Entry, run: u64) -> Option<&BandwidthLaw> {
+        self.laws.get(&self.law_key(&self.shortened(entry), run)?)
+    }
+
+    /// That of its first run.
     pub(crate) fn law(&self, entry: &Entry) -> Option<&BandwidthLaw> {
-        let law = self.laws.get(&self.law_key(&self.shortened(entry)));
-        law.filter(|_| entry.settings.method == Method::PGnn)
+        self.law_of_run(entry, 0)
     }
 
     /// An entry as it is trained here: on trial, for a few steps.
@@ -235,12 +289,13 @@ impl<'a> Lab<'a> {
     pub(crate) fn law_errors(&mut self, entry: &Entry) -> Result<[f64; 3], Error> {
         const WORK: &str = "errors of an outer function";
         let entry = self.shortened(entry);
-        let key = (self.law_key(&entry), SELECTION_SEED);
+        let key = (self.law_key(&entry, 0), SELECTION_SEED);
         if let Some(known) = self.cache.find(WORK, &key)? {
             return Ok(known);
         }
-        self.prepare_law(&entry)?;
-        let Some(law) = self.law(&entry) else { return Ok([f64::NAN; 3]) };
+        self.prepare_laws(std::slice::from_ref(&entry))?;
+        // The exact b has none.
+        let Some(law) = self.law(&entry) else { return Ok([0.0; 3]) };
         let (epsilon_d, way) = (entry.settings.epsilon_d, &entry.pretraining);
         let error = measure_law(&self.system, epsilon_d, law, way, SELECTION_SEED)?;
         let errors = [error.mean, error.percentile_99, error.max];
@@ -248,10 +303,36 @@ impl<'a> Lab<'a> {
         Ok(errors)
     }
 
+    /// Relative error of the outer function of an entry's run at several sizes: its mean with the sign, and the largest.
+    pub(crate) fn law_errors_at(
+        &mut self,
+        entry: &Entry,
+        run: u64,
+        sizes: &[usize],
+    ) -> Result<Vec<[f64; 2]>, Error> {
+        /// Gains of each size.
+        const GAINS: usize = 1000;
+        self.prepare_laws(std::slice::from_ref(entry))?;
+        let exact = OuterFunction::exact(&self.system, entry.settings.epsilon_d)?;
+        let Some(law) = self.law_of_run(entry, run) else { return Ok(vec![[0.0; 2]; sizes.len()]) };
+        let (road, path_loss) = (self.system.road(), self.system.path_loss());
+        let distances = sample_distances_m(&road, SELECTION_SEED, GAINS, 0);
+        let gains: Vec<f64> = distances.into_iter().map(|d| path_loss.gain(d)).collect();
+        let at_size = |&size: &usize| {
+            let expected = exact.at_size(&gains, size, self.system.max_power_w());
+            let found = law.bandwidths_hz(&gains, size);
+            let errors =
+                found.iter().zip(&expected).map(|(found, expected)| found / expected - 1.0);
+            let worst = errors.clone().fold(0.0, |most: f64, error| most.max(error.abs()));
+            [errors.sum::<f64>() / GAINS as f64, worst]
+        };
+        Ok(sizes.iter().map(at_size).collect())
+    }
+
     /// All trainings of an entry on the test set.
     pub(crate) fn results(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
         let test = Arc::clone(&self.test);
-        self.results_on(entry, &test, "test set")
+        self.results_on(entry, &test, TEST)
     }
 
     /// The cells to measure on.
@@ -264,20 +345,36 @@ impl<'a> Lab<'a> {
         equal_power_on(&self.test)
     }
 
+    /// Equal power with the bandwidths of an entry's outer function, on the test set: a P-GNN whose networks do nothing.
+    /// For the exact b its `ε_D` is all that the entry says.
+    pub(crate) fn equal_power_by(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
+        self.prepare_laws(std::slice::from_ref(entry))?;
+        let epsilon_d = entry.settings.epsilon_d;
+        let outer = match self.law(entry) {
+            Some(law) => OuterFunction::Pretrained(law.clone()),
+            None => OuterFunction::exact(&self.system, epsilon_d)?,
+        };
+        let policy = WithOuter { outer, inner: None };
+        let sizes = self.test.evaluate_coded(&policy, Some(epsilon_d), &Silent)?;
+        Ok(EntryResult { runs: vec![Measure { train_seconds: 0.0, sizes }], diverged: 0 })
+    }
+
     /// All trainings of an entry on the cells for choosing.
     pub(crate) fn results_to_choose(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
         let selection = Arc::clone(&self.selection);
-        self.results_on(entry, &selection, "selection")
+        self.results_on(entry, &selection, SELECTION)
     }
 
-    /// The first of several entries whose availability is 1.00 at every size on the cells for choosing.
+    /// The first of several entries whose availability is 1.00 at every size, by a count, on the cells for choosing.
     pub(crate) fn first_available(
         &mut self,
+        count: Count,
         entries: impl IntoIterator<Item = Entry>,
     ) -> Result<Option<Entry>, Error> {
         let selection = Arc::clone(&self.selection);
         for entry in entries {
-            if finished(self.outcomes_on(&entry, &selection, "selection")?).is_available() {
+            let outcomes = self.outcomes_on(&entry, &selection, SELECTION)?;
+            if finished(outcomes).is_available_by(count) {
                 return Ok(Some(entry));
             }
         }
@@ -299,7 +396,7 @@ impl<'a> Lab<'a> {
     /// All trainings of an entry on the test set, those counted that diverged from every start.
     pub(crate) fn outcomes(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
         let test = Arc::clone(&self.test);
-        Ok(finished(self.outcomes_on(entry, &test, "test set")?))
+        Ok(finished(self.outcomes_on(entry, &test, TEST)?))
     }
 
     fn outcomes_on(
@@ -308,39 +405,61 @@ impl<'a> Lab<'a> {
         test: &TestSet,
         cells: &str,
     ) -> Result<Vec<Outcome>, Error> {
-        const WORK: &str = "training of an entry";
         let entry = &self.shortened(entry);
-        let place = (self.system.config().clone(), cells, self.cells);
-        let key = |run: u64| (&entry.pretraining, entry.settings_of_run(run), &place);
+        let place = |cells: &str| (self.system.config().clone(), cells.to_owned(), self.cells);
+        let asked = place(cells);
+        let key =
+            |run: u64, place| (&entry.pretraining, entry.outer, entry.settings_of_run(run), place);
         let mut runs = (0..self.runs())
-            .map(|run| self.cache.find(WORK, &key(run)))
+            .map(|run| self.cache.find(TRAINING, &key(run, &asked)))
             .collect::<Result<Vec<Option<Outcome>>, Error>>()?;
         let missing: Vec<u64> =
             (0..).zip(&runs).filter(|(_, run)| run.is_none()).map(|(run, _)| run).collect();
         if !missing.is_empty() {
-            self.prepare_law(entry)?;
-            let law = self.law(entry);
+            // Whatever is trained is measured on both sets of the lab.
+            let own = [
+                (place(TEST), Arc::clone(&self.test)),
+                (place(SELECTION), Arc::clone(&self.selection)),
+            ];
+            let mut sets: Vec<(_, &TestSet)> = vec![(asked.clone(), test)];
+            if [TEST, SELECTION].contains(&cells) {
+                sets.extend(
+                    own.iter().filter(|set| set.0.1 != cells).map(|set| (set.0.clone(), &*set.1)),
+                );
+            }
+            self.prepare_laws(std::slice::from_ref(entry))?;
             let measure = |&run: &u64| {
                 let observer = Counted(self.observer);
-                let outcome = match entry.measure(&self.system, run, law, test, &observer) {
-                    Ok(measure) => Ok(measure),
+                let tests: Vec<&TestSet> = sets.iter().map(|set| set.1).collect();
+                let law = self.law_of_run(entry, run);
+                let outcomes = match entry.measure(&self.system, run, law, &tests, &observer) {
+                    Ok(measures) => measures.into_iter().map(Ok).collect(),
                     Err(TrainError::Diverged { stage, attempts, step }) => {
-                        Err(Diverged { stage, attempts, step })
+                        vec![Err(Diverged { stage, attempts, step }); sets.len()]
                     }
                     Err(other) => return Err(other.into()),
                 };
-                self.cache.keep(WORK, &key(run), &outcome)?;
-                Ok(outcome)
+                for (outcome, (place, _)) in outcomes.iter().zip(&sets) {
+                    self.cache.keep(TRAINING, &key(run, place), outcome)?;
+                }
+                Ok(outcomes.into_iter().next())
             };
             let parts = missing.len() as u64 * entry.settings.steps();
-            let measured: Vec<Outcome> = self.watched("training, steps", parts, || {
+            let measured: Vec<Option<Outcome>> = self.watched("training, steps", parts, || {
                 missing.par_iter().map(measure).collect::<Result<_, Error>>()
             })?;
             let empty = runs.iter_mut().filter(|run| run.is_none());
-            empty.zip(measured).for_each(|(run, measure)| *run = Some(measure));
+            empty.zip(measured).for_each(|(run, measure)| *run = measure);
         }
         Ok(runs.into_iter().flatten().collect())
     }
+}
+
+/// Steps of the pre-training of an entry's outer function.
+fn pretraining_steps(entry: &Entry) -> u64 {
+    let PretrainSettings { sizes, samples_per_size, batch, epochs, .. } = &entry.pretraining;
+    let samples = sizes.list().len() * samples_per_size;
+    (samples.div_ceil(*batch) * epochs) as u64
 }
 
 /// Equal power with exact bandwidths, as if it were one training.

@@ -28,10 +28,13 @@ mod effort;
 mod entry;
 mod fading;
 mod figures;
+mod fnn;
 mod full_power;
+mod hyper_parameters;
 mod interference;
 mod lab;
 mod links_published;
+mod outer;
 mod paper_figures;
 mod parameters;
 mod pictures;
@@ -41,6 +44,7 @@ mod price;
 mod price_costs;
 mod propositions;
 mod published;
+mod rates;
 mod registry;
 mod rust_seconds;
 mod samples;
@@ -48,6 +52,7 @@ mod section;
 mod seeds;
 mod shown;
 mod size_laws;
+mod small_sizes;
 mod stream_bench;
 mod summary;
 mod sweep;
@@ -61,11 +66,12 @@ pub use asymptotic::{AsymptoticForm, asymptotic_forms, largest_size};
 pub use bench::{Figure, Figures, bench};
 pub use decoupling::{Decoupling, EquivariantPolicy, decoupling};
 pub use effort::Effort;
-pub use entry::{Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
+pub use entry::{Count, Entry, EntryResult, Measure, Outer, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
 pub use full_power::{FullPower, GainBin, full_power};
 pub use lab::{Lab, StudySettings};
 pub use paper_figures::{
-    PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow, paper_entries,
+    PAPER_COMPARISON, PAPER_EPSILON, PAPER_SMALL_K, PAPER_TIMES, PaperRow, our_entries,
+    paper_entries,
 };
 pub use power_spread::{ExactPower, PowerSpread, WINDOW, power_spread};
 pub use registry::{FORMER_PRICE, STUDIES, Study};

@@ -133,6 +133,7 @@ fn shown(
     results: &[(PowerSizeResult, f64)],
     (runs, pass_us, starts_us): (u64, f64, f64),
 ) -> Table {
+    let sizes: Vec<String> = results.iter().map(|(result, _)| result.k.to_string()).collect();
     let sorted = |result: &PowerSizeResult| {
         let mut percents: Vec<f64> =
             result.policies.iter().map(|policy| policy.sum_rate_percent).collect();
@@ -192,7 +193,8 @@ fn shown(
                 starts_us / pass_us.max(1e-9)
             ),
             at_all,
-        )],
+        )
+        .covering(format!("K = {}; {runs} trainings", sizes.join(", ")))],
         ..Table::default()
     }
 }
@@ -200,6 +202,7 @@ fn shown(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anyk::framework::Holds;
     use anyk::problems::interference::PowerPolicyResult;
 
     fn result(k: usize, percents: [f64; 3]) -> PowerSizeResult {
@@ -236,9 +239,9 @@ mod tests {
             one.measured,
             "at K = 50; at K = 50 it takes 10 µs beside 1.0 ms, 100 times as fast"
         );
-        assert_eq!(one.holds, Some(false));
+        assert_eq!(one.holds, Holds::No);
         assert!(claim([102.0, 101.5]).measured.starts_with("at none of these sizes;"));
         assert!(claim([100.0, 100.0]).measured.starts_with("at every size;"));
-        assert_eq!(claim([100.0, 100.0]).holds, Some(true));
+        assert_eq!(claim([100.0, 100.0]).holds, Holds::Yes);
     }
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::pictures::{self, DENSE_RATES, FIELD_RATES};
 use crate::shown::with_range;
-use crate::verdict::Trend;
+use crate::verdict::{Trend, covering};
 use crate::{Effort, Lab, TEST_SEED};
 use anyk::channel::D2dField;
 use anyk::framework::{Chart, Claim, Counted, Error, Series, Stored, Table, Value};
@@ -177,7 +177,10 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
         name: plan.name.into(),
         title: plan.title.into(),
         pictures: vec![pictures::of_rates(subject, picture, &curves, others)],
-        claims: claims(plan, &results, &shown),
+        claims: covering(
+            claims(plan, &results, &shown),
+            &format!("{}; trainings of each network: {runs}", sizes(&results)),
+        ),
         note: note(plan, &results, runs),
         columns: row![
             "% of WMMSE's mean sum rate";
@@ -196,6 +199,12 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
 }
 
 /// What a summary says of a scenario.
+/// The sizes that were measured, in words.
+fn sizes(results: &[PowerSizeResult]) -> String {
+    let all: Vec<String> = results.iter().map(|result| result.k.to_string()).collect();
+    format!("K = {}", all.join(", "))
+}
+
 fn claims(
     plan: &Plan,
     results: &[PowerSizeResult],
@@ -402,7 +411,9 @@ fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
             ("mean sum rate over the best schedule's", "%", "{:.2}"),
         ],
         rows,
-        claims: vec![binary_claim(&gaps[0])],
+        claims: vec![
+            binary_claim(&gaps[0]).covering(format!("K = {BINARY_SIZE}, {samples} networks")),
+        ],
         ..Table::default()
     })
 }
@@ -423,19 +434,20 @@ fn binary_claim(dense: &BinaryGap) -> Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anyk::framework::Holds;
 
     #[test]
     fn claims_follow_the_numbers() {
         let shares = |exponent: f64| [5.0f64, 10.0, 50.0, 100.0].map(|k| (k, k.powf(exponent)));
         let held = |claims: &[Claim]| claims.iter().map(|claim| claim.holds).collect::<Vec<_>>();
         let falling = dense_claims(&shares(-0.8), [90.0, 64.0, 25.0], 100.3);
-        assert_eq!(held(&falling), [Some(false), Some(true), Some(true)]);
+        assert_eq!(held(&falling), [Holds::No, Holds::Yes, Holds::Yes]);
         let steady = dense_claims(&shares(0.0), [99.0, 98.0, 97.0], 90.0);
-        assert_eq!(held(&steady), [Some(true), Some(false), Some(false)]);
-        assert_eq!(field_claim([99.3, 99.0, 99.0]).holds, Some(true));
-        assert_eq!(field_claim([99.3, 91.0, 99.0]).holds, Some(false));
-        assert_eq!(schedules_claim(101.0, 97.0, 96.0).holds, Some(true));
-        assert_eq!(schedules_claim(96.0, 97.0, 101.0).holds, Some(false));
+        assert_eq!(held(&steady), [Holds::Yes, Holds::No, Holds::No]);
+        assert_eq!(field_claim([99.3, 99.0, 99.0]).holds, Holds::Yes);
+        assert_eq!(field_claim([99.3, 91.0, 99.0]).holds, Holds::No);
+        assert_eq!(schedules_claim(101.0, 97.0, 96.0).holds, Holds::Yes);
+        assert_eq!(schedules_claim(96.0, 97.0, 101.0).holds, Holds::No);
     }
 
     #[test]
@@ -449,7 +461,7 @@ mod tests {
             max_gain_percent: 1.0,
             wmmse_percent_of_best_schedule: 99.0,
         };
-        assert_eq!(binary_claim(&gap(0.99)).holds, Some(true));
-        assert_eq!(binary_claim(&gap(0.6)).holds, Some(false));
+        assert_eq!(binary_claim(&gap(0.99)).holds, Holds::Yes);
+        assert_eq!(binary_claim(&gap(0.6)).holds, Holds::No);
     }
 }

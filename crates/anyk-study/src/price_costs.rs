@@ -221,7 +221,11 @@ fn shown(outcomes: &[(&str, Outcome)], seeds: u64, instances: u64) -> Table {
             ("training", "ms", "{:.1}"),
         ],
         rows: outcomes.iter().map(row).collect(),
-        claims: vec![claim(outcomes)],
+        claims: vec![
+            claim(outcomes).covering(format!(
+                "K = 1 to 1000, {seeds} seeds, {instances} instances of each size"
+            )),
+        ],
         ..Table::default()
     }
 }
@@ -250,6 +254,7 @@ fn claim(outcomes: &[(&str, Outcome)]) -> Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anyk::framework::Holds;
 
     #[test]
     fn a_cost_that_is_rejected_is_shown_and_counted() {
@@ -258,11 +263,11 @@ mod tests {
             Ok(Found { gap_percent, k: 30, equal, prices: 9, train_ms: 2.0 })
         };
         let held = claim(&[("a", good(0.01)), ("b", good(0.1))]);
-        assert_eq!(held.holds, Some(true));
+        assert_eq!(held.holds, Holds::Yes);
         assert_eq!(held.measured, "at most 1.0e-1 %, for b at K = 30; 0 rejected");
-        assert_eq!(claim(&[("a", good(0.2))]).holds, Some(false));
+        assert_eq!(claim(&[("a", good(0.2))]).holds, Holds::No);
         let outcomes = [("a", good(0.01)), ("b", Err("too rough".to_owned()))];
-        assert_eq!(claim(&outcomes).holds, Some(false));
+        assert_eq!(claim(&outcomes).holds, Holds::No);
         let (_, rows) = shown(&outcomes, 1, 1).text();
         assert_eq!(rows[0], ["a", "1.0e-2", "30", "1.50 to 2e17", "9", "2.0"]);
         assert_eq!(rows[1][1], "rejected: too rough");

@@ -6,7 +6,7 @@ use crate::{
     asymptotic_forms, decoupling, largest_size, size_law,
 };
 use anyk::System;
-use anyk::framework::{Chart, Claim, Error, Series, Table, Value};
+use anyk::framework::{Chart, Claim, Error, Holds, Series, Table, Value};
 use anyk::math::{Exponent, Input, Moments};
 use anyk::network::{Activation, Aggregator};
 use anyk::row;
@@ -93,14 +93,13 @@ impl Decoupling {
     }
 }
 
-/// Whether all of several statements hold: one that does not decides.
-fn all_hold(statements: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
+/// Whether all of several statements hold, some, or none; undecided where one is and no other decides.
+fn all_hold(statements: impl IntoIterator<Item = Option<bool>>) -> Holds {
     let all: Vec<Option<bool>> = statements.into_iter().collect();
-    match (all.contains(&Some(false)), all.contains(&None)) {
-        (true, _) => Some(false),
-        (false, true) => None,
-        (false, false) => Some(true),
+    if all.contains(&None) && !all.contains(&Some(false)) {
+        return Holds::Undecided;
     }
+    Holds::in_all(all.into_iter().flatten())
 }
 
 /// The rows that have each verdict, in words.
@@ -146,15 +145,18 @@ fn policies() -> Table {
              numbers stands behind it, as √(ln K/K) for the power with two antennas, and as 1/√ln K with one.",
             Trend::RULE,
         ),
-        claims: vec![Claim::paper(
-            "Proposition 1: with many users an output becomes a function of x_k and K",
-            by_verdict(&measured.each_ref().map(|row| (row.policy.label(), row.verdict()))),
-            all_hold(measured.iter().map(|row| match row.verdict() {
-                "holds" | "holds slowly" => Some(true),
-                "is undecided" => None,
-                _ => Some(false),
-            })),
-        )],
+        claims: vec![
+            Claim::paper(
+                "Proposition 1: with many users an output becomes a function of x_k and K",
+                by_verdict(&measured.each_ref().map(|row| (row.policy.label(), row.verdict()))),
+                all_hold(measured.iter().map(|row| match row.verdict() {
+                    "holds" | "holds slowly" => Some(true),
+                    "is undecided" => None,
+                    _ => Some(false),
+                })),
+            )
+            .covering(format!("K = 4 to 1024, {POLICY_DRAWS} draws")),
+        ],
         columns: row![
             "policy";
             POLICY_SIZES.map(|k| (format!("K = {k}"), "{:.4}"));
@@ -388,11 +390,14 @@ fn bandwidth_form(system: &System) -> Result<Table, Error> {
              bandwidth ({FORM_REALIZATIONS} cells for each K, P_max = 43 dBm).",
             100.0 * AT_THE_FORM,
         ),
-        claims: vec![Claim::paper(
-            "The means of P_k and B* of (P6) tend to f_3 and f_4",
-            format!("{:.3} and {:.4} of them at K = 1000", power(1000), at(1000)),
-            are_there(&[power(1000), at(1000)]),
-        )],
+        claims: vec![
+            Claim::paper(
+                "The means of P_k and B* of (P6) tend to f_3 and f_4",
+                format!("{:.3} and {:.4} of them at K = 1000", power(1000), at(1000)),
+                are_there(&[power(1000), at(1000)]),
+            )
+            .covering(format!("K up to 1000, {FORM_REALIZATIONS} cells for each K")),
+        ],
         columns: row![
             "K",
             ("P_k/f_3 ± deviation", "{:.4} ± {:.4}"),
@@ -444,15 +449,18 @@ fn power_form() -> Table {
             one[7].1,
             Trend::RULE,
         ),
-        claims: vec![Claim::paper(
-            "Where E(1/g) is finite, the mean of P_k of (P6) tends to f_3",
-            format!(
-                "at a million users it is {:.4} of it with eight antennas and {:.4} with two",
-                eight[7].1 / 7.0,
-                two[7].1
-            ),
-            are_there(&[eight[7].1 / 7.0, two[7].1]),
-        )],
+        claims: vec![
+            Claim::paper(
+                "Where E(1/g) is finite, the mean of P_k of (P6) tends to f_3",
+                format!(
+                    "at a million users it is {:.4} of it with eight antennas and {:.4} with two",
+                    eight[7].1 / 7.0,
+                    two[7].1
+                ),
+                are_there(&[eight[7].1 / 7.0, two[7].1]),
+            )
+            .covering("K up to a million, by integration"),
+        ],
         columns: row![
             "K",
             ("E(P_k)/f_3, g ~ Gamma(8, 1)", "{:.4}"),
@@ -515,19 +523,22 @@ mod tests {
         }
         let laws = [law(Mean, -0.5, -1.0), law(Sum, 2.5, 2.5), law(Max, -1.0, -1.0)];
         let claims = Quantity::Movement.claims(&laws);
-        assert_eq!(claims[0].holds, Some(true));
+        assert_eq!(claims[0].holds, Holds::Yes);
         assert!(claims[0].measured.starts_with("it holds for “mean"), "{claims:?}");
-        assert_eq!(claims[1].holds, Some(false));
+        assert_eq!(claims[1].holds, Holds::Partly);
         assert!(claims[1].measured.contains("holds for “sum"), "{claims:?}");
         assert!(claims[1].measured.contains("does not hold for “max"), "{claims:?}");
     }
 
     #[test]
-    fn one_that_does_not_hold_decides() {
+    fn statements_hold_in_all_cases_in_some_or_in_none() {
         let [yes, no, open] = [Some(true), Some(false), None];
-        for (all, expected) in
-            [([yes, yes], yes), ([yes, open], open), ([open, no], no), ([no, yes], no)]
-        {
+        for (all, expected) in [
+            ([yes, yes], Holds::Yes),
+            ([yes, open], Holds::Undecided),
+            ([open, no], Holds::No),
+            ([no, yes], Holds::Partly),
+        ] {
             assert_eq!(all_hold(all), expected);
         }
     }

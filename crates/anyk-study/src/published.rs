@@ -1,57 +1,48 @@
-//! The paper's own trainings (preset paper): P-GNN at each training size of table IV, and the methods of table VI.
+//! The paper's own trainings (preset paper): P-GNN at each training size of table IV, and the methods of table VI. Each
+//! run of P-GNN pre-trains its own B^v.
 
 use crate::entry::{AVAILABLE, BASELINE};
-use crate::samples::Reached;
+use crate::fnn::paper_methods;
+use crate::tables::COUNTS;
+use crate::verdict::listed;
 use crate::{
-    Effort, Entry, EntryResult, Lab, PAPER_COMPARISON, PAPER_SMALL_K, PaperRow, TEST_SIZES,
-    paper_entries,
+    Count, Entry, EntryResult, Lab, Outer, PAPER_COMPARISON, PAPER_SMALL_K, PaperRow, TEST_SIZES,
 };
-use anyk::framework::{Claim, Error, Table, Value};
+use anyk::framework::{Claim, Error, Holds, Table, Value};
 use anyk::row;
-
-/// Passes of the FNN that are tried: until twice as many hardly improve it, the paper's own rule. Fewer than
-/// the first have hardly moved it, and the rule would be met by that.
-const FNN_EPOCHS: [u64; 5] = [8, 16, 32, 64, 128];
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let p_gnn = &PAPER_COMPARISON[0];
     let mut rows = Vec::new();
-    let mut as_printed = Vec::new();
+    let mut serve = Vec::new();
     for (size, samples, _) in PAPER_SMALL_K {
-        let entry = Entry::p_gnn(size, samples, 6e-6).published();
+        let entry = Entry { outer: Outer::Own, ..Entry::p_gnn(size, samples, 6e-6).published() };
         let result = lab.outcomes(&entry)?;
-        as_printed.push((size, result.is_available()));
+        serve.push((size, Count::ALL.map(|count| result.is_available_by(count))));
         rows.extend(at_sizes(&format!("P-GNN^{size}"), &result, Some(p_gnn)));
     }
-    let [_, m_gnn_10, m_gnn_200, fnn] = paper_entries(lab.effort);
-    for (entry, paper) in [m_gnn_10, m_gnn_200].into_iter().zip(&PAPER_COMPARISON[1..]) {
-        let result = lab.outcomes(&entry.clone().published())?;
-        rows.extend(at_sizes(&entry.label, &result, Some(paper)));
+    let (entries, budget) = paper_methods(lab)?;
+    for (entry, paper) in entries.iter().zip(&PAPER_COMPARISON).skip(1) {
+        rows.extend(at_sizes(&entry.label, &lab.outcomes(entry)?, Some(paper)));
     }
-    let (entry, epochs, enough) = stopped(lab, &fnn.published())?;
-    rows.extend(at_sizes(&entry.label, &lab.outcomes(&entry)?, Some(&PAPER_COMPARISON[3])));
     rows.extend(at_sizes(BASELINE, &lab.equal_power()?, None));
-    let rule = if enough {
-        "after which twice as many improve neither availability nor bandwidth at K = 200 by 1 %"
-    } else {
-        "the most that are tried, though twice as many as half of them still improved something by 1 %"
-    };
     Ok(vec![Table {
         name: "published".into(),
         title: "The paper's own trainings (preset paper)".into(),
         note: format!(
             "Plain gradient steps, 5,000 epochs; t counts epochs, bandwidths are in MHz, networks start from small \
-             normal weights. Each figure is the {}; a training that diverged from five starts counts as one that serves \
-             nobody. Of the FNN's 5,000 epochs {epochs} were done, {rule}; it has {} samples{}.",
+             normal weights, and each training of P-GNN has pre-trained its own B^v. Each figure is the {}; a training that \
+             diverged from five starts counts as one that serves nobody. {COUNTS} How often a training serves everyone is in \
+             the study `rates`: {} are too few for that. {budget}",
             lab.rule(),
-            entry.settings.samples,
-            if lab.effort == Effort::Full { "" } else { ", a part of the paper's 100,000" },
+            lab.trainings_words(),
         ),
         columns: row![
             "method",
             "K",
-            ("trainings with A_K = 1.00", "{} of {}"),
+            ("trainings with A_K = 1.00 (as coded)", "{} ({}) of {}"),
             ("A_K", "{:.2}"),
+            ("A_K as coded", "{:.2}"),
             ("paper", "{:.2}"),
             ("W_K", "MHz", "{:.3}"),
             ("paper", "{:.2}"),
@@ -59,36 +50,9 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             ("over optimum", "%", "{:+.2}"),
         ],
         rows,
-        claims: vec![Claim::paper(
-            "P-GNN, trained as the paper says, has availability 1.00 at every K",
-            holding(&as_printed),
-            as_printed.iter().all(|found| found.1),
-        )],
+        claims: vec![claim(&serve).covering(format!("{}, preset paper", lab.covers()))],
         ..Table::default()
     }])
-}
-
-/// The FNN with as many passes as the paper's rule asks for, and whether that was found.
-fn stopped(lab: &mut Lab<'_>, fnn: &Entry) -> Result<(Entry, u64, bool), Error> {
-    let per_epoch = fnn.settings.steps() / fnn.settings.recipe.epochs.max(1);
-    let with = |epochs: u64| {
-        let mut entry = fnn.clone();
-        entry.settings.recipe.steps = Some(epochs * per_epoch);
-        entry
-    };
-    let size = fnn.settings.train_k[0];
-    let most = lab.effort.of([1, 4, FNN_EPOCHS.len()]);
-    let mut before: Option<Reached> = None;
-    for (place, &epochs) in FNN_EPOCHS[..most].iter().enumerate() {
-        let reached = Reached::of(&lab.results_to_choose(&with(epochs))?, size);
-        if before.is_some_and(|before| !before.is_improved_by(reached)) {
-            let epochs = FNN_EPOCHS[place - 1];
-            return Ok((with(epochs), epochs, true));
-        }
-        before = Some(reached);
-    }
-    let epochs = FNN_EPOCHS[most - 1];
-    Ok((with(epochs), epochs, false))
 }
 
 /// Figures at each size, beside the paper's if it has some.
@@ -96,15 +60,16 @@ fn at_sizes(label: &str, result: &EntryResult, paper: Option<&PaperRow>) -> Vec<
     let some = !result.runs.is_empty();
     let at_size = |(place, size): (usize, usize)| {
         let (paper_a, paper_w) = paper.map(|paper| paper.figures[place]).unzip();
-        let all = result.runs.iter().flat_map(|run| &run.sizes).filter(|found| found.k == size);
-        let good = all.filter(|found| found.availability >= AVAILABLE).count();
-        let count = [good as f64, (result.runs.len() + result.diverged) as f64];
+        let found = result.runs.iter().flat_map(|run| &run.sizes).filter(|found| found.k == size);
+        let [good, as_coded] = Count::ALL
+            .map(|count| found.clone().filter(|found| count.of(found) >= AVAILABLE).count() as f64);
         let w = some.then(|| result.bandwidth_mhz(size));
         row![
             label,
             size,
-            paper.map(|_| count),
+            paper.map(|_| [good, as_coded, result.trainings() as f64]),
             result.availability(size),
+            result.availability_by(Count::AsCoded, size),
             paper_a,
             w,
             paper_w,
@@ -115,13 +80,20 @@ fn at_sizes(label: &str, result: &EntryResult, paper: Option<&PaperRow>) -> Vec<
     TEST_SIZES.into_iter().enumerate().map(at_size).collect()
 }
 
-/// At which training sizes P-GNN serves everyone.
-fn holding(found: &[(usize, bool)]) -> String {
-    let holds: Vec<String> =
-        found.iter().filter(|(_, holds)| *holds).map(|(size, _)| size.to_string()).collect();
-    let all: Vec<String> = found.iter().map(|(size, _)| size.to_string()).collect();
-    let which = if holds.is_empty() { "none".to_owned() } else { holds.join(", ") };
-    format!("when it is trained at K = {which} of {}", all.join(", "))
+/// At which training sizes P-GNN serves everyone, by each count.
+fn claim(serve: &[(usize, [bool; 2])]) -> Claim {
+    let words = [0, 1].map(|place| {
+        let served = serve.iter().filter(|(_, by)| by[place]);
+        let sizes: Vec<String> = served.map(|(size, _)| size.to_string()).collect();
+        let sizes = listed(&sizes.iter().map(String::as_str).collect::<Vec<_>>());
+        format!("{}, when it is trained at K = {sizes}", Count::ALL[place].name())
+    });
+    let all: Vec<String> = serve.iter().map(|(size, _)| size.to_string()).collect();
+    Claim::paper(
+        "P-GNN, trained as the paper says, has availability 1.00 at every K",
+        format!("{} of {}", words.join("; "), all.join(", ")),
+        Holds::in_all(serve.iter().flat_map(|(_, by)| *by)),
+    )
 }
 
 #[cfg(test)]
@@ -130,8 +102,15 @@ mod tests {
 
     #[test]
     fn words_follow_the_numbers() {
-        assert_eq!(holding(&[(2, true), (10, true)]), "when it is trained at K = 2, 10 of 2, 10");
-        assert_eq!(holding(&[(2, false), (10, true)]), "when it is trained at K = 10 of 2, 10");
-        assert_eq!(holding(&[(2, false)]), "when it is trained at K = none of 2");
+        let found = claim(&[(2, [false, true]), (10, [true, true])]);
+        assert_eq!(
+            found.measured,
+            "equal halves, when it is trained at K = 10; as coded, when it is trained at K = 2 and 10 of 2, 10"
+        );
+        assert_eq!(found.holds, Holds::Partly);
+        assert_eq!(claim(&[(2, [true; 2])]).holds, Holds::Yes);
+        let none = claim(&[(2, [false; 2])]);
+        assert!(none.measured.starts_with("equal halves, when it is trained at K = none;"));
+        assert_eq!(none.holds, Holds::No);
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::{
     Lab, ablation, alternatives, calibration, closed_forms, conservative, diagnose, fading,
-    figures, interference, links_published, parameters, power_control, price, propositions,
-    published, samples, seeds, tables,
+    figures, hyper_parameters, interference, links_published, parameters, power_control, price,
+    propositions, published, rates, samples, seeds, small_sizes, tables,
 };
 use anyk::framework::{Error, Table};
 
@@ -34,7 +34,7 @@ impl Study {
 pub const FORMER_PRICE: &str = "any-gnn";
 
 /// All studies: the paper's, in its order, then our own.
-pub static STUDIES: [Study; 26] = {
+pub static STUDIES: [Study; 27] = {
     type Run = fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>;
     const fn paper(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: true, own: false, run }
@@ -48,9 +48,9 @@ pub static STUDIES: [Study; 26] = {
     }
     [
         paper("table1", "Data sets", tables::table1),
-        paper("table2", "Hyper-parameters", tables::table2),
+        paper("table2", "Hyper-parameters", hyper_parameters::table2),
         paper("table3", "P-GNN for different ε_D", tables::table3),
-        paper("table4", "Small training sizes", tables::table4),
+        paper("table4", "Small training sizes", small_sizes::table4),
         paper("table5", "Samples and training time", tables::table5),
         paper("table6", "The methods compared", tables::table6),
         paper(
@@ -95,6 +95,11 @@ pub static STUDIES: [Study; 26] = {
             "published",
             "The paper's own trainings: preset paper, every training size and method",
             published::tables,
+        ),
+        own(
+            "rates",
+            "How often the paper's recipe serves everyone: 32 trainings of each kind, and B^v's error by K",
+            rates::tables,
         ),
         own(
             "ablation",

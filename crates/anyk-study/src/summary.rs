@@ -3,7 +3,7 @@
 
 use crate::pictures::{AVAILABILITY, BANDWIDTH, DENSE_RATES, FIELD_RATES};
 use crate::{STUDIES, Section, Study};
-use anyk::framework::{Claim, Claimant, Picture};
+use anyk::framework::{Claim, Claimant, Holds, Picture};
 
 /// A verdict, and where its numbers are.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +34,8 @@ pub struct Shown<'a> {
 pub struct Summary<'a> {
     /// Statements of the paper that were measured to hold.
     pub reproduced: Vec<Said<'a>>,
+    /// Statements of the paper that hold at some sizes, for some methods or by one of the counts.
+    pub partly: Vec<Said<'a>>,
     /// Statements of the paper that were measured not to hold.
     pub contradicted: Vec<Said<'a>>,
     /// Statements of the paper that the numbers do not decide.
@@ -67,8 +69,9 @@ impl<'a> Summary<'a> {
                 table.claims.iter().map(move |claim| Said { study, table: table_name, claim })
             })
             .collect();
-        let of = |by: Claimant, holds: &[Option<bool>]| -> Vec<Said<'a>> {
-            let fits = |said: &&Said<'a>| said.claim.by == by && holds.contains(&said.claim.holds);
+        let of_paper = |holds: Holds| -> Vec<Said<'a>> {
+            let fits =
+                |said: &&Said<'a>| said.claim.by == Claimant::Paper && said.claim.holds == holds;
             said.iter().filter(fits).copied().collect()
         };
         let missing = |own: bool| {
@@ -78,10 +81,11 @@ impl<'a> Summary<'a> {
             all.filter(|study| !was_run(study)).collect::<Vec<_>>()
         };
         Self {
-            reproduced: of(Claimant::Paper, &[Some(true)]),
-            contradicted: of(Claimant::Paper, &[Some(false)]),
-            undecided: of(Claimant::Paper, &[None]),
-            new: of(Claimant::Own, &[Some(true), Some(false), None]),
+            reproduced: of_paper(Holds::Yes),
+            partly: of_paper(Holds::Partly),
+            contradicted: of_paper(Holds::No),
+            undecided: of_paper(Holds::Undecided),
+            new: said.iter().filter(|said| said.claim.by == Claimant::Own).copied().collect(),
             pictures: PICTURES.iter().map(|picture| shown(sections, picture)).collect(),
             missing: missing(false),
             missing_own: missing(true),
@@ -125,6 +129,7 @@ mod tests {
             Claim::paper("c", "3", None),
             Claim::own("d", "4", true),
             Claim::own("e", "5", false),
+            Claim::paper("f", "6", Holds::Partly),
         ];
         let sections = [section_of("table6", vec![table("table6", claims, &[BANDWIDTH])])];
         let summary = Summary::of(&sections);
@@ -132,6 +137,7 @@ mod tests {
             said.iter().map(|said| said.claim.statement.as_str()).collect()
         };
         assert_eq!(names(&summary.reproduced), "a");
+        assert_eq!(names(&summary.partly), "f");
         assert_eq!(names(&summary.contradicted), "b");
         assert_eq!(names(&summary.undecided), "c");
         assert_eq!(names(&summary.new), "de");

@@ -1,6 +1,7 @@
 //! What measured numbers say, in words. Every verdict of a study is found by one of the rules here, from the numbers
 //! that stand beside it.
 
+use anyk::framework::Claim;
 use anyk::math::Exponent;
 
 /// What a positive quantity does with the number of users K.
@@ -94,6 +95,11 @@ pub(crate) fn holds(statement: Option<bool>) -> &'static str {
         Some(false) => "does not hold",
         None => "is undecided",
     }
+}
+
+/// Claims with what their verdicts cover.
+pub(crate) fn covering(claims: impl IntoIterator<Item = Claim>, covers: &str) -> Vec<Claim> {
+    claims.into_iter().map(|claim| claim.covering(covers)).collect()
 }
 
 /// One of two words.

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use anyk::framework::Holds;
 use anyk_study::{Said, Section, Shown, Study, Summary};
 
 use super::html::{escape, figure};
@@ -41,16 +42,14 @@ pub(super) fn html(sections: &[Section], command: &Command<'_>) -> String {
         let _ = writeln!(html, "<p class=\"caution\">{caution}</p>");
     }
     html.push_str("<div class=\"verdicts\">\n");
-    let lists: [(&str, Vec<Said<'_>>, &str); 3] = [
-        (
-            "What reproduces",
-            summary.reproduced.clone(),
-            "No statement of the paper that was tested.",
-        ),
+    let none = "No statement of the paper that was tested.";
+    let lists: [(&str, Vec<Said<'_>>, &str); 4] = [
+        ("What reproduces", summary.reproduced.clone(), none),
+        ("What reproduces partly", summary.partly.clone(), none),
         (
             "What does not",
             summary.contradicted.iter().chain(&summary.undecided).copied().collect(),
-            "No statement of the paper that was tested.",
+            none,
         ),
         ("What is new", summary.new.clone(), "No study of our own was run."),
     ];
@@ -83,22 +82,26 @@ pub(super) fn html(sections: &[Section], command: &Command<'_>) -> String {
 
 /// How many statements hold.
 fn lead(summary: &Summary<'_>) -> String {
-    let [yes, no, open] =
-        [&summary.reproduced, &summary.contradicted, &summary.undecided].map(Vec::len);
-    let all = yes + no + open;
+    let Summary { reproduced, partly, contradicted, undecided, .. } = summary;
+    let [yes, some, no, open] = [reproduced, partly, contradicted, undecided].map(Vec::len);
+    let all = yes + some + no + open;
     if all == 0 {
         return "None of the studies that were run here tests a statement of the paper.".to_owned();
     }
     let mut text = format!(
-        "Of {all} statement{} of the paper that the studies below test, {yes} {} and {no} {} not",
+        "Of {all} statement{} of the paper that the studies below test, {yes} {}, {some} {} partly and {no} {} not",
         if all == 1 { "" } else { "s" },
         if yes == 1 { "reproduces" } else { "reproduce" },
+        if some == 1 { "does" } else { "do" },
         if no == 1 { "does" } else { "do" },
     );
     if open > 0 {
         let _ = write!(text, "; the numbers do not decide {open}");
     }
-    text.push_str(". Each verdict is computed from the numbers of the table that it links to.");
+    text.push_str(
+        ". Each verdict is computed from the numbers of the table that it links to, and covers the sizes and the budget in \
+         its brackets.",
+    );
     text
 }
 
@@ -130,14 +133,19 @@ fn cautions(sections: &[Section], command: &Command<'_>) -> Vec<String> {
 fn push_said(html: &mut String, Said { table, claim, .. }: Said<'_>) {
     // The mark says the same as the list for the paper's statements; for our own it is all that does.
     let (class, mark, word) = match claim.holds {
-        Some(true) => ("yes", "✓", "holds"),
-        Some(false) => ("no", "✗", "does not hold"),
-        None => ("open", "?", "undecided"),
+        Holds::Yes => ("yes", "✓", "holds"),
+        Holds::Partly => ("partly", "◐", "partly holds"),
+        Holds::No => ("no", "✗", "does not hold"),
+        Holds::Undecided => ("open", "?", "undecided"),
+    };
+    let covers = match claim.covers.as_str() {
+        "" => String::new(),
+        covers => format!(" <span class=\"covers\">({})</span>", escape(covers)),
     };
     let table = escape(table);
     let _ = writeln!(
         html,
-        "<li class=\"{class}\"><span class=\"mark\" role=\"img\" aria-label=\"{word}\">{mark}</span> {}: <span class=\"measured\">{}.</span> \
+        "<li class=\"{class}\"><span class=\"mark\" role=\"img\" aria-label=\"{word}\">{mark}</span> {}: <span class=\"measured\">{}{covers}.</span> \
          <a href=\"#{table}\">{table}</a></li>",
         escape(&claim.statement),
         escape(claim.measured.trim_end_matches('.')),

@@ -119,9 +119,10 @@ def _value(cell: Any) -> Any:
 
 def claim_text(claim: dict[str, Any]) -> str:
     """A claim in a line, as the program prints it."""
-    verdicts = ["reproduces", "does not reproduce"] if claim["by"] == "paper" else ["holds", "does not hold"]
-    verdict = "undecided" if claim["holds"] is None else verdicts[not claim["holds"]]
-    return f"[{verdict}] {claim['statement']}: {claim['measured'].rstrip('.')}."
+    verb = "reproduce" if claim["by"] == "paper" else "hold"
+    verdict = {True: f"{verb}s", "partly": f"partly {verb}s", False: f"does not {verb}", None: "undecided"}[claim["holds"]]
+    covers = f" ({claim['covers']})" if claim["covers"] else ""
+    return f"[{verdict}] {claim['statement']}: {claim['measured'].rstrip('.')}{covers}."
 
 
 def of_study(table: dict[str, Any]) -> Table:

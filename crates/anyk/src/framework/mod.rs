@@ -48,7 +48,7 @@ pub use observer::{Counted, Observer, Quietly, Silent};
 pub use on_samples::{Cell, SampleNetwork, train_on_samples};
 pub(crate) use options::field_of;
 pub use options::{OptionSpec, OptionValue, Options};
-pub use report::{Chart, Claim, Claimant, Head, Picture, Series, Table, Value};
+pub use report::{Chart, Claim, Claimant, Head, Holds, Picture, Series, Table, Value};
 pub use schedule::{RatePer, Schedule, Update};
 pub(crate) use settings::{check, check_price_response, check_samples, joined};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};

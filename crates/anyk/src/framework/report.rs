@@ -107,8 +107,38 @@ pub struct Claim {
     pub statement: String,
     /// What was measured, as a part of a sentence.
     pub measured: String,
-    /// Whether what was measured is what is said; `None` where the numbers do not tell.
-    pub holds: Option<bool>,
+    /// Whether what was measured is what is said.
+    pub holds: Holds,
+    /// What the verdict covers: the sizes and the budget of the measurement.
+    #[serde(default)]
+    pub covers: String,
+}
+
+/// Whether a statement holds. In JSON it is `true`, `"partly"`, `false` or `null`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "HoldsInJson", into = "HoldsInJson")]
+pub enum Holds {
+    /// It does.
+    Yes,
+    /// It does at some of the sizes, for some of the methods, or by one of the counts.
+    Partly,
+    /// It does not.
+    No,
+    /// The numbers do not tell.
+    Undecided,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum HoldsInJson {
+    Known(Option<bool>),
+    Word(Word),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Word {
+    Partly,
 }
 
 /// Whose statement a [`Claim`] is.
@@ -377,33 +407,89 @@ impl Claim {
     pub fn paper(
         statement: impl Into<String>,
         measured: impl Into<String>,
-        holds: impl Into<Option<bool>>,
+        holds: impl Into<Holds>,
     ) -> Self {
         let (statement, measured, holds) = (statement.into(), measured.into(), holds.into());
-        Self { by: Claimant::Paper, statement, measured, holds }
+        Self { by: Claimant::Paper, statement, measured, holds, covers: String::new() }
     }
 
     /// What we say, and whether it was measured.
     pub fn own(
         statement: impl Into<String>,
         measured: impl Into<String>,
-        holds: impl Into<Option<bool>>,
+        holds: impl Into<Holds>,
     ) -> Self {
         Self { by: Claimant::Own, ..Self::paper(statement, measured, holds) }
     }
+
+    /// Says which sizes and which budget the verdict covers.
+    #[must_use]
+    pub fn covering(self, covers: impl Into<String>) -> Self {
+        Self { covers: covers.into(), ..self }
+    }
 }
 
-/// A line of text: the verdict in brackets, then the statement and what was measured.
+impl Holds {
+    /// Whether something holds in all of several cases, in some, or in none; undecided without a case.
+    pub fn in_all(cases: impl IntoIterator<Item = bool>) -> Self {
+        let (mut yes, mut no) = (false, false);
+        cases.into_iter().for_each(|case| if case { yes = true } else { no = true });
+        match (yes, no) {
+            (true, true) => Self::Partly,
+            (true, false) => Self::Yes,
+            (false, true) => Self::No,
+            (false, false) => Self::Undecided,
+        }
+    }
+}
+
+impl From<bool> for Holds {
+    fn from(holds: bool) -> Self {
+        if holds { Self::Yes } else { Self::No }
+    }
+}
+
+/// `None` where the numbers do not tell.
+impl From<Option<bool>> for Holds {
+    fn from(holds: Option<bool>) -> Self {
+        holds.map_or(Self::Undecided, Self::from)
+    }
+}
+
+impl From<HoldsInJson> for Holds {
+    fn from(json: HoldsInJson) -> Self {
+        match json {
+            HoldsInJson::Known(holds) => holds.into(),
+            HoldsInJson::Word(Word::Partly) => Self::Partly,
+        }
+    }
+}
+
+impl From<Holds> for HoldsInJson {
+    fn from(holds: Holds) -> Self {
+        match holds {
+            Holds::Yes => Self::Known(Some(true)),
+            Holds::Partly => Self::Word(Word::Partly),
+            Holds::No => Self::Known(Some(false)),
+            Holds::Undecided => Self::Known(None),
+        }
+    }
+}
+
+/// A line of text: the verdict in brackets, the statement, what was measured, and what that covers.
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = match (self.by, self.holds) {
-            (_, None) => "undecided",
-            (Claimant::Paper, Some(true)) => "reproduces",
-            (Claimant::Paper, Some(false)) => "does not reproduce",
-            (Claimant::Own, Some(true)) => "holds",
-            (Claimant::Own, Some(false)) => "does not hold",
+            (_, Holds::Undecided) => "undecided",
+            (Claimant::Paper, Holds::Yes) => "reproduces",
+            (Claimant::Paper, Holds::Partly) => "partly reproduces",
+            (Claimant::Paper, Holds::No) => "does not reproduce",
+            (Claimant::Own, Holds::Yes) => "holds",
+            (Claimant::Own, Holds::Partly) => "partly holds",
+            (Claimant::Own, Holds::No) => "does not hold",
         };
-        write!(f, "[{verdict}] {}: {}.", self.statement, self.measured.trim_end_matches('.'))
+        write!(f, "[{verdict}] {}: {}", self.statement, self.measured.trim_end_matches('.'))?;
+        if self.covers.is_empty() { f.write_str(".") } else { write!(f, " ({}).", self.covers) }
     }
 }
 
@@ -433,6 +519,31 @@ mod tests {
             text([1.5, 2.5].into(), odd);
         }
         assert_eq!(text(0.5.into(), "{:.4000000000}"), format!("{:.17}", 0.5));
+    }
+
+    #[test]
+    fn a_verdict_says_what_it_covers_and_comes_back_from_json() {
+        let claim = |holds: Holds| Claim::paper("It is so", "it is.", holds).covering("K = 10");
+        for (holds, json, words) in [
+            (Holds::Yes, "true", "[reproduces] It is so: it is (K = 10)."),
+            (Holds::Partly, "\"partly\"", "[partly reproduces] It is so: it is (K = 10)."),
+            (Holds::No, "false", "[does not reproduce] It is so: it is (K = 10)."),
+            (Holds::Undecided, "null", "[undecided] It is so: it is (K = 10)."),
+        ] {
+            assert_eq!(serde_json::to_string(&holds).unwrap(), json);
+            assert_eq!(serde_json::from_str::<Holds>(json).unwrap(), holds);
+            assert_eq!(claim(holds).to_string(), words);
+        }
+        assert!(serde_json::from_str::<Holds>("\"nearly\"").is_err());
+        assert_eq!(Claim::own("A", "b", None).to_string(), "[undecided] A: b.");
+        for (cases, holds) in [
+            (vec![true, true], Holds::Yes),
+            (vec![true, false], Holds::Partly),
+            (vec![false], Holds::No),
+            (vec![], Holds::Undecided),
+        ] {
+            assert_eq!(Holds::in_all(cases), holds);
+        }
     }
 
     #[test]

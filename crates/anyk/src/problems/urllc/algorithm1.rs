@@ -13,11 +13,11 @@ use crate::framework::{
 use crate::invalid::Invalid;
 use crate::math::single;
 use crate::network::{Activation, Aggregator, BandwidthLaw, Dense, scaled_gain};
-use crate::problems::urllc::dataset::{Pick, TrainingSet};
+use crate::problems::urllc::dataset::{Outer, Pick, TrainingSet};
 use crate::problems::urllc::engine::Engine;
 use crate::problems::urllc::lagrangian::{BANDWIDTH, HIDDEN, LossUnits, MULTIPLIER, POWER};
 use crate::problems::urllc::{LossScale, Recipe, UserInputs};
-use crate::qos::{Qos, RequiredBandwidth, ServiceClass};
+use crate::qos::{BandwidthTable, Qos, RequiredBandwidth, ServiceClass};
 
 /// A training, whole: the same settings and the same seed give the same parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -122,16 +122,31 @@ impl Algorithm1 {
         law: Option<&BandwidthLaw>,
     ) -> Result<Self, TrainError> {
         settings.validate()?;
-        let service = ServiceClass { epsilon: settings.epsilon_d, ..system.service() };
-        let qos: Qos = system.qos(service)?;
-        let law = match (settings.method, law) {
+        let outer = match (settings.method, law) {
             (Method::PGnn, None) => {
                 let expected = "a pre-trained law with it";
                 return Err(Invalid::value("method", "p-gnn", expected).into());
             }
-            (Method::PGnn, law) => law,
+            (Method::PGnn, law) => law.map(Outer::Pretrained),
             (Method::MGnn | Method::Fnn, _) => None,
         };
+        Self::with_outer(system, settings, outer)
+    }
+
+    /// The same for a P-GNN whose outer function is the exact `b` at `ε_D` in place of a pre-trained one.
+    pub fn with_exact_law(system: &System, settings: &TrainSettings) -> Result<Self, TrainError> {
+        settings.validate()?;
+        let table = BandwidthTable::new(qos_of(system, settings)?);
+        Self::with_outer(system, settings, Some(Outer::Exact(&table)))
+    }
+
+    /// With an outer function, or a constant in its place.
+    fn with_outer(
+        system: &System,
+        settings: &TrainSettings,
+        outer: Option<Outer<'_>>,
+    ) -> Result<Self, TrainError> {
+        let qos = qos_of(system, settings)?;
         let unit_hz = match settings.recipe.loss {
             LossScale::Relative => unit_hz(system, &qos, &settings.train_k)?,
             LossScale::Raw => LossUnits::raw(&qos).bandwidth_hz,
@@ -141,9 +156,11 @@ impl Algorithm1 {
             .iter()
             .map(|&size| {
                 let shape = (size, settings.samples, settings.recipe.stored_draws);
-                TrainingSet::draw(system, &qos, shape, law, unit_hz, settings.seed)
+                let outer = outer.unwrap_or(Outer::Constant(unit_hz));
+                TrainingSet::draw(system, &qos, shape, outer, settings.seed)
             })
-            .collect();
+            .collect::<Result<_, _>>()
+            .map_err(TrainError::EqualPower)?;
         let mean_uses = sets.iter().map(TrainingSet::mean_uses).sum::<f64>() / sets.len() as f64;
         let units = match settings.recipe.loss {
             LossScale::Relative => LossUnits::relative(mean_uses / qos.ln_uses_scale().exp()),
@@ -227,6 +244,11 @@ impl Objective<f32> for Algorithm1 {
         let (set, draws) = (&self.sets[*set as usize], self.settings.recipe.draws);
         f64::from(self.engine.gradient(parameters, set, picks, draws, gradient))
     }
+}
+
+/// The constraint at `ε_D`.
+fn qos_of(system: &System, settings: &TrainSettings) -> Result<Qos, Invalid> {
+    system.qos(ServiceClass { epsilon: settings.epsilon_d, ..system.service() })
 }
 
 /// A bandwidth of the right order for outputs that carry no size law of their own: what a user in the

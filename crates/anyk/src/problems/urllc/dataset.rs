@@ -6,7 +6,39 @@ use crate::math::realization_rng;
 use crate::math::single;
 use crate::network::{BandwidthLaw, scaled_gain};
 use crate::problems::urllc::lagrangian::Batch;
-use crate::qos::Qos;
+use crate::qos::{BandwidthTable, Qos, TooWeak};
+
+/// What the outputs of the bandwidth network are multiplied by.
+#[derive(Clone, Copy)]
+pub(crate) enum Outer<'a> {
+    /// A pre-trained `B^v`.
+    Pretrained(&'a BandwidthLaw),
+    /// The exact `b(αP_max/K)`, which `B^v` is pre-trained to give.
+    Exact(&'a BandwidthTable),
+    /// The same for every user, Hz.
+    Constant(f64),
+}
+
+impl<'a> Outer<'a> {
+    /// Bandwidth in Hz by the gain, in cells of a size with a power budget in W.
+    fn at_size(
+        self,
+        size: usize,
+        max_power_w: f64,
+    ) -> Box<dyn Fn(f64) -> Result<f64, TooWeak> + 'a> {
+        match self {
+            Self::Pretrained(law) => {
+                let law = law.at_size(size);
+                Box::new(move |gain| Ok(law.bandwidth_hz(gain)))
+            }
+            Self::Exact(table) => {
+                let each_w = max_power_w / size as f64;
+                Box::new(move |gain| Ok(table.at(gain * each_w)?.bandwidth_hz))
+            }
+            Self::Constant(hz) => Box::new(move |_| Ok(hz)),
+        }
+    }
+}
 
 /// One sample of a step, and the first of its fading states to use.
 #[derive(Debug, Clone, Copy)]
@@ -28,36 +60,34 @@ pub(crate) struct TrainingSet {
 }
 
 impl TrainingSet {
-    /// Draws `samples` cells of `size` users, each user with `draws` fading states. `z⁰` is the law's
-    /// (computed once, here), or `constant_hz` without one.
+    /// Draws `samples` cells of `size` users, each user with `draws` fading states. `z⁰` is the outer function's,
+    /// computed once, here. An error if it serves no bandwidth to a user.
     pub(crate) fn draw(
         system: &System,
         qos: &Qos,
         (size, samples, draws): (usize, usize, usize),
-        law: Option<&BandwidthLaw>,
-        constant_hz: f64,
+        outer: Outer<'_>,
         seed: u64,
-    ) -> Self {
+    ) -> Result<Self, TooWeak> {
         // As much as was asked for: a list that grows by itself takes up to twice that.
         let list = |each: usize| Vec::with_capacity(size * samples * each);
         let (mut x, mut energy, mut uses, mut fading) = (list(1), list(1), list(1), list(draws));
-        let compiled = law.map(|law| law.at_size(size));
+        let outer = outer.at_size(size, system.max_power_w());
         let per_gain = system.max_power_w() * qos.ln_energy_scale().exp();
         let transmission_s = qos.ln_uses_scale().exp();
         for sample in 0..samples {
             let mut rng = realization_rng(seed, size, sample as u64);
             for _ in 0..size {
                 let gain = system.path_loss().gain(system.road().sample_distance_m(&mut rng));
-                let outer_hz = compiled.as_ref().map_or(constant_hz, |law| law.bandwidth_hz(gain));
                 x.push(single(scaled_gain(gain)));
                 energy.push(single(gain * per_gain));
-                uses.push(single(outer_hz * transmission_s));
+                uses.push(single(outer(gain)? * transmission_s));
             }
             for _ in 0..size * draws {
                 fading.push(single(system.fading().sample(&mut rng)));
             }
         }
-        Self { size, samples, draws, x, energy, uses, fading }
+        Ok(Self { size, samples, draws, x, energy, uses, fading })
     }
 
     /// Mean of `z⁰` over all users: the loss's unit.

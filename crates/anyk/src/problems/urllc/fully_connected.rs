@@ -127,6 +127,7 @@ mod tests {
     use super::*;
     use crate::Config;
     use crate::framework::Method;
+    use crate::problems::urllc::dataset::Outer;
     use rand::{RngExt, SeedableRng};
 
     /// Against differences of its own loss, in the single precision that it trains in: hence the wide
@@ -142,7 +143,7 @@ mod tests {
             hidden: vec![5],
             ..TrainSettings::p_gnn(6, 8, 1e-5)
         };
-        let set = TrainingSet::draw(&system, &qos, (4, 8, 2), None, 1.7e5, 3);
+        let set = TrainingSet::draw(&system, &qos, (4, 8, 2), Outer::Constant(1.7e5), 3).unwrap();
         let picks: Vec<Pick> = (0..8).map(|index| Pick { index, first: index % 2 }).collect();
         let mut engine = FullyConnected::new(&qos, LossUnits::relative(1.7e5), &settings);
         let count = engine.network.parameter_count();

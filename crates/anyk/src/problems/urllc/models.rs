@@ -43,7 +43,7 @@ pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<Optio
 fn evaluate(
     policy: &impl CellPolicy,
     system: &System,
-    judge: Option<&Judge>,
+    (judge, epsilon_d): (Option<&Judge>, Option<f64>),
     trials: &Trials,
     observer: &dyn Observer,
 ) -> Result<Page, Error> {
@@ -63,7 +63,7 @@ fn evaluate(
     let cells: usize = served.iter().sum();
     let set = set.without_unserved();
     observer.begin("model, cells", cells as u64);
-    let results = set.evaluate(&policy.allocator(), observer)?;
+    let results = set.evaluate_coded(&policy.allocator(), epsilon_d, observer)?;
     observer.begin("equal power, cells", cells as u64);
     let equal = set.evaluate(&EqualPower::default(), observer)?;
     observer.end();
@@ -74,12 +74,12 @@ fn evaluate(
         found: if count == 0 {
             None
         } else {
-            found.next().map(|(one, equal)| Measured::new(one, equal))
+            found.next().map(|(one, equal)| Measured::new(one, equal, epsilon_d.is_some()))
         },
         infeasible: all - count,
     });
     let rows = rows.collect();
-    Evaluation::new(trials, policy.guarantee(), rows).page()
+    Evaluation::new(trials, policy.guarantee(), rows, epsilon_d).page()
 }
 
 /// A policy of URLLC with a file.
@@ -92,6 +92,9 @@ trait CellModel: CellPolicy + Stored {
 
     /// The largest number of users that it was measured at, if it depends on it.
     fn measured_k(&self) -> Option<usize>;
+
+    /// The loss that it was trained for, if that is stricter than the users' own: a base station may code for it.
+    fn coded_epsilon(&self) -> Option<f64>;
 
     /// The judge that a measurement needs: of a policy that knows samples alone, not its own.
     fn needed_judge(&self, options: &Options, system: &System) -> Result<Option<Judge>, Error> {
@@ -113,6 +116,10 @@ impl CellModel for LearnedPolicy {
         Box::new(FixedCell::new(policy, self.home(), "the price policy"))
     }
 
+    fn coded_epsilon(&self) -> Option<f64> {
+        Some(self.record().training.epsilon_d)
+    }
+
     fn measured_k(&self) -> Option<usize> {
         let calibrated = self.guarantee().map_or(&[][..], |guarantee| &guarantee.k);
         self.record().training.train_k.iter().chain(calibrated).copied().max()
@@ -124,6 +131,10 @@ impl CellModel for PricePolicy {
 
     fn in_cells(&self, options: &Options) -> Box<dyn Policy> {
         Box::new(PriceCells::new(self, options))
+    }
+
+    fn coded_epsilon(&self) -> Option<f64> {
+        None
     }
 
     fn measured_k(&self) -> Option<usize> {
@@ -165,7 +176,7 @@ impl<P: CellModel + Send + Sync + 'static> Model for P {
     ) -> Result<Page, Error> {
         let system = CellOptions::ALL.system(options, self.system().config())?;
         let judge = self.needed_judge(options, &system)?;
-        evaluate(self, &system, judge.as_ref(), trials, observer)
+        evaluate(self, &system, (judge.as_ref(), self.coded_epsilon()), trials, observer)
     }
 
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {

@@ -12,14 +12,20 @@ use crate::framework::{Error, Observer, Rows, Silent, over_instances};
 use crate::invalid::Invalid;
 use crate::math::realization_rng;
 use crate::problems::urllc::{Urllc, UrllcAllocation, UrllcProblem, UrllcSolver};
+use crate::qos::{Qos, ServiceClass};
 
 /// Availability and bandwidth of a policy at one size (paper, section V-C).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SizeResult {
     /// Number of users `K`.
     pub k: usize,
-    /// `A_K`: share of users, over all cells, whose QoS is met, by quadrature.
+    /// `A_K`: share of users, over all cells, whose QoS is met, by quadrature. Both error sources get half of the loss:
+    /// `ε_c = ε_q = ε_max/2`.
     pub availability: f64,
+    /// The same share, counted as the base station codes: a policy that is trained for `ε_D` codes for `ε_c = ε_D/2`,
+    /// and a user is served if `ε_D/2 + ε_q` is at most `ε_max`. The two are equal for a policy that allocates for
+    /// `ε_max` itself.
+    pub availability_as_coded: f64,
     /// `W_K`: mean total bandwidth, MHz.
     pub total_bandwidth_mhz: f64,
     /// Mean exact optimum on the same cells, MHz.
@@ -158,6 +164,16 @@ impl TestSet {
         policy: &dyn Policy,
         observer: &dyn Observer,
     ) -> Result<Vec<SizeResult>, Error> {
+        self.evaluate_coded(policy, None, observer)
+    }
+
+    /// The same for a policy that is trained for a loss target `ε_D`, which its base station codes for.
+    pub fn evaluate_coded(
+        &self,
+        policy: &dyn Policy,
+        epsilon_d: Option<f64>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<SizeResult>, Error> {
         let at_size = |cells: &TestCells| {
             let measured = over_instances(
                 &[cells.size],
@@ -170,25 +186,141 @@ impl TestSet {
                     let instance = &cells.instances[index as usize];
                     allocation.reset(instance.about().amounts, instance.size());
                     if !policy.allocate(instance, allocation)?.is_served() {
-                        return Ok(Some((0.0, 0.0)));
+                        return Ok(Some([0.0; 3]));
                     }
                     let problem: &Urllc = instance.formulation()?;
-                    let judged = problem.assess(&UrllcAllocation::of(allocation))?;
-                    Ok(Some((judged.availability, judged.total_bandwidth_hz / 1e6)))
+                    let allocation = UrllcAllocation::of(allocation);
+                    let judged = problem.assess(&allocation)?;
+                    let as_coded = epsilon_d.map_or(judged.availability, |epsilon_d| {
+                        availability_as_coded(problem, &allocation, epsilon_d)
+                    });
+                    Ok(Some([judged.availability, as_coded, judged.total_bandwidth_hz / 1e6]))
                 },
                 observer,
             )?;
             let results = measured.into_iter().next();
             let results = results.unwrap_or(Rows { k: cells.size, rows: vec![], infeasible: 0 });
-            let total_bandwidth_mhz = results.mean(|result| result.1);
+            let total_bandwidth_mhz = results.mean(|result| result[2]);
             Ok(SizeResult {
                 k: cells.size,
-                availability: results.mean(|result| result.0),
+                availability: results.mean(|result| result[0]),
+                availability_as_coded: results.mean(|result| result[1]),
                 total_bandwidth_mhz,
                 optimum_mhz: cells.optimum_mhz,
                 gap_percent: 100.0 * (total_bandwidth_mhz / cells.optimum_mhz - 1.0),
             })
         };
         self.sizes.iter().map(at_size).collect()
+    }
+}
+
+/// Share of users who are served, counted as the base station codes for a target `ε_D`.
+fn availability_as_coded(problem: &Urllc, allocation: &UrllcAllocation, epsilon_d: f64) -> f64 {
+    let classes: Vec<Option<AsCoded>> =
+        problem.classes().iter().map(|qos| AsCoded::new(qos, epsilon_d)).collect();
+    let rows = allocation.power_w.iter().zip(&allocation.bandwidth_hz);
+    let served = problem.users().iter().zip(rows).filter(|(user, (power_w, bandwidth_hz))| {
+        let class = classes[user.class].as_ref();
+        class.is_some_and(|class| class.is_served(user.gain * **power_w, **bandwidth_hz))
+    });
+    served.count() as f64 / problem.users().len() as f64
+}
+
+/// The constraint of a user whose base station codes for `ε_c = ε_D/2`: what is left of the loss is for the queue,
+/// `ε_q = ε_max − ε_D/2`.
+struct AsCoded {
+    /// The class whose half is that `ε_q`: its `θ` and `S^E` are the user's.
+    queue: Qos,
+    /// `κ` times the difference of `Q_G⁻¹` between `ε_D/2` and that half.
+    more_back_off: f64,
+}
+
+impl AsCoded {
+    /// `None` if coding for that target already loses more packets than the user may.
+    fn new(qos: &Qos, epsilon_d: f64) -> Option<Self> {
+        let service = qos.service();
+        let coded = ServiceClass { epsilon: epsilon_d, ..service };
+        let queue = ServiceClass { epsilon: 2.0 * service.epsilon - epsilon_d, ..service };
+        let queue = (queue.epsilon > 0.0).then(|| qos.with_service(queue))?;
+        let quantiles = coded.decoding_quantile() - queue.service().decoding_quantile();
+        Some(Self { more_back_off: queue.kappa() * quantiles, queue })
+    }
+
+    fn is_served(&self, received_w: f64, bandwidth_hz: f64) -> bool {
+        if !(received_w > 0.0 && bandwidth_hz > 0.0) {
+            return false;
+        }
+        let uses = bandwidth_hz * self.queue.ln_uses_scale().exp();
+        let margin = self.queue.margin(received_w.ln(), bandwidth_hz.ln()).value;
+        margin - self.more_back_off * uses.sqrt() >= 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use statrs::distribution::{ContinuousCDF, Normal};
+
+    use super::*;
+    use crate::Config;
+
+    /// The loss `ε_D/2 + ε_q`, from the paper's formulas: the expectation over g, Gamma(8, 1), by the trapezoidal rule,
+    /// and `ε_q` by bisection.
+    fn loss_as_coded(received_w: f64, bandwidth_hz: f64, epsilon_d: f64) -> f64 {
+        let (transmission_s, noise_w_hz, bits) = (5e-5, 10f64.powf(-17.3) * 1e-3, 160.0);
+        let back_off = -Normal::new(0.0, 1.0).unwrap().inverse_cdf(epsilon_d / 2.0);
+        let uses = transmission_s * bandwidth_hz;
+        let rate = |g: f64| {
+            let snr = received_w * g / (noise_w_hz * bandwidth_hz);
+            uses / (bits * 2f64.ln()) * ((1.0 + snr).ln() - back_off / uses.sqrt())
+        };
+        let is_enough = |epsilon_q: f64| {
+            let theta = (1.0 - epsilon_q.ln() / (0.2 * 8.0)).ln();
+            let step = 1e-3;
+            let expectation: f64 = (1..60_000)
+                .map(|place| {
+                    let g = f64::from(place) * step;
+                    g.powi(7) / 5040.0 * (-g - theta * rate(g)).exp() * step
+                })
+                .sum();
+            -expectation.ln() / theta >= 0.2 / theta * (theta.exp() - 1.0)
+        };
+        let (mut low, mut high) = (1e-12f64.ln(), 0.0f64);
+        for _ in 0..50 {
+            let middle = 0.5 * (low + high);
+            *(if is_enough(middle.exp()) { &mut high } else { &mut low }) = middle;
+        }
+        epsilon_d / 2.0 + high.exp()
+    }
+
+    #[test]
+    fn counted_as_coded_a_user_may_lose_what_coding_leaves() {
+        let system = Config::default().validate().unwrap();
+        let qos = system.qos(system.service()).unwrap();
+        for (distance_m, power_w) in [(60.0, 2.45), (120.0, 1.0), (240.0, 6.0)] {
+            let received_w = system.path_loss().gain(distance_m) * power_w;
+            for epsilon_d in [1e-5, 6e-6, 2e-6] {
+                let class = AsCoded::new(&qos, epsilon_d).unwrap();
+                let (mut low, mut high) = (5e4f64, 1e6f64);
+                for _ in 0..60 {
+                    let middle = 0.5 * (low + high);
+                    *(if class.is_served(received_w, middle) { &mut high } else { &mut low }) =
+                        middle;
+                }
+                let loss = loss_as_coded(received_w, high, epsilon_d);
+                assert!(
+                    (loss / 1e-5 - 1.0).abs() < 1e-5,
+                    "{distance_m} m, {epsilon_d:e}: {loss:e}"
+                );
+                // Equal halves, at ε_D = ε_max alone.
+                let halves = qos.packet_loss(received_w, high);
+                let is_equal = (halves / 1e-5 - 1.0).abs() < 1e-6;
+                assert_eq!(is_equal, epsilon_d >= 1e-5, "{epsilon_d:e}: {halves:e}");
+                assert!(halves >= 1e-5 * (1.0 - 1e-6));
+            }
+        }
+        // A target so lax that coding alone loses too many; and nonsense.
+        assert!(AsCoded::new(&qos, 2e-5).is_none());
+        let class = AsCoded::new(&qos, 6e-6).unwrap();
+        assert!(!class.is_served(0.0, 1e5) && !class.is_served(1e-12, f64::NAN));
     }
 }
