@@ -1,6 +1,8 @@
 //! A problem with two axes and complex numbers: beams of a base station with N antennas for K users. The core
 //! draws, judges, compares and reorders such instances as it does those of one axis.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 
 use anyk::core::{ArrayView, Axis};
