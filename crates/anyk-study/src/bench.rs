@@ -22,7 +22,7 @@ use crate::timing::{
     untrained_p_gnn,
 };
 
-/// A figure of [`bench`].
+/// A figure of [`bench()`].
 #[derive(Debug, Clone)]
 pub struct Figure {
     /// Its name in JSON, with the unit.
@@ -35,7 +35,7 @@ pub struct Figure {
     pub unit: &'static str,
 }
 
-/// All figures of [`bench`]; JSON has an object of them.
+/// All figures of [`bench()`]; JSON has an object of them.
 #[derive(Debug, Clone)]
 pub struct Figures(pub Vec<Figure>);
 
@@ -45,7 +45,7 @@ impl Serialize for Figures {
     }
 }
 
-/// What [`bench`] counts as done.
+/// What [`bench()`] counts as done.
 const STEPS: u64 = 23 + stream_bench::STEPS;
 
 /// Figures so far.
