@@ -203,7 +203,7 @@ class Options(SphinxDirective):
         known |= {"no_check", "format", "trace", "k", "count"} | ({"method"} if verb == "solve" else set())
         rows = [row for row in anyk.options(problem, verb) if row["name"] not in known]
         if not rows:
-            return self.parse_text_to_nodes("None of its own.\n")
+            return self.parse_text_to_nodes("No additional options.\n")
         lines = ["| option | | default |", "| --- | --- | --- |"]
         for row in rows:
             of = ", ".join(f"`{value}`" for value in row["of"]) if row["kind"] == "choice" else ""

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A policy for URLLC in plain Python: the same power for everyone, and for each the bandwidth that it needs.
+"""Allocate equal power for URLLC, and to each user the bandwidth that it requires, in plain Python.
 
 Reads a cell on each line of standard input and writes an allocation on each line of standard output:
 
     anyk evaluate --problem urllc 'cmd:python3 examples/policies/equal_power.py' --k 1,10,100
 
-The cell is the paper's (section V-A). The bandwidth is looked up in a table that is made once, by bisection of the QoS
-constraint, with a margin of 0.1 % for what lies between its points.
+The cell is the paper's (section V-A). The bandwidth comes from a table, whose entries are computed by bisection of
+the QoS constraint. A margin of 0.1 % covers the points between its entries.
 """
 
 import json
@@ -23,16 +23,16 @@ EPSILON, PACKET_BITS, ARRIVALS = 1e-5, 160, 0.2
 THETA = math.log1p(-math.log(EPSILON / 2) / (ARRIVALS * DELAY_FRAMES))
 DEMAND = ARRIVALS * math.expm1(THETA)  # θ·S^E, nats in a frame
 KAPPA = THETA / (PACKET_BITS * math.log(2))
-QUANTILE = 4.417173413469  # of the normal law, at ε/2
+QUANTILE = 4.417173413469  # of the normal distribution, at ε/2
 
-# g is Gamma(8, 1): the trapezoidal rule in ln g, where the density is smooth and falls off fast on both sides.
+# g is Gamma(8, 1). The trapezoidal rule works well in ln g: the density is smooth and decays fast on both sides.
 NODES = [-6 + 0.1 * i for i in range(101)]
 GAINS = [math.exp(t) for t in NODES]
 WEIGHTS = [0.1 * math.exp(ANTENNAS * t - math.exp(t)) / math.factorial(ANTENNAS - 1) for t in NODES]
 
 
 def margin(received_w, bandwidth_hz):
-    """How much more the link carries than the traffic asks for, in nats; the QoS holds where it is not negative."""
+    """Return by how much the link exceeds the demand of the traffic, in nats; the QoS holds if it is not negative."""
     uses = TRANSMISSION_S * bandwidth_hz
     snr = received_w / (NOISE_W_HZ * bandwidth_hz)
     mean = sum(w * (1 + snr * g) ** (-KAPPA * uses) for g, w in zip(GAINS, WEIGHTS))
@@ -40,7 +40,7 @@ def margin(received_w, bandwidth_hz):
 
 
 def bandwidth(received_w):
-    """The least bandwidth at which the QoS holds; None where no bandwidth does."""
+    """Return the minimum bandwidth that meets the QoS, or None if no bandwidth does."""
     low, high = 1e3, 1e3
     while margin(received_w, high) < 0:
         high *= 1.2
@@ -57,11 +57,11 @@ TABLE = {}
 
 
 def looked_up(received_w):
-    """A bandwidth that is enough: that of the next smaller point of the table, with its margin."""
-    place = math.floor(math.log(received_w) / STEP)
-    if place not in TABLE:
-        TABLE[place] = bandwidth(math.exp(place * STEP))
-    found = TABLE[place]
+    """Return a sufficient bandwidth: that of the next smaller received power in the table, plus the margin."""
+    index = math.floor(math.log(received_w) / STEP)
+    if index not in TABLE:
+        TABLE[index] = bandwidth(math.exp(index * STEP))
+    found = TABLE[index]
     return None if found is None else 1.001 * found
 
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# A policy for URLLC in the shell: the same power and the same 400 kHz for everyone, whoever it is.
+# A policy for URLLC in the shell: equal power and 400 kHz for every user.
 #
 #     anyk evaluate --problem urllc 'cmd:sh examples/policies/same_for_all.sh' --k 1,10,100
 #
-# It reads a cell on each line and writes an allocation on each. The judge says what it is worth: near the base station
-# it wastes bandwidth, at the edge of a full cell users are not served.
+# It reads one cell per line and writes one allocation per line. It wastes bandwidth near the base station, and it does
+# not serve users at the edge of a full cell.
 while IFS= read -r cell; do
     printf '%s\n' "$cell" | grep -o '"id":"[^"]*"' | awk '
         { ids[NR] = $0 }

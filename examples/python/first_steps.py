@@ -1,4 +1,4 @@
-"""From a cell to a size-generalization table: your own policy, the price policy and the exact optimum.
+"""Solve a cell, train a price policy, and compare your own policy with both at several numbers of users.
 
 python examples/python/first_steps.py
 """
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 def equal_power(cell: anyk.Cell) -> tuple[Floats, Floats]:
-    """The same power for everyone, and the exact bandwidth that it needs."""
+    """Give every user the same power and the exact bandwidth that it requires."""
     power_w = np.full(len(cell), cell.max_power_w / len(cell))
     bandwidth_hz, _ = anyk.required_bandwidth(cell.gains * power_w)
     return power_w, bandwidth_hz

@@ -1,9 +1,9 @@
-"""An M-GNN of one's own that fails at other sizes, why it does, and two lines that mend it.
+"""Train your own M-GNN, find out why it fails with more users, and fix it with two lines.
 
     python examples/python/own_m_gnn.py --seed 1
 
-Trains two networks among ten users and puts both beside the exact optimum at 1 to 1000. A minute or two on one core;
-needs `pip install anyk[torch]`.
+Trains two networks on cells of ten users and compares both with the exact optimum at 1 to 1000 users. Takes a minute or
+two on one core and needs `pip install anyk[torch]`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from torch import Tensor, nn
 TRAIN_K = 10
 SIZES = [1, 10, 50, 200, 1000]
 MAX_POWER_W = 1e-3 * 10 ** (43 / 10)
-# Bandwidth of the order of what a user needs among ten, Hz.
+# Typical bandwidth of a user in a cell of ten, Hz.
 UNIT_HZ = 2e5
 
 
 class OwnGnn(nn.Module):
-    """Gains of users in, powers (W) and bandwidths (Hz) out: two networks that see the others by their mean."""
+    """Map gains of users to powers (W) and bandwidths (Hz), with two networks that aggregate by the mean."""
 
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__()
@@ -43,20 +43,20 @@ class OwnGnn(nn.Module):
         self.softmax = Softmax(MAX_POWER_W)
 
     def features(self, gains: Tensor) -> Tensor:
-        """ln α, brought to the order of 1: ``(..., K, 1)``."""
+        """Return ln α, scaled to the order of 1: ``(..., K, 1)``."""
         return (0.5 * (gains.log() + 26.0)).float().unsqueeze(-1)
 
     def forward(self, gains: Tensor) -> tuple[Tensor, Tensor]:
         x = self.features(gains)
-        # What comes out is judged in double precision: its sum is the budget to the last digit.
+        # In double precision, the powers sum to the budget to the last digit, as the judge requires.
         o = self.power(x)[..., 0].double()
         power_w = self.softmax(o)
         bandwidth_hz = UNIT_HZ * nn.functional.softplus(self.bandwidth(x)[..., 0])
         return power_w, bandwidth_hz.double()
 
 
-class MendedGnn(OwnGnn):
-    """The same with other output layers."""
+class FixedGnn(OwnGnn):
+    """The network of `OwnGnn` with other output layers."""
 
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__(generator)
@@ -73,7 +73,7 @@ class MendedGnn(OwnGnn):
 
 
 def draw(generator: torch.Generator) -> Tensor:
-    """Gains of 32 cells of ten users each, uniform along the paper's road: ``(32, 10)``."""
+    """Draw the gains of 32 cells of ten users, uniform along the paper's road: ``(32, 10)``."""
     along_m = (250.0**2 - 50.0**2) ** 0.5 * torch.rand(32, TRAIN_K, generator=generator, dtype=torch.float64)
     distance_m = (along_m**2 + 50.0**2).sqrt()
     gains: Tensor = 10 ** (-(35.3 + 37.6 * distance_m.log10()) / 10)
@@ -81,7 +81,7 @@ def draw(generator: torch.Generator) -> Tensor:
 
 
 def train_own(seed: int, steps: int = 5000) -> OwnGnn:
-    """Algorithm 1: least total bandwidth such that each user's QoS holds, learned from draws of fading."""
+    """Minimize the total bandwidth under the QoS of every user, on draws of fading (Algorithm 1)."""
     generator = torch.Generator().manual_seed(seed)
     own = OwnGnn(generator)
     multiplier = EquivariantNetwork([1, 8, 1], "mean", generator=generator)
@@ -97,19 +97,19 @@ def train_own(seed: int, steps: int = 5000) -> OwnGnn:
     return own
 
 
-def train_mended(seed: int, steps: int = 2000) -> MendedGnn:
-    """The QoS holds by construction: least total bandwidth is all there is to learn."""
-    mended = MendedGnn(torch.Generator().manual_seed(seed))
+def train_fixed(seed: int, steps: int = 2000) -> FixedGnn:
+    """Minimize the total bandwidth; the QoS holds by construction."""
+    fixed = FixedGnn(torch.Generator().manual_seed(seed))
 
     def terms(gains: Tensor) -> Terms:
-        return Terms(mended(gains)[1].sum(-1) / UNIT_HZ)
+        return Terms(fixed(gains)[1].sum(-1) / UNIT_HZ)
 
-    PrimalDual(mended, terms, rate=1e-2, seed=seed).train(draw, steps)
-    return mended
+    PrimalDual(fixed, terms, rate=1e-2, seed=seed).train(draw, steps)
+    return fixed
 
 
 def policy(module: nn.Module) -> Callable[[anyk.Cell], tuple[Tensor, Tensor]]:
-    """A module as `anyk` asks it: from a cell to powers and bandwidths."""
+    """Return a module as a policy for `anyk`: a function from a cell to powers and bandwidths."""
 
     @torch.no_grad()
     def answer(cell: anyk.Cell) -> tuple[Tensor, Tensor]:
@@ -120,40 +120,40 @@ def policy(module: nn.Module) -> Callable[[anyk.Cell], tuple[Tensor, Tensor]]:
 
 
 def measured(module: nn.Module, sizes: list[int], samples: int) -> list[tuple[int, float, float]]:
-    """For each size: users whose QoS is met, and bandwidth over the exact optimum in percent."""
+    """Return K, the availability and the extra bandwidth (%) for each number of users."""
     table = anyk.evaluate({"this": policy(module)}, problem="urllc", sizes=sizes, samples=samples)
     rows = [row for row in table.rows if row["policy"] == "this"]
     return [(row["k"], row["availability"], row["gap_percent"]) for row in rows]
 
 
 def show(name: str, module: nn.Module, seconds: float) -> None:
-    print(f"\n{name}: trained among {TRAIN_K} users in {seconds:.0f} s")
-    print("    K  availability  bandwidth over the optimum (%)")
+    print(f"\n{name}: trained on cells of {TRAIN_K} users in {seconds:.0f} s")
+    print("    K  availability  extra bandwidth (%)")
     for k, availability, gap_percent in measured(module, SIZES, 20):
-        print(f"{k:5}  {availability:12.4f}  {gap_percent:30.4f}")
+        print(f"{k:5}  {availability:12.4f}  {gap_percent:19.4f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1, help="of networks, cells and fading [default: 1]")
+    parser.add_argument("--seed", type=int, default=1, help="seed of networks, cells and fading [default: 1]")
     seed = parser.parse_args().seed
-    # Tensors are small: threads would only wait for each other.
+    # With such small tensors, several threads are slower than one.
     torch.set_num_threads(1)
 
     start = time.perf_counter()
     own = train_own(seed)
     show("own", own, time.perf_counter() - start)
 
-    for name, subject in (("of its own", policy(own)), ("of the optimum", "urllc-bandwidth")):
+    for name, subject in (("the network", policy(own)), ("the optimum", "urllc-bandwidth")):
         found = anyk.diagnose(subject, problem="urllc", quantity="bandwidth", train_k=TRAIN_K, users=2000)
-        print(f"\nbandwidths {name}, by anyk.diagnose")
+        print(f"\nbandwidths of {name}, by anyk.diagnose")
         print(f"  size-invariant  {found.size_invariant}")
         print(f"  size law        {found.size_law}")
         print(f"  recommended     {found.recommended}\n                  {found.reason}")
 
     start = time.perf_counter()
-    mended = train_mended(seed)
-    show("mended", mended, time.perf_counter() - start)
+    fixed = train_fixed(seed)
+    show("fixed", fixed, time.perf_counter() - start)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Your own problem: water-filling from a function, solved exactly, and by a policy for any number of users.
+"""Solve your own problem, water-filling, exactly and with a policy for any number of users.
 
 python examples/python/own_problem.py
 """
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 def lost_rate(u: Floats) -> Floats:
-    """What is not transmitted at a signal-to-noise ratio, nat."""
+    """Return the negative rate at a signal-to-noise ratio, nat."""
     return -np.log1p(u)
 
 

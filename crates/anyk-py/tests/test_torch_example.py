@@ -1,4 +1,4 @@
-"""The worked example, with a tenth of its training: one network fails at another size, the mended one does not."""
+"""The worked example, with a tenth of its training: one network fails at another size, the fixed one does not."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_a_network_without_a_size_law_fails_at_another_size(example: ModuleType)
 
 
 def test_the_price_layer_holds_at_any(example: ModuleType) -> None:
-    mended = example.train_mended(1, steps=200)
-    for k, served, over in example.measured(mended, [1, 10, 200, 1000], 5):
+    fixed = example.train_fixed(1, steps=200)
+    for k, served, over in example.measured(fixed, [1, 10, 200, 1000], 5):
         assert served == 1.0 and -1e-3 < over < 2.0, (k, served, over)
 
 

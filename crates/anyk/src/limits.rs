@@ -1,4 +1,4 @@
-//! Upper limits on the sizes in files and flags, checked before memory is allocated. `docs/how-to.md` lists them.
+//! Upper limits on the sizes in files and flags, checked before memory is allocated. `docs/how-to/limits.md` lists them.
 
 /// Users of one instance, and lines of one CSV file of users, allocations or samples.
 pub const MOST_USERS: usize = 10_000_000;
