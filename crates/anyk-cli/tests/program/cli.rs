@@ -194,7 +194,7 @@ fn bad_input_is_exit_code_2_with_a_message_that_helps() {
         (user(r#""id":"b","distance_m":60,"arrival_rate":1e99"#).into(), &["arrival_rate is 1e99"]),
         (
             user(r#""id":"b","distence_m":60"#).into(),
-            &["\"distence_m\" looks like a slip of \"distance_m\""],
+            &["\"distence_m\" looks like a typo of \"distance_m\""],
         ),
         (deep.clone().into(), &["line 1", "expected JSON"]),
         (format!("{{\"users\":{deep}").into(), &["line 1"]),
@@ -207,8 +207,8 @@ fn bad_input_is_exit_code_2_with_a_message_that_helps() {
         (b"id,distance_m\na,inf\n".to_vec(), &["line 2 (user \"a\")", "distance_m is inf"]),
         (b"id,distance_m\na,NaN\n".to_vec(), &["line 2 (user \"a\")", "distance_m is NaN"]),
         (b"id,distance_m\na\n".to_vec(), &["line 2", "1 fields, expected 2"]),
-        (b"id,distance\na,60\n".to_vec(), &["the header", "slip of \"distance_m\""]),
-        (b"id,id,distance_m\na,b,60\n".to_vec(), &["the header", "stands twice"]),
+        (b"id,distance\na,60\n".to_vec(), &["the header", "typo of \"distance_m\""]),
+        (b"id,id,distance_m\na,b,60\n".to_vec(), &["the header", "appears twice"]),
         (
             b"id,epsilon\na,1e-5\n".to_vec(),
             &["the columns are \"id,epsilon\"", "distance_m, gain_db"],

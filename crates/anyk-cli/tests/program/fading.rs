@@ -41,7 +41,7 @@ fn from_samples_to_an_allocation() {
     // The model does not know the law: what judges it must be named, and may be samples.
     let unknown = run(&["evaluate", &model], "");
     assert_eq!(unknown.code, 2);
-    let words = "--fading is missing, expected a law of fading, or samples held out";
+    let words = "--fading is missing, expected a fading distribution, or held-out samples";
     assert!(unknown.stderr.contains(words), "{}", unknown.stderr);
     let users = run(&["sample", "urllc", "--k", "5"], "").stdout;
     let allocate = ["allocate", &model, "--input", "-"];
@@ -60,7 +60,7 @@ fn from_samples_to_an_allocation() {
     assert!(unjudged.get("availability").is_none() && unjudged["duality_gap"].is_null());
     assert_eq!(unjudged["in_distribution"], true);
     let text = run(&allocate, users.clone());
-    assert!(text.stdout.contains("whose law is not known"), "{}", text.stdout);
+    assert!(text.stdout.contains("the fading distribution is unknown"), "{}", text.stdout);
     // A law certifies, samples do not, and nothing does not.
     assert_eq!(json(&["--certify", "--fading", "rician:k=3"], &users)["certified"], true);
     let given = format!("--fading is {held_out}, expected");
@@ -70,7 +70,7 @@ fn from_samples_to_an_allocation() {
     ] {
         let refused = run(&[&allocate[..], flags].concat(), users.clone());
         assert_eq!(refused.code, 2);
-        for word in [words, "a law of fading with `certify`"] {
+        for word in [words, "a fading distribution with `certify`"] {
             assert!(refused.stderr.contains(word), "{}", refused.stderr);
         }
     }
@@ -123,7 +123,7 @@ fn hostile_samples_and_flags_are_refused() {
         (fading_samples_to_npy(&good[..499]), "the number of samples of the gain is 499, expected"),
         (short(&whole), "bytes, but 4792 follow the header"),
         (Vec::new(), "the file is empty"),
-        (b"[1, 2, 3]".to_vec(), "is no NumPy array"),
+        (b"[1, 2, 3]".to_vec(), "is not a NumPy array"),
         (b"\x93NUMPY\x01\x00\xff\xff".to_vec(), "longer than the file"),
     ];
     for (bytes, message) in cases {

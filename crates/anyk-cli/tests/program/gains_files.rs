@@ -198,7 +198,7 @@ fn damaged_files_are_refused_by_name() {
     check(
         "decimal.csv",
         b"1,5;2\n2;3\n",
-        &["line 1: column 0 is \"1,5\", expected a number (numbers have a decimal point"],
+        &["line 1: column 0 is \"1,5\", expected a number (use a decimal point"],
     );
     let weighted =
         |weights: Value| json!({"gains": [[1, 2], [3, 4]], "weights": weights}).to_string();
@@ -228,13 +228,13 @@ fn damaged_files_are_refused_by_name() {
     check(
         "typo.json",
         br#"{"gains":[[1]],"weight":[1]}"#,
-        &["the key \"weight\" looks like a slip of \"weights\""],
+        &["the key \"weight\" looks like a typo of \"weights\""],
     );
     for (key, meant) in
         [("gain", "gains"), ("maxpower", "max_power"), ("p_max", "max_power"), ("Noise", "noise")]
     {
         let text = json!({"gains": [[1]], key: [1]}).to_string();
-        let words = format!("the key {key:?} looks like a slip of {meant:?}");
+        let words = format!("the key {key:?} looks like a typo of {meant:?}");
         check("slip.json", text.as_bytes(), &[&words]);
     }
     check("twice.json", br#"{"gains":[[1]],"noise":1,"noise":1}"#, &["duplicate field `noise`"]);
@@ -355,7 +355,10 @@ fn samples_and_models_with_weights() {
     }
     let outcome =
         run(&[&sample[..], &["--random-weights", "exponential", "--format", "npy"]].concat(), "");
-    assert_eq!((outcome.code, outcome.stderr.contains("a .npy holds gains alone")), (2, true));
+    assert_eq!(
+        (outcome.code, outcome.stderr.contains("a .npy file contains only gains")),
+        (2, true)
+    );
     let solved = run(&["solve", "interference", "--json", "--input", "-"], drawn.stdout.clone());
     let solved = gathered(&solved.stdout);
     let train = |name: &str, flags: &[&str]| {

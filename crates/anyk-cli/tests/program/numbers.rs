@@ -53,7 +53,10 @@ fn cells_that_nobody_can_serve_train_no_model() {
         }
     }
     let told = run(&["train", "urllc", "--out", &model, "--cell-radius-m", "5000"], "").stderr;
-    assert!(told.contains(" users: the least demanding takes ") && told.contains(" W"), "{told}");
+    assert!(
+        told.contains(" users: the least demanding cell needs ") && told.contains(" W"),
+        "{told}"
+    );
 }
 
 /// Sizes that the budget cannot serve, for each kind of evaluation.

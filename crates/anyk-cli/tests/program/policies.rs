@@ -183,7 +183,7 @@ fn allocations_that_cannot_be_judged_are_told() {
         ),
         (
             "id;power_w;bandwidth_hz\na;0,5;2e5\nb;1;2e5\n",
-            "power_w is 0,5, expected a number (numbers have a decimal point",
+            "power_w is 0,5, expected a number (use a decimal point",
         ),
         ("{}", "there is no allocation in {}"),
         ("a,b\n1,2\n", "the columns are a,b"),
@@ -362,11 +362,7 @@ fn hostile_programs_are_told_and_ended() {
         ("sleep 6543 & exit 3", 9.0, "the program ended (exit status: 3)"),
         ("sleep 6543 & sleep 6543 & wait", 0.1, "no answer within 0.1 s"),
         ("kill -9 $$", 9.0, "SIGKILL"),
-        (
-            "while read l; do echo \"{\\\"error\\\":\\\"no idea\\\"}\"; done",
-            9.0,
-            "in its place: no idea",
-        ),
+        ("while read l; do echo \"{\\\"error\\\":\\\"no idea\\\"}\"; done", 9.0, "reason: no idea"),
     ] {
         let line = format!(
             "$ANYK evaluate --problem urllc --k 2 --samples 1 --timeout {timeout} \
@@ -568,9 +564,9 @@ fn answers_without_an_allocation_are_judged_as_such() {
                 $ANYK assess urllc --max-power-dbm 11 --input good --allocations answers";
     let outcome = shell(line, folder.path());
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
-    let words = "in its place: infeasible; no allocation serves everyone";
+    let words = "reason: infeasible; no allocation serves every user";
     assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
-    let words = "K = 3: availability is over 0 of 1 instances; no allocation serves the other 1\n";
+    let words = "K = 3: availability covers 0 of 1 instances; no allocation serves the other 1\n";
     assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
 }
 
@@ -603,7 +599,7 @@ fn what_is_missing_counts_as_not_served() {
     let row = &all[5]["summary"][0];
     assert_eq!((&row["instances"], &row["failed"]), (&5.into(), &4.into()), "{row}");
     assert_eq!(row["availability"], 0.2, "{row}");
-    let words = "K = 2: availability is over 5 of 5 instances; 4 of them have no allocation that can be judged";
+    let words = "K = 2: availability covers 5 of 5 instances; 4 of them have no allocation that can be judged";
     assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
     // The same for links, which have names, too.
     let network = "\"gains\":[[1,0.1],[0.2,1]],\"site\":7}\n";

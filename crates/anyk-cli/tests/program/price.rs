@@ -59,7 +59,7 @@ fn trains_evaluates_and_allocates() {
     assert_eq!(mixed["out_of_range"][0], "packet_bits 4096.00, trained 80.00 to 1600.00");
     let text = run(&[&allocate[..], &["--certify"]].concat(), large).stdout;
     assert!(text.contains("certified by quadrature: every user; 0.0 Hz added to 0 users"));
-    assert!(text.contains("outside of what the model was trained on: packet_bits 4096.00"));
+    assert!(text.contains("outside the training range: packet_bits 4096.00"));
 }
 
 /// The names of version 0.2 are accepted, and shown nowhere.

@@ -394,22 +394,22 @@ fn gains_come_in_four_ways() {
 #[test]
 fn slips_of_the_pen_are_refused() {
     for (input, told) in [
-        ("id,distnce_m\na,60\n", "\"distnce_m\" looks like a slip of \"distance_m\""),
-        ("id,distance_m,epsilo\na,60,1e-5\n", "slip of \"epsilon\""),
-        ("ID,distance_m\na,60\n", "slip of \"id\""),
-        ("id,distance_m,x,x\na,60,1,2\n", "\"x\" stands twice"),
+        ("id,distnce_m\na,60\n", "\"distnce_m\" looks like a typo of \"distance_m\""),
+        ("id,distance_m,epsilo\na,60,1e-5\n", "typo of \"epsilon\""),
+        ("ID,distance_m\na,60\n", "typo of \"id\""),
+        ("id,distance_m,x,x\na,60,1,2\n", "\"x\" appears twice"),
         ("id,lat\na,60\n", "expected one of distance_m, gain_db, path_loss_db, snr_db"),
-        ("{\"users\":[{\"distance\":60}]}", "slip of \"distance_m\""),
-        ("{\"user\":[{\"distance_m\":60}]}", "slip of \"users\""),
+        ("{\"users\":[{\"distance\":60}]}", "typo of \"distance_m\""),
+        ("{\"user\":[{\"distance_m\":60}]}", "typo of \"users\""),
         ("{\"users\":[{\"distance_m\":60,\"a\":1,\"a\":2}]}", "duplicate field"),
         ("{\"users\":[{\"distance_m\":60,\"a\":1e999}]}", "out of range"),
         ("{\"cell\":[1],\"users\":[{\"distance_m\":60}]}", "expected a name or a whole number"),
         ("id;distance_m\na;60;3\n", "3 fields, expected 2"),
         (
             "id;distance_m\na;60,5\n",
-            "distance_m is 60,5, expected a number of metres (numbers have a decimal point",
+            "distance_m is 60,5, expected a number of metres (use a decimal point",
         ),
-        ("id;distance_m;epsilon\na;60;0,5\n", "(numbers have a decimal point"),
+        ("id;distance_m;epsilon\na;60;0,5\n", "(use a decimal point"),
         ("id,distance_m\r\na,60\r\nb,-1\r\n", "line 3 (user \"b\")"),
         ("# one\nid,distance_m\n\n# four\na,60\n# six\nb,-1\n", "line 7 (user \"b\")"),
     ] {

@@ -1,4 +1,4 @@
-//! Allocations and how they ended.
+//! Allocations and their outcomes.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::{Allocation, Column, Outcome, Size, Status};
 use crate::framework::Infeasibility;
 
 impl Allocation {
-    /// Makes the amounts as many and as long as an instance of a size has them, all 0; keeps the buffers.
+    /// Resizes the amounts to those of an instance with a size, all 0. The buffers are reused.
     pub fn reset(&mut self, amounts: &[Column], size: Size) {
         self.proof = None;
         self.iterations = None;
@@ -20,36 +20,36 @@ impl Allocation {
         }
     }
 
-    /// An allocation of these amounts.
+    /// Builds an allocation with these amounts.
     pub fn of(amounts: Vec<Vec<f64>>) -> Self {
         Self { amounts, ..Self::default() }
     }
 }
 
 impl Outcome {
-    /// Whether every user has its amounts.
+    /// Returns whether every user has its amounts.
     pub fn is_served(&self) -> bool {
         matches!(self, Self::Served(_))
     }
 
-    /// Whether it is optimal, with a proof.
+    /// Returns whether the allocation is optimal, with a proof.
     pub fn is_optimal(&self) -> bool {
         *self == Self::Served(Status::Optimal)
     }
 
-    /// Why the budget does not reach everyone, if it does not.
+    /// Shortfall of the budget, if it cannot serve every user.
     pub fn infeasible(&self) -> Option<&Infeasibility> {
         if let Self::Infeasible(why) = self { Some(why) } else { None }
     }
 
-    /// A solver's outcome, by the gap that its proof leaves.
+    /// Returns a solver's outcome for the duality gap of its proof.
     pub(crate) fn by_gap(duality_gap: f64, most: f64) -> Self {
         Self::Served(if duality_gap <= most { Status::Optimal } else { Status::Inaccurate })
     }
 }
 
 impl Status {
-    /// Its name in JSON and tables.
+    /// Name in JSON and tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Optimal => "optimal",

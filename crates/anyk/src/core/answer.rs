@@ -1,4 +1,4 @@
-//! What comes back for the instances of a document: as JSON, as a table, or as rows of CSV.
+//! Answers for the instances of a document, as JSON, as a table, or as rows of CSV.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use super::{About, Detail, Fact, Facts, Record, Report, Status, Text, Verdict};
 use crate::exchange::{Extra, to_json};
 use crate::framework::{Error, Infeasibility};
 
-/// Fields that the answers of every problem may have.
+/// Fields that the answers of all problems may have.
 pub(super) const FIELDS: [&str; 9] = [
     "status",
     "required_power_w",
@@ -21,54 +21,54 @@ pub(super) const FIELDS: [&str; 9] = [
     "error",
 ];
 
-/// What comes back for one instance, or for all instances of a document of arrays.
+/// Answer for one instance, or for all instances of a document of arrays.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// Every user has its amounts.
+    /// Allocation in which every user has its amounts.
     Served(Box<Served>),
-    /// The budgets do not reach everyone.
+    /// Budgets that cannot serve every user.
     Infeasible(Box<Denied>),
-    /// The instances of a document of arrays, and what the document says next to them.
+    /// Instances of a document of arrays, and the other fields of the document.
     Instances(Extra, Vec<Served>),
-    /// The verdict on somebody's allocation.
+    /// Verdict on an allocation from outside.
     Judged(Box<Verdict>),
 }
 
-/// The allocation of an instance.
+/// Allocation of an instance.
 #[derive(Debug, Clone)]
 pub struct Served {
-    /// How it was found.
+    /// Status of the allocation.
     pub status: Status,
-    /// The instance as data.
+    /// Data of the instance.
     pub record: Record,
-    /// What is shown of it.
+    /// Report on the allocation.
     pub report: Report,
 }
 
-/// Why an instance cannot be served, and what part of it can.
+/// Reason why an instance cannot be served, and the part of it that can.
 #[derive(Debug, Clone)]
 pub struct Denied {
-    /// The problem.
+    /// Problem of the instance.
     pub about: &'static About,
-    /// The instance as data.
+    /// Data of the instance.
     pub record: Record,
-    /// The budgets.
+    /// Budgets of the instance.
     pub budgets: Facts,
-    /// What is missing, in words.
+    /// Description of the shortfall.
     pub shortfall: String,
-    /// What is missing, and who can be served.
+    /// Shortfall, and the users who can be served.
     pub why: Infeasibility,
-    /// The allocation of the users that can be served, if there are any.
+    /// Allocation of the users who can be served, if there are any.
     pub admissible: Option<Served>,
 }
 
-/// A number as JSON writes it.
+/// Formats a number as in JSON.
 fn number(value: f64) -> String {
     to_json(&value).unwrap_or_default()
 }
 
 impl Report {
-    /// What JSON and CSV say of each user: names and values.
+    /// Names and values of a user for JSON and CSV.
     fn fields(&self, user: usize) -> impl Iterator<Item = (&'static str, Field)> {
         let numbers = self.details.iter().filter(|detail| !detail.name.is_empty());
         let numbers = numbers.filter_map(move |detail| {
@@ -82,7 +82,7 @@ impl Report {
     }
 }
 
-/// What is said of a user.
+/// Value of a user's field.
 #[derive(Debug, Clone, Copy)]
 enum Field {
     Number(f64),
@@ -98,7 +98,7 @@ impl Serialize for Field {
     }
 }
 
-/// The users of an allocation, as a list of objects.
+/// Users of an allocation as a list of objects.
 struct Users<'a>(&'a Served);
 
 impl Serialize for Users<'_> {
@@ -145,7 +145,7 @@ impl Served {
         details.try_for_each(|detail| map.serialize_entry(detail.name, &detail.values))
     }
 
-    /// The table of users, and what it is worth.
+    /// Returns the table of users and the summary below it.
     fn text(&self, is_of_arrays: bool) -> Text {
         let details: Vec<&Detail> =
             self.report.details.iter().filter(|detail| !detail.head.is_empty()).collect();
@@ -174,7 +174,7 @@ fn write_facts<M: SerializeMap>(facts: &Facts, map: &mut M) -> Result<(), M::Err
     whole.into_iter().try_for_each(|(name, fact)| map.serialize_entry(name, fact))
 }
 
-/// One of the instances of a document of arrays.
+/// Instance of a document of arrays.
 struct OneInstance<'a>(&'a Served);
 
 impl Serialize for OneInstance<'_> {
@@ -185,7 +185,7 @@ impl Serialize for OneInstance<'_> {
     }
 }
 
-/// The allocation of those who can be served.
+/// Allocation of the users who can be served.
 struct Part<'a>(&'a Served);
 
 impl Serialize for Part<'_> {
@@ -258,7 +258,7 @@ impl Denied {
     }
 }
 
-/// A line that says who is dropped, at most twenty by name.
+/// Line that names the dropped users, at most twenty of them.
 fn dropped_line(admissible: usize, dropped: &[String]) -> String {
     const SHOWN: usize = 20;
     let mut named: Vec<&str> = dropped.iter().map(String::as_str).take(SHOWN).collect();
@@ -274,12 +274,12 @@ fn dropped_line(admissible: usize, dropped: &[String]) -> String {
 }
 
 impl Answer {
-    /// One JSON object.
+    /// Returns one JSON object.
     pub fn json(&self) -> Result<String, Error> {
         to_json(self).map_err(Error::other)
     }
 
-    /// As people read it.
+    /// Returns the answer as text.
     pub fn text(&self) -> Text {
         match self {
             Self::Served(served) => served.text(false),
@@ -303,7 +303,7 @@ impl Answer {
         }
     }
 
-    /// Whether every user is served.
+    /// Returns whether every user is served.
     pub fn is_served(&self) -> bool {
         match self {
             Self::Served(_) | Self::Instances(..) => true,
@@ -312,7 +312,7 @@ impl Answer {
         }
     }
 
-    /// The name of the cell that it is for, if the file had one.
+    /// Name of the answer's cell, if the file contains one.
     pub fn cell(&self) -> Option<String> {
         match self {
             Self::Served(served) => served.record.extra.cell(),
@@ -322,12 +322,12 @@ impl Answer {
         }
     }
 
-    /// The verdict, if it is one.
+    /// Verdict in the answer, if there is one.
     pub fn verdict(&self) -> Option<&Verdict> {
         if let Self::Judged(verdict) = self { Some(verdict) } else { None }
     }
 
-    /// Its rows in a table of CSV.
+    /// Returns the answer's rows in a CSV table.
     pub fn rows(&self) -> Rows {
         let row = |served: &Served, user: usize| {
             let Served { record, report, .. } = served;
@@ -385,7 +385,7 @@ impl Answer {
                     .enumerate()
                     .map(|(at, &user)| (user, at))
                     .collect();
-                // Those who are dropped stand where they stood, with all that the input said of them.
+                // Dropped users keep their positions and all fields of the input.
                 let mut others = Vec::new();
                 let mut place = |user: usize| match place_of.get(&user) {
                     Some(&at) if at < rows.len() => at,
@@ -427,12 +427,12 @@ impl Answer {
     }
 }
 
-/// Names and values of what a file says, without the quotes of texts.
+/// Names and values of a file's fields, with texts unquoted.
 fn plain_fields(extra: &Extra) -> impl Iterator<Item = (String, String)> {
     extra.iter().map(|(name, value)| (name.to_owned(), plain_json(value)))
 }
 
-/// A value of JSON without the quotes of a text; nothing for null.
+/// Returns a JSON value with texts unquoted; empty for null.
 pub fn plain_json(json: &str) -> String {
     match json {
         "null" => String::new(),
@@ -444,23 +444,23 @@ pub fn plain_json(json: &str) -> String {
 #[derive(Debug, Clone)]
 struct Row(Vec<(String, String)>);
 
-/// The rows of one answer in a table.
+/// Rows of one answer in a table.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
     cell: Option<String>,
     status: &'static str,
-    /// Of those who are served, or are links, or verdicts.
+    /// Rows of users who are served, of links, or of verdicts.
     rows: Vec<Row>,
-    /// Of those who are not served.
+    /// Rows of users who are not served.
     others: Vec<Row>,
-    /// Places of both, rows first, in the order of the input.
+    /// Indices of both in the order of the input; `rows` come first.
     order: Vec<usize>,
-    /// What is said of whoever is served, next to an id.
+    /// Fields of users who are served, in addition to an id.
     fields: &'static [&'static str],
 }
 
 impl Rows {
-    /// The columns of a table that starts with these.
+    /// Columns of a table that starts with these rows.
     pub fn columns(&self) -> Vec<String> {
         let (mut columns, mut known) = (Vec::new(), HashSet::new());
         let mut add = |name: &str| {
@@ -470,7 +470,7 @@ impl Rows {
         };
         add("cell");
         self.rows.iter().flat_map(|row| &row.0).for_each(|(name, _)| add(name));
-        // Nobody may be served here, and many in the next cell.
+        // Even if this cell serves no user, the next one may.
         if self.rows.is_empty() && !self.others.is_empty() {
             add("id");
             self.fields.iter().for_each(|name| add(name));
@@ -480,8 +480,8 @@ impl Rows {
         columns
     }
 
-    /// Hands on the fields of each row under these columns; returns the name of a field that is not among them, if there
-    /// is one.
+    /// Passes the fields of each row under these columns to `put`. Returns the name of a field without a column,
+    /// if there is one.
     pub fn write<E>(
         &self,
         columns: &[String],

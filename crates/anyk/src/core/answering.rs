@@ -1,4 +1,5 @@
-//! The one loop of `solve`, `allocate` and `assess`: records are formulated, allocated or looked up, and reported.
+//! Loop of `solve`, `allocate` and `assess`: it formulates records, allocates or looks up allocations, and
+//! reports on them.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,16 +17,16 @@ use super::{
 use crate::exchange::{Batch, Documents, Extra, Input, InputError, name_of};
 use crate::framework::{Error, Infeasibility, Unjudged};
 
-/// What came of a document: an answer for each of its instances, or why there is none.
+/// Results for a document: an answer or an error for each of its instances.
 pub type Answers = Vec<Result<Answer, Error>>;
 
-/// Answers documents, one after the other, by a policy or a file of allocations. A fork of it answers the same in another
-/// thread.
+/// Loop that answers consecutive documents by a policy or a file of allocations. Its forks give the same answers
+/// in other threads.
 pub struct Answering {
     reader: Arc<Reader>,
     formulating: Formulating,
     source: Source,
-    /// The best policy that is known: what answers are compared with.
+    /// Best known policy, with which answers are compared.
     best: Box<dyn Policy>,
     buffer: Allocation,
     second: Allocation,
@@ -33,26 +34,27 @@ pub struct Answering {
     largest: Arc<AtomicUsize>,
 }
 
-/// What a policy found.
+/// Result of a policy.
 enum Found {
     Served(Status, Report),
     Denied(Infeasibility, Option<Box<Served>>),
 }
 
-/// Where allocations come from.
+/// Source of allocations.
 enum Source {
     Policy(Box<dyn Policy>),
     File(Arc<Given>),
 }
 
-/// A file of allocations.
+/// File of allocations.
 struct Given {
     all: Mutex<Allotments>,
     name: String,
 }
 
 impl Answering {
-    /// Answers by a policy, next to the best that is known. Without checks, nothing is computed that takes long.
+    /// Builds a loop that answers by a policy and compares with the best known one. Without checks, it skips slow
+    /// computations.
     pub fn by_policy(
         reader: Reader,
         problem: &Arc<dyn Problem>,
@@ -63,7 +65,7 @@ impl Answering {
         Self::new(reader, problem, Source::Policy(policy), best, checks)
     }
 
-    /// Judges the allocations of a file, next to the best policy that is known.
+    /// Builds a loop that judges the allocations of a file and compares them with the best known policy.
     pub fn by_file(
         reader: Reader,
         problem: &Arc<dyn Problem>,
@@ -94,7 +96,7 @@ impl Answering {
         }
     }
 
-    /// Another one for another thread.
+    /// Returns a copy for another thread.
     pub fn fork(&self) -> Result<Self, Error> {
         let forked = |policy: &dyn Policy| policy.fork().ok_or(Error::OtherProblem);
         Ok(Self {
@@ -112,12 +114,12 @@ impl Answering {
         })
     }
 
-    /// The most users of a cell that this one or its forks have read so far.
+    /// Largest number of users in a cell that this loop or its forks have read so far.
     pub fn largest(&self) -> usize {
         self.largest.load(Ordering::Relaxed)
     }
 
-    /// What is left in the file of allocations, once all cells are judged; see [`Allotments::left`].
+    /// Number of remaining allocations in the file once all cells are judged; see [`Allotments::left`].
     pub fn left(&self, unread: usize) -> Result<usize, Error> {
         let Source::File(given) = &self.source else { return Ok(0) };
         let mut all = given.all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +140,7 @@ impl Answering {
         records.into_iter().map(|record| self.answer_record(record?)).collect()
     }
 
-    /// All instances of an input, in their order; the first that is rejected ends it.
+    /// Answers all instances of an input in order; stops at the first error.
     pub fn answer_all(&mut self, input: Input<'_>) -> Result<Vec<Answer>, Error> {
         let mut documents = Documents::new(input.bytes);
         let mut answers = Vec::new();
@@ -152,7 +154,7 @@ impl Answering {
             }
         }
         if answers.is_empty() {
-            // What says how an input with nothing in it is to look.
+            // The error for an empty input describes the expected format.
             for answer in self.answer(input) {
                 answers.push(answer?);
             }
@@ -223,7 +225,7 @@ impl Answering {
         };
         let results: Vec<Result<Option<Served>, Error>> =
             records.into_par_iter().map_init(|| this.fork(), one).collect();
-        // In the input's order, so that the first of several errors is told, however the threads ran.
+        // Collected in the order of the input, so that the first error is reported regardless of the order of threads.
         let all = results.into_iter().collect::<Result<Vec<Option<Served>>, Error>>()?;
         Ok(Answer::Instances(extra, all.into_iter().flatten().collect()))
     }
@@ -236,7 +238,7 @@ impl Answering {
     ) -> Answers {
         let count = records.len();
         let is_of_arrays = self.reader.about().is_of_arrays();
-        // Of a document of arrays, one allocation is for all instances.
+        // In a document of arrays, one allocation contains those of all instances.
         let mut current: Option<Result<Allotment, String>> = None;
         let mut judged = Vec::with_capacity(count);
         for (index, record) in records.into_iter().enumerate() {
@@ -262,7 +264,7 @@ impl Answering {
             }
             let verdict = match self.formulating.instance(record) {
                 Err(error) => {
-                    // The other networks of a document still ask for theirs.
+                    // The other networks of a document still request their allocations.
                     given.pass(name.filter(|_| !is_of_arrays));
                     Err(error)
                 }
@@ -310,7 +312,7 @@ impl Answering {
                 .map_err(|error| error.in_file(named)),
             Err(error) => Err(error),
         };
-        // The cell can be judged, so it counts: what is wrong is the allocation.
+        // The cell can be judged, so it counts; the error lies in the allocation.
         verdict.map_err(|source| {
             let (k, feasible) = (instance.size().users, reference.is_some());
             Error::Unjudged(Box::new(Unjudged { k, feasible, source }))
@@ -319,14 +321,14 @@ impl Answering {
 }
 
 impl Given {
-    /// Notes a cell that cannot be read; see [`Allotments::pass`].
+    /// Records a cell that cannot be read; see [`Allotments::pass`].
     fn pass(&self, cell: Option<String>) {
         if let Some(cell) = cell {
             self.all.lock().unwrap_or_else(PoisonError::into_inner).pass(&cell);
         }
     }
 
-    /// The allocation of an instance, by its place and its name.
+    /// Returns the allocation of an instance, by its index and its name.
     fn take(&self, place: usize, cell: Option<&str>) -> Result<Allotment, Error> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let unread = |source| Error::Read { path: self.name.as_str().into(), source };
@@ -340,7 +342,7 @@ impl Given {
     }
 }
 
-/// What is shown of an allocation.
+/// Returns the report on an allocation.
 fn report(
     instance: &Instance,
     allocation: &Allocation,
@@ -356,11 +358,11 @@ fn report(
     Ok(report)
 }
 
-/// Works on the documents of a stream while it arrives, on all cores, and hands on what comes of them in their order:
-/// a document that comes alone is worked on at once. `make` makes what a thread needs; `hand_on` gets what came of the
-/// documents that arrived together, and says whether to go on.
+/// Processes the documents of a stream while it arrives, on all cores, and passes on the results in order. A
+/// document that arrives alone is processed at once. `make` creates the worker of a thread. `hand_on` receives
+/// the results for documents that arrived together, and returns whether to continue.
 ///
-/// A thread reads ahead, and may be left waiting for input that never comes when `hand_on` has had enough.
+/// A thread reads ahead. If `hand_on` stops early, this thread may remain blocked on input that never arrives.
 pub fn in_order<W: Send, O: Send>(
     documents: Documents<impl Read + Send + 'static>,
     name: &str,
@@ -368,7 +370,7 @@ pub fn in_order<W: Send, O: Send>(
     work: impl Fn(&mut W, Input<'_>) -> O + Sync,
     mut hand_on: impl FnMut(Vec<O>) -> Result<bool, Error>,
 ) -> Result<(), Error> {
-    // Shared, so that it is still there where no thread can be started; else nobody waits for the lock.
+    // Shared, so that it remains available if no thread can be started; otherwise the lock is never contended.
     let documents = Arc::new(Mutex::new(documents));
     let next = |documents: &Mutex<Documents<_>>| {
         documents.lock().unwrap_or_else(PoisonError::into_inner).next_batch().transpose()
@@ -400,7 +402,7 @@ pub fn in_order<W: Send, O: Send>(
     };
     while let Some(batch) = arriving() {
         let batch = batch.map_err(|source| Error::Read { path: name.into(), source })?;
-        // Small enough that no thread waits long for another at the end, large enough to be worth handing over.
+        // Parts are small enough that no thread waits long at the end, and large enough to be worth the overhead.
         let size = batch.len().div_ceil(4 * rayon::current_num_threads()).max(1);
         let starts: Vec<usize> = (0..batch.len()).step_by(size).collect();
         let parts: Vec<Result<Vec<O>, Error>> = starts

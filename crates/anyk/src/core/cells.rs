@@ -1,4 +1,4 @@
-//! What the problems of users of one cell share: where users are, and what they ask for.
+//! Common parts of the problems for users of one cell: positions, gains and service classes of users.
 
 use super::{About, Column, Need, Parameter, ParameterKind, Record, Size};
 use crate::channel::{PathLossModel, sample_distances_m, sample_gains_db};
@@ -8,7 +8,7 @@ use crate::invalid::Invalid;
 use crate::qos::ServiceClass;
 use crate::units::{Dbm, Decibel, Watt};
 
-/// The columns of users of a cell: one that says where a user is, and those of its service class.
+/// Columns of users of a cell: one that determines the gain, and those of the service class.
 pub static CELL_INPUTS: &[Column] = &[
     Column::each("gain").need(Need::OneOf).arrays_only(),
     Column::each("distance_m").need(Need::OneOf).what("a number of metres"),
@@ -28,16 +28,16 @@ const EPSILON: usize = 5;
 const PACKET_BITS: usize = 6;
 const ARRIVAL_RATE: usize = 7;
 
-/// A cell as options describe it.
+/// Cell with its options.
 #[derive(Debug, Clone)]
 pub struct Cells {
     uses: CellOptions,
     system: System,
-    /// The power in dBm and the bandwidth in Hz at which an `snr_db` was measured.
+    /// Power in dBm and bandwidth in Hz at which `snr_db` was measured.
     reference: Option<(f64, f64)>,
 }
 
-/// What an `snr_db` in the input refers to.
+/// Options for the measurement of `snr_db` in the input.
 fn reference_options() -> [OptionSpec; 2] {
     [
         OptionSpec::new(
@@ -50,7 +50,7 @@ fn reference_options() -> [OptionSpec; 2] {
         OptionSpec::new(
             "reference-bandwidth-hz",
             OptionValue::Number("HZ"),
-            "Bandwidth B of the noise in it",
+            "Bandwidth B of the noise in that SNR",
         )
         .of("Input")
         .rare(),
@@ -58,7 +58,7 @@ fn reference_options() -> [OptionSpec; 2] {
 }
 
 impl Cells {
-    /// The cell that options describe, of which a problem uses some parameters.
+    /// Builds the cell from options; a problem uses only some of its parameters.
     pub fn new(uses: CellOptions, options: &Options) -> Result<Self, Error> {
         let system = uses.system(options, &Config::default())?;
         let power = options.number("reference-power-dbm")?;
@@ -81,24 +81,24 @@ impl Cells {
         Ok(Self { uses, system, reference })
     }
 
-    /// A cell that is checked already.
+    /// Builds the cell from a system that has been checked.
     pub fn of(uses: CellOptions, system: &System) -> Self {
         Self { uses, system: system.clone(), reference: None }
     }
 
-    /// A cell in which random users are drawn.
+    /// Builds a cell for drawing random users.
     pub fn drawing(options: &Options) -> Result<Self, Error> {
         let uses = CellOptions::ROAD;
         let system = uses.system(options, &Config::default())?;
         Ok(Self { uses, system, reference: None })
     }
 
-    /// The checked parameters.
+    /// Checked parameters of the cell.
     pub fn system(&self) -> &System {
         &self.system
     }
 
-    /// All options that describe it.
+    /// Returns all options that describe the cell.
     pub fn options(&self) -> Options {
         let mut options = self.uses.describe(self.system.config());
         if let Some((power_dbm, bandwidth_hz)) = self.reference {
@@ -108,11 +108,11 @@ impl Cells {
         options
     }
 
-    /// The gain and the service class of each user.
+    /// Returns the gain and the service class of each user.
     pub fn users(&self, record: &Record) -> Result<Vec<(f64, ServiceClass)>, Invalid> {
         let default = self.system.service();
         let has_classes = [EPSILON, PACKET_BITS, ARRIVAL_RATE].iter().any(|&at| record.has(at));
-        // Neighbours mostly share their class.
+        // Adjacent users mostly share their class.
         let mut last = default;
         let mut user = |user: usize| {
             let gain = self.gain(record, user).map_err(|wrong| wrong.of_user(user))?;
@@ -131,7 +131,7 @@ impl Cells {
             }
             Ok((gain, service))
         };
-        // An iterator of results does not know its length.
+        // An iterator of results does not know its length, so reserve it here.
         let mut users = Vec::with_capacity(record.size().users);
         for at in 0..record.size().users {
             users.push(user(at)?);
@@ -139,8 +139,9 @@ impl Cells {
         Ok(users)
     }
 
-    /// The gains of users of a problem without service classes: a loss target or packets of a user's own would be
-    /// ignored. `because` says what users have in common, and which problem takes classes.
+    /// Returns the gains of users for a problem without service classes. Users with their own loss target or
+    /// packets are an error, since AnyK would ignore these values. `because` says what all users share, and which
+    /// problem supports classes.
     pub fn gains(&self, record: &Record, because: &str) -> Result<Vec<f64>, Error> {
         let users = self.users(record)?;
         match users.iter().position(|(_, service)| *service != self.system.service()) {
@@ -152,7 +153,7 @@ impl Cells {
         }
     }
 
-    /// The gain of a user, by the one column that it has.
+    /// Returns the gain of a user from its only column that determines it.
     fn gain(&self, record: &Record, user: usize) -> Result<f64, Invalid> {
         let given = |column: usize| record.at(column, user);
         let wrong = |column: usize, value: f64, expected: String| {
@@ -197,7 +198,7 @@ impl Cells {
                             `reference_power_dbm` and `reference_bandwidth_hz`";
             return wrong(SNR, snr_db, expected.to_owned());
         };
-        // α = SNR·N_0·B/P.
+        // Gain from the SNR: α = SNR·N_0·B/P.
         let power_w = Watt::from(Dbm(power_dbm)).0;
         let gain = Decibel(snr_db).to_ratio() * self.system.noise_w_hz() * bandwidth_hz / power_w;
         if gain > 1e-30 && gain < 1.0 {
@@ -210,8 +211,8 @@ impl Cells {
         wrong(SNR, snr_db, expected)
     }
 
-    /// Random users along the road: by their distances, or by their gains if those are no function of the distance, or
-    /// of one that only this command was told ([`System::draws_gains`]).
+    /// Draws random users along the road. The record contains distances, or gains if they are not a function of
+    /// the distance, or of one that only this command knows ([`System::draws_gains`]).
     pub fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Record, Error> {
         let system = &self.system;
         let (road, path_loss, shadowing) = (system.road(), system.path_loss(), system.shadowing());
@@ -227,13 +228,13 @@ impl Cells {
     }
 }
 
-/// Whether a path loss has this name.
+/// Returns whether a path loss has this name.
 fn is_path_loss(word: &str) -> bool {
     PathLossModel::by_name(word).is_some()
 }
 
 impl CellOptions {
-    /// The value of an option in effect: as it is given, or that which the path loss has without it.
+    /// Returns the value of an option in effect: the given one, or the default of the path loss.
     pub(crate) fn in_effect(options: &Options, name: &str) -> Option<String> {
         if let Some(text) = options.text(name) {
             return Some(text.to_owned());
@@ -247,8 +248,9 @@ impl CellOptions {
         Self::ALL.describe(&config).text(name).map(str::to_owned)
     }
 
-    /// The options of a verb for a problem of users of a cell: its own or those of its models, what `snr_db` refers to, and
-    /// the cell. `other_cell` is the heading of the latter for models that allocate in other cells than their own.
+    /// Options of a verb for a problem of users of a cell: the problem's own, those for `snr_db`, and those of
+    /// the cell. `other_cell` is the heading of the latter for models that allocate in cells other than their
+    /// own.
     pub(crate) fn flags(
         self,
         (about, verb): (&About, Verb),
@@ -272,12 +274,12 @@ impl CellOptions {
         own
     }
 
-    /// The parameters of a cell that files may name, with their names.
+    /// Parameters of a cell that files may set, with their names in files.
     pub fn parameters(self) -> Vec<(Parameter, Vec<String>)> {
         let options: Vec<&str> = self.specs().into_iter().map(|spec| spec.name).collect();
         let mut all = Vec::new();
         for (section, field, option) in Self::numbers() {
-            // What only draws depend on is known, but without effect.
+            // Parameters that affect only random draws are known, but have no effect.
             let is_of_draws = section == "road" || option.starts_with("clutter");
             let parameter = Parameter::number(option);
             let parameter = if is_of_draws { parameter.without_effect() } else { parameter };
@@ -287,7 +289,7 @@ impl CellOptions {
             }
         }
         if self.radio {
-            // A phone has a model, too, and a path loss may be a number of decibels.
+            // A phone may have a field `model`, too, and a path loss may be a number of decibels.
             for (names, kind) in [
                 (vec!["path_loss_model", "path_loss.model"], ParameterKind::Name(is_path_loss)),
                 (vec!["model"], ParameterKind::Word(is_path_loss)),

@@ -5,28 +5,28 @@ use std::borrow::Cow;
 use super::{About, Axis, Column, Need, Size};
 use crate::invalid::Invalid;
 
-/// Numbers that a caller holds, the last axis the fastest.
+/// Numbers in a caller's memory; the last axis changes fastest.
 #[derive(Debug, Clone, Copy)]
 pub struct ArrayView<'a> {
-    /// Its axes; none for a single number.
+    /// Lengths of the axes; empty for a single number.
     pub shape: &'a [usize],
-    /// All of its numbers.
+    /// All numbers of the array.
     pub values: &'a [f64],
 }
 
-/// Numbers by name.
+/// Array with a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedArray {
-    /// Its name, with the unit.
+    /// Name with the unit.
     pub name: &'static str,
-    /// Its axes.
+    /// Lengths of the axes.
     pub shape: Vec<usize>,
-    /// All of its numbers.
+    /// All numbers of the array.
     pub values: Vec<f64>,
 }
 
 impl Size {
-    /// So many users, without a second axis.
+    /// Size with a number of users and without a second axis.
     pub const fn users(users: usize) -> Self {
         Self { users, others: 0 }
     }
@@ -40,34 +40,34 @@ impl Size {
 }
 
 impl Column {
-    /// An array over some axes.
+    /// Builds a column over some axes.
     pub const fn over(name: &'static str, axes: &'static [Axis]) -> Self {
         let (need, what, range) = (Need::Required, "a number", (f64::NEG_INFINITY, f64::INFINITY));
         Self { name, axes, complex: false, need, arrays_only: false, what, range }
     }
 
-    /// The same with another need.
+    /// Sets whether a record needs the column.
     #[must_use]
     pub const fn need(mut self, need: Need) -> Self {
         self.need = need;
         self
     }
 
-    /// The same with what an entry is, for messages.
+    /// Sets the description of an entry for messages.
     #[must_use]
     pub const fn what(mut self, what: &'static str) -> Self {
         self.what = what;
         self
     }
 
-    /// The same for numbers from `low` to `high`; records and allocations with others are rejected.
+    /// Sets the range of the numbers; records and allocations with others are rejected.
     #[must_use]
     pub const fn within(mut self, low: f64, high: f64) -> Self {
         self.range = (low, high);
         self
     }
 
-    /// The first of some values that is out of range, NaN aside.
+    /// Error for the first value that is out of range; NaN is ignored.
     pub(super) fn out_of_range(&self, values: &[f64], size: Size) -> Option<Invalid> {
         let (low, high) = self.range;
         if low.is_infinite() && high.is_infinite() {
@@ -82,7 +82,7 @@ impl Column {
         Some(self.wrong((values, at), size, expected))
     }
 
-    /// One of some values is not as expected.
+    /// Builds the error for the value at index `at`.
     pub(super) fn wrong(
         &self,
         (values, at): (&[f64], usize),
@@ -94,53 +94,53 @@ impl Column {
         if self.axes.first() == Some(&Axis::Users) { wrong.of_user(user) } else { wrong }
     }
 
-    /// The same for callers with arrays only.
+    /// Restricts the column to callers with arrays.
     #[must_use]
     pub const fn arrays_only(mut self) -> Self {
         self.arrays_only = true;
         self
     }
 
-    /// One number for each user.
+    /// Builds a column with one number for each user.
     pub const fn each(name: &'static str) -> Self {
         Self::over(name, &[Axis::Users])
     }
 
-    /// One number for the whole instance.
+    /// Builds a column with one number for the whole instance.
     pub const fn common(name: &'static str) -> Self {
         Self::over(name, &[])
     }
 
-    /// The same with complex entries.
+    /// Makes the entries complex.
     #[must_use]
     pub const fn complex(mut self) -> Self {
         self.complex = true;
         self
     }
 
-    /// Whether it is one real number for each user.
+    /// Returns whether the column has one real number for each user.
     pub fn is_each(&self) -> bool {
         self.axes == [Axis::Users] && !self.complex
     }
 
-    /// Whether it is one real number for the whole instance.
+    /// Returns whether the column has one real number for the whole instance.
     pub fn is_common(&self) -> bool {
         self.axes.is_empty() && !self.complex
     }
 
-    /// The lengths of its axes in an instance of a size.
+    /// Lengths of the axes in an instance of a size.
     pub fn shape(&self, size: Size) -> Vec<usize> {
         let axes = self.axes.iter().map(|&axis| size.of(axis));
         axes.chain(self.complex.then_some(2)).collect()
     }
 
-    /// How many numbers it has in an instance of a size.
+    /// Number of values in an instance of a size.
     pub fn len(&self, size: Size) -> usize {
         let entries: usize = self.axes.iter().map(|&axis| size.of(axis)).product();
         if self.complex { 2 * entries } else { entries }
     }
 
-    /// The numbers of some users, or of all in another order; along every axis of users.
+    /// Returns the values of some users, or of all in another order, along every axis of users.
     pub(crate) fn part(&self, values: &[f64], size: Size, users: &[usize]) -> Vec<f64> {
         let mut found = Vec::new();
         let width = if self.complex { 2 } else { 1 };
@@ -175,7 +175,7 @@ fn select(
 }
 
 impl About {
-    /// The columns of users of which a file has at least one.
+    /// Columns of users of which a file must contain at least one.
     pub(crate) fn needed(&self) -> impl Iterator<Item = &'static Column> {
         let is_needed = |column: &&Column| {
             matches!(column.need, Need::Required | Need::OneOf)
@@ -187,17 +187,17 @@ impl About {
 }
 
 impl NamedArray {
-    /// One number.
+    /// Builds an array of one number.
     pub fn one(name: &'static str, value: f64) -> Self {
         Self { name, shape: Vec::new(), values: vec![value] }
     }
 
-    /// One number for each user.
+    /// Builds an array of one number for each user.
     pub fn each(name: &'static str, values: Vec<f64>) -> Self {
         Self { name, shape: vec![values.len()], values }
     }
 
-    /// It, borrowed.
+    /// Returns a view of the array.
     pub fn view(&self) -> ArrayView<'_> {
         ArrayView { shape: &self.shape, values: &self.values }
     }

@@ -1,4 +1,4 @@
-//! Policies side by side: any number of them on the same random instances, all judged alike.
+//! Comparison of policies on the same random instances, with one judge for all.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,16 +15,16 @@ use crate::framework::{CellOptions, Error, Observer, Options, Verb};
 use crate::invalid::Invalid;
 use crate::math::realization_rng;
 
-/// One of the policies.
+/// Policy with a name for the comparison.
 pub struct Player {
-    /// How tables name it.
+    /// Name in tables.
     pub name: String,
-    /// What it is.
+    /// Policy to compare.
     pub policy: Box<dyn Policy>,
 }
 
 impl Player {
-    /// A policy of the problem that needs no training; `None` if there is none of that name.
+    /// Returns a policy of the problem that needs no training; `None` if there is none with this name.
     pub fn built_in(
         name: &str,
         problem: &dyn Problem,
@@ -35,8 +35,8 @@ impl Player {
         Some(make())
     }
 
-    /// A model, on instances of a problem; rejected in a cell that it does not know, since what it allocates would be
-    /// for another.
+    /// Returns a model's policy for instances of a problem. A model for another cell is an error, since its
+    /// allocations would be for that cell.
     pub fn model(name: &str, model: &dyn Model, problem: &dyn Problem) -> Result<Self, Error> {
         let (known, mut home) = (model.flags(Verb::Allocate), model.home());
         known.iter().for_each(|spec| home.remove(spec.name));
@@ -51,7 +51,7 @@ impl Player {
 }
 
 impl Options {
-    /// These options, and for the rest those of the cell that a model was trained for.
+    /// Returns these options, completed by those of the cell for which a model was trained.
     #[must_use]
     pub fn at_home(&self, home: &Self) -> Self {
         // A file describes the whole cell.
@@ -59,7 +59,7 @@ impl Options {
             return self.clone();
         }
         let mut home = home.clone();
-        // Another path loss has parameters of its own.
+        // Another path loss has its own parameters.
         if self.has("path-loss") {
             let of_path_loss: Vec<String> = home
                 .names()
@@ -72,65 +72,65 @@ impl Options {
     }
 }
 
-/// Random instances to compare on.
+/// Random instances of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rounds {
-    /// Sizes.
+    /// Numbers of users.
     pub sizes: Vec<usize>,
-    /// Instances of each size and seed.
+    /// Number of instances for each size and seed.
     pub samples: u64,
     /// Seeds of the instances.
     pub seeds: Vec<u64>,
 }
 
-/// An instance without an answer that can be judged.
+/// Instance without an allocation that can be judged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failed {
-    /// The policy.
+    /// Name of the policy.
     pub policy: String,
-    /// The size.
+    /// Number of users.
     pub k: usize,
-    /// The seed, and the instance's number among those of it, from 1.
+    /// Seed of the instance.
     pub seed: u64,
-    /// The number.
+    /// Number of the instance among those of its seed, from 1.
     pub instance: u64,
-    /// Why.
+    /// Reason of the failure.
     pub why: String,
 }
 
-/// What a comparison finds.
+/// Result of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The problem.
+    /// Name of the problem.
     pub problem: &'static str,
-    /// The objective, with its unit.
+    /// Objective with its unit.
     pub objective: String,
-    /// The policy that gaps are measured from.
+    /// Policy relative to which gaps are measured.
     pub reference: &'static str,
-    /// Instances of each size and seed, and the seeds.
+    /// Number of instances for each size and seed.
     pub samples: u64,
-    /// The seeds.
+    /// Seeds of the instances.
     pub seeds: Vec<u64>,
-    /// Every policy at every size.
+    /// Results of every policy at every size.
     pub rows: Vec<Standing>,
-    /// The first failures of each policy.
+    /// First failures of each policy.
     pub failures: Vec<Failed>,
-    /// Inputs and outputs of each policy, for a diagnosis.
+    /// Inputs and outputs of each policy, for `diagnose`.
     #[serde(skip)]
     pub samples_of: Vec<(String, Vec<SampleRow>)>,
 }
 
-/// Failures that are told of a policy.
+/// Maximum number of failures that are reported for a policy.
 const MOST_TOLD: usize = 5;
-/// Instances of each size that are asked again with their users in another order.
+/// Number of instances of each size that are also allocated with their users in another order.
 const REORDERED: usize = 3;
-/// A change by less, relative, is rounding.
+/// Relative change below which a difference is rounding.
 const SAME: f64 = 1e-6;
 
-/// A change by more, relative, is told: networks of single precision change by less.
+/// Relative change above which a policy is reported; networks in single precision change by less.
 const BREAKS: f64 = 1e-3;
 
-/// A random instance that can be served.
+/// Random instance that can be served.
 struct Case {
     instance: Arc<Instance>,
     reference: f64,
@@ -138,7 +138,7 @@ struct Case {
     index: u64,
 }
 
-/// The instances of a size: those that an allocation can serve, and a few of them with their users in another order.
+/// Feasible instances of a size, and a few of them with their users in another order.
 struct Round {
     size: usize,
     drawn: usize,
@@ -146,15 +146,15 @@ struct Round {
     reordered: Vec<(Case, Vec<usize>)>,
 }
 
-/// What came of asking a policy for one instance.
+/// Result of a policy for one instance.
 struct Asked {
     verdict: Result<Verdict, String>,
-    /// The first amount, as a diagnosis sees it.
+    /// First amount, in the form for `diagnose`.
     outputs: Vec<f64>,
     seconds: f64,
 }
 
-/// Asks all players for the same random instances of a problem.
+/// Runs all policies on the same random instances of a problem.
 pub fn compare(
     problem: &Arc<dyn Problem>,
     rounds: &Rounds,
@@ -191,20 +191,20 @@ pub fn compare(
         }
     }
     observer.end();
-    // By policy, as they were named, then by size.
+    // By policy in the given order, then by size.
     let order = |name: &String| players.iter().position(|player| player.name == *name);
     found.rows.sort_by_key(|row| order(&row.policy));
     Ok(found)
 }
 
 impl Round {
-    /// Draws the instances of a size, formulates each once, and solves each once.
+    /// Draws the instances of a size, and formulates and solves each of them once.
     fn draw(problem: &Arc<dyn Problem>, rounds: &Rounds, size: usize) -> Result<Self, Error> {
         check_draws(problem.about(), "samples", rounds.samples, size)?;
         let numbers = |&seed: &u64| (0..rounds.samples).map(move |index| (seed, index));
         let numbers: Vec<(u64, u64)> = rounds.seeds.iter().flat_map(numbers).collect();
         let best = problem.best()?;
-        // A policy that cannot be forked answers for all.
+        // If a policy cannot be forked, one copy solves all instances.
         let worker = || -> Result<_, Error> {
             let best = best.fork().ok_or(Error::OtherProblem)?;
             Ok((best, Allocation::default(), Formulating::new(Arc::clone(problem))))
@@ -243,12 +243,12 @@ struct Stood {
     objective: Option<String>,
 }
 
-/// One policy at one size.
+/// Evaluates one policy at one size.
 fn stand(player: &mut Player, round: &Round, observer: &dyn Observer) -> Result<Stood, Error> {
     let Round { size, drawn, cases, reordered } = round;
     let (outcomes, again) = match player.policy.fork() {
         Some(mut policy) => {
-            // One for each thread, which has made its tables before the clock runs.
+            // One copy for each thread, which builds its tables before the time is measured.
             let share = cases.len().div_ceil(rayon::current_num_threads()).max(1);
             let part = |part: &[Case]| -> Result<Vec<Asked>, Error> {
                 let mut policy = policy.fork().ok_or(Error::OtherProblem)?;
@@ -326,7 +326,7 @@ fn stand(player: &mut Player, round: &Round, observer: &dyn Observer) -> Result<
 }
 
 impl Asked {
-    /// Asks a policy: the time is that of the policy alone.
+    /// Runs a policy on an instance; the time includes only the policy.
     fn of(policy: &mut dyn Policy, case: &Case) -> Self {
         let instance = &*case.instance;
         let mut allocation = Allocation::default();
@@ -337,7 +337,7 @@ impl Asked {
         let verdict = match outcome {
             Err(error) => Err(error.to_string()),
             Ok(Outcome::Infeasible(_)) => {
-                Err("it says that the budget does not serve everyone".to_owned())
+                Err("it reports that the budget cannot serve every user".to_owned())
             }
             Ok(Outcome::Refused(why)) => Err(why),
             Ok(Outcome::Served(_)) => {
@@ -353,10 +353,10 @@ impl Asked {
     }
 }
 
-/// Answers of a policy that is asked for one instance after the other.
+/// Answers of a policy that receives one instance at a time.
 struct Interview {
     outcomes: Vec<Asked>,
-    /// The first of those that came since it was last found to be in step.
+    /// Index of the first answer since the policy was last known to be in step.
     since: usize,
 }
 
@@ -365,13 +365,13 @@ impl Interview {
         self.look_back(policy.doubt(false));
         self.outcomes.push(Asked::of(policy, case));
         if self.outcomes.last().is_some_and(|asked| asked.verdict.is_err()) {
-            // A policy that fails starts anew.
+            // A policy that fails starts again.
             self.look_back(policy.doubt(false));
             self.since = self.outcomes.len();
         }
     }
 
-    /// None of the answers since it was last in step is believed.
+    /// Rejects all answers since the policy was last in step, if there is a doubt.
     fn look_back(&mut self, doubt: Option<String>) {
         let Some(doubt) = doubt else { return };
         let believed = |asked: &&mut Asked| asked.verdict.is_ok();
@@ -382,7 +382,7 @@ impl Interview {
     }
 }
 
-/// The largest change of a user's amount, relative to the larger of the two; amounts next to nothing do not count.
+/// Largest change of a user's amount, relative to the larger of the two; amounts close to 0 do not count.
 fn largest_change(before: &[f64], after: &[f64], order: &[usize]) -> f64 {
     let most = before.iter().fold(0.0f64, |most, amount| most.max(amount.abs()));
     let pairs = order.iter().zip(after).filter_map(|(&at, after)| Some((before.get(at)?, after)));
@@ -393,21 +393,21 @@ fn largest_change(before: &[f64], after: &[f64], order: &[usize]) -> f64 {
 }
 
 impl Comparison {
-    /// As people read it.
+    /// Returns the comparison as text.
     pub fn text(&self) -> Text {
         let mut text = Text::default();
         table(&mut text, &self.rows, &self.objective, self.reference);
         for row in &self.rows {
             if row.infeasible == row.instances {
                 text.push(format!(
-                    "K = {}: no instance can be served; nothing was asked of {}",
+                    "K = {}: no instance can be served, so {} did not run",
                     row.k, row.policy
                 ));
             }
             if let Some(change) = row.reorder_change.filter(|change| *change > BREAKS) {
                 text.push(format!(
-                    "{}, K = {}: NOT equivariant: with the users in another order what one gets changes by up to \
-                     {:.2} %",
+                    "{}, K = {}: NOT equivariant: with the users in another order, the amounts of a user change by up \
+                     to {:.2} %",
                     row.policy,
                     row.k,
                     100.0 * change
@@ -415,7 +415,7 @@ impl Comparison {
             }
             if row.over_budget > 0 {
                 text.push(format!(
-                    "{}, K = {}: {} answers give away more than there is",
+                    "{}, K = {}: {} allocations exceed the budget",
                     row.policy, row.k, row.over_budget
                 ));
             }

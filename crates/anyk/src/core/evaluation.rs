@@ -1,11 +1,11 @@
-//! What a model reaches on random instances, size by size: JSON for programs, and a table for people.
+//! Results of a model on random instances at each size: JSON for programs, and a table for people.
 
 use serde::Serialize;
 
 use super::{Page, Text};
 use crate::framework::{Error, Observer, Trials};
 
-/// A column of the table: its head, and what it shows of a size.
+/// Column of the table: its heading, and the function that formats its value at a size.
 pub(crate) type Shown<R> = (&'static str, fn(&R) -> String);
 
 #[derive(Serialize)]
@@ -17,8 +17,8 @@ struct Evaluation<'a, F, R> {
     sizes: &'a [R],
 }
 
-/// Measures a model on trials, and reports what was found at each size. In the JSON the fields of `first` come first. The
-/// observer counts instances, which are called `what`.
+/// Evaluates a model on trials and reports the results at each size. The fields of `first` come first in the
+/// JSON. The observer counts instances under the name `what`.
 pub(crate) fn evaluation<R: Serialize>(
     first: &impl Serialize,
     (trials, what, observer): (&Trials, &str, &dyn Observer),
@@ -37,7 +37,7 @@ pub(crate) fn evaluation<R: Serialize>(
     Page::new(&Evaluation { first, samples: *samples, seed: *seed, sizes }, text)
 }
 
-/// What a table shows where there is no number.
+/// Formats a value, or a dash if it is absent.
 pub(crate) fn or_dash(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), show)
 }

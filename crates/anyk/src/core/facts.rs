@@ -1,32 +1,32 @@
-//! Facts by name.
+//! Named facts.
 
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// Facts by name, in the order in which they are shown.
+/// Named facts in the order in which they are shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts(Vec<(&'static str, Fact)>);
 
-/// The value of a fact.
+/// Value of a fact.
 #[derive(Debug, Clone)]
 pub enum Fact {
-    /// Not known.
+    /// Unknown value.
     Unknown,
-    /// A number.
+    /// Single number.
     Number(f64),
-    /// A number that all users have alike, which tables repeat for each of them.
+    /// Number that all users share; tables repeat it for each of them.
     Shared(f64),
-    /// A count.
+    /// Count of things.
     Count(usize),
-    /// Yes or no.
+    /// Truth value.
     Flag(bool),
-    /// Yes or no for each user.
+    /// Truth value for each user.
     Flags(Vec<bool>),
-    /// Numbers, such as the value of each iteration.
+    /// List of numbers, such as the value of each iteration.
     Numbers(Vec<f64>),
-    /// Texts, such as names of users.
+    /// List of texts, such as names of users.
     Texts(Vec<String>),
-    /// Anything else, as JSON, with a sentence for people.
+    /// JSON value of any other kind, with a sentence for people.
     Json(Box<RawValue>, String),
 }
 
@@ -36,7 +36,7 @@ impl Facts {
         self.0.push((name, fact.into()));
     }
 
-    /// The same with a fact.
+    /// Returns the list with another fact.
     #[must_use]
     pub fn with(mut self, name: &'static str, fact: impl Into<Fact>) -> Self {
         self.push(name, fact);
@@ -53,22 +53,22 @@ impl Facts {
         self.0.clear();
     }
 
-    /// In their order.
+    /// Iterates over the facts in order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Fact)> {
         self.0.iter().map(|(name, fact)| (*name, fact))
     }
 
-    /// The first fact of a name.
+    /// First fact with a name.
     pub fn get(&self, name: &str) -> Option<&Fact> {
         self.iter().find(|(known, _)| *known == name).map(|(_, fact)| fact)
     }
 
-    /// The number of a name.
+    /// Number with a name.
     pub fn number(&self, name: &str) -> Option<f64> {
         if let Some(Fact::Number(number)) = self.get(name) { Some(*number) } else { None }
     }
 
-    /// A number that is not finite, by its name.
+    /// Name of a number that is not finite, if there is one.
     pub(crate) fn not_finite(&self) -> Option<&'static str> {
         let unfit = |fact: &Fact| match fact {
             Fact::Number(number) | Fact::Shared(number) => !number.is_finite(),

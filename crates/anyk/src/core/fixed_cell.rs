@@ -1,4 +1,4 @@
-//! A model that knows one cell, kept to that cell.
+//! Policy wrapper that restricts a model to the cell of its training.
 
 use std::sync::{Arc, Weak};
 
@@ -6,26 +6,26 @@ use super::{Allocation, Instance, Outcome, Policy, Problem};
 use crate::framework::{Error, Options, field_of};
 use crate::invalid::Invalid;
 
-/// A policy for instances whose options are those that it was trained for; it refuses others, since what it allocates
-/// would be for another cell.
+/// Policy for instances with the options of its training. It rejects other instances, since its allocation would
+/// be for another cell.
 pub struct FixedCell {
     policy: Box<dyn Policy>,
     home: Options,
-    /// What to use instead, for messages.
+    /// Alternative to suggest in messages.
     instead: &'static str,
-    /// The problem that was found to fit last.
+    /// Last problem that was found to fit.
     known: Option<Weak<dyn Problem>>,
 }
 
 impl FixedCell {
-    /// A policy, the options of its cell, and what takes any cell.
+    /// Wraps a policy with the options of its cell and the alternative for other cells.
     pub fn new(policy: Box<dyn Policy>, home: Options, instead: &'static str) -> Self {
         Self { policy, home, instead, known: None }
     }
 }
 
 impl Options {
-    /// The first option that is another than at home.
+    /// First option that differs from that of the model's cell.
     pub(crate) fn other_than(&self, home: &Self) -> Option<(String, String, String)> {
         home.names().find_map(|name| {
             let (own, here) = (home.text(name)?, self.text(name)?);

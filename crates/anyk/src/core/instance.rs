@@ -1,4 +1,4 @@
-//! Instances, and what an allocation of one is worth.
+//! Instances, and the evaluation of their allocations.
 
 use std::any::Any;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::framework::{Error, Infeasibility, Options};
 use crate::invalid::Invalid;
 
 impl Instance {
-    /// The instance of a record.
+    /// Builds the instance of a record.
     pub fn new(problem: &Arc<dyn Problem>, mut record: Record) -> Result<Self, Error> {
         let formulated = record.complete().map_err(Error::from);
         match formulated.and_then(|()| problem.formulate(&record)) {
@@ -27,7 +27,7 @@ impl Instance {
         }
     }
 
-    /// The instance of arrays by name.
+    /// Builds the instance of named arrays.
     pub fn of_arrays(
         problem: &Arc<dyn Problem>,
         given: &[(&str, ArrayView<'_>)],
@@ -35,7 +35,7 @@ impl Instance {
         Self::new(problem, Record::of_arrays(problem.about().inputs, given)?)
     }
 
-    /// A random instance, which depends on nothing but the arguments.
+    /// Draws a random instance, which depends only on the arguments.
     pub fn drawn(
         problem: &Arc<dyn Problem>,
         seed: u64,
@@ -45,14 +45,14 @@ impl Instance {
         super::Formulating::new(Arc::clone(problem)).instance(problem.draw(seed, size, index)?)
     }
 
-    /// An instance that is formulated already, without data of its own.
+    /// Builds an instance from a formulation, with an empty record.
     pub fn of(problem: &Arc<dyn Problem>, users: usize, formulation: impl Formulation) -> Self {
         let (problem, size) = (Arc::clone(problem), Size::users(users));
         let record = Record::new(problem.about().inputs, size);
         Self { problem, record, size, formulation: Box::new(formulation) }
     }
 
-    /// The row of its problem in the registry.
+    /// Row of its problem in the registry.
     pub fn about(&self) -> &'static About {
         self.problem.about()
     }
@@ -62,13 +62,13 @@ impl Instance {
         self.size
     }
 
-    /// The problem's own form of it.
+    /// Returns the instance in the problem's own type.
     pub fn formulation<F: Formulation>(&self) -> Result<&F, Error> {
         let any: &dyn Any = &*self.formulation;
         any.downcast_ref().ok_or(Error::OtherProblem)
     }
 
-    /// The same with some of the users, or all in another order: user `users[i]` comes to place `i`.
+    /// Returns the instance with some of its users, or all in another order: user `users[i]` gets index `i`.
     #[must_use]
     pub fn part(&self, users: &[usize]) -> Self {
         Self {
@@ -79,18 +79,18 @@ impl Instance {
         }
     }
 
-    /// What is minimized or maximized.
+    /// Objective of the instance.
     pub fn goal(&self) -> Goal {
         self.formulation.goal()
     }
 
-    /// The arrays that it consists of, budgets included.
+    /// Arrays of the instance, including budgets.
     pub fn inputs(&self) -> Vec<NamedArray> {
         let own = self.formulation.inputs();
         if own.is_empty() { self.given() } else { own }
     }
 
-    /// The arrays of its record.
+    /// Arrays of its record.
     pub fn given(&self) -> Vec<NamedArray> {
         let array = |(column, values): (&'static Column, &[f64])| NamedArray {
             name: column.name,
@@ -100,39 +100,39 @@ impl Instance {
         self.record.arrays().map(array).collect()
     }
 
-    /// What a diagnosis knows of each user.
+    /// Features of each user for `diagnose`.
     pub fn features(&self) -> Vec<f64> {
         self.formulation.features()
     }
 
-    /// What a diagnosis sees of an amount, one number for each user.
+    /// Outputs of an amount for `diagnose`, one number for each user.
     pub fn outputs(&self, given: &Allocation, amount: usize) -> Vec<f64> {
         match given.amounts.get(amount).map(Vec::as_slice) {
-            // What all users share is everyone's.
+            // Each user gets the value that all users share.
             Some([common]) => vec![*common; self.size.users],
             Some(each) => self.formulation.outputs(each),
             None => Vec::new(),
         }
     }
 
-    /// How much work an allocation is, in users of an easy problem: some tens of nanoseconds each.
+    /// Estimated work of an allocation, in users of an easy problem: a few tens of nanoseconds each.
     pub fn work(&self) -> usize {
         self.formulation.work(self.size.users)
     }
 
-    /// The objective of an allocation that passed [`check`](Self::check).
+    /// Objective of an allocation that passed [`check`](Self::check).
     pub fn value(&self, given: &Allocation) -> f64 {
         self.formulation.value(given)
     }
 
-    /// Rejects what is no allocation at all: amounts of the wrong length, that are not finite, negative or more than there
-    /// is.
+    /// Rejects invalid allocations: amounts of the wrong length, and amounts that are not finite, negative or
+    /// above the budget.
     pub fn check(&self, given: &Allocation) -> Result<(), Error> {
         self.check_shape(given)?;
         Ok(self.formulation.check(given)?)
     }
 
-    /// Rejects amounts of the wrong length, or that are not finite.
+    /// Rejects amounts that have the wrong length or are not finite.
     pub(crate) fn check_shape(&self, given: &Allocation) -> Result<(), Error> {
         let amounts = self.about().amounts;
         if given.amounts.len() != amounts.len() {
@@ -165,13 +165,13 @@ impl Instance {
         Ok(())
     }
 
-    /// What the formulation finds about an allocation by anyone.
+    /// Returns the formulation's judgement of an allocation from any source.
     pub fn judged(&self, given: &Allocation) -> Result<Judged, Error> {
         let judged = self.check_shape(given).and_then(|()| self.formulation.judge(given));
         let finite = |judged: Judged| match judged.value.is_finite() {
             true => Ok(judged),
             false => Err(Error::Allocation(format!(
-                "its objective is {}, expected amounts that have a finite one",
+                "its objective is {}, expected amounts with a finite objective",
                 judged.value
             ))),
         };
@@ -184,12 +184,14 @@ impl Instance {
         })
     }
 
-    /// The verdict on an allocation by anyone, next to the objective of the best that is known.
+    /// Returns the verdict on an allocation from any source, compared with the objective of the best known
+    /// allocation.
     pub fn judge(&self, given: &Allocation, reference: Option<f64>) -> Result<Verdict, Error> {
         Ok(Verdict::new(self, self.judged(given)?, reference))
     }
 
-    /// The objective of the best allocation that a policy finds; `None` if the budget cannot serve everyone.
+    /// Returns the objective of the best allocation that a policy finds; `None` if the budget cannot serve every
+    /// user.
     pub fn reference(
         &self,
         best: &mut dyn Policy,
@@ -205,7 +207,7 @@ impl Instance {
         })
     }
 
-    /// Asks a policy that is trusted to allocate; its answer is checked.
+    /// Runs a trusted policy and checks its allocation.
     pub fn allocate(
         &self,
         policy: &mut dyn Policy,
@@ -254,25 +256,25 @@ impl fmt::Debug for About {
 }
 
 impl dyn Problem + '_ {
-    /// The policy of a name that needs no training; without one, the best that is known.
+    /// Returns the policy with a name that needs no training; without a name, the best known policy.
     pub fn policy(&self, name: Option<&str>) -> Result<Box<dyn Policy>, Error> {
         self.about().policy(name, self.options())
     }
 
-    /// The best policy that is known.
+    /// Returns the best known policy.
     pub fn best(&self) -> Result<Box<dyn Policy>, Error> {
         self.policy(self.options().text("method"))
     }
 }
 
 impl dyn Model + '_ {
-    /// Writes the model's file: whole, or not at all.
+    /// Writes the model's file completely, or not at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         write_atomically(path, &self.bytes()?).map_err(|error| Error::write(path, error))
     }
 
-    /// What to tell whoever uses the model for a number of users that it was not measured at; nothing for fewer.
+    /// Returns a warning if the model is used for more users than in its validation.
     pub fn beyond_validation(&self, k: usize) -> Option<String> {
         let validated = self.validated_k().filter(|&validated| k > validated)?;
         Some(format!("the model was validated up to K = {validated}, not for K = {k}"))
@@ -280,8 +282,8 @@ impl dyn Model + '_ {
 }
 
 impl About {
-    /// A problem without options, networks and files of its own: what it takes, what it allocates, how it is made, and
-    /// its policies, the best first. Other fields can be set with `..About::new(…)`.
+    /// Builds the row of a problem without its own options, networks and files, from its inputs, amounts,
+    /// constructor and policies, the best first. Set other fields with `..About::new(…)`.
     pub const fn new(
         name: &'static str,
         line: &'static str,
@@ -312,7 +314,8 @@ impl About {
         }
     }
 
-    /// The policy of a name that needs no training, with options of a problem; without a name, the best that is known.
+    /// Returns the policy with a name that needs no training, with options of a problem; without a name, the best
+    /// known policy.
     pub fn policy(&self, name: Option<&str>, options: &Options) -> Result<Box<dyn Policy>, Error> {
         let row = match name {
             None => self.policies.first(),
@@ -328,7 +331,7 @@ impl About {
         }
     }
 
-    /// Whether its records are arrays, and not users with a number for each.
+    /// Returns whether the records of the problem are arrays, rather than users with a number for each.
     pub fn is_of_arrays(&self) -> bool {
         let is_array = |column: &Column| column.axes.len() > 1 || column.complex;
         self.inputs.iter().chain(self.amounts).any(is_array)

@@ -1,28 +1,28 @@
-//! What the program prints: tables and lines for people, JSON for programs.
+//! Output of the program: tables and lines for people, JSON for programs.
 
 use serde::Serialize;
 
 use crate::exchange::{NotFinite, check_finite, check_text, to_json};
 use crate::framework::Error;
 
-/// Tables and lines, one after the other.
+/// Sequence of tables and lines.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Text {
-    /// In their order.
+    /// Parts in order.
     pub parts: Vec<TextPart>,
 }
 
-/// A part of a [`Text`].
+/// Part of a [`Text`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum TextPart {
-    /// A table: heads and rows.
+    /// Table with headings and rows.
     Table(Vec<String>, Vec<Vec<String>>),
-    /// A line.
+    /// Single line.
     Line(String),
 }
 
 impl Text {
-    /// A text of one line.
+    /// Builds a text of one line.
     pub fn line(line: impl Into<String>) -> Self {
         let mut text = Self::default();
         text.push(line);
@@ -44,7 +44,7 @@ impl Text {
         self.parts.push(TextPart::Table(header, rows.into_iter().collect()));
     }
 
-    /// Rejects a text with a number that is not finite.
+    /// Returns an error if the text contains a number that is not finite.
     pub fn check(&self) -> Result<(), NotFinite> {
         self.parts.iter().try_for_each(|part| match part {
             TextPart::Line(line) => check_text(line, line),
@@ -61,20 +61,20 @@ impl Text {
     }
 }
 
-/// A report: JSON for programs, and the same as people read it.
+/// Report as JSON for programs and as text for people.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// One object.
+    /// One JSON object.
     pub json: String,
     /// Tables and lines.
     pub text: Text,
 }
 
 impl Page {
-    /// A page, whose numbers must be finite.
+    /// Builds a page; returns an error if a number is not finite.
     pub fn new(json: &impl Serialize, text: Text) -> Result<Self, Error> {
-        // Numbers that are made for the text alone (ratios, percentages) are found in it; not so where somebody's own words
-        // look like one.
+        // The check of the text finds numbers that are not in the JSON (ratios, percentages). It is skipped if a
+        // text of the user looks like such a number.
         if !check_finite(json)?.has_such_words {
             text.check()?;
         }

@@ -1,7 +1,7 @@
-//! Options of a problem that people write into their data: the budget of a cell, its antennas, its band.
+//! Options of a problem in input data: the budget of a cell, its antennas, its band.
 //!
-//! A field that is called like an option of the problem sets it for its record. A field that is called like an option of
-//! another problem is rejected, since it would look as if it had been applied.
+//! A field with the name of an option of the problem sets it for its record. A field with the name of an option
+//! of another problem is rejected, since it would look as if it had been applied.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,63 +17,63 @@ use crate::invalid::Invalid;
 use crate::tolerance;
 use std::sync::Arc;
 
-/// An option of a problem that a record may set.
+/// Option of a problem that a record may set.
 #[derive(Debug, Clone)]
 pub struct Parameter {
-    /// The option.
+    /// Name of the option.
     pub option: &'static str,
     /// Whether answers have a field of this name, which is a result and sets nothing.
     pub is_result: bool,
-    /// Whether the name means something else in other problems, which do not reject it.
+    /// Whether the name has another meaning in other problems, which therefore do not reject it.
     pub is_own_name: bool,
-    /// What its value is.
+    /// Kind of its value.
     pub kind: ParameterKind,
 }
 
-/// What the value of a [`Parameter`] is.
+/// Kind of the value of a [`Parameter`].
 #[derive(Debug, Clone, Copy)]
 pub enum ParameterKind {
-    /// A number in the unit of the option.
+    /// Number in the unit of the option.
     Number,
-    /// A number in another unit.
+    /// Number in another unit.
     Converted(fn(f64) -> f64),
-    /// A name that the function knows; any other value has nothing to do with the option.
+    /// Name that the function accepts; any other value is unrelated to the option.
     Word(fn(&str) -> bool),
-    /// A name. A file sets those that the function knows, and may only repeat others, such as those of files: data
-    /// decide nothing about what is read.
+    /// Name of a choice. A record can set those that the function accepts. It may only repeat others, such as
+    /// names of files, since data must not decide which files are read.
     Choice(fn(&str) -> bool),
-    /// The same, and nothing but a name.
+    /// Name of a choice, as above; other values are an error.
     Name(fn(&str) -> bool),
-    /// Anything that has no effect on the users of a file: a file may only repeat the value in effect.
+    /// Value without effect on the users of a file: a file may only repeat the value in effect.
     NoEffect,
 }
 
-/// An option that a record names without setting it: it must be the one in effect.
+/// Option that a record contains without setting it: its value must be the one in effect.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
-    /// The user that names it, if it is not the whole record.
+    /// User who has the field, if it does not belong to the whole record.
     pub(crate) user: Option<usize>,
     pub(crate) option: &'static str,
-    /// Its name in the file.
+    /// Name in the file.
     pub(crate) name: Box<str>,
     pub(crate) value: Value,
     pub(crate) kind: ParameterKind,
-    /// Why it cannot be set.
+    /// Reason why the record cannot set it.
     pub(crate) because: &'static str,
 }
 
-/// The value of a parameter.
+/// Value of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Value {
-    /// As text of the option.
+    /// Text of the option.
     pub(crate) text: String,
     number: Option<f64>,
-    /// As the file has it, where that is in another unit.
+    /// Text of the file, if it is in another unit.
     in_file: Option<Box<str>>,
 }
 
 impl ParameterKind {
-    /// What is expected in the place of a value that is not the one in effect.
+    /// Returns what is expected if a value differs from the one in effect.
     pub(crate) fn expected(
         self,
         option: &'static str,
@@ -91,7 +91,7 @@ impl ParameterKind {
         (!Value::new(text).is_same(value)).then_some(expected)
     }
 
-    /// Whether a record sets the option to a value; else it may only repeat the one in effect.
+    /// Returns whether a record sets the option to this value; otherwise it may only repeat the one in effect.
     pub(crate) fn sets(self, value: &Value) -> bool {
         match self {
             Self::NoEffect => false,
@@ -106,12 +106,12 @@ impl Value {
         Self { number: text.parse().ok(), text, in_file: None }
     }
 
-    /// As the file has it.
+    /// Returns the value as in the file.
     pub(crate) fn shown(&self) -> String {
         shorten(self.in_file.as_deref().unwrap_or(&self.text))
     }
 
-    /// Whether two values are the same, up to the digits that files lose.
+    /// Returns whether two values are equal, up to the digits that files lose.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self.number, other.number) {
             (Some(a), Some(b)) if a.is_finite() && b.is_finite() => {
@@ -123,7 +123,7 @@ impl Value {
 }
 
 impl Claim {
-    /// What is wrong if it is not the value in effect.
+    /// Returns the error if the value is not the one in effect.
     fn refused(&self, options: &Options) -> Option<Invalid> {
         let Self { user, option, name, value, kind, because } = self;
         let expected = format!("{}: {because}", kind.expected(option, value, options)?);
@@ -136,33 +136,33 @@ impl Claim {
 }
 
 impl Parameter {
-    /// A number with the name of its option.
+    /// Builds a parameter that is a number with the name of its option.
     pub fn number(option: &'static str) -> Self {
         Self { option, is_result: false, is_own_name: false, kind: ParameterKind::Number }
     }
 
-    /// The same if it has no effect on the users of a file.
+    /// Marks the parameter as having no effect on the users of a file.
     #[must_use]
     pub fn without_effect(mut self) -> Self {
         self.kind = ParameterKind::NoEffect;
         self
     }
 
-    /// The same if the name means something else in other problems.
+    /// Marks the name as having another meaning in other problems.
     #[must_use]
     pub fn own_name(mut self) -> Self {
         self.is_own_name = true;
         self
     }
 
-    /// The same where answers have a field of this name.
+    /// Marks the name as that of a field in answers.
     #[must_use]
     pub fn also_a_result(mut self) -> Self {
         self.is_result = true;
         self
     }
 
-    /// The value that a field of JSON sets; none if it is empty, or has another meaning.
+    /// Returns the value that a JSON field sets; `None` if it is empty or has another meaning.
     pub(crate) fn value(&self, name: &str, json: &str) -> Result<Option<Value>, String> {
         if matches!(json, "null" | "\"\"") {
             return Ok(None);
@@ -173,7 +173,7 @@ impl Parameter {
             return Ok(word.filter(|word| is_known(word)).map(Value::new));
         }
         match (self.kind, word) {
-            // A number is none, however it is written.
+            // A number is not a name, even in quotes.
             (ParameterKind::Choice(_), word) => {
                 Ok(word.map(Value::new).filter(|value| value.number.is_none()))
             }
@@ -186,7 +186,7 @@ impl Parameter {
         }
     }
 
-    /// The value that is no name of its own kind.
+    /// Parses a value of any other kind.
     fn number_or_text(
         &self,
         name: &str,
@@ -204,7 +204,7 @@ impl Parameter {
         let ParameterKind::Converted(convert) = self.kind else {
             return Ok(Some(Value::new(text.to_owned())));
         };
-        // In the unit of the option 0 and less may have no value: no power is 0 W, and has none in dBm.
+        // Values of 0 and less may have no counterpart in the unit of the option: 0 W has none in dBm.
         let converted = convert(number);
         if !converted.is_finite() {
             let (name, value) = (shorten(name), shorten(json));
@@ -217,7 +217,7 @@ impl Parameter {
     }
 }
 
-/// A name in the form of those that are known: small letters, joined by underscores.
+/// Normalizes a name: small letters, joined by underscores.
 pub(crate) fn plain(name: &str) -> Cow<'_, str> {
     let name = name.trim();
     let is_plain = |byte: u8| !byte.is_ascii_uppercase() && !matches!(byte, b' ' | b'-');
@@ -227,7 +227,7 @@ pub(crate) fn plain(name: &str) -> Cow<'_, str> {
     name.to_ascii_lowercase().replace([' ', '-'], "_").into()
 }
 
-/// The fields that a field of JSON consists of: itself, or those of a section of the config file.
+/// Splits a JSON field into its parts: the field itself, or the fields of a section of the config file.
 pub(crate) fn fields<'a>(name: &'a str, json: &'a str) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
     let section = plain(name);
     if !(json.starts_with('{') && Config::SECTIONS.contains(&&*section)) {
@@ -240,7 +240,7 @@ pub(crate) fn fields<'a>(name: &'a str, json: &'a str) -> Vec<(Cow<'a, str>, Cow
     all.into_iter().map(field).collect()
 }
 
-/// All fields of an object. A map would keep only the last of two with the same name.
+/// All fields of an object. A map would keep only the last of two fields with one name.
 struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Fields<'de> {
@@ -265,29 +265,29 @@ impl<'de> Deserialize<'de> for Fields<'de> {
     }
 }
 
-/// Instances of a problem, each with the options that its record sets.
+/// Formulation of instances, each with the options that its record sets.
 #[derive(Clone)]
 pub struct Formulating {
     problem: Arc<dyn Problem>,
-    /// The last options that records have set, and the problem that they make: neighbours mostly have the same.
+    /// Last options that records set, and the problem for them; adjacent records mostly have the same options.
     last: Option<(Options, Arc<dyn Problem>)>,
 }
 
 impl Formulating {
-    /// Instances of a problem.
+    /// Formulates instances of a problem.
     pub fn new(problem: Arc<dyn Problem>) -> Self {
         Self { problem, last: None }
     }
 
-    /// The problem without what records set.
+    /// Problem without options from records.
     pub fn problem(&self) -> &Arc<dyn Problem> {
         &self.problem
     }
 
-    /// The instance of a record.
+    /// Builds the instance of a record.
     pub fn instance(&mut self, record: Record) -> Result<Instance, Error> {
         let made = self.problem_of(&record);
-        // A name that nobody knows may be why there is no such problem: it is told first.
+        // An unknown name may be the reason why the problem cannot be built, so report it first.
         let options = made.as_ref().map_or(self.problem.options(), |made| made.options());
         let is_told = |claim: &&Claim| made.is_ok() || !record.parameters().has(claim.option);
         let mut claims = record.claims().iter().filter(is_told);

@@ -7,13 +7,13 @@ use crate::framework::{Error, OfCell, Options};
 use crate::invalid::Invalid;
 
 impl Record {
-    /// A record without values.
+    /// Builds a record without values.
     pub fn new(columns: &'static [Column], size: Size) -> Self {
         let values = vec![Vec::new(); columns.len()];
         Self { columns, size, values, ..Self::default() }
     }
 
-    /// The same with the values of a column, as many as its axes say.
+    /// Returns the record with the values of a column, whose number must fit its axes.
     pub fn with(mut self, name: &str, values: Vec<f64>) -> Result<Self, Invalid> {
         let at = self.position(name)?;
         let expected = self.columns[at].len(self.size);
@@ -25,20 +25,21 @@ impl Record {
         Ok(self)
     }
 
-    /// The same with an option that holds for this record alone.
+    /// Returns the record with an option that applies only to it.
     #[must_use]
     pub fn with_parameter(mut self, option: &'static str, value: f64) -> Self {
         self.parameters.set(option, value.to_string());
         self
     }
 
-    /// From arrays by name; their shapes give the size. One number stands for one for each user.
+    /// Builds a record from named arrays, whose shapes determine the size. A single number is repeated for each
+    /// user.
     pub fn of_arrays(
         columns: &'static [Column],
         given: &[(&str, ArrayView<'_>)],
     ) -> Result<Self, Invalid> {
         let mut record = Self::new(columns, Size::default());
-        // Single numbers last: the others give the size that they are repeated for.
+        // Single numbers come last, since the other arrays determine how often they are repeated.
         let is_one = |array: &ArrayView<'_>| array.values.len() == 1;
         let arrays = given.iter().filter(|(_, array)| !is_one(array));
         for (name, array) in arrays.chain(given.iter().filter(|(_, array)| is_one(array))) {
@@ -57,7 +58,7 @@ impl Record {
         })
     }
 
-    /// Takes a whole array, whose shape must fit the axes, and the arrays before it.
+    /// Takes an array, whose shape must fit the axes and the arrays before it.
     fn take(&mut self, at: usize, array: &ArrayView<'_>) -> Result<(), Invalid> {
         let column = self.columns[at];
         if array.shape.iter().product::<usize>() != array.values.len() {
@@ -100,7 +101,7 @@ impl Record {
         Ok(())
     }
 
-    /// Adds a user with its values, in the order of the columns; those that are not one for each user are left out.
+    /// Adds a user with values in the order of the columns; columns without one number for each user are skipped.
     pub(super) fn push_user(&mut self, values: impl Iterator<Item = Option<f64>>) {
         let user = self.size.users;
         self.size.users += 1;
@@ -116,29 +117,29 @@ impl Record {
         }
     }
 
-    /// Gives every user that has no value of a column this one.
+    /// Sets a column to this value for every user without one.
     fn fill(&mut self, at: usize, value: f64) {
         let column = &mut self.values[at];
         column.resize(self.size.users, f64::NAN);
         column.iter_mut().filter(|one| one.is_nan()).for_each(|one| *one = value);
     }
 
-    /// Sets an option that holds for this record alone.
+    /// Sets an option that applies only to this record.
     pub(super) fn set_parameter(&mut self, option: &str, value: &str) {
         self.parameters.set(option, value);
     }
 
-    /// Notes an option that must be the one in effect.
+    /// Adds an option that must be the one in effect.
     pub(super) fn claim(&mut self, claim: Claim) {
         self.claims.push(claim);
     }
 
-    /// The options that must be the ones in effect.
+    /// Options that must be those in effect.
     pub(super) fn claims(&self) -> &[Claim] {
         &self.claims
     }
 
-    /// The options that hold for this record alone.
+    /// Options that apply only to this record.
     pub fn parameters(&self) -> &Options {
         &self.parameters
     }
@@ -148,7 +149,7 @@ impl Record {
         self.size
     }
 
-    /// The values of a column that has one for every entry; `None` if it is not given, or not for every user.
+    /// Values of a column that is complete; `None` if it is not given, or not for every user.
     pub fn get(&self, name: &str) -> Option<&[f64]> {
         let at = self.columns.iter().position(|column| column.name == name)?;
         let values = self.values.get(at)?;
@@ -157,23 +158,23 @@ impl Record {
             .then_some(values)
     }
 
-    /// The value of a user in a column that has one for each; `None` if there is none.
+    /// Value of a user in a column with one number for each; `None` if there is none.
     pub fn at(&self, column: usize, user: usize) -> Option<f64> {
         self.values.get(column)?.get(user).copied().filter(|value| !value.is_nan())
     }
 
-    /// Whether some user has a value in a column.
+    /// Returns whether some user has a value in a column.
     pub fn has(&self, column: usize) -> bool {
         self.values.get(column).is_some_and(|values| !values.is_empty())
     }
 
-    /// The columns that are given, with their values; those that only some users have are left out.
+    /// Columns that are given, with their values; columns that only some users have are skipped.
     pub fn arrays(&self) -> impl Iterator<Item = (&'static Column, &[f64])> {
         let given = |column: &'static Column| Some((column, self.get(column.name)?));
         self.columns.iter().filter_map(given)
     }
 
-    /// The name of a user: as the file has it, or its number there. Without a file, users are counted from 0.
+    /// Name of a user: from the file, or the user's number there. Without a file, users are counted from 0.
     pub fn id(&self, user: usize) -> String {
         match self.ids.get(user) {
             Some(id) => id.to_owned(),
@@ -182,7 +183,7 @@ impl Record {
         }
     }
 
-    /// The same with some of the users, or all in another order.
+    /// Returns the record with some of the users, or all in another order.
     #[must_use]
     pub fn part(&self, users: &[usize]) -> Self {
         let values = self.columns.iter().zip(&self.values);
@@ -205,7 +206,7 @@ impl Record {
         }
     }
 
-    /// Fills in defaults, and rejects a record without a column that it needs.
+    /// Fills in defaults, and rejects a record without a required column.
     pub(super) fn complete(&mut self) -> Result<(), Invalid> {
         for at in 0..self.columns.len() {
             let column = self.columns[at];
@@ -233,7 +234,7 @@ impl Record {
         if places.is_empty() {
             return Ok(());
         }
-        // Mostly it is one column for all users.
+        // In most cases all users have the same column.
         let mut given = places.iter().filter(|&&at| self.has(at));
         if let (Some(&one), None) = (given.next(), given.next())
             && self.get(self.columns[one].name).is_some()
@@ -270,7 +271,7 @@ impl Record {
         Ok(())
     }
 
-    /// Where an error is: the file, the cell, and the user that it is about.
+    /// Adds the position of an error to it: file, cell and user.
     pub(crate) fn locate(&self, error: Error) -> Error {
         let place = &self.place;
         if !self.is_of_users() {
@@ -281,7 +282,7 @@ impl Record {
         match error {
             Error::Invalid(wrong) if !place.file.is_empty() => {
                 let position = match (wrong.user, self.extra.cell()) {
-                    // What a record says may be why: it is not the command's fault.
+                    // The error may come from the record's options rather than from the command.
                     (None, Some(name)) if self.has_parameters() => {
                         format!("cell {}", shown_cell(&name))
                     }
@@ -305,7 +306,7 @@ impl Record {
         }
     }
 
-    /// Whether the record names an option of the problem.
+    /// Returns whether the record contains an option of the problem.
     fn has_parameters(&self) -> bool {
         !self.claims.is_empty() || self.parameters.names().next().is_some()
     }
@@ -321,14 +322,14 @@ impl Record {
     }
 }
 
-/// The name of a cell in a message: in quotes, as ids are, if it is not plain.
+/// Name of a cell for messages: in quotes, as for ids, unless it is plain.
 fn shown_cell(name: &str) -> String {
     let quoted = format!("{name:?}");
     shorten(if quoted.len() == name.len() + 2 { name } else { &quoted })
 }
 
 impl Column {
-    /// The shape of an array of it; axes of unknown length are letters.
+    /// Shape of an array of the column; axes of unknown length are letters.
     fn shape_text(&self, size: Size) -> String {
         let length = |axis: &Axis| match axis {
             Axis::Users if size.users > 0 => size.users.to_string(),
@@ -343,7 +344,7 @@ impl Column {
         format!("[{}]", axes.join(", "))
     }
 
-    /// What it has to be, in words.
+    /// Expected value for messages.
     fn expected(&self, size: Size) -> String {
         match self.is_each() || self.is_common() {
             true => self.what.to_owned(),
@@ -351,7 +352,7 @@ impl Column {
         }
     }
 
-    /// What is wrong with an array of another shape.
+    /// Returns the error for an array of another shape.
     fn misfit(&self, found: &[usize], size: Size) -> Invalid {
         let each = "one for each user, or one for all";
         match (self.is_each(), found) {
@@ -375,7 +376,7 @@ impl Column {
         }
     }
 
-    /// The name of one of its numbers: `gains[0][1]`.
+    /// Name of one of its numbers: `gains[0][1]`.
     fn entry(&self, mut at: usize, size: Size) -> String {
         let mut places = Vec::new();
         for length in self.shape(size).into_iter().rev() {

@@ -1,53 +1,53 @@
-//! What is shown of an allocation.
+//! Reports on allocations.
 
 use super::{Allocation, Column, Fact, Facts, Goal, Reference, Status, Text};
 use crate::exchange::NotFinite;
 use crate::framework::Error;
 
-/// What is shown of an allocation.
+/// Report on an allocation.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// Numbers of each user: the amounts, and what they lead to.
+    /// Numbers for each user: the amounts, and their effects.
     pub details: Vec<Detail>,
-    /// What holds for the whole instance.
+    /// Facts about the whole instance.
     pub facts: Facts,
-    /// What people read after the table of users.
+    /// Text below the table of users.
     pub text: Text,
-    /// Heads and cells of its row in a table of many instances.
+    /// Headings and cells of its row in a table of many instances.
     pub row: Vec<(&'static str, String)>,
 }
 
 /// One number for each user of a report.
 #[derive(Debug, Clone)]
 pub struct Detail {
-    /// Its name in JSON; empty for a column of the table alone.
+    /// Name in JSON; empty for a column that only the table shows.
     pub name: &'static str,
-    /// Its head in a table.
+    /// Heading in a table.
     pub head: &'static str,
-    /// One for each user; empty if it is not known.
+    /// Values for each user; empty if they are unknown.
     pub values: Vec<f64>,
-    /// The sum that the table ends with, if any.
+    /// Sum in the last row of the table, if there is one.
     pub total: Option<f64>,
-    /// How a table shows a value.
+    /// Formats a value for a table.
     pub show: fn(f64) -> String,
 }
 
-/// What a report is made for.
+/// Context of a report.
 pub struct Reporting<'a> {
-    /// What is allocated.
+    /// Columns that are allocated.
     pub amounts: &'static [Column],
-    /// How the allocation was found.
+    /// Status of the allocation.
     pub status: Status,
-    /// Whether to compute what takes time: losses by quadrature, the distance to the optimum.
+    /// Whether to compute slow results: losses by quadrature, the distance to the optimum.
     pub checks: bool,
-    /// Whether the allocation can be judged at all.
+    /// Whether the allocation can be judged.
     pub judges: bool,
-    /// Solves the instance, if it is asked to; `None` if the budget cannot serve everyone.
+    /// Solves the instance on demand; `None` if the budget cannot serve every user.
     pub reference: &'a mut dyn FnMut() -> Result<Option<Reference>, Error>,
 }
 
 impl Reporting<'_> {
-    /// The amounts and the objective, with the distance to the best that is known.
+    /// Returns a report with the amounts and the objective, compared with the best known allocation.
     pub fn plain_report(
         &mut self,
         goal: Goal,
@@ -81,7 +81,7 @@ impl Reporting<'_> {
 }
 
 impl Report {
-    /// Rejects numbers that are not finite: none leaves the library.
+    /// Returns an error if a number is not finite, so that none leaves the library.
     pub(super) fn check(&self) -> Result<(), Error> {
         let unfit = |detail: &&Detail| detail.values.iter().any(|value| !value.is_finite());
         let of_users = self.details.iter().find(unfit).map(|detail| detail.name);

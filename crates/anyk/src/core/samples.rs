@@ -1,4 +1,4 @@
-//! Random records, written in the form that `solve` reads.
+//! Random records in the form that `solve` reads.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::framework::{Error, OptionSpec, OptionValue, Options};
 use crate::invalid::Invalid;
 use crate::limits::{MOST_DRAWN, MOST_LINKS, MOST_NUMBERS, MOST_USERS};
 
-/// How records are written.
+/// Output format of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Json,
@@ -19,16 +19,16 @@ enum Format {
 }
 
 impl Format {
-    /// Names, what they mean, and values.
+    /// Name, help text and value of each format.
     const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("json", "An object for each instance, on a line of its own", Self::Json),
+        ("json", "One JSON object per line for each instance", Self::Json),
         ("csv", "One cell, with a header", Self::Csv),
         ("npy", "A NumPy array, N×K×K, float64", Self::Npy),
     ];
 }
 
 impl About {
-    /// The options of random instances; `what` is what they are called.
+    /// Options of random instances; `users` and `count` are the help texts of `k` and `count`.
     pub(crate) fn sample_options(
         &self,
         users: &'static str,
@@ -46,7 +46,7 @@ impl About {
     }
 }
 
-/// Rejects a number of instances that hold more in all than one command draws.
+/// Rejects a number of instances with more values in total than one command draws.
 pub(crate) fn check_draws(
     about: &About,
     name: &'static str,
@@ -65,7 +65,7 @@ pub(crate) fn check_draws(
     Err(Invalid::value(name, count, expected))
 }
 
-/// What is to be drawn, by the options of [`Verb::Sample`](crate::framework::Verb::Sample): size, count and seed.
+/// Reads size, count and seed from the options of [`Verb::Sample`](crate::framework::Verb::Sample).
 fn requested(about: &About, options: &Options) -> Result<(usize, u64, u64), Invalid> {
     let is_of_arrays = about.is_of_arrays();
     let (most, what) = if is_of_arrays { (MOST_LINKS, "links") } else { (MOST_USERS, "users") };
@@ -78,13 +78,13 @@ fn requested(about: &About, options: &Options) -> Result<(usize, u64, u64), Inva
     Ok((size, count, options.seed("seed", 0)?))
 }
 
-/// Draws random records, by the options of [`Verb::Sample`](crate::framework::Verb::Sample).
+/// Draws random records for the options of [`Verb::Sample`](crate::framework::Verb::Sample).
 pub fn draw_samples(problem: &dyn Problem, options: &Options) -> Result<Vec<Record>, Error> {
     let (size, count, seed) = requested(problem.about(), options)?;
     (0..count).map(|index| problem.draw(seed, size, index)).collect()
 }
 
-/// Draws random records and writes them, by the options of [`Verb::Sample`](crate::framework::Verb::Sample).
+/// Draws random records for the options of [`Verb::Sample`](crate::framework::Verb::Sample), and writes them.
 pub fn write_samples(
     problem: &dyn Problem,
     options: &Options,
@@ -120,7 +120,7 @@ pub fn write_samples(
                 let (_, values) = columns.next().ok_or(Error::OtherProblem)?;
                 if let Some((other, _)) = columns.next() {
                     let (own, other) = (problem.about().inputs[0].name, other.name);
-                    let expected = format!("json for {other}: a .npy holds {own} alone");
+                    let expected = format!("json for {other}: a .npy file contains only {own}");
                     return Err(Invalid::value("format", "npy", expected).into());
                 }
                 all.extend_from_slice(values);
@@ -131,7 +131,7 @@ pub fn write_samples(
     }
 }
 
-/// A record as one JSON object, in the form that files have.
+/// Returns a record as one JSON object in the form of input files.
 pub fn record_json(record: &Record) -> Result<String, Error> {
     to_json(&AsFile(record)).map_err(Error::other)
 }
@@ -186,7 +186,7 @@ impl Serialize for User<'_> {
     }
 }
 
-/// An array as nested lists.
+/// Array as nested lists.
 struct Nested<'a>(&'a Column, &'a [f64], &'a Record);
 
 impl Serialize for Nested<'_> {
@@ -218,14 +218,14 @@ fn lists<S: Serializer>(values: &[f64], shape: &[usize], serializer: S) -> Resul
 }
 
 impl Record {
-    /// Whether all its columns are one number for each user, or one for all.
+    /// Returns whether all columns have one number for each user, or one for all.
     pub(super) fn is_of_users(&self) -> bool {
         let is_of_users =
             |column: &Column| !column.complex && matches!(column.axes, [] | [Axis::Users]);
         self.columns.iter().all(is_of_users)
     }
 
-    /// Names and values of what a user has of its own.
+    /// Names and values of a user.
     fn of_user(&self, user: usize) -> impl Iterator<Item = (&'static str, f64)> {
         let columns = self.columns.iter().enumerate().filter(|(_, column)| column.is_each());
         columns.filter_map(move |(at, column)| Some((column.name, self.at(at, user)?)))

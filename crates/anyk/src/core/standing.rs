@@ -1,4 +1,4 @@
-//! What judged answers come to at each size: shares, means and gaps, with how well they are known.
+//! Summary of judged allocations at each size: shares, means and gaps, with their uncertainty.
 
 use std::collections::BTreeMap;
 
@@ -8,41 +8,41 @@ use super::{Goal, Text, Verdict};
 use crate::framework::{Error, Unjudged};
 use crate::math::{Moments, median};
 
-/// One policy at one size.
+/// Results of one policy at one size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Standing {
-    /// The policy.
+    /// Name of the policy.
     pub policy: String,
-    /// The size.
+    /// Number of users.
     pub k: usize,
-    /// Instances drawn.
+    /// Number of instances drawn.
     pub instances: usize,
-    /// Of these, those that no allocation serves: they are in no mean.
+    /// Number of instances that no allocation serves; they are excluded from all means.
     pub infeasible: usize,
-    /// Of the others, those without an answer that can be judged: their users count as not served.
+    /// Number of other instances without an allocation that can be judged; their users count as not served.
     pub failed: usize,
-    /// Answers that give away more than there is.
+    /// Number of allocations that exceed the budget.
     pub over_budget: usize,
-    /// Share of users that are served; absent where nobody demands anything, or nothing was to be answered.
+    /// Share of users who are served; absent if users have no demands, or if no instance can be served.
     pub availability: Option<f64>,
-    /// An interval around it that holds the true share with 95 %: Wilson's, for as many independent users as vary as
-    /// much as the instances do.
+    /// 95 % confidence interval of the availability (Wilson's). Users of one instance are correlated, so the
+    /// interval uses an effective number of independent users.
     pub availability_interval: Option<(f64, f64)>,
-    /// Mean of the objective; absent without an answer.
+    /// Mean objective; absent without an allocation.
     pub value: Option<f64>,
-    /// Its standard error.
+    /// Standard error of the mean objective.
     pub standard_error: Option<f64>,
-    /// Mean of the reference on the same instances.
+    /// Mean objective of the reference on the same instances.
     pub reference: Option<f64>,
-    /// How far the mean is from that of the reference, percent: positive is worse.
+    /// Gap between the mean and that of the reference, percent: positive is worse.
     pub gap_percent: Option<f64>,
     /// Standard error of the gap over instances, percent.
     pub gap_standard_error: Option<f64>,
-    /// The gap of the worst instance, percent.
+    /// Gap of the worst instance, percent.
     pub worst_gap_percent: Option<f64>,
-    /// Largest change of what a user gets when the users change places, relative, over a few instances.
+    /// Largest relative change of a user's amounts when the order of users changes, over a few instances.
     pub reorder_change: Option<f64>,
-    /// Median time of an answer, microseconds: the policy alone; for a program with the pipe and its JSON.
+    /// Median time of an allocation, microseconds: the policy only; for a program, with the pipe and its JSON.
     pub microseconds: Option<f64>,
 }
 
@@ -51,7 +51,7 @@ pub struct Standing {
 pub(super) struct Tally {
     failed: usize,
     over_budget: usize,
-    /// Shares of users served, of instances; those that failed have none.
+    /// Shares of users served in each instance; 0 for those that failed.
     shares: Moments,
     values: Moments,
     references: Moments,
@@ -68,25 +68,25 @@ impl Tally {
         Self { size, ..Self::default() }
     }
 
-    /// An instance without an answer that can be judged.
+    /// Adds an instance without an allocation that can be judged.
     pub(super) fn fail(&mut self) {
         self.failed += 1;
         self.shares.push(0.0);
     }
 
-    /// The time of an answer.
+    /// Adds the time of an allocation.
     pub(super) fn time(&mut self, seconds: f64) {
         self.seconds.push(seconds);
     }
 
-    /// A verdict.
+    /// Adds a verdict.
     pub(super) fn add(&mut self, verdict: &Verdict) {
         let Some(value) = verdict.value else { return self.fail() };
         self.demands |= verdict.availability.is_some();
         self.goal = Some(verdict.objective);
         let over_budget = verdict.status == "over-budget";
         self.over_budget += usize::from(over_budget);
-        // What is not there serves nobody.
+        // An allocation that exceeds the budget serves no user.
         self.shares.push(if over_budget { 0.0 } else { verdict.availability.unwrap_or(1.0) });
         self.values.push(value);
         if let (Some(reference), Some(gap)) = (verdict.reference, verdict.gap_percent) {
@@ -129,8 +129,8 @@ impl Tally {
         }
     }
 
-    /// Wilson's interval. Users of one instance stand or fall together: as many of them count as independent as would
-    /// vary as much as the instances do.
+    /// Wilson's interval. Users of one instance are correlated, so it uses an effective number of independent
+    /// users: with this number, the variance of the share would equal the variance over instances.
     fn interval(&self, share: f64) -> (f64, f64) {
         const Z: f64 = 1.96;
         let users = (self.size as f64) * self.shares.count as f64;
@@ -144,18 +144,18 @@ impl Tally {
     }
 }
 
-/// Verdicts summed up by size, in the order in which they come.
+/// Summary of verdicts by size, in the order of arrival.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// By size: verdicts, those on instances that no allocation serves, and the sums of the others.
+    /// Sums by size: number of verdicts, number of infeasible instances, and sums over the others.
     sizes: BTreeMap<usize, (usize, usize, Tally)>,
     objective: String,
-    /// Instances of which not even the size is known.
+    /// Number of instances whose size is unknown.
     unread: usize,
 }
 
 impl Summary {
-    /// Counts an instance without a verdict; an error says as much as is known of it.
+    /// Counts an instance without a verdict; the error contains what is known about it.
     pub fn fail(&mut self, error: &Error) {
         let Some(Unjudged { k, feasible, .. }) = error.unjudged() else {
             self.unread += 1;
@@ -167,7 +167,7 @@ impl Summary {
         if *feasible { tally.fail() } else { *infeasible += 1 }
     }
 
-    /// Instances that could not be read: they are in no row.
+    /// Number of instances that could not be read; no row contains them.
     pub fn unread(&self) -> usize {
         self.unread
     }
@@ -187,12 +187,12 @@ impl Summary {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether the summary is empty.
     pub fn is_empty(&self) -> bool {
         self.sizes.is_empty()
     }
 
-    /// Each size.
+    /// Returns the results at each size.
     pub fn rows(&self, policy: &str) -> Vec<Standing> {
         let row = |(&k, (all, infeasible, tally)): (&usize, &(usize, usize, Tally))| {
             tally.standing(policy, (k, *all, *infeasible), None)
@@ -200,7 +200,7 @@ impl Summary {
         self.sizes.iter().map(row).collect()
     }
 
-    /// As people read it.
+    /// Returns the summary as text.
     pub fn text(&self, policy: &str) -> Text {
         let mut text = Text::default();
         let rows = self.rows(policy);
@@ -211,25 +211,28 @@ impl Summary {
             }
             let judged = instances - infeasible;
             let mut line =
-                format!("K = {k}: availability is over {judged} of {instances} instances");
+                format!("K = {k}: availability covers {judged} of {instances} instances");
             if infeasible > 0 {
                 line.push_str(&format!("; no allocation serves the other {infeasible}"));
             }
             if failed > 0 {
                 line.push_str(&format!(
-                    "; {failed} of them have no allocation that can be judged: their users count as not served"
+                    "; {failed} of them have no allocation that can be judged; their users count as not served"
                 ));
             }
             text.push(line);
         }
         if self.unread > 0 {
-            text.push(format!("{} instances could not be read, and are in no row", self.unread));
+            text.push(format!(
+                "{} instances could not be read and are not in the table",
+                self.unread
+            ));
         }
         text
     }
 }
 
-/// The table of all policies at all sizes.
+/// Adds the table of all policies at all sizes.
 pub(super) fn table(text: &mut Text, rows: &[Standing], objective: &str, reference: &str) {
     let number =
         |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.5e}"));
@@ -285,7 +288,8 @@ mod tests {
             |shares: &[f64]| Tally { shares: shares.iter().copied().collect(), ..Tally::new(100) };
         let (low, high) = tally(&[1.0; 10]).interval(1.0);
         assert!(low > 0.995 && high > 0.9999, "{low} {high}");
-        // Half of the users each time, or half of the cells: the same share, not the same knowledge.
+        // Half of the users in each cell, or all users in half of the cells: equal shares, but different
+        // uncertainty.
         let (low, high) = tally(&[0.5; 10]).interval(0.5);
         assert!(high - low < 0.07);
         let half: Vec<f64> = (0..10).map(|i| f64::from(i % 2)).collect();

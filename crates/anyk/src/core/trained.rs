@@ -1,4 +1,4 @@
-//! What a training leaves.
+//! Result of a training run.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use serde::Serialize;
 use super::{Model, Page, Text};
 use crate::framework::{Error, ModelError, ModelFile, Session, Stored};
 
-/// What a training leaves.
+/// Result of a training run.
 pub struct Trained {
-    /// The model.
+    /// Trained model.
     pub model: Arc<dyn Model>,
-    /// What there is to say about it.
+    /// Report on the model.
     pub report: Page,
-    /// What is wrong with the model and what to try, if it did not reach what it was trained for.
+    /// Warning about a model that missed the goal of its training, with advice.
     pub warning: Option<String>,
     run: Option<String>,
     is_kept: bool,
 }
 
-/// Reads a model of a problem that has one kind of them.
+/// Reads a model of a problem with only one kind of model.
 pub(crate) fn load<M: Model + Stored + 'static>(
     file: ModelFile,
 ) -> Result<Arc<dyn Model>, ModelError> {
@@ -27,7 +27,7 @@ pub(crate) fn load<M: Model + Stored + 'static>(
 }
 
 impl Trained {
-    /// The model of a run with its report. The warning is part of the report.
+    /// Builds the result of a run with its report. The warning is part of the report.
     pub fn new(
         session: &Session<'_>,
         model: impl Model + 'static,
@@ -43,8 +43,8 @@ impl Trained {
         Ok(Self { model: Arc::new(model), report, warning, run, is_kept })
     }
 
-    /// Returns the bytes to write to the model's file; `None` if the file is there from an earlier run. If the run is
-    /// one of several, the bytes identify it, so that the next command finds it.
+    /// Returns the bytes to write to the model's file; `None` if the file exists from an earlier run. If the run
+    /// is one of several, the bytes identify it, so that the next command finds it.
     pub fn new_file(&self) -> Result<Option<Vec<u8>>, ModelError> {
         if self.is_kept {
             return Ok(None);
@@ -57,7 +57,7 @@ impl Trained {
     }
 }
 
-/// A report with a warning.
+/// Report with a warning.
 #[derive(Serialize)]
 struct Warned<'a, R> {
     #[serde(flatten)]
@@ -66,12 +66,12 @@ struct Warned<'a, R> {
     warning: Option<&'a str>,
 }
 
-/// Distance to the optimum, percent, below which a model is good even if a trivial policy is as good, as it is for a
+/// Gap to the optimum, percent, below which a model is good even if the baseline is equally good, as it is for a
 /// single user.
 const GOOD_PERCENT: f64 = 0.1;
 
-/// A warning if a model is no better than a trivial policy, given the distance of both to the optimum and the name of
-/// the trivial policy.
+/// Returns a warning if a model is no better than a baseline, given the gap of both to the optimum and the name
+/// of the baseline.
 pub fn no_better_than(trivial: &str, gap_percent: f64, trivial_gap_percent: f64) -> Option<String> {
     (gap_percent > GOOD_PERCENT && gap_percent >= trivial_gap_percent).then(|| {
         format!(

@@ -1,4 +1,4 @@
-//! The verdict on anyone's allocation: one form for all problems.
+//! Verdict on allocations from any source, in one form for all problems.
 
 use std::fmt;
 
@@ -8,65 +8,65 @@ use super::{Instance, Proof, Text, Verdict};
 use crate::exchange::Extra;
 use crate::tolerance;
 
-/// What is to be small, or large.
+/// Objective of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Goal {
-    /// What it is.
+    /// Name of the objective.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit of the objective.
     pub unit: &'static str,
-    /// Whether more is better.
+    /// Whether larger values are better.
     pub larger_is_better: bool,
 }
 
-/// What a formulation finds about an allocation, without a reference.
+/// Judgement of an allocation by its formulation, without a reference.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Judged {
-    /// The objective.
+    /// Objective value.
     pub value: f64,
-    /// Users whose demand is not met; `None` if nobody demands anything.
+    /// Users whose demand is not met; `None` if users have no demands.
     pub missed: Option<Vec<Missed>>,
     /// Share of the budget that is used; `None` without a budget.
     pub budget_used: Option<f64>,
-    /// Largest violation of the conditions of an optimum, relative.
+    /// Largest relative violation of the optimality conditions.
     pub kkt_residual: f64,
 }
 
-/// A user whose demand is not met.
+/// User whose demand is not met.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Missed {
-    /// Position of the user.
+    /// Index of the user.
     pub user: usize,
-    /// What the demand is about.
+    /// Quantity that the user demands.
     pub what: &'static str,
-    /// What the user gets of it.
+    /// Value that the user gets.
     pub value: f64,
-    /// What the user demands.
+    /// Value that the user demands.
     pub target: f64,
 }
 
-/// The objective of the best allocation that is known, with its proof.
+/// Objective value of the best known allocation, with its proof.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reference {
-    /// The objective.
+    /// Objective value.
     pub value: f64,
-    /// The solver's proof, if it has one.
+    /// Proof of the solver, if it has one.
     pub proof: Option<Proof>,
 }
 
-/// A user that is not served, by name.
+/// User who is not served, by name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Miss {
-    /// Position of the user.
+    /// Index of the user.
     #[serde(skip)]
     pub user: usize,
-    /// The user.
+    /// Name of the user.
     pub id: String,
-    /// What it is about.
+    /// Quantity that the user demands.
     pub what: &'static str,
-    /// What the user gets of it.
+    /// Value that the user gets.
     pub value: f64,
-    /// What it asks for.
+    /// Value that the user demands.
     pub target: f64,
 }
 
@@ -77,9 +77,9 @@ impl fmt::Display for Goal {
 }
 
 impl Goal {
-    /// How far a value is from the best, percent: positive is worse.
+    /// Gap between a value and the reference, percent: positive is worse.
     pub fn gap_percent(&self, value: f64, reference: f64) -> Option<f64> {
-        // A cost may be negative: of its size, then, and of no other sign.
+        // The objective may be negative; divide by its magnitude.
         if reference < 0.0 {
             let gap = (value - reference) / -reference;
             let gap = if self.larger_is_better { -gap } else { gap };
@@ -92,7 +92,7 @@ impl Goal {
 }
 
 impl Miss {
-    /// How many times too much, or too little.
+    /// Factor by which the value is too large or too small.
     fn factor(&self) -> f64 {
         let ratio = self.value / self.target;
         if ratio >= 1.0 { ratio } else { 1.0 / ratio }
@@ -100,7 +100,8 @@ impl Miss {
 }
 
 impl Verdict {
-    /// The verdict on what a formulation found, next to the objective of the best that is known.
+    /// Builds the verdict from a formulation's judgement, compared with the objective of the best known
+    /// allocation.
     pub(super) fn new(instance: &Instance, judged: Judged, reference: Option<f64>) -> Self {
         let Judged { value, missed, budget_used, kkt_residual } = judged;
         let (k, goal) = (instance.size().users, instance.goal());
@@ -132,7 +133,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict on no allocation at all, with what its author says instead.
+    /// Builds the verdict on a missing allocation, with the reason that its author gives.
     pub(super) fn absent(instance: &Instance, reference: Option<f64>, reason: String) -> Self {
         let nothing = Judged::default();
         Self {
@@ -146,23 +147,23 @@ impl Verdict {
         }
     }
 
-    /// Fields that what a file says about a cell may not be called like.
+    /// Names that fields of a file about a cell must not have.
     pub(super) const FIELDS: [&'static str; 6] =
         ["k", "value", "reference", "budget_used", "reason", "policy"];
 
-    /// Whether every demand is met within the budget.
+    /// Returns whether every demand is met within the budget.
     pub fn is_feasible(&self) -> bool {
         self.status == "feasible"
     }
 
-    /// Users whose demand is met; all, where there is none.
+    /// Number of users whose demand is met; all if there are no demands.
     pub fn met(&self) -> usize {
         if self.value.is_some() { self.k - self.missed.len() } else { 0 }
     }
 }
 
 impl Verdict {
-    /// The verdict as people read it.
+    /// Returns the verdict as text.
     pub fn text(&self) -> Text {
         const SHOWN: usize = 20;
         let mut line = format!("{}: K = {}", self.status, self.k);
@@ -179,7 +180,7 @@ impl Verdict {
             line.push_str(&format!("; {name} {value:.6e} {unit}"));
         }
         if let Some(reason) = &self.reason {
-            line.push_str(&format!("; in its place: {reason}"));
+            line.push_str(&format!("; reason: {reason}"));
         }
         match (self.reference, self.gap_percent) {
             (Some(reference), None) if self.value.is_none() => {
@@ -191,8 +192,8 @@ impl Verdict {
                 let gap = gap.abs();
                 line.push_str(&format!(", {gap:.4} % {word} the reference of {reference:.6e}"));
             }
-            _ if self.value.is_none() => line.push_str("; no allocation serves everyone"),
-            _ => line.push_str(", no allocation serves everyone"),
+            _ if self.value.is_none() => line.push_str("; no allocation serves every user"),
+            _ => line.push_str(", no allocation serves every user"),
         }
         if let Some(used) = self.budget_used {
             line.push_str(&format!("; {:.4} % of the budget used", 100.0 * used));

@@ -1,5 +1,5 @@
-//! The one container of models: safetensors with a JSON header and a checksum, read so that
-//! damage is found. `docs/model-format.md` describes it for readers in other languages.
+//! Container format of all model files: safetensors with a JSON header and a checksum that reveals damage.
+//! `docs/model-format.md` describes it for readers in other languages.
 
 use std::collections::HashMap;
 
@@ -16,36 +16,36 @@ use crate::limits::MOST_HEADER_BYTES;
 /// A named array of numbers, in row-major order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
-    /// Unique in its file.
+    /// Name, unique in its file.
     pub name: String,
-    /// Its axes; their product is the number of values.
+    /// Lengths of the axes; their product is the number of values.
     pub shape: Vec<usize>,
-    /// The values.
+    /// Values in row-major order.
     pub values: Vec<f64>,
 }
 
 impl Tensor {
-    /// With one axis.
+    /// Builds a tensor with one axis.
     pub fn flat(name: impl Into<String>, values: Vec<f64>) -> Self {
         Self { name: name.into(), shape: vec![values.len()], values }
     }
 }
 
-/// Why a file is not what was expected.
+/// Reason why a file is not a valid container.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum ContainerError {
-    /// Not ours, or damaged.
+    /// File that AnyK did not write, or that is damaged.
     #[error("{0}")]
     Damaged(String),
-    /// From before this format.
+    /// File in the format of AnyK 0.1.
     #[error("it was written by AnyK 0.1, whose format is no longer read")]
     Old,
-    /// From after this program.
+    /// File in a newer format.
     #[error("its format is version {found}, this program reads up to {known}; update it")]
     Newer { found: u64, known: u64 },
 }
 
-/// Named tensors and a JSON text.
+/// Named tensors with a JSON header.
 #[derive(Debug, Clone)]
 pub(crate) struct Container {
     kind: String,
@@ -54,20 +54,20 @@ pub(crate) struct Container {
     tensors: Vec<Tensor>,
 }
 
-/// The header: the value of the one metadata key. Several keys would be written in no particular order, and
-/// the same model would not be the same file.
+/// Header: the value of the single metadata key. Several keys would have no fixed order, so equal models could
+/// give different files.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header<C> {
-    /// What kind of file it is.
+    /// Kind of file.
     kind: String,
     version: u64,
-    /// CRC-32 of the content and of all tensors, in hexadecimal.
+    /// CRC-32 of the content and all tensors, in hexadecimal.
     checksum: String,
     content: C,
 }
 
-/// What is read before all else: a newer file may have fields that are not known here.
+/// First part of the header that is read; a newer file may have unknown fields.
 #[derive(Deserialize)]
 struct Preface {
     kind: String,
@@ -75,9 +75,9 @@ struct Preface {
 }
 
 const KEY: &str = "anyk";
-/// The first version with a header of this form.
+/// First version with this form of header.
 const FIRST: u64 = 2;
-/// How the headers of 0.1 began.
+/// First lines of the headers of 0.1.
 const OLD_KINDS: [&str; 6] = [
     "anyk-model\n",
     "anyk-any-model\n",
@@ -93,7 +93,7 @@ fn damaged(error: impl ToString) -> ContainerError {
     ContainerError::Damaged(error.to_string())
 }
 
-/// Refuses a header that takes much more memory once it is read: a tensor takes fifty bytes there.
+/// Rejects a header that would need much more memory when parsed: each tensor takes about fifty bytes of it.
 fn check_header(bytes: &[u8]) -> Result<(), ContainerError> {
     let claimed = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
     let header = claimed.min(bytes.len() as u64);
@@ -106,7 +106,7 @@ fn check_header(bytes: &[u8]) -> Result<(), ContainerError> {
 }
 
 impl Container {
-    /// A file of a kind, with what stands in its header.
+    /// Builds a file of a kind with the content of its header.
     pub(crate) fn new(
         kind: &str,
         version: u64,
@@ -119,7 +119,7 @@ impl Container {
         Ok(Self { kind: kind.to_owned(), version, content, tensors })
     }
 
-    /// The bytes of the file: the same content gives the same bytes.
+    /// Returns the bytes of the file; equal content gives equal bytes.
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, ContainerError> {
         let data: Vec<(&Tensor, Vec<u8>)> = self
             .tensors
@@ -146,7 +146,7 @@ impl Container {
         serialize(views, Some(metadata)).map_err(damaged)
     }
 
-    /// Reads and checks a file of this kind, up to a version.
+    /// Reads and checks a file of this kind, up to a known version.
     pub(crate) fn from_bytes(bytes: &[u8], kind: &str, known: u64) -> Result<Self, ContainerError> {
         check_header(bytes)?;
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
@@ -193,13 +193,13 @@ impl Container {
         Ok(container)
     }
 
-    /// What stands in the header.
+    /// Parses the content of the header.
     pub(crate) fn content<C: DeserializeOwned>(&self) -> Result<C, ContainerError> {
         serde_json::from_str(self.content.get())
             .map_err(|error| damaged(format!("its header: {error}")))
     }
 
-    /// All tensors, in the order of their names.
+    /// Returns all tensors in the order of their names.
     pub(crate) fn into_tensors(self) -> Vec<Tensor> {
         self.tensors
     }

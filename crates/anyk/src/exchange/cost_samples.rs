@@ -1,4 +1,4 @@
-//! Samples of a cost, from CSV, JSON or a NumPy array.
+//! Samples of a cost from CSV, JSON or a NumPy array.
 
 use crate::exchange::InputError;
 use crate::exchange::input_error::{check_fields, comma_hint, decode, shorten};
@@ -7,10 +7,10 @@ use crate::exchange::separator;
 
 const FORMAT: &str = "CSV with two columns u,c, JSON [[u,c],…], or a NumPy array of shape (n, 2)";
 
-/// Reads samples `(u, c(u))` of a cost: CSV with two columns (a header is skipped), JSON `[[u,c],…]`, or a NumPy array
-/// of shape (n, 2). Whether they are a cost is for who makes one of them.
+/// Reads samples `(u, c(u))` of a cost: CSV with two columns (a header is skipped), JSON `[[u,c],…]`, or a NumPy
+/// array of shape (n, 2). It does not check whether the samples form a valid cost.
 ///
-/// `file` is only used in messages.
+/// Only messages use `file`.
 ///
 /// ```
 /// use anyk::exchange::read_cost_samples;
@@ -49,7 +49,7 @@ pub fn read_cost_samples(bytes: &[u8], file: &str) -> Result<Vec<(f64, f64)>, In
                     let message = format!("there are {} columns, expected two: u,c", row.len());
                     return Err(fail(message));
                 }
-                // A header.
+                // Skip a header.
                 if index == 0 && row.iter().all(|field| field.parse::<f64>().is_err()) {
                     continue;
                 }

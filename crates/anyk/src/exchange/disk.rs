@@ -1,7 +1,7 @@
-//! What the writer asks of the disk, one function for each thing that can fail.
+//! Calls of the writer to the disk, one function for each operation that can fail.
 //!
-//! In debug builds, which the tests use, any of these calls can be made to fail as a full or
-//! broken disk would, or to end the program as a power cut would.
+//! In debug builds, which the tests use, any of these calls can be made to fail as on a full or broken disk, or
+//! to end the program as in a power cut.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
@@ -9,13 +9,14 @@ use std::path::Path;
 
 use tempfile::{Builder, NamedTempFile};
 
-/// How unfinished files end.
+/// Suffix of unfinished files.
 pub(super) const UNFINISHED: &str = ".anyk-part";
 
-/// Bytes of one write: a large file is many writes, each of which may fail.
+/// Bytes per write: a large file needs many writes, each of which may fail.
 const CHUNK: usize = 1 << 16;
 
-/// A new file in a folder: hidden, with a name that nobody can guess, that was not there before and is no link.
+/// Creates a new hidden file in a folder. Its random name cannot be guessed, and the file is neither an existing
+/// one nor a link.
 pub(super) fn create(folder: &Path, name: &str) -> io::Result<NamedTempFile> {
     fault(Call::Create)?;
     let mut builder = Builder::new();
@@ -24,29 +25,29 @@ pub(super) fn create(folder: &Path, name: &str) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // Less what the user's mask takes away, as for any new file.
+        // Minus the user's mask, as for any new file.
         builder.permissions(Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder)
 }
 
-/// Makes a file belong to whom another one belongs, with the same permissions.
+/// Gives a file the owner and the permissions of another file.
 pub(super) fn copy_mode(file: &File, like: &std::fs::Metadata) -> io::Result<()> {
     fault(Call::Mode)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt as _, fchown};
-        // Only the superuser can give files away; whoever else writes here becomes the owner.
+        // Only the superuser can change the owner; for others, the writing user becomes the owner.
         let _ = fchown(file, Some(like.uid()), Some(like.gid()));
     }
     file.set_permissions(like.permissions())
 }
 
-/// Writes everything.
+/// Writes all bytes.
 pub(super) fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     for chunk in bytes.chunks(CHUNK) {
         if let Err(error) = fault(Call::Write) {
-            // A disk that fills up takes a part.
+            // A disk that fills up accepts part of a write.
             let _ = file.write_all(&chunk[..chunk.len() / 2]);
             return Err(error);
         }
@@ -55,17 +56,17 @@ pub(super) fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until a file's content is on the disk.
+/// Waits until the content of a file is on the disk.
 pub(super) fn sync(file: &File) -> io::Result<()> {
     fault(Call::Sync)?;
     file.sync_all()
 }
 
-/// Gives an unfinished file its name; whatever had the name is gone in the same instant.
+/// Renames an unfinished file atomically, replacing any file with that name.
 pub(super) fn rename(unfinished: NamedTempFile, path: &Path) -> io::Result<()> {
     fault(Call::Rename)?;
     unfinished.persist(path).map_err(|error| error.error)?;
-    // A power cut right here: the name is new, the folder may not be on the disk.
+    // Power cut at this point: the file has its name, but the folder may not be on the disk.
     fault(Call::Renamed)
 }
 
@@ -74,7 +75,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     fault(Call::SyncFolder)?;
     #[cfg(unix)]
     match File::open(folder).and_then(|folder| folder.sync_all()) {
-        // A folder that may be written to but not read, or a file system that has no such call.
+        // The folder may be writable but not readable, or the file system may lack this call.
         Err(error)
             if matches!(
                 error.kind(),
@@ -87,7 +88,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A call that can fail.
+/// Disk operation that can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(debug_assertions), allow(dead_code))]
 enum Call {
@@ -106,7 +107,7 @@ fn fault(_call: Call) -> io::Result<()> {
     Ok(())
 }
 
-/// The call whose number `ANYK_FAULT` names (`7:enospc`, `7:eio`, `7:kill`, counted from 1) goes wrong.
+/// Fails the call whose number is in `ANYK_FAULT` (`7:enospc`, `7:eio`, `7:kill`, counted from 1).
 #[cfg(debug_assertions)]
 fn fault(call: Call) -> io::Result<()> {
     use std::sync::OnceLock;
@@ -125,10 +126,10 @@ fn fault(call: Call) -> io::Result<()> {
     };
     let _ = writeln!(io::stderr(), "fault {number} ({call:?}): {how}");
     match how.as_str() {
-        // Nothing is tidied up: no destructor runs, no buffer is flushed.
+        // Abort without cleanup: no destructor runs, and no buffer is flushed.
         "kill" => std::process::abort(),
         "enospc" => Err(io::Error::from(io::ErrorKind::StorageFull)),
-        // EIO has no kind of its own.
+        // `ErrorKind` has no variant for EIO.
         _ => Err(io::Error::other("input/output error")),
     }
 }

@@ -1,4 +1,4 @@
-//! JSON documents one after the other in a text, each read by its own rules.
+//! Reader of consecutive JSON documents in a text.
 
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
@@ -6,8 +6,8 @@ use serde_json::de::StrRead;
 
 use crate::exchange::{Input, InputError};
 
-/// Calls `read` for every document of a text. Where a document ends is found first, by a parser that keeps nothing:
-/// `read` may stop anywhere, and says why in its own words or leaves it to the parser's.
+/// Calls `read` for every document of a text. A parser that stores nothing first finds the end of each document,
+/// so `read` may stop anywhere, with its own error or with that of the parser.
 pub(crate) fn each_document<'t>(
     (text, input, format): (&'t str, Input<'_>, &str),
     mut read: impl FnMut(&mut Deserializer<StrRead<'t>>) -> Result<(), Refused>,
@@ -16,7 +16,8 @@ pub(crate) fn each_document<'t>(
     let mut documents = Deserializer::from_str(text).into_iter::<IgnoredAny>();
     loop {
         let start = documents.byte_offset();
-        // The first is read before its end is looked for: mostly there is no other, and its text is gone through once.
+        // Read the first document before its end is known: most texts contain only one, and this parses it only
+        // once.
         if start == 0 {
             let mut first = Deserializer::from_str(text);
             match read(&mut first) {
@@ -45,10 +46,10 @@ pub(crate) fn each_document<'t>(
     }
 }
 
-/// Why a document was refused.
+/// Reason why a document was rejected.
 pub(crate) enum Refused {
-    /// It is not as JSON would have it, or not of the expected form.
+    /// Invalid JSON, or JSON of another form.
     Json(serde_json::Error),
-    /// Something in it is wrong.
+    /// Invalid content.
     Input(InputError),
 }

@@ -1,4 +1,4 @@
-//! What a file says next to what is known: kept as it stands, to come back with the answer.
+//! Fields of a file that AnyK does not use, copied unchanged to the answer.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use serde_json::value::RawValue;
 
 use crate::exchange::shorten;
 
-/// The name of a cell.
+/// Field with the name of a cell.
 const CELL: &str = "cell";
 
-/// Names and values, in the order of the file.
+/// Names and values in the order of the file.
 #[derive(Debug, Clone, Default)]
 pub struct Extra(Option<Arc<[Entry]>>);
 
 type Entry = (Box<str>, Box<RawValue>);
 
-/// What goes before a name that answers have, too.
+/// Prefix for names that answers use themselves.
 const INPUT: &str = "input_";
 
 impl Extra {
@@ -26,7 +26,7 @@ impl Extra {
         Self((!entries.is_empty()).then(|| entries.into()))
     }
 
-    /// The same next to some fields: what has the name of one of them gets another.
+    /// Returns the fields with new names for those that have the name of one of `fields`.
     #[must_use]
     pub fn apart_from(self, fields: &[&str]) -> Self {
         if !self.iter().any(|(name, _)| fields.contains(&name)) {
@@ -37,7 +37,7 @@ impl Extra {
         Self::new(entries)
     }
 
-    /// Whether there is nothing.
+    /// Returns whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
@@ -47,12 +47,12 @@ impl Extra {
         self.0.iter().flat_map(|entries| entries.iter()).map(|(name, value)| (&**name, value.get()))
     }
 
-    /// A value by its name.
+    /// Value of a name, as JSON.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// The cell's name, if there is one: a text as it reads, or the digits of a number.
+    /// Name of the cell, if there is one: an unquoted text, or the digits of a number.
     pub fn cell(&self) -> Option<String> {
         let value = self.get(CELL)?;
         Some(serde_json::from_str(value).unwrap_or_else(|_| value.to_owned()))
@@ -79,7 +79,7 @@ impl Serialize for Extra {
     }
 }
 
-/// The entries of an [`Extra`] while an object is read.
+/// Fields of an [`Extra`] while an object is read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ExtraEntries {
     entries: Vec<Entry>,
@@ -87,12 +87,12 @@ pub(crate) struct ExtraEntries {
 }
 
 impl ExtraEntries {
-    /// Adds an entry; an error says that it is there already.
+    /// Adds an entry; returns an error if the name occurs twice.
     pub(crate) fn push(&mut self, name: Box<str>, value: &RawValue) -> Result<(), String> {
         if !self.names.insert(name.clone()) {
             return Err(format!("duplicate field {}", shorten(&format!("`{name}`"))));
         }
-        // An answer stands on one line, however its input was spread; in a text there is no end of a line.
+        // An answer is one line, so line ends between tokens become blanks; JSON strings cannot contain raw ones.
         let value = match value.get().contains(['\n', '\r']) {
             true => RawValue::from_string(value.get().replace(['\n', '\r'], " "))
                 .map_err(|error| error.to_string())?,
@@ -102,22 +102,22 @@ impl ExtraEntries {
         Ok(())
     }
 
-    /// How many there are, without the name of the cell.
+    /// Number of entries without the name of the cell.
     pub(crate) fn len(&self) -> usize {
         self.entries.len() - usize::from(self.has(CELL))
     }
 
-    /// Whether there is one of this name.
+    /// Returns whether there is an entry with this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.names.contains(name)
     }
 
-    /// The name of the cell, as JSON.
+    /// Name of the cell, as JSON.
     pub(crate) fn cell(&self) -> Option<&str> {
         self.entries.iter().find(|(name, _)| **name == *CELL).map(|(_, value)| value.get())
     }
 
-    /// All of it, under names that these fields do not have; the cell's name goes first, wherever it stands.
+    /// Returns all entries under names that `fields` does not contain; the cell's name comes first.
     pub(crate) fn finish(mut self, fields: &[&str]) -> Extra {
         set_apart(&mut self.entries, fields);
         self.entries.sort_by_key(|(name, _)| **name != *CELL);
@@ -125,8 +125,7 @@ impl ExtraEntries {
     }
 }
 
-/// Gives entries that are called like one of some fields another name: `input_` before it, until nothing else is called
-/// so.
+/// Renames entries whose names are in `fields`: adds `input_` in front until the name is unique.
 fn set_apart(entries: &mut [Entry], fields: &[&str]) {
     for at in 0..entries.len() {
         if !fields.contains(&&*entries[at].0) {
@@ -140,7 +139,7 @@ fn set_apart(entries: &mut [Entry], fields: &[&str]) {
     }
 }
 
-/// A field of CSV as JSON: a number if it is one, else a text.
+/// Converts a field of CSV to JSON: a number if possible, otherwise a text.
 pub(crate) fn json_of_text(text: &str) -> serde_json::Result<Box<RawValue>> {
     let number = text.parse().is_ok_and(|number: f64| number.is_finite());
     match RawValue::from_string(text.to_owned()) {
@@ -149,15 +148,15 @@ pub(crate) fn json_of_text(text: &str) -> serde_json::Result<Box<RawValue>> {
     }
 }
 
-/// Whether all numbers in a value are in the range of numbers: what reads `1e999` finds an infinity.
+/// Returns whether all numbers in a value are finite; parsers read `1e999` as infinity.
 pub(crate) fn is_finite_json(value: &RawValue) -> bool {
     let text = value.get();
-    // Only an exponent, or hundreds of digits, makes a number that large.
+    // Only an exponent or hundreds of digits give such a large number.
     let suspicious = text.len() > 300 || text.bytes().any(|byte| matches!(byte, b'e' | b'E'));
     !suspicious || serde_json::from_str::<serde_json::Value>(text).is_ok()
 }
 
-/// The name of the cell in a document of JSON, of which nothing else may be readable by any other rule.
+/// Returns the name of the cell in a JSON document, even if the rest of the document is invalid for its reader.
 pub fn name_of(document: &[u8]) -> Option<&RawValue> {
     #[derive(serde::Deserialize)]
     struct Named<'a> {
@@ -167,7 +166,7 @@ pub fn name_of(document: &[u8]) -> Option<&RawValue> {
     let is_object = document.trim_ascii_start().starts_with(b"{");
     let named: Option<Named<'_>> =
         if is_object { serde_json::from_slice(document).ok() } else { None };
-    // Anything else is not a name, and may be spread over lines. Messages repeat the name, so it must be short: 200
+    // Other values are not names, and may span several lines. Messages repeat the name, so it must be short: 200
     // characters, each at most six bytes as an escape, and the quotes.
     let is_name = |name: &&RawValue| {
         let text = name.get();

@@ -1,4 +1,4 @@
-//! Samples of the small-scale gain, as NumPy arrays.
+//! Samples of the small-scale gain as NumPy arrays.
 
 use crate::channel::FadingSamples;
 use crate::exchange::InputError;
@@ -9,7 +9,7 @@ const FORMAT: &str = "a NumPy array of gains (.npy, float32 or float64, one axis
 
 /// Reads samples of the gain `g`: a NumPy array with one axis, float32 or float64.
 ///
-/// `file` is only used in messages.
+/// Only messages use `file`.
 ///
 /// ```
 /// use anyk::exchange::{fading_samples_to_npy, read_fading_samples};
@@ -25,7 +25,7 @@ const FORMAT: &str = "a NumPy array of gains (.npy, float32 or float64, one axis
 pub fn read_fading_samples(bytes: &[u8], file: &str) -> Result<FadingSamples, InputError> {
     check_format(bytes, file, FORMAT)?;
     if !bytes.starts_with(MAGIC) {
-        let found = if bytes.is_empty() { "is empty" } else { "is no NumPy array" };
+        let found = if bytes.is_empty() { "is empty" } else { "is not a NumPy array" };
         return Err(InputError::whole(file, &format!("the file {found}, expected {FORMAT}")));
     }
     let one_axis = |shape: &[u64]| match shape {
@@ -37,7 +37,7 @@ pub fn read_fading_samples(bytes: &[u8], file: &str) -> Result<FadingSamples, In
     FadingSamples::new(values).map_err(|error| InputError::whole(file, &error))
 }
 
-/// Samples of the gain as a NumPy array with one axis, float64.
+/// Returns samples of the gain as a NumPy array with one axis, float64.
 pub fn fading_samples_to_npy(samples: &[f64]) -> Vec<u8> {
     npy::write(&[samples.len()], samples.iter().copied())
 }

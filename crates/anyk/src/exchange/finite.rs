@@ -1,7 +1,8 @@
-//! The gate that results pass on their way out: no NaN and no infinity leaves as text, JSON, CSV or in a file.
+//! Check that rejects results with NaN or infinity before they are written as text, JSON, CSV or a file.
 //!
-//! JSON has no way to write such numbers, and `serde_json` makes them `null`, which a reader takes for "there is
-//! none". A result that is unknown is an `Option` here; a number that is not one is a defect, and is told.
+//! JSON cannot represent such numbers. `serde_json` writes them as `null`, which readers take for a missing
+//! value. Unknown results are an `Option` in AnyK, so a number that is not finite is a defect, and an error
+//! reports it.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -9,29 +10,29 @@ use std::io::{self, Write};
 use serde::ser::{self, Serialize};
 use thiserror::Error;
 
-/// A result that is not a number.
+/// Result that is NaN or infinite.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "the result {place} is {value}, not a number: a defect of this program or a damaged model; nothing was written"
 )]
 pub struct NotFinite {
-    /// Where it is: `sizes[3].gap_percent`.
+    /// Path of the result, such as `sizes[3].gap_percent`.
     pub place: String,
-    /// `NaN`, `inf` or `-inf`.
+    /// Value: `NaN`, `inf` or `-inf`.
     pub value: String,
 }
 
 impl NotFinite {
-    /// A result of a name.
+    /// Builds the error for a result with a name.
     pub(crate) fn of(name: &str) -> Self {
         Self { place: name.to_owned(), value: "not finite".to_owned() }
     }
 }
 
-/// How numbers that are none look as text.
+/// Text forms of NaN and infinity.
 const WORDS: [&str; 3] = ["NaN", "inf", "-inf"];
 
-/// Refuses a text in which a number is none.
+/// Returns an error if the text contains NaN or infinity.
 pub fn check_text(place: &str, text: &str) -> Result<(), NotFinite> {
     let word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     match text.split(|c| !word(c)).find(|part| WORDS.contains(part)) {
@@ -40,37 +41,37 @@ pub fn check_text(place: &str, text: &str) -> Result<(), NotFinite> {
     }
 }
 
-/// What a check found besides.
+/// Other findings of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checked {
-    /// Whether a text of it (a user may be called "inf") looks like a number that is none.
+    /// Whether a text (a user may be called "inf") looks like NaN or infinity.
     pub has_such_words: bool,
 }
 
-/// Refuses a value that holds a number that is none.
+/// Returns an error if the value contains NaN or infinity.
 pub fn check_finite(value: &(impl Serialize + ?Sized)) -> Result<Checked, NotFinite> {
     let mut gate = Gate::default();
     match value.serialize(&mut gate) {
         Ok(()) => Ok(Checked { has_such_words: gate.has_such_words }),
         Err(Stop::NotFinite(why)) => Err(why),
-        // A value that cannot be walked through has an error of its own when it is written.
+        // A value that cannot be traversed gives its own error when it is written.
         Err(Stop::Other) => Ok(Checked { has_such_words: gate.has_such_words }),
     }
 }
 
-/// Writes a value as JSON, if all its numbers are numbers.
+/// Writes a value as JSON if all its numbers are finite.
 pub fn write_json(out: impl Write, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
     check_finite(value).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
     Ok(serde_json::to_writer(out, value)?)
 }
 
-/// The same, as text.
+/// Returns a value as JSON text if all its numbers are finite.
 pub fn to_json(value: &(impl Serialize + ?Sized)) -> io::Result<String> {
     check_finite(value).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
     Ok(serde_json::to_string(value)?)
 }
 
-/// Walks through a value and looks at its numbers.
+/// Serializer that traverses a value and checks its numbers.
 #[derive(Default)]
 struct Gate {
     place: Vec<Step>,
@@ -124,7 +125,7 @@ impl Gate {
     }
 }
 
-/// The items of a list, or the entries of a map.
+/// Items of a list, or entries of a map.
 struct Items<'a> {
     gate: &'a mut Gate,
     count: usize,
@@ -137,7 +138,7 @@ impl Items<'_> {
     }
 }
 
-/// Values without numbers in them.
+/// Methods for values that do not contain numbers.
 macro_rules! nothing_to_see {
     ($($method:ident: $type:ty),* $(,)?) => {$(
         fn $method(self, _: $type) -> Result<(), Stop> {
@@ -251,7 +252,7 @@ impl<'a> ser::Serializer for &'a mut Gate {
     }
 }
 
-/// Lists, tuples and their like.
+/// Implementations for lists, tuples and similar types.
 macro_rules! items {
     ($($trait:ident: $method:ident),* $(,)?) => {$(
         impl ser::$trait for Items<'_> {
@@ -292,7 +293,7 @@ impl ser::SerializeMap for Items<'_> {
     }
 }
 
-/// Structs, by the names of their fields.
+/// Implementations for structs, with the names of their fields.
 macro_rules! fields {
     ($($trait:ident),*) => {$(
         impl ser::$trait for &mut Gate {

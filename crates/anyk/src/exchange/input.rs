@@ -1,20 +1,20 @@
-//! What readers are given: bytes, and where they come from.
+//! Input of readers: bytes and their origin.
 
-/// The bytes of a file, of standard input, or of one document of either.
+/// Bytes of a file, of standard input, or of one document of either.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// What is in it.
+    /// Content.
     pub bytes: &'a [u8],
-    /// How messages name the file.
+    /// Name of the file in messages.
     pub name: &'a str,
-    /// Documents before it in the file.
+    /// Number of documents before the input in its file.
     pub part: usize,
-    /// Lines before it in the file.
+    /// Number of lines before the input in its file.
     pub lines: usize,
 }
 
 impl<'a> Input<'a> {
-    /// All of a file.
+    /// Builds the input for a whole file.
     pub fn new(bytes: &'a [u8], name: &'a str) -> Self {
         Self { bytes, name, part: 0, lines: 0 }
     }

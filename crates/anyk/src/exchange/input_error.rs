@@ -1,51 +1,51 @@
-//! Why a file was refused, and what all readers of text need to say it.
+//! Error of a reader, and helpers for messages of all text readers.
 
 use std::fmt::{Display, Write as _};
 
 use thiserror::Error;
 
-/// Why a file was refused.
+/// Error in an input file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{file}: {place}{message}")]
 pub struct InputError {
-    /// The file, as the caller named it.
+    /// File name, as the caller gave it.
     pub file: String,
-    /// `"line 3: "`, `"user 2 (\"b\"): "`, `"instance 4: "` or empty.
+    /// Position: `"line 3: "`, `"user 2 (\"b\"): "`, `"instance 4: "` or empty.
     pub place: String,
-    /// The field, the value, and what is accepted.
+    /// Field, value, and what is accepted.
     pub message: String,
-    /// Of a table that holds several cells, the one that it is about.
+    /// Cell with the error, if a table contains several cells.
     pub cell: Option<CellPlace>,
 }
 
-/// A cell of a table that holds several.
+/// Cell of a table that contains several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellPlace {
-    /// Its name, as JSON: a number or a text.
+    /// Name of the cell as JSON: a number or a text.
     pub name: String,
-    /// The line that the error is about.
+    /// Line of the error.
     pub line: u64,
 }
 
 impl InputError {
-    /// The place has no colon yet; it is empty if the error is about the whole file.
+    /// Builds an error at a position (without a colon); empty if the error concerns the whole file.
     pub(crate) fn at(file: &str, place: &str, message: String) -> Self {
         let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
         Self { file: file.to_owned(), place, message, cell: None }
     }
 
-    /// The same about one of the cells of a table.
+    /// Returns the error with the cell of the table that it concerns.
     pub(crate) fn in_cell(self, cell: CellPlace) -> Self {
         Self { cell: Some(cell), ..self }
     }
 
-    /// About the whole file.
+    /// Builds an error about the whole file.
     pub(crate) fn whole(file: &str, message: &dyn Display) -> Self {
         Self::at(file, "", message.to_string())
     }
 
-    /// JSON that could not be read, with the text around the place: the text that the error counts its lines in, and
-    /// what is before it: text, and lines before that.
+    /// Builds an error for JSON that could not be read, with the text near the position. `text` is the text in
+    /// which the error counts its lines; `before` is the text and the number of lines in front of it.
     pub(crate) fn json(
         file: &str,
         (before, lines): (&str, usize),
@@ -54,11 +54,11 @@ impl InputError {
         format: &str,
     ) -> Self {
         let mut message = error.to_string();
-        // The place says the position already.
+        // The error's position is part of its place already.
         if let Some(end) = message.rfind(" at line ") {
             message.truncate(end);
         }
-        // It may quote a string of megabytes.
+        // The message may quote a string of megabytes.
         if let Some((end, _)) = message.char_indices().nth(200) {
             message.truncate(end);
             message.push('…');
@@ -105,7 +105,7 @@ pub(crate) fn check_format(bytes: &[u8], file: &str, expected: &str) -> Result<(
     }
 }
 
-/// The text of a file, without a byte-order mark.
+/// Decodes the text of a file without its byte-order mark.
 pub(crate) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'a str, InputError> {
     check_format(bytes, file, format)?;
     let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -116,11 +116,11 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// Largest number of fields in a line of CSV, and of unknown keys in a JSON object. Both are held as a whole, and take
-/// more memory than their text.
+/// Maximum number of fields in a line of CSV, and of unknown keys in a JSON object. Both are held in memory as a
+/// whole, and take more memory than their text.
 pub(crate) const MOST_FIELDS: usize = 1000;
 
-/// Refuses CSV with more fields in a line than any table of ours has.
+/// Rejects CSV with more fields in a line than any supported table has.
 pub(crate) fn check_fields(text: &str, separator: u8, file: &str) -> Result<(), InputError> {
     let fields = |line: &str| 1 + line.bytes().filter(|&byte| byte == separator).count();
     match text.split(['\n', '\r']).map(fields).find(|&fields| fields > MOST_FIELDS) {
@@ -132,7 +132,7 @@ pub(crate) fn check_fields(text: &str, separator: u8, file: &str) -> Result<(), 
     }
 }
 
-/// At most 60 characters of a value that may be megabytes, without control characters.
+/// Shortens a value, which may have megabytes, to 60 characters without control characters.
 pub(crate) fn shorten(value: &str) -> String {
     let shown = value.chars().take(60);
     let mut short: String = shown.map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
@@ -142,27 +142,27 @@ pub(crate) fn shorten(value: &str) -> String {
     short
 }
 
-/// What to say of a number that is none because of its comma; nothing of any other text.
+/// Hint for a number that is invalid because of its comma; empty for any other text.
 pub(crate) fn comma_hint(text: &str) -> &'static str {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let text = text.trim().trim_matches('"').trim().trim_start_matches(['-', '+']);
     match text.split_once(',') {
         Some((whole, rest)) if digits(whole) && rest.starts_with(|c: char| c.is_ascii_digit()) => {
-            " (numbers have a decimal point here, no comma)"
+            " (use a decimal point, not a comma)"
         }
         _ => "",
     }
 }
 
-/// The largest character boundary not above `index`.
+/// Largest character boundary not above `index`.
 fn floor_char(text: &str, index: usize) -> usize {
     (0..=index.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
 }
 
-/// The sign between the fields of a table: comma, semicolon or tab, whichever the header has most of.
+/// Separator between the fields of a table: comma, semicolon or tab, whichever is most frequent in the header.
 pub(crate) fn separator(text: &str) -> u8 {
     let header = text.lines().find(|line| !line.starts_with('#') && !line.trim().is_empty());
     let count = |sign: u8| header.unwrap_or_default().bytes().filter(|&byte| byte == sign).count();
-    // The last of several with as many: the comma.
+    // If counts are equal, `max_by_key` takes the last: the comma.
     [b'\t', b';', b','].into_iter().max_by_key(|&sign| count(sign)).unwrap_or(b',')
 }

@@ -1,10 +1,10 @@
-//! The files that go in and out: users as JSON or CSV, gains of interference networks as NumPy arrays, CSV or JSON,
-//! samples of the fading as NumPy arrays, samples of a cost as CSV, JSON or NumPy arrays, samples of a policy as CSV,
-//! models as safetensors.
+//! Input and output files: users as JSON or CSV, gains of interference networks as NumPy arrays, CSV or JSON,
+//! samples of fading as NumPy arrays, samples of a cost as CSV, JSON or NumPy arrays, samples of a policy as CSV,
+//! and models as safetensors.
 //!
-//! Input may be damaged or hostile: everything is checked here, and an error names the file, the
-//! user or line, the field, the value and what is accepted. The [limits](crate::limits) are checked
-//! before what grows with a file is allocated.
+//! Input may be damaged or malicious. Readers check everything, and an error names the file, the user or line,
+//! the field, the value and what is accepted. They check the [limits](crate::limits) before they allocate memory
+//! that grows with a file.
 
 pub(crate) mod container;
 mod cost_samples;

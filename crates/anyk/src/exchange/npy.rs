@@ -1,4 +1,4 @@
-//! NumPy arrays of numbers (`.npy`), from files that may be damaged or hostile.
+//! NumPy arrays of numbers (`.npy`), from files that may be damaged or malicious.
 //!
 //! The format is that of `numpy.lib.format`: a magic string, a version, the length of a header, the header (a Python
 //! dictionary), and the numbers.
@@ -8,14 +8,14 @@ use thiserror::Error;
 use crate::exchange::input_error::shorten;
 use crate::limits::MOST_NUMBERS;
 
-/// First bytes of an array.
+/// First bytes of an array file.
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
-/// Longest header of an array; NumPy's own reader has the same bound.
+/// Maximum length of the header of an array; NumPy's own reader has the same limit.
 const MOST_HEADER_BYTES: usize = 10_000;
 /// The numbers begin at a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// Why a NumPy array was refused.
+/// Reason why a NumPy array was rejected.
 #[derive(Debug, Error)]
 pub(crate) enum NpyError {
     #[error("the array's header {found}; expected {format}")]
@@ -43,15 +43,15 @@ fn shown(shape: &[u64]) -> String {
     shorten(&format!("{shape:?}"))
 }
 
-/// A NumPy array whose length has been checked against its shape.
+/// NumPy array whose length matches its shape.
 pub(crate) struct Array {
     pub(crate) shape: Vec<usize>,
-    /// The numbers in C order: the last index changes fastest.
+    /// Numbers in C order: the last index changes fastest.
     pub(crate) values: Vec<f64>,
 }
 
 impl Array {
-    /// Reads float32 or float64. `format` says what the file is expected to hold.
+    /// Reads an array of float32 or float64. `format` describes the expected content of the file for messages.
     pub(crate) fn read(
         bytes: &[u8],
         format: &'static str,
@@ -81,7 +81,7 @@ impl Array {
         };
         let shape = &header.shape;
         check_shape(shape)?;
-        // Before anything of that size is allocated.
+        // Checked before memory of that size is allocated.
         let expected =
             shape.iter().try_fold(item_bytes as u64, |bytes, &axis| bytes.checked_mul(axis));
         if expected != Some(data.len() as u64) {
@@ -98,7 +98,7 @@ impl Array {
     }
 }
 
-/// The numbers of an array, whose first index changes fastest, in C order.
+/// Converts numbers whose first index changes fastest to C order.
 fn c_order(shape: &[usize], values: &[f64]) -> Vec<f64> {
     let place = |mut index: usize| {
         let mut stride = values.len();
@@ -122,8 +122,8 @@ struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Parses `{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }`, the entries in any order. A type that is
-    /// not a string is returned as it is written.
+    /// Parses `{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }` with entries in any order. A type
+    /// that is not a string is returned verbatim.
     fn parse(text: &'a str) -> Option<Self> {
         let mut rest = Rest(text);
         let (mut kind, mut is_fortran, mut shape) = (None, None, None);
@@ -150,7 +150,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// The part of a header that is not parsed yet.
+/// Rest of a header that has not been parsed.
 struct Rest<'a>(&'a str);
 
 impl<'a> Rest<'a> {
@@ -159,7 +159,7 @@ impl<'a> Rest<'a> {
         Some(())
     }
 
-    /// A string without escapes, in either quotes.
+    /// Parses a string without escapes, in either kind of quotes.
     fn string(&mut self) -> Option<&'a str> {
         let quote =
             ['\'', '"'].into_iter().find(|&quote| self.0.trim_start().starts_with(quote))?;
@@ -168,7 +168,7 @@ impl<'a> Rest<'a> {
         Some(text)
     }
 
-    /// The fields of a structured type, up to the bracket that ends them.
+    /// Parses the fields of a structured type, up to the closing bracket.
     fn list(&mut self) -> Option<&'a str> {
         let text = self.0.trim_start();
         if !text.starts_with('[') {
@@ -187,7 +187,7 @@ impl<'a> Rest<'a> {
         Some(&text[..=end])
     }
 
-    /// Whole numbers in parentheses; a single one is followed by a comma.
+    /// Parses whole numbers in parentheses; a single number is followed by a comma.
     fn tuple(&mut self) -> Option<Vec<u64>> {
         let mut axes = Vec::new();
         self.take("(")?;
@@ -206,7 +206,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// An array of float64 in C order, in version 1.0 of the format.
+/// Returns an array of float64 in C order, in version 1.0 of the format.
 pub(crate) fn npy_bytes(shape: &[usize], values: &[f64]) -> Vec<u8> {
     write(shape, values.iter().copied())
 }
@@ -215,7 +215,7 @@ pub(crate) fn write(shape: &[usize], values: impl IntoIterator<Item = f64>) -> V
     let axes: String = shape.iter().map(|axis| format!("{axis}, ")).collect();
     let axes = if shape.len() == 1 { axes.trim_end() } else { axes.trim_end_matches(", ") };
     let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({axes}), }}");
-    // The magic string, the version and the length of the header come before it, a newline ends it.
+    // The magic string, the version and the length of the header precede it, and a newline ends it.
     let length = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(ALIGNMENT) - MAGIC.len() - 4;
     header.push_str(&" ".repeat(length - header.len() - 1));
     header.push('\n');
@@ -258,7 +258,7 @@ mod tests {
         assert!(read(1, empty, &[]).unwrap().values.is_empty());
     }
 
-    /// Headers that NumPy itself refuses, or that would name a type or a size twice.
+    /// Headers that NumPy itself rejects, or that contain a type or a size twice.
     #[test]
     fn other_headers_are_refused() {
         for header in [
@@ -290,7 +290,7 @@ mod tests {
         assert!(matches!(read(2, &blank, &[]), Err(NpyError::Header { .. })));
     }
 
-    /// As `numpy.save` writes them.
+    /// Compares arrays with those that `numpy.save` writes.
     #[test]
     fn arrays_are_written_as_numpy_does() {
         for (shape, tuple) in [(&[3][..], "(3,)"), (&[0], "(0,)"), (&[1, 2, 2], "(1, 2, 2)")] {

@@ -1,4 +1,4 @@
-//! Files, read up to the [limits](crate::limits).
+//! Reading of files up to the [limits](crate::limits).
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::exchange::npy;
 use crate::limits::{MOST_ARRAY_BYTES, MOST_TEXT_BYTES};
 
-/// The bytes of a file; one that is too large is refused before it is read.
+/// Reads the bytes of a file; rejects a file that is too large before reading it.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -18,7 +18,7 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     read_bounded(file)
 }
 
-/// The same of a plain file: a pipe in the place of a file of our own would be waited for without end.
+/// Reads the bytes of a plain file. A pipe in place of one of AnyK's own files would block forever.
 pub fn read_plain_file(path: &Path) -> io::Result<Vec<u8>> {
     if fs::metadata(path)?.is_file() {
         read_file(path)
@@ -27,12 +27,12 @@ pub fn read_plain_file(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The start of a file, up to so many bytes: enough for whoever refuses a longer one.
+/// Reads at most the first `most` bytes of a file, for callers that reject longer files.
 pub fn read_start(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     read_bounded(File::open(path)?.take(most as u64))
 }
 
-/// All that a reader holds, up to the limits.
+/// Reads everything from a reader, up to the limits.
 pub fn read_bounded(mut reader: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     for most in [MOST_TEXT_BYTES, MOST_ARRAY_BYTES] {
@@ -46,7 +46,7 @@ pub fn read_bounded(mut reader: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Refuses more bytes than a file that starts like this may have.
+/// Rejects more bytes than the limit for a file with this beginning.
 pub(super) fn check_length(bytes: &[u8]) -> io::Result<()> {
     let is_array = bytes.starts_with(npy::MAGIC);
     let most = if is_array { MOST_ARRAY_BYTES } else { MOST_TEXT_BYTES };

@@ -1,4 +1,4 @@
-//! Samples of a policy, `k, x, y[, instance]`, read from CSV.
+//! Samples of a policy, `k, x, y[, instance]`, from CSV.
 
 use crate::exchange::InputError;
 use crate::exchange::input_error::{check_fields, decode, shorten};
@@ -16,11 +16,11 @@ pub struct SampleRow {
     pub x: f64,
     /// Output `y_k`.
     pub y: f64,
-    /// Rows with the same number belong together; `None` if the file does not say.
+    /// Number of the instance, which rows may share; `None` if the file does not contain it.
     pub instance: Option<u64>,
 }
 
-/// Reads samples of a policy from CSV with a header. `file` is only used in messages.
+/// Reads samples of a policy from CSV with a header. Only messages use `file`.
 ///
 /// ```
 /// use anyk::exchange::read_samples;
@@ -88,7 +88,7 @@ pub fn read_samples(bytes: &[u8], file: &str) -> Result<Vec<SampleRow>, InputErr
     Ok(rows)
 }
 
-/// The position of each column among the names, in the order of [`COLUMNS`].
+/// Positions of the columns in a header, in the order of [`COLUMNS`].
 fn positions<'a>(
     names: impl Iterator<Item = &'a str>,
 ) -> Result<[Option<usize>; COLUMNS.len()], String> {

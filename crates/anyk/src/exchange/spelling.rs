@@ -1,10 +1,11 @@
-//! Names that are meant to be known ones.
+//! Detection of misspelled names.
 
-/// The known name that a name looks like a slip of: another case, a blank or a dash in place of an underscore, one
-/// letter off, or two in a long name. Names of two or three letters are too close to everything.
+/// Returns the known name that a misspelled name resembles: other case, a blank or a dash instead of an
+/// underscore, one letter off, or two in a long name. Names of two or three letters are similar to too many
+/// others.
 pub(crate) fn slip_of(name: &str, known: &[&'static str]) -> Option<&'static str> {
     let longest = known.iter().map(|known| known.len()).max().unwrap_or(0);
-    // No edit of one or two letters makes a known name of it, and it may be megabytes.
+    // A name this long cannot be within two edits of a known name, and may have megabytes.
     if name.len() > longest + 8 {
         return None;
     }

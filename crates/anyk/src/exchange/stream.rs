@@ -1,18 +1,18 @@
-//! A stream cut into JSON documents while it arrives.
+//! Splitter that cuts a stream into JSON documents while it arrives.
 //!
-//! Most documents stand on a line of their own, but they may be spread over many. Brackets outside of texts say where
-//! one ends; one that never closes must not take the rest of the stream with it, so that a line that cannot go on a
-//! document that is open starts a new one.
+//! Most documents are on one line, but a document may span many lines. Brackets outside texts determine where it
+//! ends. A document that is never closed must not consume the rest of the stream. So if a line cannot continue
+//! the open document, it starts a new one.
 
 use std::io::{self, Read};
 
 use crate::exchange::Input;
 use crate::exchange::read::check_length;
 
-/// Bytes of one read: some hundred cells.
+/// Bytes per read: a few hundred cells.
 const CHUNK: usize = 1 << 19;
 
-/// The mark of the byte order that some programs put before UTF-8.
+/// Byte-order mark that some programs put before UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Documents that arrived together.
@@ -31,59 +31,59 @@ struct Place {
 }
 
 impl Batch {
-    /// How many there are.
+    /// Number of documents.
     pub fn len(&self) -> usize {
         self.documents.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no documents.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
 
-    /// One of them, by its place.
+    /// Input of the document with an index.
     pub fn input<'a>(&'a self, index: usize, name: &'a str) -> Option<Input<'a>> {
         let &Place { start, end, part, lines } = self.documents.get(index)?;
         Some(Input { bytes: self.bytes.get(start..end)?, name, part, lines })
     }
 }
 
-/// What is open while a stream is cut.
+/// State of the splitter.
 #[derive(Debug, Default, Clone, Copy)]
 struct Scan {
-    /// Where the document started, if one is open.
+    /// Start of the open document, if there is one.
     start: Option<usize>,
-    /// Lines before it.
+    /// Number of lines before the open document.
     lines_at_start: usize,
     depth: usize,
     in_text: bool,
     escaped: bool,
-    /// The last byte that is no blank: whether a bracket may follow it.
+    /// Last byte that is not a blank; it determines whether a bracket may follow.
     last: u8,
-    /// Nothing but blanks since the last end of a line.
+    /// Whether only blanks followed the last end of a line.
     at_line_start: bool,
-    /// What is no JSON at all ends with its line.
+    /// Whether the open document is not JSON; such a document ends with its line.
     is_garbage: bool,
 }
 
-/// The documents of a stream; anything but JSON is one document.
+/// Iterator over the documents of a stream; input other than JSON is one document.
 #[derive(Debug)]
 pub struct Documents<R> {
     reader: R,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that were looked at.
+    /// Number of bytes of the buffer that have been scanned.
     scanned: usize,
     scan: Scan,
-    /// Documents and lines before what is looked at.
+    /// Number of documents and lines before the scan position.
     parts: usize,
     lines: usize,
-    /// Whether it is a stream of JSON; not known before its first byte.
+    /// Whether the stream is JSON; unknown before its first byte.
     is_json: Option<bool>,
     ended: bool,
 }
 
 impl<R: Read> Documents<R> {
-    /// The documents of a reader.
+    /// Builds an iterator over the documents of a reader.
     pub fn new(reader: R) -> Self {
         Self {
             reader,
@@ -97,7 +97,8 @@ impl<R: Read> Documents<R> {
         }
     }
 
-    /// The next documents: as soon as one is complete, with all that came with it. None at the end.
+    /// Returns the next documents as soon as one is complete, with all others that arrived with it; `None` at the
+    /// end.
     pub fn next_batch(&mut self) -> io::Result<Option<Batch>> {
         let mut documents = Vec::new();
         while documents.is_empty() && !self.ended {
@@ -114,7 +115,7 @@ impl<R: Read> Documents<R> {
         if documents.is_empty() {
             return Ok(None);
         }
-        // What is still open stays.
+        // Keep the open document.
         let end = self.scan.start.unwrap_or(self.scanned);
         let rest = self.buffer.split_off(end);
         let bytes = std::mem::replace(&mut self.buffer, rest);
@@ -123,7 +124,7 @@ impl<R: Read> Documents<R> {
         Ok(Some(Batch { bytes, documents }))
     }
 
-    /// One read, up to the limits.
+    /// Reads once, up to the limits.
     fn fill(&mut self) -> io::Result<()> {
         let held = self.buffer.len();
         check_length(&self.buffer)?;
@@ -139,9 +140,9 @@ impl<R: Read> Documents<R> {
         Ok(())
     }
 
-    /// Whether it is JSON, as its first byte says.
+    /// Returns whether the stream is JSON according to its first byte.
     fn sniff(&self) -> Option<bool> {
-        // The mark of the byte order may arrive in parts.
+        // The byte-order mark may arrive in parts.
         if !self.ended && self.buffer.len() < MARK.len() && MARK.starts_with(&self.buffer) {
             return None;
         }
@@ -150,16 +151,16 @@ impl<R: Read> Documents<R> {
         first.map(|byte| matches!(byte, b'{' | b'['))
     }
 
-    /// All that there is, as one document.
+    /// Returns the whole input as one document.
     fn rest(&mut self) -> Option<Place> {
         self.scanned = self.buffer.len();
         Some(Place { start: 0, end: self.buffer.len(), part: 0, lines: 0 })
     }
 
-    /// Looks at what has come, and adds the documents that are complete.
+    /// Scans the new bytes, and adds the documents that are complete.
     fn cut(&mut self, documents: &mut Vec<Place>) {
         let mut scan = self.scan;
-        // A mark of the byte order is no part of the first document.
+        // The byte-order mark does not belong to the first document.
         if self.parts == 0 && self.scanned == 0 && self.buffer.starts_with(MARK) {
             self.scanned = 3;
         }
@@ -175,7 +176,8 @@ impl<R: Read> Documents<R> {
                 continue;
             }
             let is_open = scan.start.is_some();
-            // A text with the end of a line in it, or a bracket that nothing leads to: what was open is broken.
+            // A line end inside a text, or a bracket that cannot follow the last byte: the open document is
+            // broken.
             let breaks = match byte {
                 b'\n' => scan.in_text || scan.is_garbage,
                 b'{' | b'[' => {
@@ -223,7 +225,7 @@ impl<R: Read> Documents<R> {
         self.scan = scan;
     }
 
-    /// Ends the document that is open, if one is.
+    /// Ends the open document, if there is one.
     fn close(&mut self, scan: &mut Scan, documents: &mut Vec<Place>, end: usize) {
         if let Some(start) = scan.start {
             let (part, lines) = (self.parts, scan.lines_at_start);
@@ -239,7 +241,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A reader that gives a few bytes at a time.
+    /// Reader that returns a few bytes at a time.
     struct Dribble<'a>(&'a [u8], usize);
 
     impl Read for Dribble<'_> {
@@ -251,7 +253,7 @@ mod tests {
         }
     }
 
-    /// The documents, with their lines; their parts are in order.
+    /// Returns the documents with their lines, and checks the order of their parts.
     fn cut(text: &str, at_once: usize) -> Vec<(usize, String)> {
         let mut documents = Documents::new(Dribble(text.as_bytes(), at_once));
         let mut found = Vec::new();
@@ -290,7 +292,7 @@ mod tests {
                 assert!(texts.ends_with(&["{\"b\":2}", "{\"c\":3}"]), "{broken}: {texts:?}");
             }
         }
-        // Where a bracket could follow, one document is lost, and not all.
+        // If a bracket could follow, one document is lost, but not all.
         assert!(cut("{\"a\":[1,\n{\"b\":2}\n{\"c\":3}\n", 1000).len() >= 2);
     }
 
@@ -302,7 +304,7 @@ mod tests {
     }
 
     proptest! {
-        /// Documents come out as they went in, however they arrive.
+        /// Documents are returned unchanged, however they arrive.
         #[test]
         fn cutting_undoes_joining(
             texts in prop::collection::vec("[a-z\\[\\]{}\"\\\\,\n]{0,12}", 1..8),

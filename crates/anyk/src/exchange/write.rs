@@ -1,4 +1,5 @@
-//! The one writer of files: a crash, a full disk or a hostile folder leaves the old file or the new one.
+//! Writer of all files: after a crash, on a full disk or in a malicious folder, either the old or the new file is
+//! complete.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use crate::exchange::disk;
 
-/// Links followed before they are taken for a circle.
+/// Maximum number of links to follow before they count as a cycle.
 const MOST_LINKS: usize = 40;
 
-/// Where a file with this name would be written: symbolic links are followed, so that they stay links.
+/// Returns the path to which a file with this name is written; symbolic links are followed, so they remain links.
 ///
-/// Anything but a plain file is refused: renaming a file onto a device would replace the device.
+/// It rejects anything other than a plain file, since renaming a file onto a device would replace the device.
 pub fn destination(path: &Path) -> io::Result<PathBuf> {
     let refuse = |message: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     let mut path = path.to_owned();
@@ -34,7 +35,7 @@ pub fn destination(path: &Path) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     }
-    refuse("expected a file, not a circle of symbolic links")
+    refuse("expected a file, not a cycle of symbolic links")
 }
 
 /// Returns whether two paths name the same file, also through symbolic and hard links, or would if it existed.
@@ -58,16 +59,15 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Writes a file whole or not at all: under another name in the same folder, to the disk, then renamed.
-/// A crash leaves the old file or the new one. A file that is replaced keeps its permissions.
+/// Writes a file completely or not at all: under a temporary name in the same folder, synced to the disk, then
+/// renamed. After a crash either the old or the new file is complete. A replaced file keeps its permissions.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = NewFile::begin(path)?;
     file.write_all(bytes)?;
     file.finish()
 }
 
-/// The same for what is not there at once: a file that takes its name when it is finished, and leaves nothing if it
-/// never is.
+/// Writer of a file in several parts. The file gets its name when it is finished, and is removed if it never is.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
@@ -75,20 +75,20 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// An unfinished file in the folder of its name.
+    /// Creates an unfinished file in the folder of its final name.
     pub fn begin(path: &Path) -> io::Result<Self> {
         let path = destination(path)?;
         let unfinished = claimed(&path)?;
         Ok(Self { path, unfinished })
     }
 
-    /// Gives it its name.
+    /// Gives the file its name.
     pub fn finish(self) -> io::Result<()> {
         let Self { path, unfinished } = self;
         if let Ok(old) = fs::metadata(&path) {
             disk::copy_mode(unfinished.as_file(), &old)?;
         }
-        // Without this, a power cut can leave the new name with no content.
+        // Without this, a power cut can leave the new name without content.
         disk::sync(unfinished.as_file())?;
         disk::rename(unfinished, &path)?;
         disk::sync_folder(folder_of(&path))
@@ -113,8 +113,8 @@ pub fn fingerprint(bytes: impl AsRef<[u8]>) -> u64 {
     })
 }
 
-/// Makes sure that a file can be written, and writes nothing: what is there is a plain file or nothing, and
-/// its folder takes new files.
+/// Checks that a file can be written without writing it: the path is a plain file or free, and its folder accepts
+/// new files.
 pub fn check_writable(path: &Path) -> io::Result<()> {
     let path = destination(path)?;
     clear_leftovers(folder_of(&path));
@@ -122,41 +122,41 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
     claimed(&path).map(drop)
 }
 
-/// The same for a folder, which is made if it is missing.
+/// Checks that files can be written in a folder, which is created if it is missing.
 pub fn check_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     clear_leftovers(folder);
     claimed(&folder.join("anyk")).map(drop)
 }
 
-/// Attempts at an unfinished file before it is given up.
+/// Maximum number of attempts to create an unfinished file.
 const ATTEMPTS: usize = 8;
 
-/// An unfinished file that is locked as long as it is written: one without a lock is a leftover.
+/// Creates an unfinished file that stays locked while it is written; one without a lock is a leftover.
 fn claimed(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // With what is added to it, the name must stay within the 255 bytes that file systems take.
+    // With its prefix and suffix, the name must stay within the 255 bytes that file systems allow.
     let name: String = name.chars().take(40).collect();
     for _ in 0..ATTEMPTS {
         let file = disk::create(folder_of(path), &name)?;
-        // Not every file system has locks. Without them nothing is ever taken for a leftover.
+        // Some file systems have no locks. Without locks, no file counts as a leftover.
         let locked = file.as_file().lock().is_ok();
-        // Whoever clears leftovers may have been faster than the lock.
+        // A cleanup by another process may have been faster than the lock.
         if !locked || fs::symlink_metadata(file.path()).is_ok() {
             return Ok(file);
         }
     }
-    Err(io::Error::other("its unfinished file is removed as often as it is made"))
+    Err(io::Error::other("another process keeps removing its unfinished file"))
 }
 
-/// Removes the unfinished files of writers that were killed. Those of writers that are at work are locked.
+/// Removes the unfinished files of writers that were killed. Files of active writers are locked.
 fn clear_leftovers(folder: &Path) {
-    // What cannot be cleared does no harm, and writing goes on.
+    // A leftover that cannot be removed does no harm.
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let ours = name.starts_with('.') && name.ends_with(disk::UNFINISHED);
-        // The type is the entry's own: a link is not followed, a pipe is not opened.
+        // The type belongs to the entry itself: links are not followed, and pipes are not opened.
         if ours
             && entry.file_type().is_ok_and(|kind| kind.is_file())
             && let Ok(file) = File::open(entry.path())
@@ -190,7 +190,7 @@ mod tests {
         }
         check_writable(&path).unwrap();
         assert_eq!(names(folder.path()), ["model"]);
-        // A name as long as names may be.
+        // A name of the maximum length.
         let longest = folder.path().join("n".repeat(255));
         write_atomically(&longest, b"x").unwrap();
         assert_eq!(fs::read(longest).unwrap(), b"x");
@@ -200,7 +200,7 @@ mod tests {
     fn leftovers_are_cleared_and_unfinished_files_of_others_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
-        // The first was left by a writer that was killed; the second is being written.
+        // A killed writer left the first file; the second is being written.
         fs::write(folder.path().join(".model.0123.anyk-part"), b"half").unwrap();
         let busy = claimed(&path).unwrap();
         fs::write(folder.path().join("mine.anyk-part"), b"not hidden: not ours").unwrap();
@@ -217,7 +217,7 @@ mod tests {
         let (target, link) = (folder.path().join("deep/target"), folder.path().join("link"));
         fs::create_dir(folder.path().join("deep")).unwrap();
         symlink("deep/target", &link).unwrap();
-        // At first it points at nothing.
+        // The link has no target at first.
         write_atomically(&link, b"one").unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"one");
         fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
@@ -225,7 +225,7 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&target).unwrap(), b"two");
         assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o640);
-        // A circle, a folder, a device, what is no file at all.
+        // A cycle, a folder, a device, and a path that is not a file.
         let circle = folder.path().join("circle");
         symlink("circle", &circle).unwrap();
         let not_files = [circle.as_path(), folder.path(), "/dev/null".as_ref(), "/".as_ref()];

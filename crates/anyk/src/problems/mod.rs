@@ -1,7 +1,7 @@
-//! The problems, a folder each: formulation and judge, solvers, networks and their training.
+//! Problems, one folder each: formulation and judge, solvers, networks and their training.
 //!
-//! A new problem is a folder here, its `mod` line and a line in [`BUILT_IN`]; or a row of a program's own that it
-//! [`register`]s.
+//! To add a problem, add a folder here with its `mod` line and a line in [`BUILT_IN`], or [`register`] a row from
+//! your own program.
 
 pub mod closed_forms;
 pub mod interference;
@@ -21,7 +21,7 @@ use crate::exchange::read_file;
 use crate::framework::{Error, ModelError, ModelFile, OptionSpec, Options, Silent, Verb, Workshop};
 use crate::invalid::Invalid;
 
-/// The problems of this library. One may build on those before it, never on one after it.
+/// Problems of this library. A problem may use those before it in the list, never those after it.
 pub static BUILT_IN: &[&About] = &[
     &urllc::URLLC,
     &urllc_power::URLLC_POWER,
@@ -34,7 +34,7 @@ pub static BUILT_IN: &[&About] = &[
 
 static ADDED: RwLock<Vec<&'static About>> = RwLock::new(Vec::new());
 
-/// Adds a problem of the caller's own; an error if its name is taken.
+/// Adds a caller's own problem. Returns an error if the name is taken.
 pub fn register(about: &'static About) -> Result<(), Invalid> {
     if named(about.name).is_some() {
         let expected = "a name that no other problem has";
@@ -44,25 +44,25 @@ pub fn register(about: &'static About) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// All problems: those of this library, and those that were added.
+/// Returns all problems: those of this library, and the registered ones.
 pub fn all() -> Vec<&'static About> {
     let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
     BUILT_IN.iter().chain(added.iter()).copied().collect()
 }
 
-/// The problem of a name.
+/// Returns the problem with a name.
 pub fn named(name: &str) -> Option<&'static About> {
     all().into_iter().find(|about| about.name == name)
 }
 
-/// The options of problems and models whose value may be the name of a file.
+/// Names of options of problems and models whose value may be the name of a file.
 pub fn file_options() -> BTreeSet<&'static str> {
     let of = |about: &'static About| Verb::ALL.iter().flat_map(|(_, verb)| (about.flags)(*verb));
     let all = all().into_iter().flat_map(of);
     all.filter(OptionSpec::may_be_file).map(|spec| spec.name).collect()
 }
 
-/// A problem by its name, with options of [`Verb::Solve`].
+/// Builds a problem by name, with options of [`Verb::Solve`].
 pub fn problem(name: &str, options: &Options) -> Result<Arc<dyn Problem>, Error> {
     let about = known(name)?;
     let verbs = [Verb::Solve, Verb::Assess, Verb::Evaluate, Verb::Sample];
@@ -74,7 +74,7 @@ pub fn problem(name: &str, options: &Options) -> Result<Arc<dyn Problem>, Error>
 /// Trains a policy for a problem, with options of [`Verb::Train`].
 pub fn train(problem: &str, options: &Options) -> Result<Trained, Error> {
     let about = known(problem)?;
-    let what = format!("a training of {problem}");
+    let what = format!("training of {problem}");
     options.refuse_others(&(about.flags)(Verb::Train), &what)?;
     let train = about.train.ok_or(Error::NothingToTrain(about.name))?;
     train(options, &Workshop { observer: &Silent, out: None, shared: None })
@@ -94,12 +94,12 @@ fn known(name: &str) -> Result<&'static About, Invalid> {
     })
 }
 
-/// What reads the records of a problem.
+/// Returns a reader for the records of a problem.
 pub fn reader(about: &'static About) -> Reader {
     Reader::new(about, &all())
 }
 
-/// Solves the instances of documents; the options are those of [`Verb::Solve`].
+/// Returns the loop that solves the instances of documents, with options of [`Verb::Solve`].
 pub fn solving(about: &'static About, options: &Options) -> Result<Answering, Error> {
     options.refuse_others(&(about.flags)(Verb::Solve), about.name)?;
     let problem = (about.make)(options)?;
@@ -108,8 +108,8 @@ pub fn solving(about: &'static About, options: &Options) -> Result<Answering, Er
     Ok(Answering::by_policy(reader(about), &problem, policy, best, checks))
 }
 
-/// Allocates the instances of documents by a model, and compares them with the best that is known; the options are those
-/// of [`Verb::Allocate`].
+/// Returns the loop that allocates the instances of documents by a model and compares them with the best known
+/// allocation, with options of [`Verb::Allocate`].
 pub fn allocating(model: &dyn Model, options: &Options) -> Result<Answering, Error> {
     let problem = model.problem(options)?;
     let mut explained = options.clone();
@@ -119,7 +119,7 @@ pub fn allocating(model: &dyn Model, options: &Options) -> Result<Answering, Err
     Ok(Answering::by_policy(reader(model.about()), &problem, policy, best, checks))
 }
 
-/// Judges the allocations of a file; the options are those of [`Verb::Assess`].
+/// Returns the loop that judges the allocations in a file, with options of [`Verb::Assess`].
 pub fn assessing(
     about: &'static About,
     options: &Options,
@@ -132,8 +132,8 @@ pub fn assessing(
     Ok(Answering::by_file(reader(about), &problem, allocations, name, best))
 }
 
-/// Reads a model of any problem. A damaged, truncated, foreign, older or newer file is rejected, and so is a model that
-/// does not answer random cells with amounts that can be.
+/// Reads a model of any problem. It rejects a file that is damaged, truncated, foreign or of an unsupported
+/// version, and a model that does not return valid amounts for random cells.
 pub fn read_model(bytes: &[u8]) -> Result<Arc<dyn Model>, ModelError> {
     let file = ModelFile::read(bytes)?;
     let load = named(file.problem()).and_then(|about| about.load);
@@ -143,16 +143,17 @@ pub fn read_model(bytes: &[u8]) -> Result<Arc<dyn Model>, ModelError> {
     Ok(model)
 }
 
-/// Sizes of the cells that a model is asked about. Two: making a price policy ready takes milliseconds, for each.
+/// Sizes of the random cells for a new model. Only two, since preparing a price policy takes milliseconds for
+/// each.
 const SIZES: [usize; 2] = [1, 100];
-/// Cells of each size.
+/// Number of cells of each size.
 const CELLS: u64 = 8;
-/// Of the cells.
+/// Seed of the cells.
 const SEED: u64 = 0x0B5E_55ED;
 
-/// Rejects a model that does not answer random cells, drawn as those that it was trained on, with amounts that are
-/// numbers, not negative and within the budget. A file may have the right shape and checksum and still be damaged, or
-/// made to do harm.
+/// Rejects a model that does not return valid amounts (numbers that are not negative and within the budget) for
+/// random cells from its training distribution. A file may have the right shape and checksum and still be damaged
+/// or malicious.
 fn probe(model: &dyn Model) -> Result<(), ModelError> {
     let refuse = |size: usize, error: Error| {
         let what = if size == 1 { "user" } else { "users" };
@@ -168,7 +169,7 @@ fn probe(model: &dyn Model) -> Result<(), ModelError> {
                 instance.allocate(&mut *policy, &mut allocation)
             };
             match ask(size) {
-                // A fully-connected network is for some sizes.
+                // A fully connected network supports a limited number of users.
                 Err(Error::Model(ModelError::TooLarge { most, .. })) => ask(most),
                 other => other,
             }

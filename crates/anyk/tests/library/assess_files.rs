@@ -88,7 +88,7 @@ fn names_that_repeat_are_refused_where_nobody_knows_whose_an_allocation_is() {
     let cells = cells_called("north", 2);
     let other = format!(r#"{{"cell":"south","users":[{{{AMPLE}}},{{{AMPLE}}}]}}"#);
     let answers = answers_of(&cells);
-    let told = "several cells are called \"north\", and their allocations are not in the places";
+    let told = "several cells are called \"north\", and their allocations are not at the positions";
     for allocations in [
         [&*other, &*answers[0], &*answers[1]].join("\n"),
         answers[0].clone(),
@@ -190,7 +190,7 @@ fn a_field_stands_once() {
     for (allocations, told) in [
         (
             "id,power_w,power_w,bandwidth_hz\na,9,1,2e5\nb,9,1,2e5\n".to_owned(),
-            "the header: the column \"power_w\" stands twice, expected once",
+            "the header: the column \"power_w\" appears twice, expected once",
         ),
         (
             format!(r#"{{"users":[{{"id":"a",{AMPLE},"power_w":5}},{{"id":"b",{AMPLE}}}]}}"#),
@@ -250,7 +250,7 @@ fn negative_amounts_that_are_alike_are_told_as_what_they_are() {
     assert!(!found.contains("the same"), "{found}");
     for different in [[-1e5, -2e5], [-1e5, 1e5], [0.0, 1.0]] {
         let found = of_two("equal-bandwidth", &users(different));
-        assert!(found.contains("expected the same for all users"), "{found}");
+        assert!(found.contains("expected the same value for all users"), "{found}");
     }
 }
 

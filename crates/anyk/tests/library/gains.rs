@@ -135,7 +135,7 @@ fn json_forms() {
         ("[[1e999]]", "number out of range"),
         ("[[1],", "line 1"),
         ("{\"gains\":[[1]],\"gains\":[[1]]}", "duplicate field"),
-        ("{\"gain\":[[1]]}", "\"gain\" looks like a slip of \"gains\""),
+        ("{\"gain\":[[1]]}", "\"gain\" looks like a typo of \"gains\""),
         ("[[1]] x", "line 1"),
     ] {
         assert!(refused(text.as_bytes()).contains(words), "{text}: {}", refused(text.as_bytes()));

@@ -375,7 +375,7 @@ fn parameters_of_other_problems_are_rejected() {
                         "{name} is {shown}, expected no such field: it is a parameter that this problem does not have; \
                          remove it"
                     );
-                    let slip = format!("the key {name:?} looks like a slip of ");
+                    let slip = format!("the key {name:?} looks like a typo of ");
                     let is_told =
                         why.contains(&says) || about.is_of_arrays() && why.contains(&slip);
                     assert!(is_told, "{}: {text}: {why}", about.name);

@@ -362,7 +362,8 @@ fn what_is_no_cost_is_refused() {
     }
     let message = of((0.0, 3.0), f64::cos).to_string();
     assert!(
-        message.contains("not convex: at u = ") && message.contains("the second over the line")
+        message.contains("not convex: at u = ")
+            && message.contains("the second lies above the line")
     );
     let samples = |rows: &[(f64, f64)]| Cost::from_samples(rows).unwrap_err();
     assert!(matches!(samples(&[]), CostError::Count(0)));

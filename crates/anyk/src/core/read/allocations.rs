@@ -1,4 +1,4 @@
-//! Allocations that somebody made, to be judged: as JSON in the form of answers, or as CSV.
+//! Reader of allocations from outside that are judged: JSON in the form of answers, or CSV.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -16,42 +16,42 @@ use crate::exchange::{
 use crate::framework::Error;
 use crate::limits::MOST_USERS;
 
-/// What somebody gives the users of a cell, or the instances of a document.
+/// Allocation from a file for the users of a cell, or for the instances of a document.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Allotment {
-    /// The cell's name, if it has one.
+    /// Name of the cell, if it has one.
     pub cell: Option<String>,
-    /// What each user gets.
+    /// Amounts of each user.
     users: Vec<Allotted>,
-    /// What all users get alike, by amount.
+    /// Amounts that all users share, by index of the amount.
     common: Vec<Option<f64>>,
     /// Arrays of the amounts, for each instance of a document.
     arrays: Vec<Vec<Vec<f64>>>,
-    /// Why there is none: what its author says instead, such as that the cell is infeasible.
+    /// Reason why there is no allocation according to its author, such as an infeasible cell.
     pub absent: Option<String>,
 }
 
-/// What one user gets.
+/// Amounts of one user.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Allotted {
-    /// The user; without one, it is the one in this place.
+    /// Id of the user; without one, the user is given by its index.
     id: Option<String>,
-    /// By amount.
+    /// Values by index of the amount.
     amounts: Vec<Option<f64>>,
 }
 
-/// How an answer says that no allocation serves everyone, and what goes before the reason where one in a table says that
-/// there is an error.
+/// Status of an answer without an allocation for every user, and the prefix of the reason if a table reports an
+/// error.
 const INFEASIBLE: &str = "infeasible";
 const ERROR: &str = "error: ";
 
-/// The keys of a document next to its amounts.
-/// Characters of a reason that are kept.
+/// Maximum number of characters of a reason that are kept.
 const MOST_REASON_CHARS: usize = 1000;
 
+/// Keys of a document in addition to its amounts.
 const KEYS: [&str; 5] = [CELL, "status", "error", "users", "instances"];
 
-/// Rejects a key that an object has already: whatever it says the second time would be taken for the first, or lost.
+/// Rejects a key that an object contains twice, since one of the values would be lost.
 fn once<E: serde::de::Error>(seen: &mut Vec<&'static str>, key: &'static str) -> Result<(), E> {
     if seen.contains(&key) {
         return Err(E::duplicate_field(key));
@@ -60,12 +60,12 @@ fn once<E: serde::de::Error>(seen: &mut Vec<&'static str>, key: &'static str) ->
     Ok(())
 }
 
-/// A name as it stands in a text, or the digits of a number.
+/// Unquoted text of a name, or the digits of a number.
 fn name(raw: &RawValue) -> String {
     serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_owned())
 }
 
-/// What an allocation looks like, in words.
+/// Describes the expected format of an allocation.
 fn format_of(about: &About) -> String {
     let names: Vec<&str> = about.amounts.iter().map(|amount| amount.name).collect();
     if about.is_of_arrays() {
@@ -85,7 +85,7 @@ fn format_of(about: &About) -> String {
     )
 }
 
-/// A number of a field, which may be null.
+/// Number of a field, which may be null.
 struct Number<'a>(&'a str);
 
 impl<'de> DeserializeSeed<'de> for Number<'_> {
@@ -98,7 +98,7 @@ impl<'de> DeserializeSeed<'de> for Number<'_> {
     }
 }
 
-/// Numbers in lists of any depth, one after the other.
+/// Numbers in lists of any depth, concatenated.
 struct Flat<'a>(&'a mut Vec<f64>);
 
 impl<'de> DeserializeSeed<'de> for Flat<'_> {
@@ -137,7 +137,7 @@ impl<'de> Visitor<'de> for Flat<'_> {
     }
 }
 
-/// The users of an allocation.
+/// Visitor of the users of an allocation.
 struct Users<'a>(&'a [Column], &'a mut Vec<Allotted>);
 
 impl<'de> DeserializeSeed<'de> for Users<'_> {
@@ -198,7 +198,7 @@ impl<'de> Visitor<'de> for OneUser<'_> {
     }
 }
 
-/// One document: an allocation, or one for each of its instances.
+/// Visitor of one document: an allocation, or one for each of its instances.
 struct Document<'a>(&'a About, &'a mut Allotment, &'a mut [Option<String>; 2]);
 
 impl<'de> DeserializeSeed<'de> for Document<'_> {
@@ -235,7 +235,7 @@ impl<'de> Visitor<'de> for Document<'_> {
                 }
                 (CELL, _) => found.cell = map.next_value::<Option<&RawValue>>()?.map(name),
                 ("status", _) => *status = map.next_value::<Option<&RawValue>>()?.map(name),
-                // Only a text says why: `false` says that there is no error.
+                // Only a text is a reason; `false` means that there is no error.
                 ("error", _) => {
                     let why = map.next_value::<Option<&RawValue>>()?;
                     let why: Option<String> =
@@ -255,7 +255,7 @@ impl<'de> Visitor<'de> for Document<'_> {
     }
 }
 
-/// The instances of a document.
+/// Visitor of the instances of a document.
 struct Instances<'a>(&'a About, &'a mut Vec<Vec<Vec<f64>>>);
 
 impl<'de> DeserializeSeed<'de> for Instances<'_> {
@@ -284,11 +284,12 @@ impl<'de> Visitor<'de> for Instances<'_> {
 }
 
 impl Allotment {
-    /// Reads one document of JSON.
+    /// Reads one JSON document.
     pub fn of_json(about: &About, input: Input<'_>) -> Result<Self, InputError> {
         let format = format_of(about);
         let text = decode(input.bytes, input.name, &format)?;
-        // Each user or instance is an object: an empty one takes three bytes of text, and many times that once read.
+        // Each user or instance is an object; an empty one takes three bytes of text, and much more memory when
+        // parsed.
         let objects = text.bytes().filter(|&byte| byte == b'{').count();
         if objects > MOST_USERS {
             let message = format!("there are {objects} objects, expected at most {MOST_USERS}");
@@ -304,7 +305,7 @@ impl Allotment {
         let place = format!("line {}", input.lines + 1);
         let none = found.users.is_empty() && found.arrays.is_empty();
         let [status, error] = said;
-        // What `solve` and `allocate` write of a cell that they could not read, or not serve.
+        // `solve` and `allocate` write this for a cell that they could not read or serve.
         if !found.has_amounts() {
             let error = error.filter(|why| !why.trim().is_empty());
             let infeasible = status.filter(|status| status == INFEASIBLE);
@@ -318,15 +319,15 @@ impl Allotment {
         Ok(found)
     }
 
-    /// Whether anything is given.
+    /// Returns whether any amount is given.
     fn has_amounts(&self) -> bool {
         let is_some = |amounts: &[Option<f64>]| amounts.iter().any(Option::is_some);
         let of_all = !self.users.is_empty() && is_some(&self.common);
         of_all || !self.arrays.is_empty() || self.users.iter().any(|user| is_some(&user.amounts))
     }
 
-    /// Reads a table: a line for each user or link, with the cell and instance that it is of. The allocation of each cell
-    /// comes with the number of its first line.
+    /// Reads a table with one line for each user or link, and with the cell and instance of the line. Returns the
+    /// allocation of each cell with the number of its first line.
     fn all_of_csv(about: &About, bytes: &[u8], file: &str) -> Result<Vec<(u64, Self)>, InputError> {
         let format = format_of(about);
         let text = decode(bytes, file, &format)?;
@@ -340,7 +341,7 @@ impl Allotment {
         let header = rows.headers().map_err(unread)?.clone();
         each_once(&header).map_err(|message| InputError::at(file, "the header", message))?;
         let column = |name: &str| header.iter().position(|head| head == name);
-        // Of users, columns of these names are anybody's own.
+        // For users, AnyK does not interpret columns with these names.
         let of_arrays = |name: &str| column(name).filter(|_| about.is_of_arrays());
         let (cell, id, status) = (column(CELL), column(ID), column("status"));
         let (instance, link) = (of_arrays("instance"), of_arrays("link"));
@@ -395,7 +396,7 @@ impl Allotment {
                 .collect::<Result<_, InputError>>()?;
             let said = field(status).unwrap_or_default();
             let is_empty = values.iter().all(Option::is_none);
-            // Of a cell that is infeasible, some users have something, and those that are dropped nothing.
+            // In an infeasible cell, some users have amounts, and dropped users have none.
             let error = said.strip_prefix(ERROR).or((said == INFEASIBLE).then_some(said));
             if let Some(why) = error.filter(|_| is_empty) {
                 one.absent.get_or_insert_with(|| shorten(why));
@@ -407,7 +408,7 @@ impl Allotment {
             if is_empty {
                 continue;
             }
-            // In their order, from 0, so that a row is that of its network and its link.
+            // Networks and links must be in order, from 0, so that each row belongs to its network and link.
             let count = one.arrays.len();
             let text = field(instance).unwrap_or("0");
             let at = text.parse().ok().filter(|&at: &usize| at <= count).ok_or_else(|| {
@@ -432,8 +433,8 @@ impl Allotment {
         Ok(all)
     }
 
-    /// The amounts of an instance, in the order of its users; of arrays, they are taken out. `at` is its place among the
-    /// instances of its document, and how many these are.
+    /// Returns the amounts of an instance in the order of its users; takes arrays out of the allotment. `at` is
+    /// the index of the instance in its document, and `expected` the number of instances there.
     pub(crate) fn take(
         &mut self,
         instance: &Instance,
@@ -463,13 +464,13 @@ impl Allotment {
             if column.axes.first() == Some(&Axis::Users) {
                 return users.iter().enumerate().map(of_user).collect();
             }
-            // What all users have alike.
+            // Amounts that all users share.
             let first = of_user((0, &users[0]))?;
             for (user, given) in users.iter().enumerate() {
                 let other = of_user((user, given))?;
                 if (other - first).abs() > crate::tolerance::BUDGET * first.abs() {
                     return Err(wrong(format!(
-                        "{} of {first} and of {other}, expected the same for all users",
+                        "{} is {first} and {other}, expected the same value for all users",
                         column.name
                     )));
                 }
@@ -480,12 +481,12 @@ impl Allotment {
         Ok(Allocation::of(amounts))
     }
 
-    /// The amounts of one instance.
+    /// Returns the amounts of one instance.
     pub fn of_instance(mut self, instance: &Instance) -> Result<Allocation, Error> {
         self.take(instance, (0, 1))
     }
 
-    /// What each user is given, in the order of the users.
+    /// Returns the amounts of each user in the order of the users.
     fn in_order_of(&self, instance: &Instance) -> Result<Vec<Allotted>, Error> {
         let wrong = |message: String| Error::Allocation(message);
         let count = instance.size().users;
@@ -498,7 +499,7 @@ impl Allotment {
         let record = &instance.record;
         let fits =
             |(at, user): (usize, &Allotted)| user.id.as_ref().is_none_or(|id| *id == record.id(at));
-        // Most are in the order of the cell already.
+        // Most files are in the order of the cell already.
         if self.users.iter().enumerate().all(fits) {
             return Ok(self.users.clone());
         }
@@ -510,7 +511,7 @@ impl Allotment {
                 ));
             };
             if by_id.insert(id, user).is_some() {
-                return Err(wrong(format!("the user {id:?} stands twice, expected once")));
+                return Err(wrong(format!("the user {id:?} appears twice, expected once")));
             }
         }
         let found = |user: usize| {
@@ -522,7 +523,7 @@ impl Allotment {
     }
 }
 
-/// Names of a header that are nearly those of the columns of users, each with what it is near to.
+/// Names in a header that resemble the columns of users, each with the column it resembles.
 fn near_names(about: &About, header: &csv::StringRecord) -> Vec<String> {
     let known: Vec<&'static str> =
         [ID].into_iter().chain(about.amounts.iter().map(|amount| amount.name)).collect();
@@ -539,24 +540,24 @@ fn near_names(about: &About, header: &csv::StringRecord) -> Vec<String> {
     header.iter().filter_map(near).collect()
 }
 
-/// The allocations of a file, each read when it is asked for: those of many cells take no more memory than those of
-/// the few whose turn has not come.
+/// Allocations of a file, each read when it is needed. For a file of many cells, only those read ahead are in
+/// memory.
 pub struct Allotments {
     about: &'static About,
     file: String,
     /// JSON that has not been read yet.
     rest: Option<Documents<Box<dyn Read + Send>>>,
-    /// What was read and not asked for, by place, and the places by name.
+    /// Allocations that were read but not requested, by index, and their indices by name.
     waiting: BTreeMap<usize, Waiting>,
     by_name: HashMap<String, BTreeSet<usize>>,
     read: usize,
-    /// The first that cannot be read, not even its name.
+    /// Error of the first allocation that cannot be read, not even its name.
     broken: Option<InputError>,
-    /// The names of cells that were asked for.
+    /// Names of cells that were requested.
     asked: HashMap<String, Asked>,
-    /// The first name, of those of several cells, whose allocations are not told apart by their places.
+    /// First name that several cells share and whose allocations are not at the indices of the cells.
     repeated: Option<String>,
-    /// Whether one was asked for by its place.
+    /// Whether an allocation was requested by its index.
     by_place: bool,
 }
 
@@ -566,17 +567,17 @@ struct Waiting {
     found: Result<Allotment, InputError>,
 }
 
-/// What came of asking for a name.
+/// State of a requested name.
 #[derive(Default)]
 struct Asked {
-    /// The line of the last allocation that was found.
+    /// Line of the last allocation that was found.
     line: Option<u64>,
-    /// Whether it was found elsewhere than in the place of its cell.
+    /// Whether an allocation was found at another index than that of its cell.
     is_elsewhere: bool,
 }
 
 impl Allotments {
-    /// Of a file.
+    /// Opens the allocations of a file.
     pub fn new(about: &'static About, reader: Box<dyn Read + Send>, file: &str) -> Self {
         Self {
             about,
@@ -592,11 +593,11 @@ impl Allotments {
         }
     }
 
-    /// The allocation of a cell: by its name if both files have names, else by its place, counted from 0. None where
-    /// there is none; what is wrong with one that is there.
+    /// Returns the allocation of a cell: by its name if both files have names, otherwise by its index, counted
+    /// from 0. Returns `None` if there is none, and an error if it is invalid.
     ///
-    /// Cells of one name have their own in their places. Threads ask in any order: what is found elsewhere is found for
-    /// one cell of that name alone.
+    /// Cells that share a name must have their allocations at the same indices. Threads request cells in any
+    /// order, so an allocation at another index is used only if a single cell has that name.
     pub fn take(
         &mut self,
         place: usize,
@@ -604,7 +605,7 @@ impl Allotments {
     ) -> io::Result<Option<Result<Allotment, InputError>>> {
         while self.read <= place && self.read_on()? {}
         let is_own = |one: &Waiting| one.name.as_deref() == cell;
-        // A file without names is gone through in its order.
+        // A file without names is read in its order.
         let Some(cell) = cell.filter(|_| !self.by_name.is_empty()) else {
             self.by_place |= self.waiting.contains_key(&place);
             return Ok(self.remove(place));
@@ -631,12 +632,13 @@ impl Allotments {
         }
     }
 
-    /// Notes the name of a cell that cannot be read: no other of that name is to be judged by what is meant for it.
+    /// Records the name of a cell that cannot be read, so that its allocation is not used for another cell with
+    /// that name.
     pub fn pass(&mut self, cell: &str) {
         self.ask(cell, false);
     }
 
-    /// Notes that a name was asked for; whether what is found under it is that of the cell.
+    /// Records that a name was requested. Returns whether an allocation with that name belongs to the cell.
     fn ask(&mut self, cell: &str, is_elsewhere: bool) -> bool {
         let Some(asked) = self.asked.get_mut(cell) else {
             self.asked.insert(cell.to_owned(), Asked { line: None, is_elsewhere });
@@ -652,13 +654,13 @@ impl Allotments {
     fn repeats(&self, cell: &str) -> InputError {
         let cell = shorten(&format!("{cell:?}"));
         let message = format!(
-            "several cells are called {cell}, and their allocations are not in the places of the cells, expected a \
+            "several cells are called {cell}, and their allocations are not at the positions of the cells, expected a \
              different name for each cell"
         );
         InputError::at(&self.file, "", message)
     }
 
-    /// Hands out what waits.
+    /// Removes and returns a waiting allocation.
     fn remove(&mut self, at: usize) -> Option<Result<Allotment, InputError>> {
         let Waiting { line, name, found } = self.waiting.remove(&at)?;
         if let Some(name) = name {
@@ -670,10 +672,10 @@ impl Allotments {
         Some(found)
     }
 
-    /// The number of allocations that no cell has taken, once all cells have. `unread` of them may be those of cells
-    /// that cannot be read, whose names are unknown, and do not count. An allocation of another cell than those that
-    /// were judged counts; a second allocation of one of them is an error, and so is a name of several cells whose
-    /// allocations cannot be told apart.
+    /// Returns the number of allocations that no cell has taken, once all cells are done. `unread` of them may
+    /// belong to cells that cannot be read, whose names are unknown; they do not count. Allocations of cells that
+    /// were not judged count. A second allocation of a judged cell is an error, as is a name of several cells
+    /// whose allocations cannot be distinguished.
     pub fn left(&mut self, unread: usize) -> io::Result<Result<usize, InputError>> {
         if let Some(cell) = &self.repeated {
             return Ok(Err(self.repeats(cell)));
@@ -702,7 +704,7 @@ impl Allotments {
         Ok(surplus.map_or(Ok(left), Err))
     }
 
-    /// Reads some more; whether there was more.
+    /// Reads the next batch; returns whether there was one.
     fn read_on(&mut self) -> io::Result<bool> {
         let Some(rest) = &mut self.rest else { return Ok(false) };
         let Some(batch) = rest.next_batch()? else {
@@ -713,7 +715,7 @@ impl Allotments {
             let Some(input) = batch.input(index, &self.file) else { continue };
             let first = input.bytes.iter().find(|byte| !byte.is_ascii_whitespace());
             let line = input.lines as u64 + 1;
-            // What cannot be read keeps its place: those after it are still those of their cells.
+            // An invalid allocation keeps its index, so that the following ones still match their cells.
             let found = if input.part > 0 || matches!(first, Some(b'{' | b'[')) {
                 vec![(line, Allotment::of_json(self.about, input))]
             } else {
@@ -725,7 +727,7 @@ impl Allotments {
             for (line, found) in found {
                 let name = match &found {
                     Ok(one) => one.cell.clone(),
-                    // So that the one that it is for is told what is wrong with it.
+                    // The cell with this name then reports the error.
                     Err(_) => name_of(input.bytes).map(name),
                 };
                 match (&name, &found) {

@@ -1,8 +1,8 @@
-//! Records from files. Users of a cell are read here, for every problem whose inputs are one number for each user. A
-//! problem with other inputs has a reader of its own ([`About::read`]).
+//! Reader of records from files. It reads users of a cell for every problem whose inputs are one number for each
+//! user. A problem with other inputs has its own reader ([`About::read`]).
 //!
-//! Files are people's own: AnyK keeps what is next to the columns that are known, and returns it with the answer. It
-//! rejects what looks like a typing error, since a misspelt column would silently be a default.
+//! AnyK copies all unknown fields of a file to the answer. It rejects names that look like a typo, since a
+//! misspelled column would silently take its default.
 
 mod allocations;
 mod place;
@@ -21,19 +21,20 @@ use super::{About, ArrayView, Column, Parameter, Record};
 use crate::exchange::{Input, InputError, decode};
 use crate::framework::Error;
 
-/// What reads the records of a problem.
+/// Reader of the records of a problem.
 #[derive(Debug)]
 pub struct Reader {
     about: &'static About,
-    /// The parameters that files may name, by every name that files have for them.
+    /// Parameters that files may set, under each of their names in files.
     parameters: HashMap<String, Named>,
-    /// The names of a user's fields: `id`, and the columns with one number for each user.
+    /// Names of a user's fields: `id`, and the columns with one number for each user.
     fields: Vec<&'static str>,
-    /// For each of these but the id, the position of its column.
+    /// Position of the column for each of these fields except the id.
     columns: Vec<usize>,
-    /// Names that answers have, the name of the cell first: what users have under one of them comes back under another.
+    /// Names that answers use, the name of the cell first; users' fields with one of these names are renamed in
+    /// answers.
     reserved: Vec<&'static str>,
-    /// What a document of users looks like, in words.
+    /// Format of a document of users for messages.
     format: String,
 }
 
@@ -41,20 +42,20 @@ pub struct Reader {
 #[derive(Debug, Clone)]
 pub(super) struct Named {
     pub(super) parameter: Parameter,
-    /// Whether this problem has it.
+    /// Whether this problem has the parameter.
     pub(super) is_own: bool,
 }
 
-/// The name of a cell, and the names of users.
+/// Fields with the name of a cell and with the names of users.
 pub(super) const CELL: &str = "cell";
 pub(super) const ID: &str = "id";
 
 impl Reader {
-    /// The reader of a problem's files. It rejects parameters of the other problems.
+    /// Builds the reader for a problem's files. It rejects parameters of the other problems.
     pub fn new(about: &'static About, others: &[&'static About]) -> Self {
         let mut parameters = HashMap::new();
         let others = others.iter().copied().filter(|other| other.name != about.name);
-        // Its own last, so that they win.
+        // The problem's own parameters come last, so that they take precedence.
         for (owner, is_own) in others.map(|other| (other, false)).chain([(about, true)]) {
             let all = (owner.parameters)().into_iter();
             for (parameter, names) in all.filter(|(one, _)| is_own || !one.is_own_name) {
@@ -79,27 +80,28 @@ impl Reader {
         Self { about, parameters, fields, columns, reserved, format }
     }
 
-    /// The problem.
+    /// Problem of the records.
     pub fn about(&self) -> &'static About {
         self.about
     }
 
-    /// Reads the records of a document, each with what is wrong with it. What is wrong with the whole document is the
-    /// error of a record that is the only one.
+    /// Reads the records of a document, each of which may be an error. An error of the whole document is returned
+    /// as the only record.
     pub fn read(&self, input: Input<'_>) -> Vec<Result<Record, InputError>> {
         let read = self.about.read.unwrap_or(read_users);
         read(self, input).unwrap_or_else(|error| vec![Err(error)])
     }
 
-    /// Whether a field is called like a parameter of this problem or of another. Next to the amounts of an answer, it may
-    /// be a result.
+    /// Returns whether a field has the name of a parameter of this or another problem. Next to the amounts of an
+    /// answer, it may be a result.
     pub fn is_parameter(&self, name: &str, is_beside_amounts: bool) -> bool {
         let known = self.parameter(&plain(name));
         known.is_some_and(|known| !(is_beside_amounts && known.parameter.is_result))
     }
 
-    /// The record of some rows of a table: arrays of the users' numbers, and for each row the fields that are called like
-    /// a parameter ([`is_parameter`](Self::is_parameter)), by name, as JSON. What all rows say alike is set for the record.
+    /// Builds the record for rows of a table from arrays of the users' numbers and from fields with the names of
+    /// parameters ([`is_parameter`](Self::is_parameter)): their names, and JSON values for each row. The record
+    /// sets a parameter if all rows have equal values.
     pub fn of_table(
         &self,
         rows: &[usize],
@@ -109,15 +111,16 @@ impl Reader {
         users::of_table(self, rows, given, fields)
     }
 
-    /// The parameter of this problem that a field is one letter off: a budget that is only echoed would look as if it had
-    /// been applied. Names of two or three letters are too close to everything.
+    /// Returns the parameter of this problem that differs from a field's name in one letter. A misspelled budget
+    /// that is only copied to the answer would look as if it had been applied. Names of two or three letters are
+    /// similar to too many others.
     pub(super) fn slip_of_parameter(&self, plain: &str) -> Option<&str> {
         const SHORTEST: usize = 4;
         if !(SHORTEST..LONGEST).contains(&plain.len()) {
             return None;
         }
         let own = self.parameters.iter().filter(|(_, named)| named.is_own);
-        // One edit leaves the start or the end as it is: most names are told apart by a look at both.
+        // One edit leaves the start or the end unchanged, so a look at both excludes most names.
         let is_near = |name: &&str| {
             let (a, b) = (plain.as_bytes(), name.as_bytes());
             b.len() > SHORTEST
@@ -128,25 +131,25 @@ impl Reader {
         names.find(|name| strsim::osa_distance(plain, name) == 1)
     }
 
-    /// The column with a number for each user that a field of a cell is called like.
+    /// Returns the column of users with the name of a field of a cell, if there is one.
     pub(super) fn column_of_users(&self, plain: &str) -> Option<&'static str> {
         let mut names = self.columns.iter().map(|&at| self.about.inputs[at].name);
         names.find(|name| *name == plain)
     }
 
-    /// The parameter that a field is called like.
+    /// Returns the parameter with the name of a field, if there is one.
     pub(super) fn parameter(&self, plain: &str) -> Option<&Named> {
         if plain.len() > LONGEST { None } else { self.parameters.get(plain) }
     }
 }
 
-/// No name of a parameter is as long.
+/// Upper bound on the length of a parameter's name.
 const LONGEST: usize = 64;
 
 type Records = Result<Vec<Result<Record, InputError>>, InputError>;
 
-/// Reads users of cells. JSON: one `{"users":[…]}` after the other, each a cell. CSV: one cell, or several that a column
-/// `cell` tells apart. Which of the two it is follows from the first character.
+/// Reads users of cells. JSON: consecutive objects `{"users":[…]}`, one for each cell. CSV: one cell, or several
+/// that a column `cell` distinguishes. The first character determines the format.
 fn read_users(reader: &Reader, input: Input<'_>) -> Records {
     let format = &reader.format;
     let text = decode(input.bytes, input.name, format)?;
@@ -155,7 +158,7 @@ fn read_users(reader: &Reader, input: Input<'_>) -> Records {
             let message = format!("the file is empty, expected {format}");
             Err(InputError::at(input.name, "", message))
         }
-        // What stands in a stream of JSON is meant to be JSON.
+        // Parts of a JSON stream after the first are read as JSON in any case.
         Some(first) if input.part > 0 || matches!(first, '{' | '[') => {
             Ok(user_json::read(reader, text, input)?.into_iter().map(Ok).collect())
         }

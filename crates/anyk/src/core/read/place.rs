@@ -1,8 +1,8 @@
-//! Where a record comes from, and what its users are called.
+//! Origin of a record and names of its users.
 
 use std::sync::Arc;
 
-/// Names of users, in one text.
+/// Names of users, stored in one text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ids {
     text: String,
@@ -16,12 +16,12 @@ impl Ids {
         self.ends.push(self.text.len());
     }
 
-    /// Whether the users have no names.
+    /// Returns whether the users have no names.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The name of a user.
+    /// Name of a user.
     pub fn get(&self, user: usize) -> Option<&str> {
         let end = *self.ends.get(user)?;
         let start = user.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -34,51 +34,51 @@ impl Ids {
     }
 }
 
-/// Where a record comes from.
+/// Position of a record in its file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Place {
-    /// The file, as the caller named it; empty if the record comes from none.
+    /// File as the caller named it; empty if the record does not come from a file.
     pub file: Arc<str>,
-    /// Its position in the file, from 0.
+    /// Index of the record in the file, from 0.
     pub index: usize,
-    /// The line where it starts.
+    /// Line on which the record starts.
     pub line: u64,
-    /// What goes before the number of a user in messages: `line `, `user `, `cell 2, user `.
+    /// Text before the number of a user in messages: `line `, `user `, `cell 2, user `.
     pub(super) label: Arc<str>,
-    /// The line of each user, if each has its own.
+    /// Line of each user, if each has its own.
     pub(super) lines: Vec<u64>,
-    /// The number of each user in the file, if that is not its position.
+    /// Number of each user in the file, if it differs from its position.
     pub(super) numbers: Vec<u64>,
 }
 
 impl Place {
-    /// Users of a table, by their rows, counted from 0.
+    /// Builds the position of users of a table from their rows, counted from 0.
     pub(super) fn of_table(rows: &[usize]) -> Self {
         let numbers = rows.iter().map(|&row| row as u64).collect();
         Self { file: "the table".into(), label: "row ".into(), numbers, ..Self::default() }
     }
 
-    /// The number of a user: that of the row, or its position from 1.
+    /// Number of a user: that of the row, or its position from 1.
     pub fn number(&self, user: usize) -> u64 {
         self.numbers.get(user).copied().unwrap_or(user as u64 + 1)
     }
 
-    /// The line that a user is on, or the whole record.
+    /// Line of a user, or of the whole record.
     pub fn line_of(&self, user: usize) -> u64 {
         self.lines.get(user).copied().unwrap_or(self.line)
     }
 
-    /// The position of a user in words: `line 3 (user "b")`, `cell 2, user 2 ("b")`.
+    /// Position of a user for messages: `line 3 (user "b")`, `cell 2, user 2 ("b")`.
     pub(crate) fn of_user(&self, user: usize, id: Option<&str>) -> String {
         let (label, at) = (&self.label, self.lines.get(user).copied());
         let at = at.unwrap_or_else(|| self.number(user));
-        // "user 2 (user "b")" would say it twice.
+        // Avoids repetition as in "user 2 (user "b")".
         let word = if label.contains("user") { "" } else { "user " };
         let id = id.map_or_else(String::new, |id| format!(" ({word}{})", quote(id)));
         format!("{label}{at}{id}")
     }
 
-    /// The same with some of the users.
+    /// Returns the position with only some of the users.
     #[must_use]
     pub(crate) fn part(&self, users: &[usize]) -> Self {
         let pick = |all: &[u64]| users.iter().filter_map(|&at| all.get(at).copied()).collect();
@@ -90,7 +90,7 @@ impl Place {
     }
 }
 
-/// A name in quotes, at most 60 characters of it.
+/// Returns a name in quotes, at most 60 characters of it.
 pub(super) fn quote(id: &str) -> String {
     crate::exchange::shorten(&format!("{id:?}"))
 }

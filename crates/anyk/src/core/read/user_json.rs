@@ -1,5 +1,5 @@
-//! Users as JSON, each checked as soon as it is read: a list of what the text says would take many times the memory of
-//! the text.
+//! Reader of users in JSON. Each user is checked as soon as it is read, since a parsed document would take many
+//! times the memory of its text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{CELL, Reader};
 use crate::core::Record;
 use crate::exchange::{Extra, Input, InputError, Refused, each_document, shorten, slip_of};
 
-/// The keys of a cell.
+/// Keys of a cell.
 const KEYS: [&str; 2] = ["users", CELL];
 
 pub(super) fn read(
@@ -24,7 +24,7 @@ pub(super) fn read(
     let file: Arc<str> = input.name.into();
     each_document((text, input, &reader.format), |document| {
         let index = input.part + cells.len();
-        // With several cells in a file, a user's number alone does not say where it is.
+        // If a file contains several cells, a user's number is not sufficient.
         let place = if index == 0 { String::new() } else { format!("cell {}", index + 1) };
         let comma = if place.is_empty() { "" } else { ", " };
         let mut cell = Cell::new(reader, &file, &format!("{place}{comma}user "));
@@ -43,14 +43,14 @@ pub(super) fn read(
     Ok(cells)
 }
 
-/// A key of an object.
+/// Key of an object.
 enum Key {
-    /// Its place among those that are known.
+    /// Index among the known keys.
     Known(usize),
     Other(Box<str>),
 }
 
-/// The key of a map that knows these.
+/// Visitor of a key, given the known keys.
 struct KeyOf<'k>(&'k [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for KeyOf<'_> {
@@ -75,24 +75,24 @@ impl Visitor<'_> for KeyOf<'_> {
         match slip_of(name, self.0) {
             Some(meant) => {
                 let name = shorten(&format!("{name:?}"));
-                Err(E::custom(format!("the key {name} looks like a slip of {meant:?}")))
+                Err(E::custom(format!("the key {name} looks like a typo of {meant:?}")))
             }
             None => Ok(Key::Other(name.into())),
         }
     }
 }
 
-/// `{"users":[…]}`.
+/// Visitor of a cell, `{"users":[…]}`.
 struct CellObject<'c, 'a> {
     reader: &'a Reader,
     cell: &'c mut Cell<'a>,
-    /// Where it is, for messages.
+    /// Position of the cell for messages.
     place: &'c str,
-    /// Why it or a user was rejected; the document is then not read on.
+    /// Error of the cell or of a user; the rest of the document is then skipped.
     refused: &'c mut Option<InputError>,
 }
 
-/// What a document says about the whole cell: fields to keep, and parameters.
+/// Fields of a document about the whole cell: those to keep, and parameters.
 type AboutCell = (Extra, Vec<Noted>);
 
 impl<'de> DeserializeSeed<'de> for CellObject<'_, '_> {
@@ -139,7 +139,7 @@ impl<'de> Visitor<'de> for CellObject<'_, '_> {
     }
 }
 
-/// The users of a [`CellObject`].
+/// Visitor of the users of a [`CellObject`].
 struct UserList<'c, 'a> {
     reader: &'a Reader,
     cell: &'c mut Cell<'a>,
@@ -168,7 +168,7 @@ impl<'de> Visitor<'de> for UserList<'_, '_> {
     }
 }
 
-/// One user. Values stay raw, so that a message can show what the file says (`1e400`, not `inf`).
+/// Visitor of one user. Values stay raw, so that messages can show the text of the file (`1e400`, not `inf`).
 struct User<'c, 'a> {
     reader: &'a Reader,
     cell: &'c mut Cell<'a>,
@@ -205,7 +205,7 @@ impl<'de> Visitor<'de> for User<'_, '_> {
                 Key::Other(name) => others.push(name, map.next_value()?)?,
             }
         }
-        // null is as good as absent.
+        // Treat null as absent.
         values.iter_mut().for_each(|value| *value = value.filter(|text| *text != "null"));
         if let Err(error) = push(self.cell, &values, others) {
             *self.refused = Some(error);
@@ -225,7 +225,7 @@ fn push(
     let Some(raw) = id else {
         return cell.push((number, None), Fields { id: None, numbers, others });
     };
-    // Without escapes, as most are, the text between the quotes is the name.
+    // In most cases there are no escapes, and the text between the quotes is the name.
     let plain = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let decoded;
     let id = match plain {

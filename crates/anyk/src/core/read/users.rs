@@ -1,4 +1,4 @@
-//! The users of one cell, checked one by one as they are read.
+//! Users of one cell, checked one by one as they are read.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::exchange::{
 };
 use crate::limits::MOST_USERS;
 
-/// Longest name of a user or a cell.
+/// Maximum length of the name of a user or a cell.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Whether a name can be told in a message, and fits there.
+/// Returns whether a name is short and printable enough for messages.
 fn is_name(name: &str) -> bool {
-    // Most are short and plain: one look at the bytes tells.
+    // Most names are short ASCII texts, for which a check of the bytes suffices.
     name.len() <= MAX_NAME_CHARS && name.bytes().all(|byte| byte.is_ascii_graphic())
         || name.chars().nth(MAX_NAME_CHARS).is_none() && !name.chars().any(char::is_control)
 }
 
-/// What is wrong with the name of a cell.
+/// Checks the name of a cell.
 pub(super) fn check_cell(name: &str) -> Result<(), String> {
     if is_name(name) {
         return Ok(());
@@ -33,15 +33,15 @@ pub(super) fn check_cell(name: &str) -> Result<(), String> {
     Err(format!("cell is {shown}, expected at most {MAX_NAME_CHARS} printable characters"))
 }
 
-/// The fields of one user as the file has them.
+/// Fields of one user as in the file.
 pub(super) struct Fields<'a> {
     pub(super) id: Option<&'a str>,
-    /// In the order of the reader's columns.
+    /// Numbers in the order of the reader's columns.
     pub(super) numbers: &'a [Option<&'a str>],
     pub(super) others: Others<'a>,
 }
 
-/// A field that is called like a parameter.
+/// Field with the name of a parameter.
 #[derive(Clone)]
 pub(crate) struct Noted {
     option: &'static str,
@@ -50,15 +50,15 @@ pub(crate) struct Noted {
     kind: ParameterKind,
 }
 
-/// What an object says next to what is known, while it is read.
+/// Unknown fields of an object while it is read.
 pub(crate) struct Others<'a> {
     reader: &'a Reader,
     pub(super) entries: ExtraEntries,
-    /// The parameters among them: the option, the name in the file, and the value.
+    /// Parameters among the fields: option, name in the file, and value.
     pub(super) parameters: Vec<Noted>,
-    /// The first parameter that cannot be set, in words; and the first that may be a result.
+    /// Message about the first parameter that cannot be set, and about the first that may be a result.
     refused: [Option<String>; 2],
-    /// Whether it has an amount, as users of answers do.
+    /// Whether the object has an amount, as users of answers do.
     is_answer: bool,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Others<'a> {
         self.entries.push(name, value).map_err(E::custom)
     }
 
-    /// A field of a whole cell. A column of its users would only be echoed there.
+    /// Adds a field of a whole cell. A column of users is rejected there, since it would have no effect.
     pub(super) fn push_of_cell<E: Error>(
         &mut self,
         name: Box<str>,
@@ -97,9 +97,9 @@ impl<'a> Others<'a> {
         self.push(name, value)
     }
 
-    /// The name of a cell.
+    /// Adds the name of a cell.
     pub(crate) fn push_cell<E: Error>(&mut self, value: &RawValue) -> Result<(), E> {
-        // A list as a name would be repeated in every message and table.
+        // Messages and tables repeat the name, so it must not be a list.
         match serde_json::from_str::<String>(value.get()) {
             Ok(name) => check_cell(&name).map_err(E::custom)?,
             Err(_) if value.get().parse::<u64>().is_ok() => {}
@@ -112,7 +112,7 @@ impl<'a> Others<'a> {
         self.entries.push(CELL.into(), value).map_err(E::custom)
     }
 
-    /// Notes a field that is called like a parameter, or is an object of them.
+    /// Records a field that has the name of a parameter, or is an object of parameters.
     pub(super) fn note(&mut self, name: &str, value: &str) {
         let amount = self.reader.about.amounts.first();
         let is_amount = amount.is_some_and(|amount| amount.name == name);
@@ -122,7 +122,8 @@ impl<'a> Others<'a> {
             let Some(Named { parameter, is_own }) = self.reader.parameter(&plain) else {
                 if let Some(meant) = self.reader.slip_of_parameter(&plain) {
                     let field = shorten(&field);
-                    let message = format!("{field} looks like a slip of {meant}, expected that");
+                    let message =
+                        format!("{field} looks like a typo of {meant}, expected that name");
                     self.refused[0].get_or_insert(message);
                 }
                 continue;
@@ -152,13 +153,14 @@ impl<'a> Others<'a> {
         }
     }
 
-    /// What was kept of a whole cell, and the parameters that are set.
+    /// Returns the fields to keep of a whole cell, and the parameters that it sets.
     pub(crate) fn finish(self) -> Result<(Extra, Vec<Noted>), String> {
         let of_cells = &self.reader.reserved[1..];
         self.apart_from(of_cells)
     }
 
-    /// The same of a user. Next to an amount, a field that answers have too is a result.
+    /// Returns the fields to keep of a user, and the parameters that they set. Next to an amount, a field that
+    /// answers also use is a result.
     fn finish_user(mut self) -> Result<(Extra, Vec<Noted>), String> {
         let reader = self.reader;
         if self.is_answer {
@@ -179,13 +181,13 @@ impl<'a> Others<'a> {
     }
 }
 
-/// The users of one cell.
+/// Users of one cell while it is read.
 pub(super) struct Cell<'a> {
     reader: &'a Reader,
     pub(super) record: Record,
-    /// Whether some user has fields of its own.
+    /// Whether some user has additional fields.
     has_extra: bool,
-    /// Parameters that users name.
+    /// Parameters in the fields of users.
     parameters: Vec<(usize, Noted)>,
 }
 
@@ -210,7 +212,7 @@ impl<'a> Cell<'a> {
         InputError::at(&place.file, &place.of_user(0, id), message)
     }
 
-    /// Checks a user and adds it. The number is its position in the file, from 1.
+    /// Checks and adds a user. The number is its position in the file, from 1.
     pub(super) fn push(
         &mut self,
         (number, line): (u64, Option<u64>),
@@ -242,7 +244,7 @@ impl<'a> Cell<'a> {
         }
         self.one_of(numbers).map_err(|message| self.fail(at, id, message))?;
         self.record.push_user(values.into_iter());
-        // Whoever has no name is called by its number; names are kept once somebody has one.
+        // A user without a name is named by its number; names are stored once a user has one.
         match id {
             Some(id) => {
                 self.name_until(user);
@@ -270,8 +272,8 @@ impl<'a> Cell<'a> {
         Ok(())
     }
 
-    /// Rejects a user with none of the columns of which it needs one, or with two of them: at once, since users without
-    /// end may follow.
+    /// Rejects a user without any of the columns of which it needs one, or with two of them. This is checked at
+    /// once, since any number of users may follow.
     fn one_of(&self, numbers: &[Option<&str>]) -> Result<(), String> {
         let inputs = self.reader.about.inputs;
         let columns = self.reader.columns.iter().zip(numbers);
@@ -305,7 +307,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The record, with what the file says about the whole cell.
+    /// Returns the record, with the fields of the whole cell.
     pub(super) fn finish(
         self,
         place: &str,
@@ -327,7 +329,7 @@ impl<'a> Cell<'a> {
 }
 
 impl Noted {
-    /// What must be in effect, since the record does not set it.
+    /// Converts the parameter into a claim that it must already be in effect, since the record does not set it.
     fn claim(self, user: Option<usize>) -> Claim {
         let Self { option, name, value, kind } = self;
         let because = match (user, kind) {
@@ -343,14 +345,14 @@ impl Noted {
     }
 }
 
-/// Sets the parameters that a cell or all of its users name; those that only some users name must be in effect.
+/// Sets the parameters of a cell or of all its users; those that only some users have must be in effect already.
 fn settle(
     record: &mut Record,
     of_cell: Vec<Noted>,
     of_users: &[(usize, Noted)],
 ) -> Result<(), String> {
     let users = record.size().users;
-    // What all users say alike holds for their cell.
+    // Parameters with equal values for all users apply to their cell.
     let mut set = of_cell;
     let (mut claims, mut seen): (Vec<(usize, Noted)>, Vec<&'static str>) = Default::default();
     for (_, first) in of_users {
@@ -390,8 +392,8 @@ fn settle(
     Ok(())
 }
 
-/// The record of some rows of a table: arrays of the users' numbers, and for each row the fields that are called like a
-/// parameter, by name, as JSON.
+/// Builds the record for rows of a table from arrays of the users' numbers and from fields with the names of
+/// parameters: their names, and JSON values for each row.
 pub(super) fn of_table(
     reader: &Reader,
     rows: &[usize],
@@ -413,7 +415,7 @@ pub(super) fn of_table(
         })?;
         Ok::<_, InputError>(noted)
     };
-    // What is the same in all rows is read once.
+    // Parse values that are equal in all rows only once.
     let is_same = |(_, values): &&(&str, Vec<&str>)| values.iter().all(|text| *text == values[0]);
     let (same, different): (Vec<_>, Vec<_>) = fields.iter().partition(is_same);
     let of_cell = note(0, &same)?;
@@ -429,13 +431,13 @@ pub(super) fn of_table(
     Ok(record)
 }
 
-/// Rejects a name that two users have.
+/// Rejects a name that two users share.
 fn unique_ids(record: &Record) -> Result<(), InputError> {
     let ids = &record.ids;
     if ids.is_empty() {
         return Ok(());
     }
-    // Sorted, the same ids are neighbours, in the order of the file: no second copy of all ids.
+    // After sorting, equal ids are adjacent, in the order of the file. This avoids a second copy of all ids.
     let mut order: Vec<usize> = (0..record.size().users).collect();
     order.sort_unstable_by(|&a, &b| ids.get(a).cmp(&ids.get(b)).then(a.cmp(&b)));
     let twice = order.windows(2).filter(|pair| ids.get(pair[0]) == ids.get(pair[1]));

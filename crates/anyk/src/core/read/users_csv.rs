@@ -1,4 +1,4 @@
-//! Users as CSV: a header, then a line for each user.
+//! Reader of users in CSV: a header, then one line for each user.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use crate::exchange::{
 };
 use crate::limits::{MOST_CSV_CELLS, MOST_USERS};
 
-/// What a column of the file holds.
+/// Content of a column.
 enum Head {
-    /// A field of a user, by its place among those that are known.
+    /// Field of a user, by its index among the known fields.
     Known(usize),
     Cell,
-    /// Anything else, under its name.
+    /// Any other field with its name.
     Other(Box<str>),
 }
 
-/// A cell whose rows are being read, or the error of its first bad row.
+/// Cell whose rows are being read, or the error of its first invalid row.
 struct Open<'a> {
-    /// The name of the cell, if the file has a column of names.
+    /// Name of the cell, if the file has a column of names.
     extra: Extra,
     users: Result<Cell<'a>, InputError>,
 }
@@ -47,7 +47,7 @@ pub(super) fn read(
     let name: Arc<str> = file.into();
     let cell = || Cell::new(reader, &name, "line ");
     let named_by = heads.iter().position(|head| matches!(head, Head::Cell));
-    // In the order in which they first appear.
+    // In order of first appearance.
     let mut cells: Vec<Open<'_>> = Vec::new();
     let mut place_of: HashMap<Box<str>, usize> = HashMap::new();
     if named_by.is_none() {
@@ -69,7 +69,7 @@ pub(super) fn read(
         let expected = heads.len();
         let misfit = (row.len() != expected)
             .then(|| format!("{} fields, expected {expected} as in the header", row.len()));
-        // A field too many or too few may have moved the name, unless that stands first.
+        // A missing or extra field may have shifted the name, unless the name comes first.
         if let (Some(message), Some(1..)) = (&misfit, named_by) {
             return Err(fail(&place, message.clone()));
         }
@@ -106,7 +106,7 @@ pub(super) fn read(
             },
         };
         let Open { extra, users } = &mut cells[at];
-        // A cell with a bad row is rejected, and the others are read on.
+        // A cell with an invalid row is rejected; the other cells are still read.
         let Ok(open) = users else { continue };
         let read = match misfit {
             Some(message) => Err(fail(&place, message)),
@@ -165,10 +165,11 @@ fn push(
     cell.push(at, Fields { id, numbers, others })
 }
 
-/// Numbers of lines: the reader's own leaves out comments, and the ends of lines that are two characters.
+/// Line numbers of a text. The CSV reader's own numbers omit comments and count line ends of two characters
+/// incorrectly.
 pub(super) struct Lines<'a> {
     text: &'a [u8],
-    /// Bytes that were looked at, and the line that they end in.
+    /// Number of bytes that were counted, and the line at their end.
     counted: usize,
     line: u64,
 }
@@ -178,10 +179,10 @@ impl<'a> Lines<'a> {
         Self { text: text.as_bytes(), counted: 0, line: 1 }
     }
 
-    /// The line of what is read next from a place that is not before the last one.
+    /// Line of the data at a byte position, which must not be smaller than the last one.
     pub(super) fn at(&mut self, place: u64) -> u64 {
         let mut at = usize::try_from(place).unwrap_or(usize::MAX).min(self.text.len());
-        // Ends of lines and comments that stand before it.
+        // Skips line ends and comments before the data.
         while let Some(byte) = self.text.get(at) {
             match byte {
                 b'\r' | b'\n' => at += 1,
@@ -199,19 +200,19 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Rejects a header with two columns of one name: one of them would be read, and the other not.
+/// Rejects a header with two columns of one name, since only one of them would be read.
 pub(super) fn each_once(header: &csv::StringRecord) -> Result<(), String> {
     let mut seen = HashSet::new();
     match header.iter().find(|name| !seen.insert(*name)) {
         None => Ok(()),
         Some(name) => {
             let name = shorten(&format!("{name:?}"));
-            Err(format!("the column {name} stands twice, expected once"))
+            Err(format!("the column {name} appears twice, expected once"))
         }
     }
 }
 
-/// What the columns of a header hold; the error says what is wrong with it.
+/// Returns the contents of the columns of a header, or an error.
 fn heads(header: &csv::StringRecord, reader: &Reader) -> Result<Vec<Head>, String> {
     let fields = &reader.fields;
     let mut heads = Vec::with_capacity(header.len());
@@ -223,7 +224,9 @@ fn heads(header: &csv::StringRecord, reader: &Reader) -> Result<Vec<Head>, Strin
             Head::Cell
         } else if let Some(meant) = slip_of(name, fields).or(slip_of(name, &[CELL])) {
             let name = shorten(&format!("{name:?}"));
-            return Err(format!("the column {name} looks like a slip of {meant:?}, expected that"));
+            return Err(format!(
+                "the column {name} looks like a typo of {meant:?}, expected that name"
+            ));
         } else {
             Head::Other(name.into())
         });

@@ -1,5 +1,5 @@
-//! Pre-training of the outer function of (P6): the bandwidth of a user at equal power (paper, section
-//! IV-B1, for the problem of section IV-A).
+//! Pre-training of the outer function of (P6): the bandwidth of a user at equal power (paper, section IV-B1, for
+//! the problem of section IV-A).
 
 use crate::channel::sample_faded_gains;
 use crate::config::System;
@@ -12,20 +12,19 @@ use crate::network::{BandwidthLaw, LawShape, SizeScale};
 use crate::problems::closed_forms::RateTarget;
 use crate::problems::closed_forms::required_bandwidth_hz;
 
-/// A bandwidth of 1 in the networks is this share of `s_0`, in Hz for a rate in bit/s: 5 bit/s/Hz, a
-/// usual user.
+/// Unit of bandwidths in the networks, as a share of `s_0`: Hz per bit/s. A typical user has 5 bit/s/Hz.
 const UNIT_SHARE: f64 = 0.2;
-/// Users whom equal power serves with less than this many bit/s/Hz, or not at all, count as if it served
-/// them with so many: the optimum gives them more than equal power.
+/// Minimum spectral efficiency of a label, bit/s/Hz. Users whom equal power serves with less, or not at all,
+/// count as if they had this efficiency, since the optimum gives them more than equal power.
 const LEAST_EFFICIENCY: f64 = 0.1;
 
-/// Bandwidth that the networks' outputs are in units of, Hz.
+/// Unit of the networks' bandwidth outputs, Hz.
 pub(crate) fn common_unit_hz(rate_bps: f64) -> f64 {
     UNIT_SHARE * rate_bps
 }
 
-/// How the law of (P6) is pre-trained. A user's bandwidth depends on `ln g − ln K` alone, so that `ln K` is
-/// the input and a small network does.
+/// Returns the settings for pre-training the outer function of (P6). A user's bandwidth depends only on `ln g −
+/// ln K`, so a small network with the input `ln K` suffices.
 pub fn common_pretraining() -> PretrainSettings {
     PretrainSettings {
         loss: PretrainLoss::Supervised,
@@ -44,8 +43,8 @@ pub fn common_pretraining() -> PretrainSettings {
 
 /// Pre-trains `B^v(g, K) ≈ F⁻¹(g P_max/K)`.
 ///
-/// The law's outputs are in units of [`common_unit_hz`] instead of its own, so that it is the same network
-/// for any rate.
+/// The outputs are in units of [`common_unit_hz`] instead of the network's own unit, so that one network fits any
+/// rate.
 pub(crate) fn pretrain_common_law(
     system: &System,
     rate_bps: f64,
@@ -57,7 +56,7 @@ pub(crate) fn pretrain_common_law(
     let sizes = settings.sizes.list();
     let mut samples = Vec::with_capacity(sizes.len() * settings.samples_per_size);
     for size in sizes {
-        // Cells of the law's own: those of the training are drawn with its seed.
+        // Separate cells: the training run draws its cells with the plain seed.
         let count = settings.samples_per_size;
         let gains =
             sample_faded_gains(&system.road(), &system.path_loss(), !seed, count, size as u64);

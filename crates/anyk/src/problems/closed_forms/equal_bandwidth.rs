@@ -1,4 +1,4 @@
-//! Problem (P6): the least bandwidth, the same for every user, that gives each its rate within one power
+//! Problem (P6): the minimum bandwidth, equal for all users, that gives each user its rate within one power
 //! budget.
 
 use crate::config::System;
@@ -14,8 +14,7 @@ use crate::problems::closed_forms::{RateAssessment, RateTarget};
 /// P,B
 /// ```
 ///
-/// Powers fall and the bandwidth grows with K: the paper's example of a policy that is not
-/// size-invariant.
+/// Powers fall and the bandwidth grows with K: the paper's example of a policy that is not size-invariant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EqualBandwidth {
     target: RateTarget,
@@ -23,7 +22,7 @@ pub struct EqualBandwidth {
     gains: Vec<f64>,
 }
 
-/// Powers, in the order of the users, and the one bandwidth.
+/// Powers, in the order of the users, and the common bandwidth.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommonAllocation {
     /// Powers `P_k`, W.
@@ -33,7 +32,7 @@ pub struct CommonAllocation {
 }
 
 impl EqualBandwidth {
-    /// The problem of users with these gains at a rate `s_0`, bit/s, with the system's power budget.
+    /// Builds the problem for users with these gains and a rate `s_0`, bit/s, with the system's power budget.
     pub fn new(
         system: &System,
         rate_bps: f64,
@@ -43,7 +42,7 @@ impl EqualBandwidth {
         Ok(Self { target, max_power_w: system.max_power_w(), gains: checked_gains(gains)? })
     }
 
-    /// The rate constraint.
+    /// Rate constraint of every user.
     pub fn target(&self) -> &RateTarget {
         &self.target
     }
@@ -58,7 +57,7 @@ impl EqualBandwidth {
         &self.gains
     }
 
-    /// The same cell with some of the users, given by position.
+    /// Returns the cell with only some of the users, given by index.
     pub(crate) fn subset(&self, indices: &[usize]) -> Self {
         let gains = indices.iter().filter_map(|&index| self.gains.get(index).copied()).collect();
         Self { gains, ..*self }
@@ -69,12 +68,12 @@ impl EqualBandwidth {
         rates_bps(&self.target, &self.gains, &allocation.power_w, allocation.bandwidth_hz)
     }
 
-    /// Judges any allocation.
+    /// Judges an allocation.
     ///
-    /// KKT: with multipliers `λ_k` on the rates and `μ` on the budget, `μ = λ_k ∂R_k/∂P_k` and
-    /// `K = Σ λ_k ∂R_k/∂B`. Rates grow in both variables, so positive multipliers always exist, and an
-    /// answer is optimal where every rate is `s_0` and the whole budget is used. The residual is the
-    /// largest of `|R_k/s_0 − 1|` and `|Σ P_k/P_max − 1|`.
+    /// KKT: with multipliers `λ_k` on the rates and `μ` on the budget, `μ = λ_k ∂R_k/∂P_k` and `K = Σ λ_k
+    /// ∂R_k/∂B`. Rates increase in both variables, so positive multipliers always exist. An allocation is
+    /// therefore optimal if every rate is `s_0` and the whole budget is used. The residual is the largest of
+    /// `|R_k/s_0 − 1|` and `|Σ P_k/P_max − 1|`.
     pub fn assess(&self, allocation: &CommonAllocation) -> Result<RateAssessment, Invalid> {
         let rates = self.rates_bps(allocation)?;
         let ratios = rates.iter().map(|rate| rate / self.target.rate_bps());

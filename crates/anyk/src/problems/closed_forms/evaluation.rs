@@ -1,4 +1,4 @@
-//! How learned policies of (P5) and (P6) do at each size, beside the closed forms on the same cells.
+//! Evaluation of learned policies of (P5) and (P6), compared with the closed forms on the same cells.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,43 +18,43 @@ use crate::problems::closed_forms::{
     equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power,
 };
 
-/// Distance of a policy to the closed form at one size; means over cells.
+/// Distance between a policy and the closed form at one number of users; means over cells.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ClosedFormResult {
     /// Number of users `K`.
     pub k: usize,
-    /// Cells, those that the budget cannot serve included.
+    /// Number of cells, including infeasible ones.
     pub cells: usize,
-    /// (P5): mean of `|P̂_k/P_k − 1|` over users, percent.
+    /// Mean of `|P̂_k/P_k − 1|` over users, percent; only for (P5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_error_percent: Option<f64>,
-    /// (P6): total variation `½ Σ |P̂_k − P_k|/P_max`, percent. The shares of the closed form exist in
-    /// cells that cannot be served, too.
+    /// Total variation distance `½ Σ |P̂_k − P_k|/P_max`, percent; only for (P6). The shares of the closed form also
+    /// exist in infeasible cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_variation_percent: Option<f64>,
-    /// (P6): cells that the budget cannot serve; they have no bandwidth, and are not in the next two.
+    /// Number of infeasible cells; only for (P6). They have no bandwidth and are excluded from the next two values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub infeasible: Option<usize>,
-    /// (P6): mean of `B̂/B − 1`, percent.
+    /// Mean of `B̂/B − 1`, percent; only for (P6).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth_gap_percent: Option<f64>,
-    /// (P6): mean of `|B̂/B − 1|`, percent.
+    /// Mean of `|B̂/B − 1|`, percent; only for (P6).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth_error_percent: Option<f64>,
-    /// The error of the powers if every user gets the mean power.
+    /// Error of the powers if every user gets the mean power, percent.
     #[serde(skip)]
     pub equal_power_percent: f64,
 }
 
 impl ClosedFormResult {
-    /// Distance of the powers: whichever of the two there is.
+    /// Distance of the powers in the measure of the problem, percent.
     pub fn power_percent(&self) -> f64 {
         self.power_error_percent.or(self.total_variation_percent).unwrap_or(f64::NAN)
     }
 }
 
-/// Measures a policy on random cells of the sizes, on all cores; the result does not depend on their
-/// number. The observer counts cells.
+/// Evaluates a policy on random cells of the sizes, on all cores; the result does not depend on their number. The
+/// observer counts cells.
 pub fn evaluate_closed_form(
     policy: &ClosedFormPolicy,
     trials: &Trials,
@@ -118,13 +118,13 @@ pub fn evaluate_closed_form(
     Ok(measured.iter().map(result).collect())
 }
 
-/// Measures a policy on the cells that it is measured on after its training.
+/// Evaluates a policy on its validation cells.
 pub(crate) fn validation(policy: &ClosedFormPolicy) -> Result<Vec<ClosedFormResult>, Invalid> {
     let settings = &policy.record().training;
     evaluate_closed_form(policy, &Trials::validation(&settings.train_k, settings.seed), &Silent)
 }
 
-/// Trains a policy of (P5) or (P6), its outer function included, and measures it on a validation set.
+/// Trains a policy of (P5) or (P6), including its outer function, and evaluates it on a validation set.
 pub fn train_closed_form(
     system: &System,
     settings: &ClosedFormSettings,

@@ -1,4 +1,4 @@
-//! Cells of (P5) and (P6) as instances: the objective, the judge, and what is shown of an allocation.
+//! Cells of (P5) and (P6) as instances: objective, judge, and reports on allocations.
 
 use crate::core::{
     Allocation, Detail, Fact, Facts, Formulation, Goal, Judged, Missed, NamedArray, Report,
@@ -17,14 +17,14 @@ const BANDWIDTH: Goal =
     Goal { name: "bandwidth of each user", unit: "Hz", larger_is_better: false };
 
 impl CommonAllocation {
-    /// The amounts of an allocation.
+    /// Reads the amounts of an allocation.
     pub fn of(given: &Allocation) -> Self {
         let bandwidth_hz = given.amounts[1].first().copied().unwrap_or_default();
         Self { power_w: given.amounts[0].clone(), bandwidth_hz }
     }
 }
 
-/// Users whose rate is not met, apart from rounding.
+/// Users whose rate is not met, beyond rounding.
 fn missed(target: &RateTarget, rates_bps: &[f64]) -> Vec<Missed> {
     let target = target.rate_bps();
     let users = rates_bps.iter().enumerate();
@@ -34,12 +34,12 @@ fn missed(target: &RateTarget, rates_bps: &[f64]) -> Vec<Missed> {
         .collect()
 }
 
-/// `ln g` of users.
+/// Logarithms `ln g` of gains.
 fn logarithms(gains: &[f64]) -> Vec<f64> {
     gains.iter().map(|gain| gain.ln()).collect()
 }
 
-/// The report on an allocation: its objective, the verdict on it, the bandwidth of each user, and the rates.
+/// Builds the report on an allocation: objective, verdict, bandwidth of each user, and rates.
 fn report(
     (given, value): (&Allocation, f64),
     judged: &RateAssessment,
@@ -80,7 +80,7 @@ fn report(
                 let met = 100.0 * availability;
                 format!("the rate of {met:.2} % of users is met; {gap:+.3} % to the optimum")
             }
-            None => "the power cannot serve everyone, see `anyk solve`".to_owned(),
+            None => "the power cannot serve every user, see `anyk solve`".to_owned(),
         }
     };
     facts.extend(&given.facts);

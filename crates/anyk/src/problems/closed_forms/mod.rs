@@ -1,5 +1,5 @@
-//! The two problems of the paper that have a closed form: (P5), the least power at a rate over a given
-//! bandwidth, and (P6), the least bandwidth, the same for every user, at a rate within a power budget.
+//! The paper's two problems with a closed form. (P5) minimizes power under a rate and a given bandwidth; (P6)
+//! minimizes the bandwidth, equal for all users, under a rate and a power budget.
 
 mod common_law;
 mod equal_bandwidth;

@@ -1,4 +1,4 @@
-//! Models of (P5) and (P6) as the program sees them, and their training by options.
+//! Models of (P5) and (P6) for the program, and the options of their training.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ use crate::problems::closed_forms::{
 struct Trainable(Method);
 
 impl Trainable {
-    /// Names, what they mean, and values.
+    /// Name, help text and value of each method.
     const ALL: &'static [(&'static str, &'static str, Self)] = &[
         ("p-gnn", "Bandwidth with a pre-trained outer function", Self(Method::PGnn)),
-        ("m-gnn", "Bandwidth without it", Self(Method::MGnn)),
+        ("m-gnn", "Bandwidth without an outer function", Self(Method::MGnn)),
     ];
 }
 
@@ -36,28 +36,29 @@ impl Trainable {
 struct Normalisation(Output);
 
 impl Normalisation {
-    /// Names, what they mean, and values.
+    /// Name, help text and value of each output.
     const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("softmax", "e^o over its sum", Self(Output::Softmax)),
-        ("sum-normalisation", "softplus(o) over its sum", Self(Output::SumNormalisation)),
+        ("softmax", "e^o divided by its sum", Self(Output::Softmax)),
+        ("sum-normalisation", "softplus(o) divided by its sum", Self(Output::SumNormalisation)),
     ];
 }
 
-/// The options of a training, apart from those of the problem.
+/// Options of a training run, except those of the problem.
 pub(super) fn training_options(shared: bool) -> Vec<OptionSpec> {
     let aggregator =
-        OptionSpec::choice(Aggregator::NAMES, "aggregator", "How users see each other").or("mean");
+        OptionSpec::choice(Aggregator::NAMES, "aggregator", "Aggregation over the other users")
+            .or("mean");
     let [train_k, samples, seed] = training_specs();
     if !shared {
         return vec![train_k, samples, aggregator, seed];
     }
-    let method = OptionSpec::choice(Trainable::ALL, "method", "What to train").or("p-gnn");
-    let help = "What makes powers of the outputs";
+    let method = OptionSpec::choice(Trainable::ALL, "method", "Method to train").or("p-gnn");
+    let help = "Output layer that turns outputs into powers";
     let output = OptionSpec::choice(Normalisation::ALL, "output", help).or("softmax");
     vec![method, train_k, samples, aggregator, output, seed]
 }
 
-/// Trains a policy of (P6), or of (P5).
+/// Trains a policy of (P6) if `shared`, otherwise of (P5).
 pub(super) fn train(
     shared: bool,
     options: &Options,
@@ -110,14 +111,14 @@ struct Report {
     model: String,
     training: ClosedFormSettings,
     train_seconds: f64,
-    /// On a validation set of the training sizes.
+    /// Metrics on a validation set with the training sizes.
     #[serde(flatten)]
     metrics: ClosedFormMetrics,
-    /// Error of the powers if every user gets the mean power.
+    /// Error of the powers if every user gets the mean power, percent.
     equal_power_percent: f64,
 }
 
-/// Percent, if there is a number.
+/// Formats a percentage, or a dash if it is absent.
 fn percent(value: Option<f64>) -> String {
     or_dash(value, |percent| format!("{percent:.3}"))
 }

@@ -14,27 +14,27 @@ use crate::problems::closed_forms::{
     TrainedNetworks, common_unit_hz,
 };
 
-/// How a model came about: settings, and what was measured on its validation set.
+/// Settings of a model, and its results on the validation set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosedFormRecord {
-    /// The cell that it was trained for.
+    /// Cell for which the model was trained.
     pub config: Config,
-    /// Its training, with the problem.
+    /// Training settings, with the problem.
     pub training: ClosedFormSettings,
-    /// Of the features.
+    /// Scaling of the features.
     pub scaling: Scaling,
-    /// Shape of the outer function, for P-GNN.
+    /// Shape of the outer function; only for P-GNN.
     pub law: Option<LawShape>,
-    /// Measured after training.
+    /// Results after training.
     pub metrics: ClosedFormMetrics,
 }
 
-/// What was measured after training, on a validation set of the training sizes.
+/// Results after training, on a validation set with the training sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosedFormMetrics {
-    /// (P5): mean relative error of the powers; (P6): total variation between the shares of the power;
+    /// Mean relative error of the powers for (P5), total variation distance of the power shares for (P6);
     /// percent.
     pub power_error_percent: f64,
     /// Mean relative error of the bandwidth of (P6), percent.
@@ -52,7 +52,7 @@ pub struct ClosedFormPolicy {
 }
 
 impl ClosedFormPolicy {
-    /// From a record and parameters; an error says what does not fit.
+    /// Builds a policy from a record and parameters; an error says what does not fit.
     pub fn new(
         record: ClosedFormRecord,
         power: Vec<f64>,
@@ -71,11 +71,11 @@ impl ClosedFormPolicy {
         let law = match (training.method, &record.law, law) {
             (Method::PGnn, Some(shape), Some(parameters)) => {
                 let law = shape.is_sound().then(|| BandwidthLaw::new(shape, parameters)).flatten();
-                let message = "the parameters of the law do not fit its shape";
+                let message = "the parameters of the outer function do not fit its shape";
                 Some(law.ok_or_else(|| content(message))?)
             }
             (Method::MGnn, None, None) => None,
-            _ => return Err(content("a law is part of p-gnn and of no other method")),
+            _ => return Err(content("only p-gnn has an outer function")),
         };
         let checked = |name: &str, network: Gnn, parameters: Vec<f64>| {
             let expected = network.parameter_count();
@@ -98,15 +98,14 @@ impl ClosedFormPolicy {
                 Some(checked("bandwidth", training.bandwidth_network(), parameters)?)
             }
             _ => {
-                let message =
-                    "a bandwidth network is part of equal-bandwidth and of no other problem";
+                let message = "only equal-bandwidth has a bandwidth network";
                 return Err(content(message));
             }
         };
         Ok(Self { record, system, power, bandwidth, law })
     }
 
-    /// From a training, with the outer function that it used.
+    /// Builds a policy from trained networks and the outer function that their training used.
     pub fn from_training(
         system: &System,
         settings: &ClosedFormSettings,
@@ -125,7 +124,7 @@ impl ClosedFormPolicy {
         Self::new(record, networks.power, networks.bandwidth, law)
     }
 
-    /// The cell that it was trained for.
+    /// Cell for which the policy was trained.
     pub fn system(&self) -> &System {
         &self.system
     }
@@ -145,7 +144,7 @@ impl ClosedFormPolicy {
         self.law.as_ref()
     }
 
-    /// What answers cells of any size by it, with its buffers. Its clones share the parameters.
+    /// Returns an allocator for cells of any size, with its own buffers. Clones of it share the parameters.
     pub fn allocator(&self) -> ClosedFormAllocator {
         let policy = Arc::new(self.clone());
         ClosedFormAllocator { policy, size: 0, law: None, tape: Tape::default() }
@@ -201,24 +200,24 @@ impl Stored for ClosedFormPolicy {
     }
 }
 
-/// A [`ClosedFormPolicy`] at work.
+/// Allocator that runs a [`ClosedFormPolicy`].
 #[derive(Debug, Clone)]
 pub struct ClosedFormAllocator {
     policy: Arc<ClosedFormPolicy>,
-    /// Of the last cell; 0 before the first.
+    /// Number of users of the last cell; 0 before the first.
     size: usize,
-    /// The outer function at this size.
+    /// Outer function at this number of users.
     law: Option<CompiledLaw>,
     tape: Tape,
 }
 
 impl ClosedFormAllocator {
-    /// The policy that it allocates by.
+    /// Policy that this allocator runs.
     pub fn policy(&self) -> &ClosedFormPolicy {
         &self.policy
     }
 
-    /// Powers and the bandwidth of users with these gains.
+    /// Computes the powers and the bandwidth of users with these gains.
     pub fn serve(&mut self, gains: &[f64]) -> CommonAllocation {
         let policy = &*self.policy;
         if self.size != gains.len() {
@@ -231,7 +230,7 @@ impl ClosedFormAllocator {
         let outputs = network.forward(parameters, &x, &[], &mut self.tape);
         match policy.record.training.problem {
             ClosedForm::QosPower { bandwidth_hz, .. } => {
-                // A gain far from all that was trained on must not leave the numbers.
+                // A gain far outside the training range must not lead to overflow.
                 let power = |&output: &f64| scaling.unit_w * output.clamp(-300.0, 300.0).exp();
                 CommonAllocation { power_w: outputs.iter().map(power).collect(), bandwidth_hz }
             }

@@ -1,4 +1,4 @@
-//! (P5) and (P6) as the rest of the library sees them.
+//! Interface of (P5) and (P6) to the rest of the library.
 
 use std::sync::Arc;
 
@@ -29,20 +29,21 @@ const EQUAL_BANDWIDTH_STATEMENT: &str =
 All users get the same rate s_0.";
 
 const INPUT: &str = "\
-The input are users, as for urllc: JSON, or CSV with a header.
+The input is a list of users, as for urllc: JSON, or CSV with a header.
 
   {\"users\":[{\"id\":\"a\",\"distance_m\":60.0},{\"id\":\"b\",\"gain_db\":-110.5}]}
 
-The gains are taken as they stand in the file, one antenna and no fading on top.";
+AnyK uses the gains of the file unchanged: one antenna and no additional fading.";
 
-/// The hidden option of problems that draw each user with a state of Rayleigh fading.
+/// Hidden option of problems that draw Rayleigh fading for each user.
 pub(super) const FADED: &str = "faded";
-/// Rate of (P5) and (P6) in a diagnosis, bit/s: at this rate the budget serves nearly all cells of hundreds of users.
+/// Rate of (P5) and (P6) in `diagnose`, bit/s. At this rate the budget serves nearly all cells of hundreds of
+/// users.
 const DIAGNOSED_RATE_BPS: &str = "1e5";
 static OPTIMUM: [PolicyRow; 1] =
-    [PolicyRow { name: "optimum", line: "The closed form", make: |_| Ok(Box::new(Optimum)) }];
+    [PolicyRow { name: "optimum", line: "Closed form", make: |_| Ok(Box::new(Optimum)) }];
 
-/// What both have in common.
+/// Fields that both problems share.
 const RATES: About = About {
     input: INPUT,
     answer_fields: ANSWER_FIELDS,
@@ -51,10 +52,10 @@ const RATES: About = About {
     ..About::new("", "", CELL_INPUTS, &[], |options| make(false, options), &OPTIMUM)
 };
 
-/// (P5).
+/// Registry row of problem (P5).
 pub static QOS_POWER: About = About {
     name: "qos-power",
-    line: "Power, least total at a rate over a given bandwidth (closed form)",
+    line: "Minimize total power at a given rate and bandwidth (closed form)",
     formula: QOS_POWER_STATEMENT,
     examples: |verb| match verb {
         Verb::Solve => &["solve qos-power --rate-bps 2e6 --input users.json"],
@@ -81,10 +82,10 @@ pub static QOS_POWER: About = About {
     ..RATES
 };
 
-/// (P6).
+/// Registry row of problem (P6).
 pub static EQUAL_BANDWIDTH: About = About {
     name: "equal-bandwidth",
-    line: "Power and one bandwidth for all users, least bandwidth at a rate (closed form)",
+    line: "Minimize the common bandwidth of all users at a given rate (closed form)",
     formula: EQUAL_BANDWIDTH_STATEMENT,
     examples: |verb| match verb {
         Verb::Solve => &["solve equal-bandwidth --rate-bps 2e6 --input users.json"],
@@ -120,12 +121,12 @@ pub static EQUAL_BANDWIDTH: About = About {
     ..RATES
 };
 
-/// The row of (P6), in which users share a budget, or of (P5).
+/// Returns the row of (P6), whose users share a budget, or of (P5).
 pub(super) fn about(shared: bool) -> &'static About {
     if shared { &EQUAL_BANDWIDTH } else { &QOS_POWER }
 }
 
-/// The parameters of a cell that the problem uses.
+/// Parameters of a cell that the problem uses.
 pub(super) fn cell(shared: bool) -> CellOptions {
     CellOptions { radio: true, power: shared, service: false }
 }
@@ -152,7 +153,7 @@ fn parameters(shared: bool) -> Vec<(Parameter, Vec<String>)> {
     let mut all = cell(shared).parameters();
     all.push((Parameter::number("rate-bps").also_a_result(), vec!["rate_bps".to_owned()]));
     if !shared {
-        // The bandwidth of a user is a result of other problems.
+        // In answers of other problems, the bandwidth of a user is a result.
         let bandwidth = Parameter::number("bandwidth-hz").also_a_result().own_name();
         all.push((bandwidth, vec!["bandwidth_hz".to_owned()]));
     }
@@ -169,7 +170,7 @@ fn drawing(shared: bool, options: &Options) -> Result<Arc<dyn Problem>, Error> {
     Ok(Arc::new(RateProblem::new(Cells::drawing(options)?, form, false)?))
 }
 
-/// The problem of a diagnosis, in a cell.
+/// Builds the problem for `diagnose`, in a cell.
 fn diagnosed(shared: bool, options: &Options) -> Result<Arc<dyn Problem>, Error> {
     let mut options = options.clone();
     options.set("rate-bps", DIAGNOSED_RATE_BPS);
@@ -178,7 +179,7 @@ fn diagnosed(shared: bool, options: &Options) -> Result<Arc<dyn Problem>, Error>
 }
 
 impl ClosedForm {
-    /// The problem with its rate, and its bandwidth if it is given.
+    /// Reads the problem from options: its rate, and its bandwidth for (P5).
     pub(super) fn new(shared: bool, options: &Options) -> Result<Self, Error> {
         let rate_bps = options.number("rate-bps")?.unwrap_or(1e6);
         Ok(if shared {
@@ -189,12 +190,12 @@ impl ClosedForm {
         })
     }
 
-    /// Whether it is (P6).
+    /// Returns whether the problem is (P6).
     pub(super) fn is_shared(self) -> bool {
         matches!(self, Self::EqualBandwidth { .. })
     }
 
-    /// Its options.
+    /// Writes the options of the problem.
     pub(super) fn describe(self, options: &mut Options) {
         let (Self::QosPower { rate_bps, .. } | Self::EqualBandwidth { rate_bps }) = self;
         options.set("rate-bps", rate_bps.to_string());
@@ -204,13 +205,13 @@ impl ClosedForm {
     }
 }
 
-/// (P5) or (P6) in a cell.
+/// Problem (P5) or (P6) in a cell.
 #[derive(Debug, Clone)]
 struct RateProblem {
     cells: Cells,
     form: ClosedForm,
     options: Options,
-    /// Whether random users have a state of fading each.
+    /// Whether each random user has a fading state.
     faded: bool,
 }
 
@@ -250,7 +251,7 @@ impl Problem for RateProblem {
     }
 
     fn formulate(&self, record: &Record) -> Result<Box<dyn Formulation>, Error> {
-        let because = "all users get the same rate; urllc takes classes";
+        let because = "all users get the same rate; use urllc for classes";
         self.of_gains(self.cells.gains(record, because)?)
     }
 

@@ -1,4 +1,4 @@
-//! Problem (P5): the least total power that gives every user its rate over a given bandwidth.
+//! Problem (P5): the minimum total power that gives every user its rate over a given bandwidth.
 
 use crate::config::System;
 use crate::framework::{checked_gains, wrong_size};
@@ -13,8 +13,8 @@ use crate::tolerance;
 ///  P
 /// ```
 ///
-/// The users do not meet anywhere in it, so the policy is the same function of `g_k` at every K: the
-/// paper's example of a size-invariant policy. It has no power budget.
+/// The users do not interact, so the policy is the same function of `g_k` at every K: the paper's example of a
+/// size-invariant policy. There is a rate constraint, but not a power budget.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QosPower {
     target: RateTarget,
@@ -22,31 +22,31 @@ pub struct QosPower {
     gains: Vec<f64>,
 }
 
-/// What the judge finds about an answer to [`QosPower`] or [`EqualBandwidth`](super::EqualBandwidth).
+/// Assessment of an allocation for [`QosPower`] or [`EqualBandwidth`](super::EqualBandwidth).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateAssessment {
-    /// `Σ P_k`, W.
+    /// Total power `Σ P_k`, W.
     pub total_power_w: f64,
-    /// `K·B`, Hz.
+    /// Total bandwidth `K·B`, Hz.
     pub total_bandwidth_hz: f64,
-    /// `(Σ P_k − P_max) / P_max`: over the budget when positive; 0 where there is none.
+    /// Power above the budget, `(Σ P_k − P_max) / P_max`: positive if exceeded; 0 if the problem has no budget.
     pub power_excess: f64,
-    /// Smallest rate of all users over `s_0`, less 1: short of it when negative.
+    /// Smallest ratio of a user's rate to `s_0`, minus 1; negative if a rate is missed.
     pub worst_margin: f64,
-    /// Share of users whose rate is met, but for rounding.
+    /// Share of users whose rate is met, up to rounding.
     pub availability: f64,
-    /// Largest violation of the KKT conditions, relative.
+    /// Largest relative violation of the KKT conditions.
     pub kkt_residual: f64,
 }
 
 impl RateAssessment {
-    /// Every rate met, within the budget.
+    /// Returns whether every rate is met within the budget.
     pub fn is_feasible(&self) -> bool {
         self.power_excess <= tolerance::BUDGET && self.availability >= 1.0
     }
 
-    /// From the rates of all users over `s_0`. In both problems each rate has a positive multiplier:
-    /// its constraint must hold with equality.
+    /// Builds an assessment from the ratios of all rates to `s_0`. In both problems every rate constraint has a
+    /// positive multiplier, so it must hold with equality.
     pub(super) fn new(
         ratios: impl Iterator<Item = f64>,
         total_power_w: f64,
@@ -73,7 +73,7 @@ impl RateAssessment {
 }
 
 impl QosPower {
-    /// The problem of users with these gains, each over a bandwidth `B`, Hz, at a rate `s_0`, bit/s.
+    /// Builds the problem for users with these gains, each with a bandwidth `B`, Hz, and a rate `s_0`, bit/s.
     pub fn new(
         system: &System,
         rate_bps: f64,
@@ -85,12 +85,12 @@ impl QosPower {
         Ok(Self { target, bandwidth_hz, gains: checked_gains(gains)? })
     }
 
-    /// The rate constraint.
+    /// Rate constraint of every user.
     pub fn target(&self) -> &RateTarget {
         &self.target
     }
 
-    /// `B`, Hz.
+    /// Bandwidth `B` of each user, Hz.
     pub fn bandwidth_hz(&self) -> f64 {
         self.bandwidth_hz
     }
@@ -100,7 +100,7 @@ impl QosPower {
         &self.gains
     }
 
-    /// The same cell with some of the users, given by position.
+    /// Returns the cell with only some of the users, given by index.
     pub(crate) fn subset(&self, indices: &[usize]) -> Self {
         let gains = indices.iter().filter_map(|&index| self.gains.get(index).copied()).collect();
         Self { gains, ..*self }
@@ -111,11 +111,10 @@ impl QosPower {
         rates_bps(&self.target, &self.gains, power_w, self.bandwidth_hz)
     }
 
-    /// Judges any powers.
+    /// Judges given powers.
     ///
-    /// KKT: with a multiplier `λ_k` on each rate, `1 = λ_k ∂R_k/∂P_k` always has a positive solution,
-    /// so an answer is optimal where every rate is `s_0`. The residual is the largest
-    /// `|R_k/s_0 − 1|`.
+    /// KKT: with a multiplier `λ_k` on each rate, `1 = λ_k ∂R_k/∂P_k` always has a positive solution. Powers are
+    /// therefore optimal if every rate is `s_0`. The residual is the largest `|R_k/s_0 − 1|`.
     pub fn assess(&self, power_w: &[f64]) -> Result<RateAssessment, Invalid> {
         let rates = self.rates_bps(power_w)?;
         let ratios = rates.iter().map(|rate| rate / self.target.rate_bps());
@@ -124,7 +123,7 @@ impl QosPower {
     }
 }
 
-/// Rates of users over one bandwidth each, bit/s.
+/// Rates of users, each with the same bandwidth, bit/s.
 pub(super) fn rates_bps(
     target: &RateTarget,
     gains: &[f64],

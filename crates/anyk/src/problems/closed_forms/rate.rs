@@ -1,11 +1,11 @@
-//! The rate constraint of the two problems with closed forms, (P5) and (P6).
+//! Rate constraint of the two problems with closed forms, (P5) and (P6).
 
 use std::f64::consts::LN_2;
 
 use crate::config::System;
 use crate::invalid::Invalid;
 
-/// A rate that every user must get over a link with Gaussian noise (paper, eqs. (P5a) and (P6a)):
+/// Rate that every user must get over a link with Gaussian noise (paper, eqs. (P5a) and (P6a)):
 ///
 /// ```text
 /// B·log2(1 + u/(N_0 B)) ≥ s_0,      u = g P
@@ -33,12 +33,12 @@ pub struct RateTarget {
     noise_w_hz: f64,
 }
 
-/// Most bits per second and Hz: at `2^500`, powers of the weakest user of the largest cell are still
-/// far from the end of `f64`.
+/// Maximum spectral efficiency, bit/s/Hz: at `2^500`, powers of the weakest user of the largest cell are still
+/// far from the limits of `f64`.
 const MOST_EFFICIENCY: f64 = 500.0;
 
 impl RateTarget {
-    /// The target of a rate `s_0`, bit/s, in a system's noise.
+    /// Builds the target of a rate `s_0`, bit/s, with the noise of a system.
     pub fn new(system: &System, rate_bps: f64) -> Result<Self, Invalid> {
         if !(1.0..=1e12).contains(&rate_bps) {
             let expected = "a number of bit/s from 1 to 1e12";
@@ -47,7 +47,7 @@ impl RateTarget {
         Ok(Self { rate_bps, noise_w_hz: system.noise_w_hz() })
     }
 
-    /// Checks a bandwidth that is given and not sought, Hz.
+    /// Checks a bandwidth, Hz, that is an input rather than a result.
     pub(crate) fn check_bandwidth(&self, bandwidth_hz: f64) -> Result<(), Invalid> {
         let least = (self.rate_bps / MOST_EFFICIENCY).max(1.0);
         if (least..=1e12).contains(&bandwidth_hz) {
@@ -61,7 +61,7 @@ impl RateTarget {
         Err(Invalid::number("bandwidth_hz", bandwidth_hz, expected))
     }
 
-    /// `s_0`, bit/s.
+    /// Required rate `s_0`, bit/s.
     pub fn rate_bps(&self) -> f64 {
         self.rate_bps
     }
@@ -71,19 +71,19 @@ impl RateTarget {
         self.noise_w_hz
     }
 
-    /// Received power that meets the target over a bandwidth, W: `F(B) = N_0 B (2^(s_0/B) − 1)`, falling
-    /// in `B`.
+    /// Received power that meets the target over a bandwidth, W: `F(B) = N_0 B (2^(s_0/B) − 1)`, decreasing in
+    /// `B`.
     pub fn received_w(&self, bandwidth_hz: f64) -> f64 {
-        // 2^x − 1 without cancellation where the bandwidth is plenty.
+        // Computes 2^x − 1 without cancellation for large bandwidths.
         self.noise_w_hz * bandwidth_hz * (LN_2 * self.rate_bps / bandwidth_hz).exp_m1()
     }
 
-    /// Received power under which no bandwidth meets the target, W: `F(∞) = N_0 s_0 ln 2`.
+    /// Received power below which no bandwidth meets the target, W: `F(∞) = N_0 s_0 ln 2`.
     pub fn least_received_w(&self) -> f64 {
         self.noise_w_hz * self.rate_bps * LN_2
     }
 
-    /// Rate at a received power over a bandwidth, bit/s; 0 where one of them is not positive.
+    /// Rate at a received power over a bandwidth, bit/s; 0 if one of them is not positive.
     pub fn achieved_bps(&self, received_w: f64, bandwidth_hz: f64) -> f64 {
         if !(received_w > 0.0 && bandwidth_hz > 0.0) {
             return 0.0;

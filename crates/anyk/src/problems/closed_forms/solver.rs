@@ -1,4 +1,4 @@
-//! The closed forms of (P5) and (P6) (paper, sections III-A and IV-A).
+//! Closed forms of (P5) and (P6) (paper, sections III-A and IV-A).
 
 use crate::core::{Allocation, Instance, Outcome, Policy, Proof, Status};
 use crate::framework::{Error, Infeasibility};
@@ -6,7 +6,7 @@ use crate::math::root;
 use crate::problems::closed_forms::{CommonAllocation, EqualBandwidth, QosPower, RateTarget};
 use crate::tolerance;
 
-/// The optimum of (P5), W: `P_k = F(B)/g_k`, each user alone.
+/// Returns the optimum of (P5), W: `P_k = F(B)/g_k` for each user independently.
 ///
 /// ```
 /// use anyk::Config;
@@ -23,19 +23,18 @@ pub fn solve_qos_power(problem: &QosPower) -> Vec<f64> {
     problem.gains().iter().map(|gain| received_w / gain).collect()
 }
 
-/// The answer to an [`EqualBandwidth`] problem.
+/// Solution of an [`EqualBandwidth`] problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommonSolution {
-    /// Optimal or infeasible.
+    /// Outcome: optimal or infeasible.
     pub outcome: Outcome,
-    /// Powers and the bandwidth; empty when infeasible.
+    /// Powers and the bandwidth; empty if infeasible.
     pub allocation: CommonAllocation,
 }
 
-/// The optimum of (P6): `P_k = P_max (1/g_k)/Σ_j(1/g_j)` and `B = F⁻¹(P_max/Σ_j(1/g_j))`.
+/// Solves (P6): `P_k = P_max (1/g_k)/Σ_j(1/g_j)` and `B = F⁻¹(P_max/Σ_j(1/g_j))`.
 ///
-/// `F` falls to `N_0 s_0 ln 2`, so that a cell with less than this received power for each user cannot be
-/// served by any bandwidth.
+/// `F` falls to `N_0 s_0 ln 2`. If each user receives less power than this, no bandwidth serves the cell.
 pub fn solve_equal_bandwidth(problem: &EqualBandwidth) -> CommonSolution {
     let target = problem.target();
     let inverse: f64 = problem.gains().iter().map(|gain| 1.0 / gain).sum();
@@ -56,22 +55,21 @@ pub fn solve_equal_bandwidth(problem: &EqualBandwidth) -> CommonSolution {
     }
 }
 
-/// Shares of the power in the optimum of (P6), which exist whether or not it is feasible:
-/// `(1/g_k)/Σ_j(1/g_j)`.
+/// Power shares at the optimum of (P6), `(1/g_k)/Σ_j(1/g_j)`. They exist even if the cell is infeasible.
 pub fn equal_bandwidth_shares(gains: &[f64]) -> Vec<f64> {
     let inverse: f64 = gains.iter().map(|gain| 1.0 / gain).sum();
     gains.iter().map(|gain| 1.0 / gain / inverse).collect()
 }
 
-/// `F⁻¹`: the bandwidth over which a received power meets the target, Hz, or `None` if none does.
+/// Returns `F⁻¹`, the bandwidth over which a received power meets the target, Hz, or `None` if no bandwidth does.
 ///
-/// With `x = s_0 ln 2/B` the equation is `(e^x − 1)/x = r`, where `r` is the received power over the
-/// least. Since `e^(x/2) ≤ (e^x − 1)/x ≤ e^x`, the root lies between `ln r` and `2 ln r`; Newton's method
-/// on the logarithm of both sides, in `ln x`, finds it to rounding at both ends of the range.
+/// With `x = s_0 ln 2/B` the equation is `(e^x − 1)/x = r`, where `r` is the received power divided by its lower
+/// limit. Since `e^(x/2) ≤ (e^x − 1)/x ≤ e^x`, the root lies between `ln r` and `2 ln r`. Newton's method on the
+/// logarithm of both sides, in `ln x`, finds it up to rounding at both ends of the range.
 pub fn required_bandwidth_hz(target: &RateTarget, received_w: f64) -> Option<f64> {
     let least_w = target.least_received_w();
     let over = (received_w - least_w) / least_w;
-    // At and under the slack `over` is made of rounding; NaN is refused too.
+    // Within the slack, `over` consists of rounding errors; this also rejects NaN.
     if !(over > tolerance::POWER_SLACK && over.is_finite()) {
         return None;
     }
@@ -79,19 +77,19 @@ pub fn required_bandwidth_hz(target: &RateTarget, received_w: f64) -> Option<f64
     let bracket = (ln_ratio.ln(), (2.0 * ln_ratio).ln());
     let ln_x = root::increasing(bracket, bracket.1, tolerance::ROOT, |ln_x| {
         let x = ln_x.exp();
-        // d ln[(e^x − 1)/x]/d ln x, which is never under x/2.
+        // Derivative d ln[(e^x − 1)/x]/d ln x, which is at least x/2.
         let slope = (x / -(-x).exp_m1() - 1.0).max(0.5 * x);
         (ln_mean_exponential(x) - ln_ratio, slope)
     });
     Some(least_w / target.noise_w_hz() / ln_x.exp())
 }
 
-/// `ln[(e^x − 1)/x]` for `x > 0`, relative accuracy kept down to `x → 0`.
+/// Computes `ln[(e^x − 1)/x]` for `x > 0` with full relative accuracy as `x → 0`.
 fn ln_mean_exponential(x: f64) -> f64 {
     if x > 1.0 {
         return x - x.ln() + (-(-x).exp()).ln_1p();
     }
-    // (e^x − 1)/x − 1 = x/2 + x²/6 + x³/24 + …: nothing cancels.
+    // Series (e^x − 1)/x − 1 = x/2 + x²/6 + x³/24 + …, without cancellation.
     let mut term = 0.5 * x;
     let mut sum = term;
     for n in 3..22 {
@@ -101,10 +99,10 @@ fn ln_mean_exponential(x: f64) -> f64 {
     sum.ln_1p()
 }
 
-/// A closed form has no duality gap and no search.
+/// Proof of a closed form: no duality gap and no price search.
 const CLOSED: Proof = Proof { duality_gap: 0.0, price: 0.0 };
 
-/// The closed forms of both problems.
+/// Closed forms of both problems as a policy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Optimum;
 
@@ -130,7 +128,7 @@ impl Policy for Optimum {
     }
 }
 
-/// Only the powers of (P6): its closed form has them in cells that cannot be served, too.
+/// Optimal powers of (P6) without the bandwidth; the closed form also gives them for infeasible cells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OptimalShares;
 

@@ -1,5 +1,5 @@
-//! Supervised training on the closed forms of (P5) and (P6) (paper, sections III-A and IV-A): small
-//! networks that run at any K, trained at one.
+//! Supervised training on the closed forms of (P5) and (P6) (paper, sections III-A and IV-A): small networks that
+//! are trained at one K and run at any K.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::problems::closed_forms::{
     equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power,
 };
 
-/// Which closed form is learned.
+/// Closed form that is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ClosedForm {
@@ -34,7 +34,7 @@ pub enum ClosedForm {
 }
 
 impl ClosedForm {
-    /// The name of its problem.
+    /// Name of its problem.
     pub fn name(self) -> &'static str {
         match self {
             Self::QosPower { .. } => "qos-power",
@@ -43,49 +43,49 @@ impl ClosedForm {
     }
 }
 
-/// A training, whole: the same settings and the same seed give the same parameters, bit for bit.
+/// Settings of a training run: equal settings and seeds give equal parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosedFormSettings {
-    /// What is learned.
+    /// Problem that is learned.
     pub problem: ClosedForm,
-    /// [`Method::PGnn`]: the bandwidth of (P6) with a pre-trained outer function; [`Method::MGnn`]:
-    /// without, and (P5).
+    /// Method: [`Method::PGnn`] learns the bandwidth of (P6) with a pre-trained outer function; [`Method::MGnn`]
+    /// learns it without one, and also learns (P5).
     pub method: Method,
-    /// Output of the power network: elementwise for (P5), a normalisation for (P6).
+    /// Output of the power network: elementwise for (P5), a normalization for (P6).
     pub output: Output,
-    /// How users see each other.
+    /// Aggregation over the other users.
     pub aggregator: Aggregator,
-    /// Sizes of the training samples.
+    /// Numbers of users in the training samples.
     pub train_k: Vec<usize>,
-    /// Samples of each size.
+    /// Number of samples of each size.
     pub samples: usize,
-    /// Hidden features of the power network.
+    /// Widths of the hidden layers of the power network.
     pub power_hidden: Vec<usize>,
-    /// Hidden features of the bandwidth network of (P6).
+    /// Widths of the hidden layers of the bandwidth network of (P6).
     pub bandwidth_hidden: Vec<usize>,
-    /// Samples in a step.
+    /// Number of samples in a step.
     pub batch: usize,
-    /// Steps of each network.
+    /// Number of steps for each network.
     pub steps: u64,
-    /// Learning rate at the start; it falls to 0 along a half cosine.
+    /// Initial learning rate; it falls to 0 along a half cosine.
     pub rate: f64,
     /// Weight of `Σ V²` in the loss of the power network.
     ///
-    /// At a single K the weights `V` on the others' mean are not told apart from the others: `U − V/K` is
-    /// seen where an output is normalised, and `c + V·mean·(K − 1)/K` where it is not. Any `V` fits at that
-    /// K; at another, only `V = 0` does. The penalty picks it, at no cost in accuracy, since neither closed
-    /// form needs to know of the others.
+    /// At a single K the weights `V` on the other users' mean cannot be identified. A normalized output depends
+    /// only on `U − V/K`, any other output only on `c + V·mean·(K − 1)/K`. Any `V` fits at that K; at another K,
+    /// only `V = 0` does. The penalty selects it without loss of accuracy, since neither closed form depends on
+    /// the other users.
     pub power_penalty: f64,
-    /// The same for the bandwidth network, which does need to know of the others.
+    /// Weight of `Σ V²` for the bandwidth network, which does depend on the other users.
     pub bandwidth_penalty: f64,
     /// Seed of samples, initialization and order.
     pub seed: u64,
 }
 
 impl ClosedFormSettings {
-    /// Defaults for a problem: K = 10, 2000 samples, mean aggregator, softmax and a pre-trained outer
-    /// function where there is one.
+    /// Returns defaults for a problem: K = 10, 2000 samples, mean aggregator, softmax and, for (P6), a
+    /// pre-trained outer function.
     pub fn new(problem: ClosedForm, seed: u64) -> Self {
         let (method, output) = match problem {
             ClosedForm::QosPower { .. } => {
@@ -120,11 +120,12 @@ impl ClosedFormSettings {
             ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
                 QosPower::new(system, rate_bps, bandwidth_hz, [1.0])?;
                 if self.method != Method::MGnn {
-                    let expected = "m-gnn: (P5) has no size law, and so no outer function";
+                    let expected =
+                        "m-gnn: (P5) is size-invariant, so it does not need an outer function";
                     return fail("method", format!("{:?}", self.method), expected);
                 }
                 if self.output != Output::Elementwise(Activation::Identity) {
-                    let expected = "none for (P5), whose powers share no budget";
+                    let expected = "none for (P5), whose powers do not share a budget";
                     return fail("output", format!("{:?}", self.output), expected);
                 }
             }
@@ -161,13 +162,13 @@ impl ClosedFormSettings {
         Ok(())
     }
 
-    /// The network of the powers.
+    /// Network for the powers.
     pub fn power_network(&self) -> Gnn {
         self.network(&self.power_hidden, self.output)
     }
 
-    /// The network of the bandwidth, whose outputs `B'_k B^v(g_k, K)` are averaged over the users. Without an
-    /// outer function `B^v` is a constant.
+    /// Network for the bandwidth, whose outputs `B'_k B^v(g_k, K)` are averaged over the users. Without an outer
+    /// function, `B^v` is a constant.
     pub fn bandwidth_network(&self) -> Gnn {
         self.network(&self.bandwidth_hidden, Output::Pretrained)
     }
@@ -195,7 +196,7 @@ impl ClosedFormSettings {
     }
 }
 
-/// How gains become features, and powers numbers near 1: fixed by the training set.
+/// Scaling that turns gains into features, and powers into numbers near 1; computed from the training set.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scaling {
@@ -203,25 +204,25 @@ pub struct Scaling {
     pub mean_ln_gain: f64,
     /// Standard deviation of `ln g`.
     pub deviation_ln_gain: f64,
-    /// Power that outputs of 1 stand for, W; (P5) alone.
+    /// Power that corresponds to an output of 1, W; only for (P5).
     pub unit_w: f64,
 }
 
 impl Scaling {
-    /// The feature of a user: standardised `ln g`.
+    /// Feature of a user: standardized `ln g`.
     pub(crate) fn x(&self, gain: f64) -> f64 {
         (gain.ln() - self.mean_ln_gain) / self.deviation_ln_gain
     }
 }
 
-/// The parameters of one problem's networks.
+/// Parameters of the networks of a problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainedNetworks {
-    /// Of the features.
+    /// Scaling of the features.
     pub scaling: Scaling,
-    /// Of the power network.
+    /// Parameters of the power network.
     pub power: Vec<f64>,
-    /// Of the bandwidth network, for (P6).
+    /// Parameters of the bandwidth network; only for (P6).
     pub bandwidth: Option<Vec<f64>>,
 }
 
@@ -246,7 +247,7 @@ pub fn train_networks(
         cells.iter().flatten().map(|&gain| f(gain.ln())).sum::<f64>() / count
     };
     let mean_ln_gain = mean_of(&|ln_gain| ln_gain);
-    // A single user, or all on one spot, has no deviation.
+    // The gains of one user, or of users at one point, have no deviation.
     let variance = mean_of(&|ln_gain| (ln_gain - mean_ln_gain).powi(2)).max(1e-6);
     let mut scaling = Scaling { mean_ln_gain, deviation_ln_gain: variance.sqrt(), unit_w: 1.0 };
     let features = |gains: &[f64], scaling: &Scaling| -> Vec<f64> {
@@ -294,7 +295,7 @@ pub fn train_networks(
             for gains in &cells {
                 let problem = EqualBandwidth::new(system, rate_bps, gains.iter().copied())?;
                 let bandwidth_hz = solve_equal_bandwidth(&problem).allocation.bandwidth_hz;
-                // Cells that the budget cannot serve have no label.
+                // Infeasible cells have no label.
                 if bandwidth_hz > 0.0 {
                     let labels = vec![(bandwidth_hz / common_unit_hz(rate_bps)).ln()];
                     let outer = outer_values(law, gains);
@@ -319,7 +320,7 @@ pub fn train_networks(
     }
 }
 
-/// `B^v(g_k, K)` of the users of a cell in the unit of bandwidths; 1 without a law.
+/// Values `B^v(g_k, K)` for the users of a cell in the unit of bandwidths; 1 without an outer function.
 fn outer_values(law: Option<&BandwidthLaw>, gains: &[f64]) -> Vec<f64> {
     match law {
         Some(law) => law.bandwidths_hz(gains, gains.len()).iter().map(|hz| hz / UNIT_HZ).collect(),

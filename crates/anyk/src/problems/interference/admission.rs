@@ -1,25 +1,25 @@
-//! Switching links on and off in a given order, each only if the sum rate rises: the outer function of
-//! greedy scheduling and of learned rankings.
+//! Admission of links in a given order: a link is switched only if the sum rate rises. Greedy scheduling and
+//! learned rankings both use it.
 
 use crate::problems::interference::SparseInterference;
 
-/// Which links are on, and what each receiver hears.
+/// Links that are on, and the interference at each receiver.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Admission {
-    /// 1 + interference of the links that are on.
+    /// Noise (1) plus the interference of the links that are on, for each receiver.
     heard: Vec<f64>,
     shares: Vec<f64>,
-    /// Share of the far links that is counted in `heard`.
+    /// Share of links that are on, as included in `heard` for far links.
     far: f64,
 }
 
-/// Rise of the product of 1 + SINR under which a switch is put down to rounding.
+/// Ratio of the products of 1 + SINR up to which a rise counts as rounding.
 const RISE: f64 = 1.0 + 1e-12;
-/// The same of the sum of weighted rates, in nats, in units of the largest weight that takes part.
+/// Rise of the weighted sum rate up to which it counts as rounding, in nats per largest weight involved.
 const WEIGHTED_RISE: f64 = 1e-12;
 
 impl Admission {
-    /// 1 for the links that are on, 0 for the others.
+    /// Returns 1 for each link that is on and 0 for the others.
     pub(crate) fn shares(&self) -> &[f64] {
         &self.shares
     }
@@ -33,7 +33,7 @@ impl Admission {
         self.far = 0.0;
     }
 
-    /// Lets the links that are not counted one by one be on as often as the others are.
+    /// Updates the interference of far links, which are on as often as the average link.
     fn hear_far(&mut self, problem: &SparseInterference) {
         let far = self.shares.iter().sum::<f64>() / self.shares.len() as f64;
         for (heard, hears) in self.heard.iter_mut().zip(&problem.far_hears) {
@@ -42,7 +42,7 @@ impl Admission {
         self.far = far;
     }
 
-    /// Goes through links in an order and switches each on that raises the sum rate.
+    /// Switches on, in the given order, every link that raises the sum rate.
     pub(crate) fn admit(&mut self, problem: &SparseInterference, order: &[u32]) {
         for &link in order {
             let link = link as usize;
@@ -52,8 +52,8 @@ impl Admission {
         }
     }
 
-    /// Goes through links in an order and switches each, on or off, that raises the sum rate so; again,
-    /// until none does or `most` times.
+    /// Switches every link, in the given order, on or off if that raises the sum rate. Repeats this until no
+    /// switch helps, at most `most` times.
     pub(crate) fn improve(&mut self, problem: &SparseInterference, order: &[u32], most: usize) {
         for _ in 0..most {
             self.hear_far(problem);
@@ -71,7 +71,7 @@ impl Admission {
         }
     }
 
-    /// Whether the objective rises when a link is switched.
+    /// Returns whether switching a link raises the objective.
     fn raises(&self, problem: &SparseInterference, link: usize) -> bool {
         if problem.weighted {
             let (rise, largest) = self.weighted_rise(problem, link);
@@ -81,7 +81,7 @@ impl Admission {
         }
     }
 
-    /// What a switch adds to the sum of weighted rates, in nats, and the largest weight in it.
+    /// Change of the weighted sum rate (nats) if the link is switched, and the largest weight involved.
     fn weighted_rise(&self, problem: &SparseInterference, link: usize) -> (f64, f64) {
         let on = self.shares[link] > 0.5;
         let own = problem.weights[link] * (problem.direct[link] / self.heard[link]).ln_1p();
@@ -102,7 +102,8 @@ impl Admission {
         (rise, largest)
     }
 
-    /// Product of 1 + SINR over all links, after a switch of one to before: comparing needs no logarithm.
+    /// Product of 1 + SINR over all links after a switch, divided by the product before. No logarithm is needed
+    /// to compare.
     fn rise(&self, problem: &SparseInterference, link: usize) -> f64 {
         let on = self.shares[link] > 0.5;
         let own = 1.0 + problem.direct[link] / self.heard[link];
@@ -117,7 +118,7 @@ impl Admission {
             let then = if on { (heard - gain).max(1.0) } else { heard + gain };
             above *= (then + signal) / then;
             below *= (heard + signal) / heard;
-            // Many strong links: keep both within the numbers.
+            // Many strong links: keep both products finite.
             if above > 1e150 || below > 1e150 {
                 (above, below) = (above / below, 1.0);
             }
@@ -131,7 +132,7 @@ impl Admission {
         let range = problem.range(link);
         for (&gain, &other) in problem.harms[range.clone()].iter().zip(&problem.neighbours[range]) {
             let heard = &mut self.heard[other as usize];
-            // What was added may leave a rounding error behind; the noise is always there.
+            // Subtracting a gain that was added can leave a rounding error, but the noise is always at least 1.
             *heard = (*heard + sign * gain).max(1.0);
         }
     }

@@ -1,4 +1,4 @@
-//! How far the powers of WMMSE are from a schedule, and whether that pays.
+//! Share of WMMSE's powers that are binary, and comparison of WMMSE with the best schedule.
 
 use serde::Serialize;
 
@@ -8,27 +8,27 @@ use crate::problems::interference::{Scenario, is_binary};
 use crate::problems::interference::{Wmmse, WmmseSettings, binary_optimum};
 use crate::tolerance;
 
-/// WMMSE beside the best schedule, over random networks of one size.
+/// WMMSE compared with the best schedule, over random networks with one number of links.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BinaryGap {
     /// Number of links `K`.
     pub k: usize,
-    /// Networks.
+    /// Number of networks.
     pub samples: u64,
     /// Share of WMMSE's powers that are 0 or `P_max` (to 1e-3 of it).
     pub share_binary_powers: f64,
-    /// Share of networks where WMMSE's sum rate is above that of the best schedule.
+    /// Share of networks in which WMMSE's sum rate is above that of the best schedule.
     pub share_of_instances_where_wmmse_beats: f64,
-    /// By how much, in percent: mean over those networks; 0 if there are none.
+    /// Mean gain over the best schedule in those networks, percent; 0 if there are none.
     pub mean_gain_percent: f64,
-    /// The largest of these.
+    /// Largest gain over the best schedule, percent.
     pub max_gain_percent: f64,
-    /// Mean sum rate of WMMSE over that of the best schedules, in percent.
+    /// Mean sum rate of WMMSE as a percentage of that of the best schedules.
     pub wmmse_percent_of_best_schedule: f64,
 }
 
-/// Solves `samples` random networks by WMMSE and by exhaustive search, on all cores; the result does
-/// not depend on their number. An error for more links than the search takes.
+/// Solves `samples` random networks by WMMSE and by exhaustive search, on all cores. The result does not depend
+/// on the number of cores. Returns an error if the network has too many links for the search.
 pub fn binary_gap(
     scenario: &Scenario,
     size: usize,
@@ -36,7 +36,7 @@ pub fn binary_gap(
     seed: u64,
     settings: WmmseSettings,
 ) -> Result<BinaryGap, Invalid> {
-    // Binary powers, WMMSE's sum rate, that of the best schedule.
+    // Number of binary powers, WMMSE's sum rate, and the sum rate of the best schedule.
     let measured = over_instances(
         &[size],
         samples,
@@ -56,7 +56,7 @@ pub fn binary_gap(
         .filter(|(_, wmmse, best)| *wmmse > best * (1.0 + tolerance::SUM_RATE))
         .map(|(_, wmmse, best)| 100.0 * (wmmse / best - 1.0))
         .collect();
-    // No networks give zeros, not 0/0.
+    // Without networks, return zeros instead of 0/0.
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let total = |value: fn(&(usize, f64, f64)) -> f64| -> f64 { rows.iter().map(value).sum() };
     let binary: usize = rows.iter().map(|row| row.0).sum();

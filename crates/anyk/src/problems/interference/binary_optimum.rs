@@ -1,4 +1,4 @@
-//! The best schedule: branch and bound over which links are on.
+//! The best schedule, found by branch and bound over the links that are on.
 
 use crate::core::Status;
 use crate::invalid::Invalid;
@@ -6,14 +6,14 @@ use crate::problems::interference::Interference;
 use crate::problems::interference::greedy::worth_alone;
 use crate::problems::interference::{PowerSolution, greedy};
 
-/// Largest number of links that is searched.
+/// Largest number of links for which the search runs.
 pub const MOST_LINKS: usize = 20;
 
-/// The schedule with the largest sum rate: the exact optimum of link scheduling, and the best binary
+/// Returns the schedule with the largest sum rate: the exact optimum of link scheduling, and the best binary
 /// point of power control.
 ///
-/// Depth-first over the links, strongest first. The bound of a node counts every link that is on or
-/// undecided with the interference of those that are on alone: more of them can only add interference.
+/// The search is depth-first over the links, strongest first. The bound of a node counts every link that is on or
+/// undecided, but only with the interference of the links that are on: further links can only add interference.
 pub fn binary_optimum(problem: &Interference) -> Result<PowerSolution, Invalid> {
     let links = problem.size();
     if links > MOST_LINKS {
@@ -28,7 +28,7 @@ pub fn binary_optimum(problem: &Interference) -> Result<PowerSolution, Invalid> 
     let alone = worth_alone(problem);
     order.sort_by(|&a, &b| alone[b].total_cmp(&alone[a]));
     let sorted = gains.reordered(&order);
-    // Columns side by side: what link j does to all receivers.
+    // Transposed, so that the interference of link j at all receivers is contiguous.
     let mut harm = [[0.0; MOST_LINKS]; MOST_LINKS];
     let mut direct = [0.0; MOST_LINKS];
     for (k, row) in (0..links).map(|k| (k, sorted.row(k))) {
@@ -45,7 +45,7 @@ pub fn binary_optimum(problem: &Interference) -> Result<PowerSolution, Invalid> 
         sorted
     });
     let mut search = Search { links, direct, weights, harm, best: f64::NEG_INFINITY, visited: 0 };
-    // A little under the greedy schedule, so that rounding cannot hide every schedule as good as it.
+    // Slightly below the greedy schedule, so that rounding cannot hide all schedules that are equally good.
     search.best = incumbent.sum_rate_bits * std::f64::consts::LN_2 * (1.0 - 1e-12);
     let mut found = None;
     search.branch(0, 0, &[1.0; MOST_LINKS], &mut found);
@@ -67,7 +67,7 @@ pub fn binary_optimum(problem: &Interference) -> Result<PowerSolution, Invalid> 
 struct Search {
     links: usize,
     direct: [f64; MOST_LINKS],
-    /// None where all are 1.
+    /// `None` if all weights are 1.
     weights: Option<[f64; MOST_LINKS]>,
     harm: [[f64; MOST_LINKS]; MOST_LINKS],
     best: f64,
@@ -75,7 +75,8 @@ struct Search {
 }
 
 impl Search {
-    /// Decides the links from `depth` on, given which of the earlier are on and what each receiver hears.
+    /// Decides the links from index `depth` upwards, given which earlier links are on and the interference at
+    /// each receiver.
     fn branch(
         &mut self,
         depth: usize,
@@ -84,8 +85,8 @@ impl Search {
         found: &mut Option<u32>,
     ) {
         self.visited += 1;
-        // Products of 1 + SINR, a logarithm at the end: at most 20 factors up to 1e100 each would
-        // overflow, so the logarithm is taken halfway too.
+        // Multiplies 1 + SINR and takes one logarithm at the end. Since 20 factors of up to 1e100 would overflow,
+        // it also takes a logarithm on the way.
         let rate = |range: std::ops::Range<usize>, counted: u32| -> f64 {
             if let Some(weights) = &self.weights {
                 let counted = range.filter(|k| counted >> k & 1 == 1);

@@ -1,5 +1,5 @@
-//! How learned powers do at each size, beside WMMSE, FPLinQ, greedy and the exact best schedule on the
-//! same networks.
+//! Evaluation of learned powers, compared with WMMSE, FPLinQ, greedy scheduling and the exact best schedule on
+//! the same networks.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,45 +12,46 @@ use crate::problems::interference::{MOST_LINKS, Wmmse, binary_optimum, greedy, s
 use crate::problems::interference::{PowerModelRecord, PowerOutput, PowerPolicy};
 use crate::problems::interference::{RandomLinks, SparseInterference};
 
-/// Sum rates at one size, weighted where links have weights. Percentages are of the mean sum rate of WMMSE (100 iterations from full power).
+/// Sum rates at one number of links, weighted if links have weights. Percentages refer to the mean sum rate of
+/// WMMSE (100 iterations from full power).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PowerSizeResult {
     /// Number of links `K`.
     pub k: usize,
     /// Mean sum rate of WMMSE, bit/s/Hz.
     pub wmmse_bits: f64,
-    /// Its standard error.
+    /// Standard error of WMMSE's mean sum rate, bit/s/Hz.
     pub standard_error_bits: f64,
-    /// FPLinQ.
+    /// Sum rate of FPLinQ, percent.
     pub fplinq_percent: f64,
-    /// Greedy, the strongest link first.
+    /// Sum rate of greedy scheduling, strongest link first, percent.
     pub greedy_percent: f64,
-    /// Greedy, and then every link tried again as for a ranked output.
+    /// Sum rate of greedy scheduling if every link is then tried again, as for a ranked output, percent.
     pub greedy_improved_percent: f64,
-    /// The best schedule, up to 20 links.
+    /// Sum rate of the best schedule, percent; only up to 20 links.
     pub exact_percent: Option<f64>,
-    /// Share of `P_max` that WMMSE uses on average.
+    /// Mean share of `P_max` that WMMSE uses.
     pub wmmse_power_share: f64,
-    /// Each policy.
+    /// Results of each policy.
     pub policies: Vec<PowerPolicyResult>,
 }
 
-/// One policy at one size.
+/// Results of one policy at one number of links.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PowerPolicyResult {
     /// Mean sum rate, bit/s/Hz.
     pub sum_rate_bits: f64,
-    /// Over that of WMMSE.
+    /// Sum rate as a percentage of that of WMMSE.
     pub sum_rate_percent: f64,
-    /// Share of `P_max` that it uses on average.
+    /// Mean share of `P_max` that the policy uses.
     pub power_share: f64,
 }
 
-/// Passes of [`PowerOutput::Ranked`] unless said otherwise.
+/// Default number of passes of [`PowerOutput::Ranked`].
 pub const PASSES: usize = 5;
 
-/// Measures policies and baselines on random networks of each size, on all cores; the result does not
-/// depend on their number. The observer counts networks.
+/// Evaluates policies and baselines on random networks of each size, on all cores; the result does not depend on
+/// their number. The observer counts networks.
 pub fn power_over_sizes(
     networks: impl Into<RandomLinks>,
     policies: &[PowerPolicy],
@@ -115,10 +116,10 @@ pub fn power_over_sizes(
     Ok(measured.iter().map(result).collect())
 }
 
-/// Networks of the validation set.
+/// Number of networks in the validation set.
 const VALIDATION_SAMPLES: u64 = 100;
 
-/// Trains a policy and measures it on a validation set of the training size.
+/// Trains a policy and evaluates it on a validation set with the training size.
 pub fn train_power(
     settings: &PowerTrainSettings,
     output: PowerOutput,
@@ -130,7 +131,7 @@ pub fn train_power(
     finish_power(settings, objective.features(), output, parameters)
 }
 
-/// Makes a policy of trained parameters, measured on a validation set of the training size.
+/// Builds a policy from trained parameters and evaluates it on a validation set with the training size.
 pub fn finish_power(
     training: &PowerTrainSettings,
     features: Features,

@@ -1,4 +1,4 @@
-//! From the gains of an interference network to the features of its links and paths.
+//! Conversion of the gains of an interference network into features of its links and paths.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::math::vectorised;
 use crate::network::{LinkGraph, Real};
 use crate::problems::interference::SparseInterference;
 
-/// Mean and deviation that a feature `ln(1 + g)` is standardised with, `g` in units of the noise at full
+/// Mean and standard deviation that standardize a feature `ln(1 + g)`, with `g` in units of the noise at full
 /// power.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,7 +20,7 @@ pub struct Standard {
 }
 
 impl Standard {
-    /// Of gains; a deviation of 0 counts as 1.
+    /// Computes both from gains; a deviation of 0 is replaced by 1.
     pub fn of(gains: impl Iterator<Item = f64>) -> Self {
         let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
         for gain in gains {
@@ -34,12 +34,12 @@ impl Standard {
         Self { mean, deviation: if variance > 1e-12 { variance.sqrt() } else { 1.0 } }
     }
 
-    /// Whether features come out as numbers.
+    /// Returns whether the features of every gain are finite.
     fn is_sound(&self) -> bool {
         self.mean.is_finite() && self.deviation.is_finite() && self.deviation > 1e-7
     }
 
-    /// Features of gains, sixteen at a time.
+    /// Computes the features of gains, sixteen at a time.
     #[inline(always)]
     fn fill<T: Real>(&self, gains: &[f64], features: &mut [T]) {
         let (scale, shift) = (single(1.0 / self.deviation), single(-self.mean / self.deviation));
@@ -64,7 +64,7 @@ impl Standard {
 fn line(gains: &[f64; LANES], scale: f32, shift: f32) -> Lanes {
     let mut singles = [0.0; LANES];
     for i in 0..LANES {
-        // Beyond the largest `f32` a gain is as good as there.
+        // A gain beyond the range of `f32` is clipped to its end.
         singles[i] = 1.0 + single(gains[i]).min(1e38);
     }
     let logarithms = lanes::map(&singles, lanes::ln);
@@ -73,39 +73,40 @@ fn line(gains: &[f64; LANES], scale: f32, shift: f32) -> Lanes {
     result
 }
 
-/// How gains become features.
+/// Conversion of gains and weights into features.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Features {
-    /// Of links' own gains.
+    /// Scaling of the links' direct gains.
     pub link: Standard,
-    /// Of paths between them.
+    /// Scaling of the gains of paths between links.
     pub path: Standard,
-    /// Neighbours of a link, on average over the training samples: sums of messages are in units of it, at every
-    /// size the same.
+    /// Mean number of neighbours of a link in the training samples. Sums of messages are divided by it, at every
+    /// number of links.
     #[serde(default = "one")]
     pub neighbours: f64,
-    /// Whether links have weights: `ln(α_k/ᾱ)`, in units of the mean of the network, is a feature as it is.
+    /// Whether links have weights. Their feature is `ln(α_k/ᾱ)`, with ᾱ the mean over the network; it is not
+    /// standardized.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weighted: bool,
 }
 
-/// Weights, in units of their mean, outside of which they count as no smaller or larger: a weight may be 0.
+/// Range to which weights are clipped, in units of their mean; a weight may be 0.
 const WEIGHTS: (f64, f64) = (1e-3, 1e3);
 
-/// Files of before have sums as they are.
+/// Default for files of earlier versions, whose sums are not scaled.
 fn one() -> f64 {
     1.0
 }
 
 impl Features {
-    /// Whether features come out as numbers.
+    /// Returns whether the features of every network are finite.
     pub fn is_sound(&self) -> bool {
         let neighbours = (1e-6..=1e9).contains(&self.neighbours);
         self.link.is_sound() && self.path.is_sound() && neighbours
     }
 
-    /// Features of all links and paths, in buffers that are kept.
+    /// Writes the features of all links and paths into existing buffers.
     pub fn fill<T: Real>(&self, problem: &SparseInterference, graph: &mut LinkGraph<T>) {
         graph.per_neighbour = T::of(1.0 / self.neighbours);
         graph.offsets.clone_from(&problem.offsets);
@@ -121,13 +122,13 @@ impl Features {
         graph.weights.clear();
         if self.weighted {
             let mean = problem.weights.iter().sum::<f64>() / problem.weights.len() as f64;
-            // The best powers do not change when all weights are multiplied by a number.
+            // Multiplying all weights by a constant does not change the best powers.
             let feature = |weight: &f64| T::of((weight / mean).clamp(WEIGHTS.0, WEIGHTS.1).ln());
             graph.weights.extend(problem.weights.iter().map(feature));
         }
     }
 
-    /// Features of all links and paths.
+    /// Returns the features of all links and paths.
     pub fn graph<T: Real + Default>(&self, problem: &SparseInterference) -> LinkGraph<T> {
         let mut graph = LinkGraph::default();
         self.fill(problem, &mut graph);

@@ -1,4 +1,4 @@
-//! Networks as instances: the objective, the judge, and what is shown of powers.
+//! Networks as instances: objective, judge, and reports on powers.
 
 use crate::core::{
     Allocation, Detail, Fact, Facts, Formulation, Goal, Judged, NamedArray, Report, Reporting, Text,
@@ -10,15 +10,16 @@ use crate::tolerance;
 
 const GOAL: Goal = Goal { name: "sum rate", unit: "bit/s/Hz", larger_is_better: true };
 const WEIGHTED: Goal = Goal { name: "weighted sum rate", ..GOAL };
-/// The judge takes powers up to so many times the largest; beyond, they are no powers.
+/// Multiple of the maximum power up to which the judge accepts powers.
 const ABSURD: f64 = 1e9;
-/// Powers under this share of `P_max` are off, as the paper counts: WMMSE lets them fall for ever.
+/// Share of `P_max` below which a link counts as off, as in the paper: under WMMSE powers fall without ever
+/// reaching 0.
 const OFF: f64 = 1e-3;
-/// The fact that is the objective of each iteration.
+/// Name of the fact that contains the objective of each iteration.
 pub(super) const TRACE: &str = "trace_bits";
 
 impl Interference {
-    /// Writes the powers of shares of `P_max`.
+    /// Writes the powers that correspond to shares of `P_max`.
     pub(super) fn write(&self, shares: &[f64], into: &mut Allocation) {
         into.amounts.resize_with(1, Vec::new);
         let powers = &mut into.amounts[0];
@@ -26,7 +27,7 @@ impl Interference {
         powers.extend(shares.iter().zip(self.max_power()).map(|(share, most)| share * most));
     }
 
-    /// Rejects powers that are negative, or more than so many times the largest.
+    /// Rejects powers that are negative, or more than `times` the maximum.
     fn check_range(&self, powers: &[f64], times: f64) -> Result<(), Invalid> {
         let unfit = |power: f64, most: f64| !(0.0..=times * most).contains(&power);
         let mut pairs = powers.iter().zip(self.max_power()).enumerate();
@@ -34,21 +35,21 @@ impl Interference {
             None => Ok(()),
             Some((link, (power, most))) => {
                 let field = format!("the power of link {link}");
-                let expected = format!("a number from 0 to its largest of {most:e}");
+                let expected = format!("a number from 0 to its maximum of {most:e}");
                 Err(Invalid::value(field, format!("{power:e}"), expected))
             }
         }
     }
 
-    /// Rejects powers that are no schedule where they are to be one.
+    /// Rejects powers other than a schedule if the problem requires one.
     fn check_schedule(&self, is_schedule: bool) -> Result<(), Invalid> {
         if is_schedule || !self.is_scheduling() {
             return Ok(());
         }
-        Err(Invalid::value("a power", "neither 0 nor the largest", "a schedule"))
+        Err(Invalid::value("a power", "neither 0 nor the maximum", "a schedule"))
     }
 
-    /// What the objective is called.
+    /// Returns the name of the objective.
     fn objective(&self) -> &'static str {
         match self.weights() {
             Some(_) => "weighted sum rate (bit/s/Hz)",
@@ -56,7 +57,7 @@ impl Interference {
         }
     }
 
-    /// Adds a few lines of the trace: 0, 1, 2, 5, 10, 20, 50, … and the last.
+    /// Adds some lines of the trace: iterations 0, 1, 2, 5, 10, 20, 50, … and the last one.
     fn show_trace(&self, trace_bits: &[f64], text: &mut Text) {
         let Some(last) = trace_bits.len().checked_sub(1) else { return };
         let decades = (0..7).flat_map(|power| [1, 2, 5].map(|digit| digit * 10usize.pow(power)));
@@ -67,10 +68,10 @@ impl Interference {
         text.push("");
     }
 
-    /// Powers, rates and weights of the links, as a table shows them.
+    /// Powers, rates and weights of the links for a table.
     fn details(&self, powers: &[f64], sum_rate_bits: f64) -> Vec<Detail> {
         let most = self.max_power().iter().copied().fold(0.0, f64::max);
-        // Six digits behind the point, whatever the unit of `P_max` is.
+        // Six digits after the decimal point for any unit of `P_max`.
         let show: fn(f64) -> String = if (0.1..1e6).contains(&most) {
             |power| format!("{power:.6}")
         } else {
@@ -154,7 +155,7 @@ impl Formulation for Interference {
         if let Some(Fact::Numbers(trace_bits)) = given.facts.get(TRACE) {
             self.show_trace(trace_bits, &mut text);
         }
-        let kind = if judged.binary { "a schedule" } else { "powers between 0 and the largest" };
+        let kind = if judged.binary { "a schedule" } else { "powers between 0 and the maximum" };
         text.push(format!(
             "{status}: {kind}, {links_on} links on; KKT residual {residual}; switching one link would {} {:.4} bit/s/Hz",
             if judged.best_switch_bits > 0.0 { "add" } else { "cost" },
@@ -193,13 +194,13 @@ impl Formulation for Interference {
         ]
     }
 
-    /// `ln` of the links' own gains, in units of the noise; a gain of 0 has none.
+    /// Logarithms of the direct gains, in units of the noise; a gain of 0 counts as the smallest positive number.
     fn features(&self) -> Vec<f64> {
         let direct = |link| self.normalised().direct(link).max(f64::MIN_POSITIVE).ln();
         (0..self.size()).map(direct).collect()
     }
 
-    /// Shares of `P_max`.
+    /// Powers as shares of `P_max`.
     fn outputs(&self, powers: &[f64]) -> Vec<f64> {
         let shares = powers.iter().zip(self.max_power()).map(|(power, most)| power / most);
         shares.map(|share| if share < OFF { 0.0 } else { share }).collect()

@@ -3,20 +3,20 @@
 use crate::problems::interference::Interference;
 use crate::problems::interference::{PowerSolution, Wmmse, WmmseSettings};
 
-/// Schedules links by fractional programming (Shen and Yu, 2017): auxiliary variables
+/// Schedules links by fractional programming (Shen and Yu, 2017). It iterates over auxiliary variables
 ///
 /// ```text
 /// z_k = SINR_k,   y_k = √((1 + z_k) g_kk x_k) / (Σ_j g_kj x_j + 1),
 /// x_k ← min(1, (y_k √((1 + z_k) g_kk) / Σ_j y_j² g_jk)²)
 /// ```
 ///
-/// for relaxed `x`, 100 times from all links on, and then a schedule: a link is on if its term of the
-/// surrogate, `2 y_k √((1 + z_k) g_kk x_k) − x_k Σ_j y_j² g_jk`, is larger at `x_k = 1` than at 0, which is
-/// where the relaxed `√x_k` is above ½.
+/// for relaxed `x`, 100 times, starting with all links on. It then makes a schedule: a link is on if its term of
+/// the surrogate, `2 y_k √((1 + z_k) g_kk x_k) − x_k Σ_j y_j² g_jk`, is larger at `x_k = 1` than at 0. This holds
+/// if the relaxed `√x_k` is above ½.
 ///
-/// With `w = 1 + z` and `u = y/√w` these are the updates of WMMSE with `v² = x`, term by term, which is
-/// how they are computed here, weights of the links included (each is a factor of its `1 + z`); what FPLinQ adds for pairs of one transmitter and one receiver is the
-/// schedule.
+/// With `w = 1 + z` and `u = y/√w` these are term by term the updates of WMMSE with `v² = x`, so the WMMSE solver
+/// computes them. Weights of links are factors of `1 + z`. For pairs of one transmitter and one receiver, FPLinQ
+/// only adds the schedule.
 pub fn fplinq(problem: &Interference, iterations: usize) -> PowerSolution {
     let settings = WmmseSettings { iterations, ..WmmseSettings::default() };
     let mut solution = Wmmse::new(settings).solve(problem);
@@ -27,7 +27,7 @@ pub fn fplinq(problem: &Interference, iterations: usize) -> PowerSolution {
     solution
 }
 
-/// 1 for a relaxed share that is scheduled, 0 for others.
+/// Returns 1 for a relaxed share that is scheduled and 0 otherwise.
 pub(crate) fn scheduled(share: f64) -> f64 {
     if share > 0.25 { 1.0 } else { 0.0 }
 }
@@ -38,7 +38,7 @@ mod tests {
     use crate::problems::interference::Interference;
     use crate::problems::interference::{Wmmse, WmmseSettings};
 
-    /// The updates of FPLinQ as they are written, against the WMMSE kernel.
+    /// Compares the updates of FPLinQ as published with the WMMSE kernel.
     #[test]
     fn relaxed_updates_are_those_of_wmmse() {
         for size in [1, 2, 7, 20] {

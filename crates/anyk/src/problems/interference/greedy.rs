@@ -4,10 +4,10 @@ use crate::core::Status;
 use crate::problems::interference::admission::Admission;
 use crate::problems::interference::{Interference, PowerSolution, SparseInterference};
 
-/// Switches links on one by one, the strongest direct gain first (with weights, the largest weighted rate that a link
-/// has alone), and keeps each that raises the objective. With `passes`, every link is then tried again, up to so many times, and switched on or off where
-/// that raises the sum rate: what [`PowerOutput::Ranked`](crate::problems::interference::PowerOutput) does with a learned
-/// order.
+/// Switches links on one by one and keeps each that raises the objective. The order is by direct gain, strongest
+/// first, or with weights by the weighted rate that a link has without interference. After that, every link is
+/// tried again up to `passes` times and switched on or off if that raises the sum rate.
+/// [`PowerOutput::Ranked`](crate::problems::interference::PowerOutput) does the same with a learned order.
 pub fn greedy(problem: &Interference, passes: usize) -> PowerSolution {
     let sparse = SparseInterference::new(problem, 0.0);
     #[allow(clippy::cast_possible_truncation)]
@@ -24,8 +24,8 @@ pub fn greedy(problem: &Interference, passes: usize) -> PowerSolution {
     PowerSolution { status, sum_rate_bits, shares, iterations, trace_bits: Vec::new() }
 }
 
-/// What orders links before anything is known of the others: the direct gain, or with weights the weighted rate, in
-/// nats, that a link has alone.
+/// Values that rank links before any other link is on: direct gains, or with weights the weighted rates without
+/// interference, in nats.
 pub(super) fn worth_alone(problem: &Interference) -> Vec<f64> {
     let direct = |link| problem.normalised().direct(link);
     let links = 0..problem.size();

@@ -1,4 +1,4 @@
-//! The solvers of interference networks behind one door.
+//! Solver of interference networks with a choice of method.
 
 use crate::core::{Allocation, Fact, Instance, Outcome, Policy, Status};
 use crate::framework::Error;
@@ -8,7 +8,7 @@ use crate::problems::interference::{
     Interference, PowerSolution, Wmmse, WmmseSettings, binary_optimum, fplinq, greedy,
 };
 
-/// How the links of an interference network get their powers.
+/// Method that finds the powers of an interference network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkMethod {
     /// Local optimum of the powers by WMMSE.
@@ -22,7 +22,7 @@ pub enum LinkMethod {
 }
 
 impl LinkMethod {
-    /// Names, what they mean, and values.
+    /// Name, help text and value of each method.
     pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
         ("wmmse", "Local optimum of the powers by WMMSE", Self::Wmmse),
         ("fplinq", "Schedule by fractional programming", Self::Fplinq),
@@ -32,7 +32,7 @@ impl LinkMethod {
 }
 
 impl LinkMethod {
-    /// The name, as in flags.
+    /// Name of the method in flags.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, _, method)| *method == self).map_or("", |(name, _, _)| name)
     }
@@ -48,7 +48,7 @@ pub struct LinkSolver {
 }
 
 impl LinkSolver {
-    /// With the settings of WMMSE, whose iterations are FPLinQ's too.
+    /// Builds a solver; FPLinQ uses the number of iterations of the WMMSE settings.
     pub fn new(method: LinkMethod, settings: WmmseSettings) -> Self {
         Self { method, settings, wmmse: Wmmse::new(settings) }
     }
@@ -81,7 +81,7 @@ impl Policy for LinkSolver {
     }
 }
 
-/// Every link at full power.
+/// Policy that gives every link full power.
 pub(super) struct FullPower;
 
 impl Policy for FullPower {

@@ -1,4 +1,4 @@
-//! From a file of networks, and flags beside it, to problems.
+//! Conversion of records of networks, together with flags, into interference problems.
 
 use crate::channel::GainMatrix;
 use crate::core::Record;
@@ -8,13 +8,13 @@ use crate::invalid::Invalid;
 use crate::problems::interference::problem::GAINS;
 use crate::problems::interference::{Interference, LinkField, LinkValues, read_link_values};
 
-/// What flags say about the links of every network.
+/// Weights, noise and maximum powers of links from flags.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LinkFlags {
     values: [Option<LinkValues>; LinkField::ALL.len()],
 }
 
-/// The flag of a field.
+/// Flag of a field.
 const fn option(field: LinkField) -> &'static str {
     match field {
         LinkField::Weights => "weights",
@@ -23,13 +23,13 @@ const fn option(field: LinkField) -> &'static str {
     }
 }
 
-/// The flags, as options.
+/// Options for maximum power, noise and weights of links.
 pub(super) fn link_options() -> [OptionSpec; 3] {
     [
         OptionSpec::new(
             "p-max",
             OptionValue::Numbers("POWER|LIST|FILE"),
-            "Largest power P_max of each transmitter: a number, one for each link (1,2,0.5), or a file of them (CSV, \
+            "Maximum power P_max of each transmitter: a number, one for each link (1,2,0.5), or a file of them (CSV, \
              JSON, .npy)",
         )
         .or("1, or max_power of the input"),
@@ -42,14 +42,14 @@ pub(super) fn link_options() -> [OptionSpec; 3] {
         OptionSpec::new(
             "weights",
             OptionValue::Numbers("WEIGHT|LIST|FILE"),
-            "What a bit of each link's rate is worth, in the same forms",
+            "Weight of each link's rate in the objective, in the same forms",
         )
         .or("1, or weights of the input"),
     ]
 }
 
 impl LinkFlags {
-    /// What was given; a file is read now.
+    /// Reads the flags, and the files that they name.
     pub(super) fn read(options: &Options) -> Result<Self, Error> {
         let mut flags = Self::default();
         for (slot, field) in flags.values.iter_mut().zip(LinkField::ALL) {
@@ -60,7 +60,7 @@ impl LinkFlags {
         Ok(flags)
     }
 
-    /// A network with what its record or the flags say about its links.
+    /// Builds the network of a record, with values for its links from the record or from flags.
     pub(super) fn problem(&self, record: &Record) -> Result<Interference, Invalid> {
         let (links, place) = (record.size().users, record.place.index);
         let gains = GainMatrix::new(links, record.get(GAINS).unwrap_or_default().to_vec())?;
@@ -87,11 +87,11 @@ impl LinkFlags {
     }
 }
 
-/// A number, a list of them, or else the name of a file.
+/// Parses a number or a list of numbers; any other text is the name of a file.
 fn values(field: LinkField, text: &str) -> Result<LinkValues, Error> {
     let numbers: Option<Vec<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
     let Some(numbers) = numbers else {
-        // A list that went wrong, or the next flag: no file is called so.
+        // A malformed list, or the next flag: file names do not start with a dash.
         if text.starts_with('-') {
             return Err(Invalid::value(
                 option(field).replace('-', "_"),

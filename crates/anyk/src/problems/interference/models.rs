@@ -1,4 +1,4 @@
-//! Models of interference networks as the program sees them.
+//! Models of interference networks for the program.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ struct Evaluation {
     sizes: Vec<Size>,
 }
 
-/// One size; sum rates are weighted where links have weights. Percentages are of the mean sum rate of WMMSE.
+/// Results at one number of links; sum rates are weighted if links have weights. Percentages refer to the mean
+/// sum rate of WMMSE.
 #[derive(Serialize)]
 struct Size {
     k: usize,
@@ -108,7 +109,7 @@ impl Model for PowerPolicy {
 
     fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
         match verb {
-            // It is measured on the networks that it was trained for.
+            // The model is evaluated on the networks for which it was trained.
             Verb::Evaluate => Vec::new(),
             verb => (INTERFERENCE.flags)(verb),
         }

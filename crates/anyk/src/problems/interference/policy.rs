@@ -1,4 +1,4 @@
-//! Learned powers for interference networks of any size.
+//! Learned powers for interference networks with any number of links.
 
 use std::sync::Arc;
 
@@ -17,23 +17,23 @@ use crate::problems::interference::SparseInterference;
 use crate::problems::interference::admission::Admission;
 use crate::problems::interference::sparse_kernel::SparseKernel;
 
-/// What makes powers of the network's outputs `o_k`.
+/// Output layer that turns the network's outputs `o_k` into powers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PowerOutput {
     /// `P_k = P_max·σ(o_k)`.
     Sigmoid,
-    /// On where `o_k > 0`, as a classifier.
+    /// Classifier: full power if `o_k > 0`, otherwise off.
     Classifier,
-    /// The outputs only rank: links are switched on in their order where that raises the sum rate, and
-    /// then every link is tried again. How many are on is left to the objective, so that the size law of
-    /// the policy is that of the problem, whatever the network's is.
+    /// Ranking: links are switched on in the order of the outputs if that raises the sum rate, and then every
+    /// link is tried again. The objective decides how many links are on, so the policy has the size law of the
+    /// problem, whichever size law the network has.
     Ranked {
-        /// Most times that every link is tried again.
+        /// Maximum number of passes that try every link again.
         passes: usize,
     },
-    /// `P_max·σ(o_k)`, and then steps to the powers that fit the prices of their interference (the KKT
-    /// conditions).
+    /// Powers `P_max·σ(o_k)`, followed by steps towards the powers that match the prices of their interference
+    /// (the KKT conditions).
     Priced {
         /// Number of steps.
         steps: usize,
@@ -41,7 +41,7 @@ pub enum PowerOutput {
 }
 
 impl PowerOutput {
-    /// The name, as in flags and tables.
+    /// Name of the output in flags and tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sigmoid => "sigmoid",
@@ -51,23 +51,23 @@ impl PowerOutput {
         }
     }
 
-    /// Whether every power is 0 or `P_max`.
+    /// Returns whether every power is 0 or `P_max`.
     pub fn is_schedule(self) -> bool {
         matches!(self, Self::Classifier | Self::Ranked { .. })
     }
 }
 
-/// How a model came about, and what was measured on its validation set.
+/// Training settings of a model, and its result on the validation set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerModelRecord {
-    /// Its training.
+    /// Training settings.
     pub training: PowerTrainSettings,
-    /// How gains become features.
+    /// Conversion of gains into features.
     pub features: Features,
-    /// What makes powers of its outputs.
+    /// Output layer.
     pub output: PowerOutput,
-    /// Sum rate over that of WMMSE on the validation set, percent.
+    /// Sum rate on the validation set as a percentage of that of WMMSE.
     pub sum_rate_percent: f64,
 }
 
@@ -79,14 +79,16 @@ pub struct PowerPolicy {
 }
 
 impl PowerPolicy {
-    /// From a record and parameters; an error says what does not fit.
+    /// Builds a policy from a record and parameters; an error says what does not fit.
     pub fn new(record: PowerModelRecord, parameters: Vec<f32>) -> Result<Self, ModelError> {
         let content = |message: String| Err(ModelError::Content(message));
         if let Err(error) = record.training.validate() {
             return content(error.to_string());
         }
         if record.features.weighted != record.training.network.weighted {
-            return content("its features and its network disagree about weights".into());
+            return content(
+                "its features and its network disagree on whether links have weights".into(),
+            );
         }
         if !record.features.is_sound() {
             return content("the scale of its features is not a positive number".into());
@@ -121,13 +123,13 @@ impl PowerPolicy {
         &self.parameters
     }
 
-    /// The same network with another output.
+    /// Returns the same network with another output layer.
     pub fn with_output(&self, output: PowerOutput) -> Self {
         let record = PowerModelRecord { output, ..self.record.clone() };
         Self { record, parameters: self.parameters.clone() }
     }
 
-    /// What answers networks of any size by it, with its buffers. Its clones share the parameters.
+    /// Returns an allocator for networks of any size, with its own buffers. Clones of it share the parameters.
     pub fn allocator(&self) -> PowerAllocator {
         PowerAllocator {
             policy: Arc::new(self.clone()),
@@ -164,7 +166,7 @@ impl Stored for PowerPolicy {
     }
 }
 
-/// A [`PowerPolicy`] at work.
+/// Allocator that runs a [`PowerPolicy`].
 #[derive(Debug, Clone)]
 pub struct PowerAllocator {
     policy: Arc<PowerPolicy>,
@@ -176,7 +178,7 @@ pub struct PowerAllocator {
 }
 
 impl PowerAllocator {
-    /// Powers as shares of `P_max`, and an error for networks that the policy is not for.
+    /// Computes powers as shares of `P_max`. Returns an error if the network has weights and the model does not.
     fn serve(&mut self, problem: &Interference) -> Result<&[f64], Invalid> {
         if problem.weights().is_some() && !self.policy.record.features.weighted {
             let expected = "one trained with `random_weights`, since the links have weights";
@@ -186,7 +188,8 @@ impl PowerAllocator {
         Ok(self.shares(&SparseInterference::new(problem, threshold)))
     }
 
-    /// Powers as shares of `P_max`. From the second call on for networks of a size, nothing is allocated.
+    /// Returns powers as shares of `P_max`. After the first call for a number of links, it does not allocate
+    /// memory.
     pub fn shares(&mut self, problem: &SparseInterference) -> &[f64] {
         let PowerModelRecord { training, features, output, .. } = &self.policy.record;
         features.fill(problem, &mut self.graph);
@@ -208,7 +211,7 @@ impl PowerAllocator {
                 self.order.clear();
                 #[allow(clippy::cast_possible_truncation)]
                 self.order.extend(0..outputs.len() as u32);
-                // By output, and by number among equals.
+                // By output; ties by index.
                 self.order.sort_unstable_by(|&a, &b| {
                     let by_output = outputs[b as usize].total_cmp(&outputs[a as usize]);
                     by_output.then(a.cmp(&b))
@@ -241,6 +244,6 @@ impl Policy for PowerAllocator {
 
 fn sigmoid(output: f32) -> f64 {
     let output = f64::from(output);
-    // An output that is not a number (gains far outside of all training) counts as off.
+    // A NaN output (gains far outside the training range) counts as off.
     if output.is_nan() { 0.0 } else { 1.0 / (1.0 + (-output).exp()) }
 }

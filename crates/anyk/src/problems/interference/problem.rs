@@ -1,4 +1,4 @@
-//! Power control and link scheduling as the rest of the library sees them.
+//! Interface of power control and link scheduling to the rest of the library.
 
 use std::sync::Arc;
 
@@ -18,26 +18,26 @@ use crate::problems::interference::{
 
 const POWER_STATEMENT: &str = "  max   Σ_k w_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
    P
-  s.t.  0 ≤ P_k ≤ P_max  for each link k; its weight w_k is 1 unless said otherwise";
+  s.t.  0 ≤ P_k ≤ P_max  for each link k; the default of its weight w_k is 1";
 
 const SCHEDULE_STATEMENT: &str = "  max   Σ_k w_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))
    P
-  s.t.  P_k is 0 or P_max  for each link k; its weight w_k is 1 unless said otherwise";
+  s.t.  P_k is 0 or P_max  for each link k; the default of its weight w_k is 1";
 
 const INPUT: &str = "\
-The input are power gains between K links, row = receiver k, column = transmitter j: K lines of CSV, a NumPy \
-array (.npy, K×K or N×K×K for N networks), or JSON
+The input contains the power gains between K links (row = receiver k, column = transmitter j): K lines of CSV, a \
+NumPy array (.npy, K×K or N×K×K for N networks), or JSON
 
   [[1,0.1],[0.2,0.9]]
 
-or a list of such matrices, or objects one after the other:
+or a list of such matrices, or consecutive objects:
 
   {\"gains\":[[1,0.1],[0.2,0.9]],\"weights\":[1,2],\"noise\":0.1,\"max_power\":[1,0.5]}
 
-Weights, noise and largest power are one number, one for each link, or N×K. CSV and .npy contain only gains: \
-give the rest by flags. Links and networks are counted from 0. Networks are solved on all cores.";
+Weights, noise and maximum power are one number, one for each link, or N×K. CSV and .npy contain only gains; \
+use flags for the rest. Links and networks are counted from 0. AnyK solves networks on all cores.";
 
-/// Power control, or link scheduling.
+/// Power control or link scheduling.
 #[derive(Debug, Clone)]
 pub struct LinkProblem {
     scheduling: bool,
@@ -46,10 +46,10 @@ pub struct LinkProblem {
     options: Options,
 }
 
-/// Powers between 0 and `P_max`.
+/// Registry row of power control with powers between 0 and `P_max`.
 pub static INTERFERENCE: About = About {
     name: "interference",
-    line: "Powers of links that share a band, largest sum rate",
+    line: "Choose the powers of links that share a band to maximize the sum rate",
     formula: POWER_STATEMENT,
     examples: |verb| examples(verb, false),
     flags: |verb| flags(verb, false),
@@ -67,10 +67,10 @@ pub static INTERFERENCE: About = About {
     ..COMMON
 };
 
-/// Links on or off.
+/// Registry row of link scheduling, with links on or off.
 pub static LINK_SCHEDULING: About = About {
     name: "link-scheduling",
-    line: "Which of the links that share a band are on, largest sum rate",
+    line: "Switch links that share a band on or off to maximize the sum rate",
     formula: SCHEDULE_STATEMENT,
     examples: |verb| examples(verb, true),
     flags: |verb| flags(verb, true),
@@ -88,7 +88,7 @@ pub static LINK_SCHEDULING: About = About {
     ..COMMON
 };
 
-/// What both problems share.
+/// Fields that both problems share.
 const COMMON: About = About {
     name: "",
     line: "",
@@ -110,10 +110,10 @@ const COMMON: About = About {
     load: Some(|file: ModelFile| Ok(Arc::new(file.into_model::<PowerPolicy>()?))),
 };
 
-/// The name of the gains.
+/// Name of the column of gains.
 pub(super) const GAINS: &str = "gains";
 
-/// Gains (row = receiver, column = transmitter), and what is known of each link.
+/// Columns of a record: gains (row = receiver, column = transmitter), and values of each link.
 pub(super) static INPUTS: &[Column] = &[
     Column::over(GAINS, &[Axis::Users, Axis::Users]),
     Column::each(LinkField::Weights.name()).need(Need::Optional),
@@ -160,12 +160,12 @@ const GREEDY: PolicyRow = PolicyRow {
 };
 const EXACT: PolicyRow = PolicyRow {
     name: "exact",
-    line: "The best schedule, for at most 20 links",
+    line: "Best schedule, for at most 20 links",
     make: |options| Ok(Box::new(solver(LinkMethod::Exact, options)?)),
 };
 
 impl Scenario {
-    /// Names, what they mean, and values.
+    /// Name, help text and value of each scenario.
     pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
         (
             "dense",
@@ -174,16 +174,16 @@ impl Scenario {
         ),
         (
             "d2d",
-            "Pairs of devices on a field, 50 on a square kilometre",
+            "Pairs of devices on a field, 50 per square kilometre",
             Self::D2d(D2dField::DEFAULT),
         ),
         (
             "d2d-published",
-            "The same as the public code of published networks has it: antennas gain on the own link alone, no path \
-             is under a metre",
+            "Field of the public code of published networks: antenna gain on the direct link only, no path \
+             shorter than 1 m",
             Self::D2d(D2dField::PUBLISHED),
         ),
-        ("dense-published", "As dense, with a tenth of the noise", Self::DensePublished),
+        ("dense-published", "Dense with a tenth of the noise", Self::DensePublished),
     ];
 }
 
@@ -225,13 +225,13 @@ fn examples(verb: Verb, scheduling: bool) -> &'static [&'static str] {
 }
 
 fn flags(verb: Verb, scheduling: bool) -> Vec<OptionSpec> {
-    let scenario = OptionSpec::choice(Scenario::ALL, "scenario", "Where the gains come from");
+    let scenario = OptionSpec::choice(Scenario::ALL, "scenario", "Scenario of the gains");
     let weights =
         OptionSpec::choice(WeightLaw::ALL, "random-weights", "Random weights of the links");
     match verb {
         Verb::Solve | Verb::Assess => {
             let method = OptionSpec::choice(LinkMethod::ALL, "method", "Solver");
-            // The powers of WMMSE are no schedule.
+            // The powers of WMMSE are not a schedule.
             let method = if scheduling {
                 method.without(&["wmmse"]).or("fplinq")
             } else {
@@ -256,12 +256,12 @@ fn flags(verb: Verb, scheduling: bool) -> Vec<OptionSpec> {
                     OptionSpec::new(
                         "tolerance",
                         OptionValue::Number("SHARE"),
-                        "Stop wmmse when an iteration raises the sum rate by less than this share of it",
+                        "Relative rise of the sum rate below which wmmse stops",
                     )
                     .rare(),
                     whole(
                         "random-starts",
-                        "Random starting points of wmmse besides full power; the best answer is kept",
+                        "Random starting points of wmmse in addition to full power; the best result is kept",
                     )
                     .rare(),
                     OptionSpec::new(
@@ -292,7 +292,7 @@ fn flags(verb: Verb, scheduling: bool) -> Vec<OptionSpec> {
         Verb::Allocate => {
             link_options().map(|spec| spec.of("Models for interference networks")).to_vec()
         }
-        // Those of the networks that policies without a training are compared on.
+        // Options of the random networks on which policies without a training run are compared.
         Verb::Evaluate => {
             vec![scenario.or("the model's, or dense"), weights.or("the model's, or all 1")]
         }
@@ -300,18 +300,18 @@ fn flags(verb: Verb, scheduling: bool) -> Vec<OptionSpec> {
     }
 }
 
-/// The solver that options name, or the usual one.
+/// Returns the solver that the options name, or the default.
 fn method(scheduling: bool, options: &Options) -> Result<LinkMethod, Invalid> {
     let usual = if scheduling { LinkMethod::Fplinq } else { LinkMethod::Wmmse };
     let method = options.choice(LinkMethod::ALL, "method")?.unwrap_or(usual);
     if scheduling && method == LinkMethod::Wmmse {
-        let expected = "fplinq, greedy or exact: the powers of WMMSE are no schedule";
+        let expected = "fplinq, greedy or exact, since the powers of WMMSE are not a schedule";
         return Err(Invalid::value("method", "wmmse", expected));
     }
     Ok(method)
 }
 
-/// A solver, with options that belong to it.
+/// Builds a solver, and rejects options that do not apply to it.
 fn solver(method: LinkMethod, options: &Options) -> Result<LinkSolver, Invalid> {
     if method != LinkMethod::Wmmse {
         let of_wmmse = ["tolerance", "random-starts", "seed", "trace"];
@@ -338,7 +338,7 @@ fn solver(method: LinkMethod, options: &Options) -> Result<LinkSolver, Invalid> 
     Ok(LinkSolver::new(method, settings))
 }
 
-/// Names of what files say about each link, which cells reject; files of links have columns of these names.
+/// Names of link values in files. Cells reject them; files of links have columns with these names.
 fn parameters() -> Vec<(Parameter, Vec<String>)> {
     let names = [("noise", vec!["noise"]), ("p-max", vec!["p_max", "max_power"])];
     let named = |(option, names): (&'static str, Vec<&str>)| {
@@ -348,8 +348,8 @@ fn parameters() -> Vec<(Parameter, Vec<String>)> {
 }
 
 impl LinkProblem {
-    /// The problem by options of its solver, its links and its random networks. Of the solver's, only those that are
-    /// given are kept: other solvers reject them.
+    /// Builds the problem from the options of its solver, its links and its random networks. Of the solver's
+    /// options, it keeps only those that are given, since other solvers reject them.
     fn make(scheduling: bool, given: &Options) -> Result<Arc<dyn Problem>, Error> {
         let method = method(scheduling, given)?;
         solver(method, given)?;
@@ -360,7 +360,7 @@ impl LinkProblem {
         Ok(Arc::new(Self { options: options.over(&problem.options), ..problem }))
     }
 
-    /// The problem of random networks.
+    /// Builds the problem for random networks.
     fn of(scheduling: bool, networks: RandomLinks) -> Self {
         let options = networks.options();
         Self { scheduling, flags: LinkFlags::default(), networks, options }
@@ -388,7 +388,7 @@ impl Problem for LinkProblem {
         Ok(Box::new(self.flags.problem(record)?.scheduling(self.scheduling)))
     }
 
-    /// Gains in units of the noise at full power, and weights if they are random.
+    /// Draws gains in units of the noise at full power, and weights if they are random.
     fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Record, Error> {
         let network = self.networks.draw(seed, size, index)?;
         let gains = network.normalised().as_slice().to_vec();

@@ -1,4 +1,4 @@
-//! Where the gains of an interference network come from.
+//! Random generators of interference networks.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,28 +7,29 @@ use crate::invalid::Invalid;
 use crate::limits::MOST_LINKS;
 use crate::problems::interference::Interference;
 
-/// Random interference networks of any size.
+/// Random interference networks with any number of links.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scenario {
     /// Rayleigh fading without geometry: every gain exponential with mean 1, `P_max = σ_0 = 1`.
     Dense,
-    /// The same with a noise of 0.1: another published set-up, ten times as much ruled by interference.
+    /// Rayleigh fading as in `Dense` with noise 0.1, as in other publications: interference is ten times stronger
+    /// relative to noise.
     DensePublished,
     /// Pairs on a field of constant density.
     D2d(D2dField),
 }
 
-/// Distance beyond which a path on a field is not counted by itself, m.
+/// Distance beyond which paths on a field are summed up instead of counted individually, m.
 const CUT_OFF_M: f64 = 300.0;
 
 impl Scenario {
-    /// Whether every link hears every other.
+    /// Returns whether every link hears every other.
     pub fn is_dense(&self) -> bool {
         !matches!(self, Self::D2d(_))
     }
 
-    /// The name, as in flags and files.
+    /// Name of the scenario in flags and files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Dense => "dense",
@@ -38,7 +39,7 @@ impl Scenario {
         }
     }
 
-    /// One realization, the same for the same three numbers.
+    /// Draws one realization, which depends only on the three arguments.
     pub fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Interference, Invalid> {
         if size > MOST_LINKS {
             let expected = format!("at most {MOST_LINKS} links");
@@ -54,8 +55,8 @@ impl Scenario {
         }
     }
 
-    /// Gain, in units of the noise at full power, under which a path is not counted by itself
-    /// ([`SparseInterference`](crate::problems::interference::SparseInterference)); 0 where all matter.
+    /// Gain, in units of the noise at full power, below which paths are summed up instead of counted individually
+    /// ([`SparseInterference`](crate::problems::interference::SparseInterference)); 0 if every path counts.
     pub fn threshold(&self) -> f64 {
         match self {
             Self::Dense | Self::DensePublished => 0.0,

@@ -1,42 +1,42 @@
-//! An interference network with its weak paths taken together: what a large field of links looks like.
+//! Interference networks of many links, with weak paths summed up.
 
 use crate::problems::interference::Interference;
 
-/// The paths of an [`Interference`] network that matter one by one, and the others summed up.
+/// Interference network that keeps strong paths individually and sums up the weak ones.
 ///
-/// Links are neighbours if either hears the other above a threshold, so that the neighbours of a link
-/// are those that it hears and those that it harms, and sums over both run over one list. What a
-/// receiver hears from all others, and what its transmitter does to them, is only kept as a sum: with
-/// the mean power of the network, and the mean harm, it stands for them.
+/// Two links are neighbours if either hears the other above a threshold. A link's neighbours are thus those that
+/// it hears and those that it disturbs, and one list serves both sums. Of all other links, only two sums are
+/// kept: the gains to the link's receiver and the gains from its transmitter. Multiplied by the network's mean
+/// power and mean harm, they replace the individual paths.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SparseInterference {
-    /// Where the neighbours of each link begin, and one past the last.
+    /// Index of the first neighbour of each link, and one past the last neighbour.
     pub(crate) offsets: Vec<u32>,
     pub(crate) neighbours: Vec<u32>,
-    /// `g_kj` of link k and its neighbour j, in units of the noise at full power.
+    /// Gain `g_kj` from neighbour j to link k, in units of the noise at full power.
     pub(crate) hears: Vec<f64>,
-    /// `g_jk`.
+    /// Gain `g_jk` from link k to neighbour j.
     pub(crate) harms: Vec<f64>,
-    /// `g_kk`.
+    /// Direct gain `g_kk`.
     pub(crate) direct: Vec<f64>,
-    /// `α_k`; 1 for each where there are no weights.
+    /// Weight `α_k`; 1 for every link if there are no weights.
     pub(crate) weights: Vec<f64>,
-    /// Whether not all weights are 1.
+    /// Whether any weight differs from 1.
     pub(crate) weighted: bool,
-    /// `Σ g_kj` over the others that are no neighbours.
+    /// Sum of `g_kj` over all links that are not neighbours.
     pub(crate) far_hears: Vec<f64>,
-    /// `Σ g_jk` over them.
+    /// Sum of `g_jk` over all links that are not neighbours.
     pub(crate) far_harms: Vec<f64>,
 }
 
 impl SparseInterference {
-    /// Keeps the paths whose gain, in units of the noise at full power, is at least `threshold` in one
-    /// direction; 0 keeps all.
+    /// Builds a network that keeps paths whose gain, in units of the noise at full power, is at least `threshold`
+    /// in one direction; 0 keeps all paths.
     pub fn new(problem: &Interference, threshold: f64) -> Self {
         let (gains, size) = (problem.normalised(), problem.size());
         let (mut far_hears, mut far_harms) = (vec![0.0; size], vec![0.0; size]);
         let mut lists: Vec<Vec<u32>> = vec![Vec::new(); size];
-        // Row by row, as the matrix lies in memory: a loud path makes neighbours of both its links.
+        // Row by row, in memory order. A strong path makes its two links neighbours.
         for (link, far_hears) in far_hears.iter_mut().enumerate() {
             let row = gains.row(link);
             let harms = far_harms.as_chunks_mut::<CHUNK>();
@@ -76,7 +76,7 @@ impl SparseInterference {
                     (gains.row(link)[other as usize], gains.row(other as usize)[link]);
                 sparse.hears.push(hears);
                 sparse.harms.push(harms);
-                // A weak path whose other direction is loud was summed up with the far ones.
+                // A weak path whose opposite direction is strong was added to the far sums; subtract it.
                 for (gain, far) in
                     [(hears, &mut sparse.far_hears[link]), (harms, &mut sparse.far_harms[link])]
                 {
@@ -96,38 +96,38 @@ impl SparseInterference {
         self.direct.len()
     }
 
-    /// Number of paths kept, both directions of a pair counted.
+    /// Number of paths that are kept; both directions of a pair count.
     pub fn paths(&self) -> usize {
         self.neighbours.len()
     }
 
-    /// Each neighbour of a link, with what the link hears from it and what it does to it.
+    /// Neighbours of a link, each with the gain from it and the gain to it.
     pub fn neighbourhood(&self, link: usize) -> impl Iterator<Item = (usize, f64, f64)> + '_ {
         self.range(link)
             .map(|path| (self.neighbours[path] as usize, self.hears[path], self.harms[path]))
     }
 
-    /// Sums over the others: what the link hears from them at full power, and what it does to them.
+    /// Sums over the links that are not neighbours: gains from them and gains to them.
     pub fn far(&self, link: usize) -> (f64, f64) {
         (self.far_hears[link], self.far_harms[link])
     }
 
-    /// The places of a link's neighbours in the lists.
+    /// Range of a link's neighbours in the lists.
     pub(crate) fn range(&self, link: usize) -> std::ops::Range<usize> {
         self.offsets[link] as usize..self.offsets[link + 1] as usize
     }
 }
 
-/// Gains that are looked at together.
+/// Number of gains that are compared at once.
 const CHUNK: usize = 8;
 
-/// Links are counted by 32 bits; a matrix of more would not fit into any memory.
+/// Converts an index to 32 bits; a matrix with more links would not fit into memory.
 fn short(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// Goes through a part of a row, from column `first` on: notes neighbours, adds the others' gains to
-/// `harms`, and returns the sum of them.
+/// Scans a part of a row that starts at column `first`. Records neighbours, adds the other gains to `harms`, and
+/// returns their sum.
 fn sort_out(
     link: usize,
     first: usize,
@@ -143,7 +143,7 @@ fn sort_out(
         }
         if gain >= threshold {
             lists[link].push(short(other));
-            // Where all paths are kept, the other link notes this one by itself.
+            // If all paths are kept, the other link records this one in its own row.
             if threshold > 0.0 {
                 lists[other].push(short(link));
             }

@@ -1,20 +1,21 @@
-//! Iterations on a sparse network: WMMSE, and prices.
+//! Iterations on a sparse network: WMMSE and price steps.
 
 use crate::problems::interference::SparseInterference;
 
-/// Powers, and all that an iteration needs.
+/// Powers and buffers of an iteration.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SparseKernel {
-    /// Shares of `P_max`.
+    /// Powers as shares of `P_max`.
     power: Vec<f64>,
-    /// `I_k`, noise counted.
+    /// Noise plus interference, `I_k`.
     heard: Vec<f64>,
-    /// `c_k = α_k g_kk p_k / (I_k T_k)`: what a unit of interference costs link k, in nats times its weight.
+    /// Marginal cost of interference to link k, `c_k = α_k g_kk p_k / (I_k T_k)`, in nats times the link's
+    /// weight.
     harm: Vec<f64>,
 }
 
 impl SparseKernel {
-    /// Sets the powers to start from, as shares of `P_max`.
+    /// Sets the starting powers, as shares of `P_max`.
     pub(crate) fn start(&mut self, shares: impl Iterator<Item = f64>) {
         self.power.clear();
         self.power.extend(shares);
@@ -22,12 +23,12 @@ impl SparseKernel {
         self.harm.resize(self.power.len(), 0.0);
     }
 
-    /// The powers, as shares of `P_max`.
+    /// Returns the powers as shares of `P_max`.
     pub(crate) fn shares(&self) -> &[f64] {
         &self.power
     }
 
-    /// What each receiver hears, and what that costs it.
+    /// Computes interference and its marginal cost for every receiver.
     fn listen(&mut self, problem: &SparseInterference) {
         let mean = self.power.iter().sum::<f64>() / self.power.len() as f64;
         let Self { power, heard, harm } = self;
@@ -37,13 +38,13 @@ impl SparseKernel {
             let near: f64 = gains.map(|(gain, &other)| gain * power[other as usize]).sum();
             *heard = 1.0 + near + mean * problem.far_hears[link];
             let signal = problem.direct[link] * power[link];
-            // A weight of 1 changes no bit, here and below.
+            // Multiplication by a weight of 1 is exact, here and below.
             *harm = problem.weights[link] * (signal / (*heard * (*heard + signal)));
         }
     }
 
-    /// Replaces each power by a function of its link, its power, what it hears, its own harm and the
-    /// price of its interference.
+    /// Replaces each power by a function of its link, its power, its interference, its own marginal cost, and the
+    /// price of the interference that it causes.
     fn answer(
         &mut self,
         problem: &SparseInterference,
@@ -60,7 +61,7 @@ impl SparseKernel {
         }
     }
 
-    /// One iteration of WMMSE.
+    /// Runs one iteration of WMMSE.
     pub(crate) fn wmmse(&mut self, problem: &SparseInterference) {
         self.listen(problem);
         self.answer(problem, |link, power, heard, harm, price| {
@@ -72,9 +73,9 @@ impl SparseKernel {
         });
     }
 
-    /// One step to the powers that fit the present prices: `P_k` such that the rate that a little more
-    /// would add, `α_k g_kk/(I_k + g_kk P_k)`, is the price `π_k = Σ_{j≠k} g_jk c_j` of what it would take
-    /// from the others. Where no step changes anything the KKT conditions hold.
+    /// Moves each power to the point that matches the present prices: the marginal rate `α_k g_kk/(I_k + g_kk
+    /// P_k)` equals the price `π_k = Σ_{j≠k} g_jk c_j` of the other links' loss. At a fixed point of this step,
+    /// the KKT conditions hold.
     pub(crate) fn price(&mut self, problem: &SparseInterference) {
         self.listen(problem);
         self.answer(problem, |link, _, heard, _, price| {

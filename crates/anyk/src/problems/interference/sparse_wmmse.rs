@@ -1,10 +1,10 @@
-//! WMMSE and FPLinQ on a sparse network: what they cost where far paths are taken together.
+//! WMMSE and FPLinQ on a sparse network, whose far paths are summed up.
 
 use crate::problems::interference::SparseInterference;
 use crate::problems::interference::fplinq::scheduled;
 use crate::problems::interference::sparse_kernel::SparseKernel;
 
-/// WMMSE from full power on a [`SparseInterference`]; buffers are kept from one network to the next.
+/// WMMSE from full power on a [`SparseInterference`]. Buffers are reused for the next network.
 #[derive(Debug, Clone)]
 pub struct SparseWmmse {
     iterations: usize,
@@ -13,12 +13,12 @@ pub struct SparseWmmse {
 }
 
 impl SparseWmmse {
-    /// With a number of iterations (the baseline of the field takes 100).
+    /// Builds a solver with a number of iterations (the usual baseline has 100).
     pub fn new(iterations: usize) -> Self {
         Self { iterations, kernel: SparseKernel::default(), schedule: Vec::new() }
     }
 
-    /// Powers as shares of `P_max`.
+    /// Returns powers as shares of `P_max`.
     pub fn shares(&mut self, problem: &SparseInterference) -> &[f64] {
         self.kernel.start(std::iter::repeat_n(1.0, problem.size()));
         for _ in 0..self.iterations {
@@ -27,7 +27,7 @@ impl SparseWmmse {
         self.kernel.shares()
     }
 
-    /// The schedule of FPLinQ (see [`fplinq`](fn@crate::problems::interference::fplinq)).
+    /// Returns the schedule of FPLinQ (see [`fplinq`](fn@crate::problems::interference::fplinq)).
     pub fn schedule(&mut self, problem: &SparseInterference) -> &[f64] {
         self.shares(problem);
         self.schedule.clear();

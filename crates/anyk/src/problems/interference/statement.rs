@@ -7,57 +7,57 @@ use crate::invalid::Invalid;
 use crate::problems::interference::LinkField;
 use crate::tolerance;
 
-/// Power control in an interference network (paper, eq. (P2-case1), where all weights α are 1):
+/// Power control in an interference network (paper, eq. (P2-case1), in which all weights are 1):
 ///
 /// ```text
 /// max  Σ_k w_k log2(1 + P_k g_kk / (Σ_{j≠k} P_j g_kj + σ_0))     s.t.   0 ≤ P_k ≤ P_max
 ///  P
 /// ```
 ///
-/// Link scheduling (P2-D2D) is the same with `P_k` either 0 or `P_max`. Noise and largest power may be those of each
-/// link.
+/// Link scheduling (P2-D2D) is the same problem with `P_k` either 0 or `P_max`. Each link may have its own noise
+/// and maximum power.
 ///
-/// Inside, everything is in units of the noise and of `P_max`: gains are `g·P_max/σ_0` (`g_kj P_j/σ_k` where links
-/// differ), powers are in [0, 1], and the noise is 1. Whoever answers needs gains and weights alone.
+/// Internally, the noise and `P_max` are the units: gains are `g·P_max/σ_0` (`g_kj P_j/σ_k` if links differ),
+/// powers are in [0, 1], and the noise is 1. Policies need only gains and weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interference {
-    /// Normalised: `g_kj·P_max/σ_0`.
+    /// Normalized gains `g_kj·P_max/σ_0`.
     gains: GainMatrix,
-    /// Of each transmitter.
+    /// Maximum power of each transmitter.
     max_power: Vec<f64>,
-    /// At each receiver.
+    /// Noise power at each receiver.
     noise: Vec<f64>,
-    /// Of each link; none where all are 1.
+    /// Weight of each link; `None` if all are 1.
     weights: Option<Vec<f64>>,
-    /// Whether powers are to be 0 or `P_max`.
+    /// Whether powers must be 0 or `P_max`.
     schedules: bool,
 }
 
-/// The judgement of an answer.
+/// Assessment of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PowerAssessment {
-    /// Every power is between 0 and `P_max`.
+    /// Whether every power is between 0 and `P_max`.
     pub feasible: bool,
-    /// Every power is 0 or `P_max` (to 1e-3 of it, as the paper counts): a schedule.
+    /// Whether every power is 0 or `P_max` (to 1e-3 of it, as in the paper): a schedule.
     pub binary: bool,
     /// Sum of the rates, bit/s/Hz.
     pub sum_rate_bits: f64,
-    /// The objective where links have weights: each rate counts so many times, bit/s/Hz.
+    /// Weighted sum rate, bit/s/Hz: the objective if links have weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weighted_sum_rate_bits: Option<f64>,
-    /// First-order optimality: the largest step, in units of `P_max`, that a projected gradient step
-    /// (of the rate in nats, the largest weight counted as 1) would take. 0 at a stationary point, and at every local
-    /// optimum.
+    /// First-order optimality: the largest step, in units of `P_max`, of a projected gradient step (of the rate
+    /// in nats, with the weights divided by the largest). It is 0 at every stationary point, and thus at every
+    /// local optimum.
     pub kkt_residual: f64,
-    /// What the best switch of a single link (to 0 or `P_max`) would add to the objective, bit/s/Hz; not
-    /// positive if there is none.
+    /// Largest gain in the objective from switching a single link (to 0 or `P_max`), bit/s/Hz; 0 or negative if
+    /// no switch helps.
     pub best_switch_bits: f64,
 }
 
 impl Interference {
-    /// From gains, the largest power of each transmitter and the noise power, in one unit.
+    /// Builds a network from gains, the maximum power of each transmitter and the noise power, in one unit.
     pub fn new(gains: GainMatrix, max_power: f64, noise: f64) -> Result<Self, Invalid> {
-        for (name, value) in [("the largest power", max_power), ("the noise", noise)] {
+        for (name, value) in [("the maximum power", max_power), ("the noise", noise)] {
             if !(value > 0.0 && value.is_finite()) {
                 return Err(Invalid::number(name, value, "a positive number"));
             }
@@ -66,7 +66,7 @@ impl Interference {
         Self::of_links(gains, vec![max_power; size], vec![noise; size])
     }
 
-    /// The same with a largest power and a noise power for each link, in one unit.
+    /// Builds a network with a maximum power and a noise power for each link, in one unit.
     pub fn of_links(
         gains: GainMatrix,
         max_power: Vec<f64>,
@@ -76,7 +76,7 @@ impl Interference {
         for (field, values) in [(LinkField::MaxPower, &max_power), (LinkField::Noise, &noise)] {
             field.check_each(values, size)?;
         }
-        // 0 times an infinite scale is no number, and refused as well.
+        // This also rejects 0 times an infinite scale, which is NaN.
         let quiet = |gain: f64| (0.0..=tolerance::LOUDEST).contains(&gain);
         for (row, noise) in noise.iter().enumerate() {
             let loud = |(gain, power): (&f64, &f64)| !quiet(gain * (power / noise));
@@ -90,7 +90,7 @@ impl Interference {
         Ok(Self { gains, max_power, noise, weights: None, schedules: false })
     }
 
-    /// The same with a weight for each link: its rate counts so many times. Weights of 1 are none.
+    /// Returns the network with weights of the links' rates. If all weights are 1, it stores none.
     pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self, Invalid> {
         LinkField::Weights.check_each(&weights, self.size())?;
         let plain = weights.iter().all(|weight| weight.total_cmp(&1.0).is_eq());
@@ -98,18 +98,18 @@ impl Interference {
         Ok(self)
     }
 
-    /// The same with powers that are to be 0 or `P_max`, if they are to be a schedule.
+    /// Sets whether powers must be 0 or `P_max`.
     #[must_use]
     pub fn scheduling(self, schedules: bool) -> Self {
         Self { schedules, ..self }
     }
 
-    /// Whether powers are to be 0 or `P_max`.
+    /// Returns whether powers must be 0 or `P_max`.
     pub fn is_scheduling(&self) -> bool {
         self.schedules
     }
 
-    /// The same network with some of its links, or all in another order: link `order[i]` comes to place `i`.
+    /// Returns the network with some of its links, or all in another order: link `order[i]` gets index `i`.
     #[must_use]
     pub fn reordered(&self, order: &[usize]) -> Self {
         let moved = |values: &Vec<f64>| order.iter().map(|&link| values[link]).collect();
@@ -127,12 +127,12 @@ impl Interference {
         self.gains.size()
     }
 
-    /// Weights of the links; none where all are 1.
+    /// Weights of the links; `None` if all are 1.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
     }
 
-    /// The weight of a link.
+    /// Weight of a link.
     pub fn weight(&self, link: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[link])
     }
@@ -142,12 +142,12 @@ impl Interference {
         &self.gains
     }
 
-    /// `P_max` of each transmitter.
+    /// Maximum power `P_max` of each transmitter.
     pub fn max_power(&self) -> &[f64] {
         &self.max_power
     }
 
-    /// `σ_0` at each receiver.
+    /// Noise power `σ_0` at each receiver.
     pub fn noise(&self) -> &[f64] {
         &self.noise
     }
@@ -166,7 +166,7 @@ impl Interference {
         })
     }
 
-    /// The objective for powers as shares of `P_max`: the sum of the rates, each times its weight, bit/s/Hz.
+    /// Objective for powers as shares of `P_max`: the weighted sum of the rates, bit/s/Hz.
     pub fn sum_rate_bits(&self, shares: &[f64]) -> f64 {
         match &self.weights {
             None => self.rates_bits(shares).sum(),
@@ -182,7 +182,7 @@ impl Interference {
         dot(&row[..link], &shares[..link]) + dot(&row[link + 1..], &shares[link + 1..])
     }
 
-    /// Objective in nats, and its gradient by the shares of `P_max`.
+    /// Computes the objective in nats and its gradient with respect to the shares of `P_max`.
     pub fn value_and_gradient(&self, shares: &[f64], gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
         let mut value = 0.0;
@@ -190,7 +190,7 @@ impl Interference {
             let heard = 1.0 + self.heard(link, shares);
             let (direct, signal) =
                 (self.gains.direct(link), self.gains.direct(link) * shares[link]);
-            // A weight of 1 changes no bit.
+            // Multiplication by a weight of 1 is exact.
             let weight = self.weight(link);
             value += weight * (signal / heard).ln_1p();
             let harm = weight * (signal / (heard * (heard + signal)));
@@ -202,7 +202,8 @@ impl Interference {
         value
     }
 
-    /// Judges powers (not shares): feasible, a schedule, how good, how far from a local optimum.
+    /// Judges powers (not shares): whether they are feasible and a schedule, their value, and the distance to a
+    /// local optimum.
     pub fn assess(&self, powers: &[f64]) -> Result<PowerAssessment, Invalid> {
         let links = self.size();
         if powers.len() != links {
@@ -232,7 +233,7 @@ impl Interference {
         })
     }
 
-    /// The largest change of the objective when one link is switched to 0 or to `P_max`.
+    /// Largest change of the objective if one link is switched to 0 or to `P_max`.
     fn best_switch_bits(&self, shares: &[f64]) -> f64 {
         let size = self.size();
         let heard: Vec<f64> = (0..size).map(|link| 1.0 + self.heard(link, shares)).collect();
@@ -260,7 +261,7 @@ impl Interference {
     }
 }
 
-/// A sum of products, in eight partial sums that become vector instructions.
+/// Sum of products in eight partial sums, which compile to vector instructions.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a_chunks, a_rest) = a.as_chunks::<8>();
     let (b_chunks, b_rest) = b.as_chunks::<8>();
@@ -274,7 +275,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Whether a share of `P_max` counts as 0 or 1.
+/// Returns whether a share of `P_max` counts as 0 or 1.
 pub(crate) fn is_binary(share: f64) -> bool {
     share <= tolerance::BINARY || share >= 1.0 - tolerance::BINARY
 }

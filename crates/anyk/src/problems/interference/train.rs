@@ -1,4 +1,4 @@
-//! Trainings of powers and schedules by their options.
+//! Options and training runs of learned powers and schedules.
 
 use serde::Serialize;
 
@@ -11,11 +11,11 @@ use crate::problems::interference::{
     train_power,
 };
 
-/// A policy that reaches less of WMMSE's sum rate on validation has failed.
+/// Percentage of WMMSE's sum rate on validation below which a training run has failed.
 const POOR_PERCENT: f64 = 95.0;
 
 impl PowerLoss {
-    /// Names, what they mean, and values.
+    /// Name, help text and value of each choice.
     pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
         ("none", "The sum rate itself", Self::SumRate),
         ("wmmse", "The powers of WMMSE", Self::Wmmse),
@@ -24,30 +24,34 @@ impl PowerLoss {
 }
 
 impl PowerOutput {
-    /// Names, what they mean, and values.
+    /// Name, help text and value of each choice.
     pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("sigmoid", "The largest power times a sigmoid", Self::Sigmoid),
-        ("classifier", "On where the output is positive", Self::Classifier),
+        ("sigmoid", "The maximum power times a sigmoid", Self::Sigmoid),
+        ("classifier", "Full power if the output is positive, otherwise off", Self::Classifier),
         (
             "ranked",
-            "Switched on in the order of the outputs, where the sum rate rises",
+            "Switch links on in the order of the outputs if that raises the sum rate",
             Self::Ranked { passes: PASSES },
         ),
         (
             "priced",
-            "A sigmoid, then a step to the powers that fit the prices of interference",
+            "A sigmoid, then a step to the powers that match the prices of interference",
             Self::Priced { steps: 1 },
         ),
     ];
 }
 
-/// The options of a training; those of its networks are given.
+/// Options of a training run, except those of the random networks.
 pub(super) fn training_options(
     scheduling: bool,
     scenario: OptionSpec,
     weights: OptionSpec,
 ) -> Vec<OptionSpec> {
-    let output = OptionSpec::choice(PowerOutput::ALL, "output", "What makes powers of the outputs");
+    let output = OptionSpec::choice(
+        PowerOutput::ALL,
+        "output",
+        "Output layer that turns outputs into powers",
+    );
     vec![
         scenario.or("dense"),
         OptionSpec {
@@ -56,11 +60,15 @@ pub(super) fn training_options(
         },
         OptionSpec::new("train-k", OptionValue::Whole("K"), "Links in the training samples")
             .or("10 for dense, 50 for d2d"),
-        OptionSpec::new("samples", OptionValue::Whole("N"), "Training samples")
+        OptionSpec::new("samples", OptionValue::Whole("N"), "Number of training samples")
             .or("20000 for dense, 2000 for d2d"),
-        OptionSpec::choice(Aggregator::NAMES, "aggregator", "How links see each other")
-            .or("mean for dense, sum for d2d")
-            .rare(),
+        OptionSpec::choice(
+            Aggregator::NAMES,
+            "aggregator",
+            "How a link combines messages from others",
+        )
+        .or("mean for dense, sum for d2d")
+        .rare(),
         OptionSpec::choice(PowerLoss::ALL, "labels", "Labels to learn, or none").or("none"),
         if scheduling {
             output.without(&["sigmoid", "priced"]).or("ranked")
@@ -70,7 +78,7 @@ pub(super) fn training_options(
         OptionSpec::new(
             "hidden",
             OptionValue::Whole("N"),
-            "Features of a link and of a message: 8, 16 or 32",
+            "Number of features of a link and of a message: 8, 16 or 32",
         )
         .or("16 for dense, 8 for d2d")
         .rare(),
@@ -124,7 +132,7 @@ fn settings(
     };
     let output = options.choice(PowerOutput::ALL, "output")?.unwrap_or(usual);
     if scheduling && !output.is_schedule() {
-        let expected = "classifier or ranked: other powers are no schedule";
+        let expected = "classifier or ranked, since other outputs do not give a schedule";
         return Err(Invalid::value("output", output.name(), expected).into());
     }
     settings.validate()?;
@@ -150,7 +158,7 @@ pub(super) fn train(
     };
     let warning = (report.sum_rate_percent < POOR_PERCENT).then(|| {
         format!(
-            "on validation it reaches {:.1} % of WMMSE's sum rate: try the output ranked (dense) or priced (d2d), more \
+            "on validation it reaches {:.1} % of WMMSE's sum rate; try the output ranked (dense) or priced (d2d), more \
              steps or samples, or another seed",
             report.sum_rate_percent
         )
@@ -165,7 +173,7 @@ struct Report {
     training: PowerTrainSettings,
     output: PowerOutput,
     train_seconds: f64,
-    /// Sum rate over that of WMMSE, on a validation set of the training size.
+    /// Sum rate as a percentage of that of WMMSE, on a validation set with the training size.
     sum_rate_percent: f64,
 }
 

@@ -18,7 +18,7 @@ use crate::problems::interference::{
 };
 use crate::problems::interference::{Wmmse, fplinq};
 
-/// What the outputs are trained for.
+/// Training objective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PowerLoss {
@@ -30,37 +30,37 @@ pub enum PowerLoss {
     Fplinq,
 }
 
-/// A training, whole: the same settings give the same parameters, bit for bit.
+/// Settings of a training run: equal settings give equal parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerTrainSettings {
-    /// Where the gains come from.
+    /// Generator of the gains.
     pub scenario: Scenario,
-    /// Where the weights come from; none: all are 1.
+    /// Distribution of the weights; if `None`, all weights are 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<WeightLaw>,
-    /// The network.
+    /// Architecture of the network.
     pub network: EdgeGnn,
-    /// Links in each training sample.
+    /// Number of links in each training sample.
     pub train_k: usize,
-    /// Training samples.
+    /// Number of training samples.
     pub samples: usize,
-    /// What is trained for.
+    /// Training objective.
     pub loss: PowerLoss,
-    /// Samples in a step.
+    /// Number of samples in a step.
     pub batch: usize,
-    /// Steps.
+    /// Number of steps.
     pub steps: u64,
-    /// Learning rate of Adam over the steps.
+    /// Learning rate of Adam, as a function of the step.
     pub rate: Schedule,
     /// Seed of samples, initialization and order.
     pub seed: u64,
 }
 
 impl PowerTrainSettings {
-    /// Ours for a scenario: a few seconds of training. At one density of links what a link hears from
-    /// its neighbours adds up the same way at every size, so the messages of a field are summed; where
-    /// everyone hears everyone, they are averaged.
+    /// Default settings for a scenario; training takes a few seconds. At a constant density of links, the
+    /// interference from neighbours has the same distribution at every size, so links on a field sum their
+    /// messages. If every link hears every other, messages are averaged.
     pub fn preset(scenario: Scenario, seed: u64) -> Self {
         let dense = scenario.is_dense();
         let network = EdgeGnn {
@@ -84,20 +84,20 @@ impl PowerTrainSettings {
         }
     }
 
-    /// For networks whose links have random weights.
+    /// Returns settings for networks whose links have random weights.
     #[must_use]
     pub fn with_weights(self, law: WeightLaw) -> Self {
         let network = EdgeGnn { weighted: true, ..self.network };
         Self { weights: Some(law), network, ..self }
     }
 
-    /// The networks that are trained on.
+    /// Returns the generator of the training networks.
     pub fn networks(&self) -> RandomLinks {
         RandomLinks { scenario: self.scenario, weights: self.weights }
     }
 
-    /// With another network, and a lower learning rate where it is wide or deep: at the rate of the small
-    /// ones such networks lose their way.
+    /// Returns settings with another network. Wide or deep networks get a lower learning rate, since they fail to
+    /// converge at the rate of small ones.
     pub fn with_network(self, network: EdgeGnn) -> Self {
         let large = network.hidden > 16 || network.rounds > 2;
         let rate = if large { Schedule::Cosine { rate: 1e-3, last: 1e-5 } } else { self.rate };
@@ -120,7 +120,7 @@ impl PowerTrainSettings {
             "weights",
             network.weighted == self.weights.is_some(),
             format!("{:?}", self.weights),
-            "a law of weights for a network that takes them, and none for one that does not",
+            "a distribution of weights if the network takes weights, otherwise none",
         )?;
         let rounds = network.rounds;
         check("rounds", (1..=16).contains(&rounds), rounds.to_string(), "1 to 16")?;
@@ -136,9 +136,9 @@ impl PowerTrainSettings {
     }
 }
 
-/// Seed of the validation networks, its own stream for each training; test sets use other seeds.
+/// Seed of the validation networks, combined with the seed of the training run; test sets use other seeds.
 pub(crate) const VALIDATION_SEED: u64 = 0x7a11_da7e;
-/// Networks on which a training is watched.
+/// Number of networks that monitor the progress of a training run.
 const WATCHED: usize = 32;
 
 struct Sample {
@@ -147,7 +147,7 @@ struct Sample {
     labels: Vec<f64>,
 }
 
-/// The objective of a training, with its samples.
+/// Objective of a training run, with its samples.
 pub struct PowerObjective {
     settings: PowerTrainSettings,
     features: Features,
@@ -158,7 +158,7 @@ pub struct PowerObjective {
     validation: Validation,
 }
 
-/// Networks that no step uses, and what they reach at full power.
+/// Networks that no step uses, and their sum rate at full power.
 struct Validation {
     samples: Vec<Sample>,
     full_power: f64,
@@ -176,7 +176,7 @@ struct Slot {
 }
 
 impl PowerObjective {
-    /// Draws the samples, and solves for their labels.
+    /// Draws the samples and solves for their labels.
     pub fn new(settings: &PowerTrainSettings) -> Result<Self, TrainError> {
         settings.validate()?;
         let PowerTrainSettings { train_k, samples, .. } = *settings;
@@ -206,19 +206,19 @@ impl PowerObjective {
         Ok(Self { settings, features, samples, order: Vec::new(), epoch: None, slots, validation })
     }
 
-    /// How it is minimised.
+    /// Returns the plan of the optimizer.
     pub fn plan(&self) -> Plan {
         let PowerTrainSettings { steps, rate, .. } = self.settings;
         Plan { rate, ..Plan::cosine(steps, 0.0) }
     }
 
-    /// How gains become features.
+    /// Returns the conversion of gains into features.
     pub fn features(&self) -> Features {
         self.features
     }
 }
 
-/// Networks of a scenario, with their weak paths taken together.
+/// Draws networks of a scenario and sums up their weak paths.
 fn draw(
     networks: &RandomLinks,
     (size, count): (usize, usize),
@@ -232,9 +232,7 @@ fn draw(
             Ok((problem, sparse))
         })
         .collect::<Result<_, Invalid>>()
-        .map_err(|error| {
-            Invalid::value("scenario", error, "gains that a network can be drawn from").into()
-        })
+        .map_err(|error| Invalid::value("scenario", error, "a scenario with valid gains").into())
 }
 
 impl Validation {
@@ -253,7 +251,7 @@ impl Validation {
     }
 }
 
-/// Neighbours of a link, on average; 1 where there are hardly any.
+/// Mean number of neighbours of a link, at least 1.
 fn mean_neighbours<'a>(problems: impl Iterator<Item = &'a SparseInterference>) -> f64 {
     let (paths, links) = problems.fold((0, 0), |(paths, links), problem| {
         (paths + problem.neighbours.len(), links + problem.direct.len())
@@ -264,7 +262,8 @@ fn mean_neighbours<'a>(problems: impl Iterator<Item = &'a SparseInterference>) -
 impl Objective<f32> for PowerObjective {
     fn start(&mut self, attempt: u32) -> Vec<f32> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.settings.seed);
-        // The orders of the epochs count down from the same end: later attempts keep out of their way.
+        // The shuffles of the epochs use the streams from the top downwards, so later attempts use those from the
+        // bottom.
         rng.set_stream(if attempt == 0 { u64::MAX } else { u64::from(attempt) });
         let network = &self.settings.network;
         let parameters = network.initialize(&mut || rng.sample(StandardNormal));
@@ -293,7 +292,7 @@ impl Objective<f32> for PowerObjective {
         self.slots[..batch].par_iter_mut().zip(chosen).for_each(|(slot, &index)| {
             slot.run(network, *loss, &samples[index as usize], parameters);
         });
-        // Summed in a fixed order, whatever thread was first.
+        // Summed in a fixed order, regardless of which thread finished first.
         let mut sum = 0.0;
         gradient.fill(0.0);
         for slot in &self.slots[..batch] {
@@ -309,8 +308,9 @@ impl Objective<f32> for PowerObjective {
         sum / batch as f64
     }
 
-    /// A network that has died gives all links the same power, and the sum rate of equal powers grows with them:
-    /// full power for everyone is the best that it can reach.
+    /// Returns the sum rate relative to full power. A network that has collapsed gives all links the same power.
+    /// The sum rate of equal powers increases with that power, so a collapsed network reaches at most the value
+    /// of full power.
     fn gain(&mut self, parameters: &[f32]) -> Option<f64> {
         let Self { settings, validation, slots, .. } = self;
         let slot = slots.first_mut()?;

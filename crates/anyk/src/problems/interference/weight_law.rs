@@ -9,7 +9,7 @@ use crate::invalid::Invalid;
 use crate::math::realization_rng;
 use crate::problems::interference::{Interference, Scenario};
 
-/// How weights of links are drawn, each on its own.
+/// Distribution of independent weights of links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WeightLaw {
@@ -20,23 +20,23 @@ pub enum WeightLaw {
 }
 
 impl WeightLaw {
-    /// Names, what they mean, and values.
+    /// Name, help text and value of each choice.
     pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("log-uniform", "From 0.1 to 10, the logarithm uniform", Self::LogUniform),
+        ("log-uniform", "Log-uniform from 0.1 to 10", Self::LogUniform),
         ("exponential", "Exponential with mean 1", Self::Exponential),
     ];
 }
 
-/// Weights have random numbers of their own: the gains of a network are the same with and without.
+/// Mask of the seed for weights, so that the gains of a network are equal with and without weights.
 const WEIGHT_SEED: u64 = 0x3e16_4715;
 
 impl WeightLaw {
-    /// The name, as in flags and files.
+    /// Name of the distribution in flags and files.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, _, law)| *law == self).map_or("", |(name, _, _)| name)
     }
 
-    /// Weights of one realization, the same for the same three numbers.
+    /// Draws the weights of one realization, which depend only on the three arguments.
     pub fn draw(self, seed: u64, size: usize, index: u64) -> Vec<f64> {
         let mut rng = realization_rng(seed ^ WEIGHT_SEED, size, index);
         let one = || match self {
@@ -50,9 +50,9 @@ impl WeightLaw {
 /// Random networks, with or without weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RandomLinks {
-    /// Where the gains come from.
+    /// Generator of the gains.
     pub scenario: Scenario,
-    /// Where the weights come from; none: all are 1.
+    /// Distribution of the weights; if `None`, all weights are 1.
     pub weights: Option<WeightLaw>,
 }
 
@@ -63,13 +63,13 @@ impl From<&Scenario> for RandomLinks {
 }
 
 impl RandomLinks {
-    /// The networks that options describe, dense unless they say otherwise.
+    /// Reads the generator from options; the default scenario is dense.
     pub(super) fn read(options: &Options) -> Result<Self, Invalid> {
         let scenario = options.choice(Scenario::ALL, "scenario")?.unwrap_or(Scenario::Dense);
         Ok(Self { scenario, weights: options.choice(WeightLaw::ALL, "random-weights")? })
     }
 
-    /// The options that describe them.
+    /// Returns the options that describe the generator.
     pub(super) fn options(&self) -> Options {
         let mut options = Options::default();
         options.set("scenario", self.scenario.name());
@@ -79,7 +79,7 @@ impl RandomLinks {
         options
     }
 
-    /// One realization, the same for the same three numbers.
+    /// Draws one realization, which depends only on the three arguments.
     pub fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Interference, Invalid> {
         let problem = self.scenario.draw(seed, size, index)?;
         match self.weights {

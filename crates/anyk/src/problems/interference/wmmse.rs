@@ -1,4 +1,4 @@
-//! Weighted minimum mean-square error (WMMSE): the field's local optimum of the sum rate.
+//! Weighted minimum mean-square error (WMMSE): the standard algorithm for a local optimum of the sum rate.
 
 use rand::RngExt;
 
@@ -7,47 +7,47 @@ use crate::math::realization_rng;
 use crate::problems::interference::Interference;
 use crate::problems::interference::wmmse_kernel::DenseKernel;
 
-/// Powers of the links, and what they are worth.
+/// Powers of the links with their sum rate and the solver's status.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PowerSolution {
-    /// How the solver ended: of a schedule, optimal means that no schedule is better.
+    /// Status of the solver. For a schedule, optimal means that no schedule is better.
     pub status: Status,
-    /// Objective, bit/s/Hz: the sum of the rates, each times its weight.
+    /// Objective, bit/s/Hz: the sum of weighted rates.
     pub sum_rate_bits: f64,
     /// Powers as shares of `P_max`.
     pub shares: Vec<f64>,
     /// Iterations done.
     pub iterations: usize,
-    /// Objective before each iteration and at the end, if asked for.
+    /// Objective before each iteration and at the end, if the settings request it.
     pub trace_bits: Vec<f64>,
 }
 
 impl PowerSolution {
-    /// Powers in the unit of `P_max`.
+    /// Returns powers in the unit of `P_max`.
     pub fn powers(&self, problem: &Interference) -> Vec<f64> {
         self.shares.iter().zip(problem.max_power()).map(|(share, most)| share * most).collect()
     }
 }
 
-/// How long WMMSE runs, and from where.
+/// Starting points and stopping rule of WMMSE.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WmmseSettings {
-    /// Most iterations.
+    /// Maximum number of iterations.
     pub iterations: usize,
-    /// Relative rise of the objective under which an iteration counts as converged.
+    /// Relative rise of the objective below which an iteration counts as converged.
     pub tolerance: f64,
-    /// Stop at the first iteration that counts as converged, instead of after all.
+    /// Whether to stop at the first iteration that counts as converged.
     pub stop_early: bool,
-    /// Random starting points, besides full power; the best result is kept.
+    /// Number of random starting points in addition to full power; the best result is kept.
     pub random_starts: u64,
     /// Seed of the random starting points.
     pub seed: u64,
-    /// Keep the objective of each iteration.
+    /// Whether to keep the objective of each iteration.
     pub trace: bool,
 }
 
 impl Default for WmmseSettings {
-    /// The baseline of the field: 100 iterations from full power.
+    /// Returns the usual baseline: 100 iterations from full power.
     fn default() -> Self {
         Self {
             iterations: 100,
@@ -60,8 +60,8 @@ impl Default for WmmseSettings {
     }
 }
 
-/// WMMSE for single-antenna links: block-coordinate descent whose objective never falls. Where links have weights,
-/// the objective is the sum of the rates times them.
+/// WMMSE for single-antenna links: block-coordinate descent whose objective never falls. If links have weights,
+/// the objective is the weighted sum rate.
 ///
 /// ```
 /// use anyk::channel::rayleigh_gains;
@@ -78,12 +78,12 @@ pub struct Wmmse {
 }
 
 impl Wmmse {
-    /// With settings of one's own; buffers are kept from one instance to the next.
+    /// Builds a solver with these settings. Buffers are reused for the next instance.
     pub fn new(settings: WmmseSettings) -> Self {
         Self { settings, kernel: DenseKernel::default() }
     }
 
-    /// The best local optimum that was found.
+    /// Returns the best local optimum that was found.
     pub fn solve(&mut self, problem: &Interference) -> PowerSolution {
         self.kernel.load(problem.normalised(), problem.weights());
         let mut best = self.run(problem, std::iter::repeat(1.0));
@@ -97,8 +97,8 @@ impl Wmmse {
         best
     }
 
-    /// Powers after the iterations from full power, as shares of `P_max`; nothing is measured and, after
-    /// the first call at a size, nothing is allocated.
+    /// Returns the powers after the iterations from full power, as shares of `P_max`. It does not evaluate the
+    /// objective, and after the first call at a size it does not allocate memory.
     pub fn shares(&mut self, problem: &Interference) -> &[f64] {
         self.kernel.load(problem.normalised(), problem.weights());
         self.kernel.start(std::iter::repeat(1.0));
@@ -117,7 +117,7 @@ impl Wmmse {
         let mut done = 0;
         let mut converged = false;
         while done < iterations && !(stop_early && converged) {
-            // The objective is measured within the pass that it precedes.
+            // The pass computes the objective of the powers that it starts from.
             let objective = self.kernel.iterate(measure || done + 1 == iterations);
             converged = objective - before <= tolerance * objective;
             before = objective;

@@ -1,4 +1,4 @@
-//! The iteration of WMMSE on a dense network, vectorised.
+//! The iteration of WMMSE on a dense network, vectorized.
 //!
 //! With amplitudes `v` (`v² = p`, shares of `P_max`), noise 1, interference `I_k = 1 + Σ_{j≠k} g_kj p_j`
 //! and `T_k = I_k + g_kk p_k`, the three updates `u`, `w`, `v` of the algorithm collapse into
@@ -7,26 +7,25 @@
 //! c_k = w_k u_k² = α_k g_kk p_k / (I_k T_k),     v_k ← min(1, (α_k g_kk v_k / I_k) / Σ_j g_jk c_j)
 //! ```
 //!
-//! with the links' weights `α`; where all are 1, products with them change no bit.
+//! with the links' weights `α`; multiplication by a weight of 1 is exact.
 //!
-//! Both sums run over the links `j` that transmit, and each adds a row of numbers that lie side by side:
-//! a column of the matrix for `I`, kept transposed, and a row for `Σ_j g_jk c_j`. Most links fade out
-//! within a few iterations (of 100 links on a dense network, 27 are left after 20 and 7 after 100), and
-//! those whose power is too small to change a sum in its last digits are left out of it; their own
-//! powers are still updated, so that a link can come back.
+//! Both sums run over the links `j` that transmit, and each term adds a contiguous row: a column of the matrix
+//! for `I`, which is stored transposed, and a row for `Σ_j g_jk c_j`. Most links fade out within a few iterations
+//! (of 100 links on a dense network, 27 are left after 20 and 7 after 100). Links whose power is too small to
+//! change the last digits of a sum are left out of it. Their own powers are still updated, so a link can recover.
 
 use crate::channel::GainMatrix;
 use crate::math::vectorised;
 
-/// Links are padded to whole groups of this many.
+/// Number of links in a vector; rows are padded to a multiple of it.
 const LANES: usize = 8;
-/// Links that share a pass over the sums.
+/// Number of links that share a pass over the sums.
 const GROUP: usize = 4;
-/// Power, times the largest gain (or 1) squared and the spread of the weights, under which a link is left out of the
-/// sums.
+/// Bound on a link's power times the largest gain (at least 1) squared times the spread of the weights, below
+/// which the sums leave the link out.
 const NEGLIGIBLE: f64 = 1e-17;
 
-/// Numbers that begin at a cache line, so that no register of them is loaded from two.
+/// Numbers aligned to a cache line, so that a vector load never spans two lines.
 #[derive(Debug, Clone, Default)]
 struct Aligned {
     numbers: Vec<f64>,
@@ -34,12 +33,12 @@ struct Aligned {
 }
 
 impl Aligned {
-    /// Makes room for so many numbers, all 0.
+    /// Resizes the buffer to `count` numbers, all 0.
     fn reset(&mut self, count: usize) {
         let line = 64 / size_of::<f64>();
         self.numbers.clear();
         self.numbers.resize(count + line, 0.0);
-        // A machine that cannot tell where a cache line begins is only slower.
+        // If the alignment is unknown, the code is only slower.
         self.offset = self.numbers.as_ptr().align_offset(64).min(line);
     }
 
@@ -52,38 +51,38 @@ impl Aligned {
     }
 }
 
-/// Amplitudes, and all that an iteration needs.
+/// Amplitudes and buffers of an iteration.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DenseKernel {
     size: usize,
-    /// Numbers in a padded row.
+    /// Length of a padded row.
     stride: usize,
-    /// Gains without the diagonal, receiver by receiver; then the same, transmitter by transmitter.
+    /// Gains without the diagonal, by receiver (`rows`) and by transmitter (`columns`).
     rows: Aligned,
     columns: Aligned,
     direct: Vec<f64>,
-    /// `α_k`.
+    /// Weight `α_k`.
     weight: Vec<f64>,
     amplitude: Vec<f64>,
     power: Vec<f64>,
     heard: Aligned,
-    /// `c_k`.
+    /// Marginal cost of interference, `c_k`.
     harm: Vec<f64>,
-    /// `α_k g_kk v_k / I_k`.
+    /// Numerator of the update, `α_k g_kk v_k / I_k`.
     wanted: Vec<f64>,
-    /// `Σ_j g_jk c_j`.
+    /// Denominator of the update, `Σ_j g_jk c_j`.
     charge: Aligned,
-    /// Links whose power counts, in whole groups.
+    /// Links whose power counts, padded to whole groups.
     active: Vec<u32>,
     least_power: f64,
 }
 
 impl DenseKernel {
-    /// Takes over the gains of a network, and its weights if not all are 1.
+    /// Loads the gains of a network, and its weights unless all are 1.
     pub(crate) fn load(&mut self, gains: &GainMatrix, weights: Option<&[f64]>) {
         let (size, gains) = (gains.size(), gains.as_slice());
         self.size = size;
-        // At least one link of padding: it fills up groups.
+        // At least one link of padding, which fills up groups.
         let stride = (size + 1).next_multiple_of(LANES);
         self.stride = stride;
         self.rows.reset((size + 1) * stride);
@@ -109,7 +108,7 @@ impl DenseKernel {
             self.direct[row] = std::mem::take(&mut padded[row]);
             largest = line.iter().copied().fold(largest, f64::max);
         }
-        // A few rows at a time, so that both what is read and what is written stay in the cache.
+        // A few rows at a time, so that source and target stay in the cache.
         let columns = self.columns.as_mut_slice();
         for first in (0..size).step_by(LANES) {
             for column in 0..size {
@@ -129,7 +128,7 @@ impl DenseKernel {
         self.least_power = NEGLIGIBLE / (largest * largest * spread);
     }
 
-    /// Sets the powers to start from, as shares of `P_max`.
+    /// Sets the starting powers, as shares of `P_max`.
     pub(crate) fn start(&mut self, shares: impl Iterator<Item = f64>) {
         let places = self.amplitude.iter_mut().zip(&mut self.power);
         for ((amplitude, power), share) in places.zip(shares.take(self.size)) {
@@ -137,23 +136,23 @@ impl DenseKernel {
         }
     }
 
-    /// The powers, as shares of `P_max`.
+    /// Returns the powers as shares of `P_max`.
     pub(crate) fn shares(&self) -> &[f64] {
         &self.power[..self.size]
     }
 
-    /// One iteration. With `measure`, the objective in nats *before* it; 0 otherwise.
+    /// Runs one iteration. With `measure`, returns the objective in nats *before* it, otherwise 0.
     pub(crate) fn iterate(&mut self, measure: bool) -> f64 {
         self.choose();
         dispatch_iterate(self, measure)
     }
 
-    /// Finds the links whose power counts, and fills the last group up with padding, whose power is 0.
+    /// Finds the links whose power counts, and fills up the last group with padding, whose power is 0.
     fn choose(&mut self) {
         let padding = u32::try_from(self.size).unwrap_or(u32::MAX);
         self.active.resize(self.size + GROUP, padding);
         let mut count = 0;
-        // Without a branch: which links fade out next is not to be foreseen.
+        // Branch-free, since a branch predictor cannot predict which links fade out next.
         for (link, &power) in (0u32..).zip(&self.power[..self.size]) {
             self.active[count] = link;
             count += usize::from(power > self.least_power);
@@ -194,7 +193,7 @@ fn iterate_numbers(kernel: &mut DenseKernel, measure: bool) -> f64 {
     };
     add_lines(charge, rows.as_slice(), stride, active, harm);
     for k in 0..stride {
-        // A link that transmits nothing (or is padding) has 0/0: it stays off.
+        // A link that transmits nothing (or is padding) would be 0/0; it stays off.
         let next = (wanted[k] / charge[k].max(f64::MIN_POSITIVE)).min(1.0);
         amplitude[k] = next;
         power[k] = next * next;
@@ -202,7 +201,7 @@ fn iterate_numbers(kernel: &mut DenseKernel, measure: bool) -> f64 {
     objective
 }
 
-/// `sum ← sum + Σ_j weight_j·line_j` over the active links.
+/// Computes `sum ← sum + Σ_j weight_j·line_j` over the active links.
 #[inline(always)]
 fn add_lines(sum: &mut [f64], lines: &[f64], stride: usize, active: &[u32], weights: &[f64]) {
     let line = |link: u32| &lines[link as usize * stride..][..stride];
@@ -214,7 +213,7 @@ fn add_lines(sum: &mut [f64], lines: &[f64], stride: usize, active: &[u32], weig
     }
 }
 
-/// `sum ← sum + Σ weight·line` over the four lines of a group, all of one length.
+/// Computes `sum ← sum + Σ weight·line` over the four equally long lines of a group.
 #[inline(always)]
 fn add_group(sum: &mut [f64], lines: [&[f64]; GROUP], weights: [f64; GROUP]) {
     let [a, b, c, d] = lines;

@@ -1,43 +1,43 @@
-//! Costs by name.
+//! Built-in costs by name.
 
 use crate::problems::separable::{Cost, CostError};
 
-/// A cost that is there already: of an SNR, or of any other `u`.
+/// Built-in cost as a function of an SNR or of any other `u`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BuiltInCost {
-    /// `−ln(1 + u)`: the sum rate in nat, by water-filling.
+    /// Negative rate in nat, `−ln(1 + u)`: the optimum is water-filling.
     Log1p,
-    /// `−ln ln(1 + u)`: proportionally fair rates.
+    /// Negative logarithm of the rate, `−ln ln(1 + u)`: proportionally fair rates.
     FairRate,
-    /// `1/ln(1 + u)`: the time that a bit takes.
+    /// Time per bit, `1/ln(1 + u)`.
     Delay,
-    /// `1/u`.
+    /// Reciprocal, `1/u`.
     Inverse,
-    /// `1/(1 + u)`: the mean square error.
+    /// Mean square error, `1/(1 + u)`.
     Mmse,
-    /// `e^(−u)`.
+    /// Exponential, `e^(−u)`.
     Exponential,
 }
 
 impl BuiltInCost {
-    /// Names, what they mean, and values.
+    /// Name, help text and value of each cost.
     pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("log1p", "−ln(1 + u): the largest sum rate, by water-filling", Self::Log1p),
+        ("log1p", "−ln(1 + u): maximizes the sum rate (water-filling)", Self::Log1p),
         ("fair-rate", "−ln ln(1 + u): proportionally fair rates", Self::FairRate),
-        ("delay", "1/ln(1 + u): the least sum of the times that a bit takes", Self::Delay),
+        ("delay", "1/ln(1 + u): minimizes the sum of the times per bit", Self::Delay),
         ("inverse", "1/u", Self::Inverse),
-        ("mmse", "1/(1 + u): the least sum of mean square errors", Self::Mmse),
+        ("mmse", "1/(1 + u): minimizes the sum of mean square errors", Self::Mmse),
         ("exponential", "e^(−u)", Self::Exponential),
     ];
 }
 
 impl BuiltInCost {
-    /// The cost of a name.
+    /// Returns the cost with a name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|choice| choice.0 == name).map(|choice| choice.2)
     }
 
-    /// `c(u)`.
+    /// Returns `c(u)`.
     pub fn value(self, u: f64) -> f64 {
         match self {
             Self::Log1p => -u.ln_1p(),
@@ -49,7 +49,7 @@ impl BuiltInCost {
         }
     }
 
-    /// Its table, up to a `u`.
+    /// Tabulates the cost from 0 to `most`.
     pub fn cost(self, most: f64) -> Result<Cost, CostError> {
         Cost::from_fn((0.0, most), |u| self.value(u))
     }

@@ -1,143 +1,143 @@
-//! The cost of one user, `c(u)`, as a table: decreasing, convex, with what it brings at the margin and the answer
-//! to a price.
+//! Cost of one user, `c(u)`, as a table: decreasing and convex, with its marginal value and the response to a
+//! price.
 //!
-//! Whatever it was made from, a cost is polynomials on pieces: of degree 7 where it is a function
-//! ([`tabulation`]), of degree 2 where it is samples
-//! ([`samples`]). Solver, judge and files know the pieces alone. A second
-//! table, made from the first, is the response to a price `q`: the `u` at which `−c'(u) = q`.
+//! Every cost is stored as polynomials on pieces: of degree 7 for a function ([`tabulation`]), of degree 2 for
+//! samples ([`samples`]). Solver, judge and files use only the pieces. A second table, computed from the first,
+//! is the response to a price `q`: the `u` at which `−c'(u) = q`.
 
 use thiserror::Error;
 
 use crate::math::{Pieces, root};
 use crate::problems::separable::{samples, tabulation};
 
-/// Coefficients on a piece of the cost, and of the response.
+/// Number of coefficients on a piece of the cost and of the response.
 pub(crate) const COST: usize = 8;
 const RESPONSE: usize = 6;
-/// Relative error of the response, which its pieces are halved for: what is lost by it is of the second order.
+/// Relative error of the response up to which its pieces are halved. Its effect on the objective is of second
+/// order.
 const RESPONSE_GOAL: f64 = 1e-9;
 const RESPONSE_HALVINGS: u32 = 8;
 
 /// A decreasing, convex cost `c(u)` on `[low, high]`.
 ///
-/// Under `low` nothing serves: every user gets at least that (0 for most costs). Where `c(low)` is infinite, the
-/// range begins a little over it (so it does where `c(low)` is no number); see [`Cost::range`]. Beyond `high` the cost
-/// is taken as flat: nobody gets more. So is a cost that no longer falls: its range ends there.
+/// Every user gets at least `low` (0 for most costs), since smaller amounts do not serve. If `c(low)` is infinite
+/// or NaN, the range begins slightly above it; see [`Cost::range`]. Beyond `high` the cost counts as constant,
+/// and no user gets more. If the cost stops falling before `high`, the range ends there.
 ///
 /// ```
 /// use anyk::problems::separable::Cost;
-/// // Rates in nat: the cost is what is not transmitted.
+/// // Rates in nat: the cost is the negative rate.
 /// let cost = Cost::from_fn((0.0, 1e4), |u| -u.ln_1p())?;
 /// assert!((cost.value(9.0) + 10f64.ln()).abs() < 1e-11);
 /// assert!((cost.marginal(9.0) - 0.1).abs() < 1e-10);
 /// assert!((cost.response(0.1) - 9.0).abs() < 1e-7);
-/// // The first bit is worth 1: at a price over that, nothing is the best.
+/// // The first bit is worth 1: at a higher price, the best amount is 0.
 /// assert_eq!(cost.response(1.001), 0.0);
-/// // What is not convex is refused, and the message says where.
+/// // A cost that is not convex is rejected, and the message names the points.
 /// let error = Cost::from_fn((0.0, 3.0), |u| u.cos()).unwrap_err();
 /// assert!(error.to_string().contains("not convex"));
 /// # Ok::<(), anyk::problems::separable::CostError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cost {
-    /// What the pieces' places are measured from.
+    /// Start of the range, from which the pieces measure their points.
     low: f64,
-    /// `c(low + v)`.
+    /// Pieces of `c(low + v)`.
     pieces: Pieces<COST>,
     /// Bound on the error of each piece.
     errors: Vec<f64>,
-    /// See [`Cost::clear_distance`].
+    /// Clear distance of each piece, see [`Cost::clear_distance`].
     clear: Vec<f64>,
-    /// `v` at a price; none where the cost is a straight line.
+    /// Best `v` at a price; `None` if the cost is a straight line.
     response: Option<Pieces<RESPONSE>>,
-    /// `−c'` at the first place and at the last.
+    /// Marginal values `−c'` at the first and the last point.
     marginals: (f64, f64),
     between_samples: Option<f64>,
 }
 
-/// Why something is no cost.
+/// Reason why a function or samples are not a valid cost.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum CostError {
-    /// No range.
+    /// Invalid range.
     #[error(
         "the range of the cost is {low} to {high}, expected 0 or more to a larger number up to 1e100"
     )]
     Range {
-        /// Its begin.
+        /// Start of the range.
         low: f64,
-        /// Its end.
+        /// End of the range.
         high: f64,
     },
-    /// A value that is no number.
+    /// Value that is NaN or infinite.
     #[error(
-        "the cost at u = {u} is {value}, expected a finite number (infinite only where u is too little)"
+        "the cost at u = {u} is {value}, expected a finite number (infinite only if u is too small)"
     )]
     NotFinite {
-        /// Where.
+        /// Point.
         u: f64,
-        /// What it is there.
+        /// Value at the point.
         value: f64,
     },
-    /// It grows.
+    /// Cost that increases.
     #[error(
         "the cost is not decreasing: {} at u = {}, but {} at u = {}",
         .value[0], .u[0], .value[1], .u[1]
     )]
     NotDecreasing {
-        /// Two places, ascending.
+        /// Two points, ascending.
         u: [f64; 2],
-        /// The values there.
+        /// Values at the points.
         value: [f64; 2],
     },
-    /// It bends down.
+    /// Cost that is not convex.
     #[error(
-        "the cost is not convex: at u = {}, {} and {} it is {}, {} and {}, the second over the line through the \
+        "the cost is not convex: at u = {}, {} and {} it is {}, {} and {}, the second lies above the line through the \
          others",
         .u[0], .u[1], .u[2], .value[0], .value[1], .value[2]
     )]
     NotConvex {
-        /// Three places, ascending.
+        /// Three points, ascending.
         u: [f64; 3],
-        /// The values there.
+        /// Values at the points.
         value: [f64; 3],
     },
-    /// It is the same everywhere.
+    /// Cost that is the same everywhere.
     #[error("the cost is {value} from u = {low} to u = {high}, expected one that decreases")]
     Constant {
-        /// Its begin.
+        /// Start of the range.
         low: f64,
-        /// Its end.
+        /// End of the range.
         high: f64,
-        /// The value.
+        /// Value everywhere.
         value: f64,
     },
-    /// No more than one sample.
+    /// Fewer than two samples, or too many.
     #[error("there are {0} samples of the cost, expected 2 to 1e6")]
     Count(usize),
-    /// Two samples at one place.
+    /// Two samples at one point.
     #[error("there are two samples of the cost at u = {u}, with values {} and {}", .value[0], .value[1])]
     Duplicate {
-        /// The place.
+        /// Point.
         u: f64,
-        /// The values.
+        /// Values.
         value: [f64; 2],
     },
-    /// A function that bends too often for a table.
+    /// Function with too many bends for a table.
     #[error(
-        "the cost takes more than {most} pieces to be known to 1e-9, expected a smoother one or a shorter range"
+        "the cost needs more than {most} pieces for an accuracy of 1e-9, expected a smoother one or a shorter range"
     )]
     Rough {
-        /// Most pieces.
+        /// Maximum number of pieces.
         most: usize,
     },
-    /// The pieces of a file.
-    #[error("the pieces of the cost are none: {0}")]
+    /// Invalid pieces in a file.
+    #[error("the pieces of the cost are invalid: {0}")]
     Pieces(&'static str),
 }
 
 impl Cost {
-    /// Tabulates a function on a range. It evaluates the function at 10,000 to a million points, once; for a function
-    /// that is too slow for that, use [`Cost::from_samples`].
+    /// Tabulates a function on a range. It evaluates the function at 10,000 to a million points, once; for a
+    /// function that is too slow for that, use [`Cost::from_samples`].
     pub fn from_fn(range: (f64, f64), f: impl Fn(f64) -> f64) -> Result<Self, CostError> {
         Self::from_batched(range, |places, values| {
             for (u, value) in places.iter().zip(values) {
@@ -155,9 +155,9 @@ impl Cost {
         Self::from_pieces(range.0, found.ends, &found.coefficients, found.errors)
     }
 
-    /// Of samples `(u_i, c_i)` in any order: the cost goes through all of them and, between them, bends in two
-    /// parabolas, with slopes at the samples that are between those of the lines to both neighbours. See
-    /// [`Cost::between_samples`] for how far another convex cost through the same samples may be.
+    /// Interpolates samples `(u_i, c_i)` in any order. The cost passes through all of them. Between two samples
+    /// it consists of two parabolas, and its slope at a sample lies between the slopes of the lines to both
+    /// neighbours. See [`Cost::between_samples`] for how far another convex cost through the same samples may be.
     pub fn from_samples(samples: &[(f64, f64)]) -> Result<Self, CostError> {
         let found = samples::interpolate(samples)?;
         let mut cost = Self::from_pieces(found.low, found.ends, &found.coefficients, found.errors)?;
@@ -165,7 +165,7 @@ impl Cost {
         Ok(cost)
     }
 
-    /// Of pieces: ends over `low`, coefficients and bounds on the error.
+    /// Builds a cost from pieces: their ends relative to `low`, coefficients and error bounds.
     pub(crate) fn from_pieces(
         low: f64,
         ends: Vec<f64>,
@@ -178,10 +178,10 @@ impl Cost {
         }
         if errors.len() != coefficients.len() || !errors.iter().all(|e| *e >= 0.0 && e.is_finite())
         {
-            return Err(CostError::Pieces("expected an error for each"));
+            return Err(CostError::Pieces("expected one error bound per piece"));
         }
         let pieces = Pieces::new(ends, coefficients)
-            .ok_or(CostError::Pieces("expected finite numbers and ends that ascend"))?;
+            .ok_or(CostError::Pieces("expected finite numbers and ascending ends"))?;
         let marginals = marginals_at_ends(&pieces, &errors);
         let response = response(&pieces, &marginals);
         let marginals = (marginals[0], marginals[marginals.len() - 1]);
@@ -192,21 +192,21 @@ impl Cost {
         Ok(Self { low, pieces, errors, clear, response, marginals, between_samples: None })
     }
 
-    /// The parts that [`Cost::from_pieces`] takes.
+    /// Returns the arguments of [`Cost::from_pieces`].
     pub(crate) fn parts(&self) -> (f64, &[f64], impl Iterator<Item = &[f64; COST]>, &[f64]) {
         let coefficients = (0..self.pieces.len()).map(|piece| self.pieces.coefficients(piece));
         (self.low, self.pieces.ends(), coefficients, &self.errors)
     }
 
-    /// The least and the most that a user gets: `low` and `high`, but where `c(low)` is infinite the first place of
-    /// a grid of powers of two, 30 decades under the width at the least, at which it is at most 1e100, and where the cost is flat at its end the place from
-    /// which it is.
+    /// Smallest and largest amount that a user gets: usually `low` and `high`. If `c(low)` is infinite, the range
+    /// starts at the first point of a grid of powers of two (at least 30 decades below the width) at which the
+    /// cost is at most 1e100. If the cost is constant at its end, the range ends where it becomes constant.
     pub fn range(&self) -> (f64, f64) {
         let (first, last) = self.pieces.range();
         (self.low + first, self.low + last)
     }
 
-    /// `c(u)`: infinite under the range, flat beyond it.
+    /// Returns `c(u)`: infinite below the range, constant beyond it.
     pub fn value(&self, u: f64) -> f64 {
         if u < self.range().0 * (1.0 - 1e-12) {
             return f64::INFINITY;
@@ -214,21 +214,21 @@ impl Cost {
         self.at_over(u - self.low).0
     }
 
-    /// `−c'(u)`, what a little more is worth: 0 beyond the range.
+    /// Returns `−c'(u)`, the value of a small additional amount; 0 beyond the range.
     pub fn marginal(&self, u: f64) -> f64 {
         self.at_over(u - self.low).1
     }
 
-    /// The best `u` at a price for each unit of it: it minimises `c(u) + price·u`.
+    /// Returns the `u` that minimizes `c(u) + price·u`.
     pub fn response(&self, price: f64) -> f64 {
         self.low + self.respond(price).0
     }
 
-    /// Bound on the error of the value, relative to `|c| + |c(high)| − v·c'` at half the distance `v = u − low`, where a
-    /// cost that ends at 0 is not 0 yet.
+    /// Bound on the error of the value, relative to `|c| + |c(high)| − v·c'`. Each piece is evaluated at half its
+    /// distance `v = u − low`, where a cost that ends at 0 is not yet 0.
     ///
-    /// For a function it holds for every convex function that has the same values, up to rounding, at the points at
-    /// which this one was evaluated. For samples, it is the rounding error at them.
+    /// For a function, the bound holds for every convex function that has the same values, up to rounding, at the
+    /// points at which this one was evaluated. For samples, it is the rounding error at the samples.
     pub fn error_bound(&self) -> f64 {
         let last = self.at_over(self.pieces.range().1).0.abs();
         let of_piece = |(pair, error): (&[f64], &f64)| {
@@ -244,13 +244,13 @@ impl Cost {
         self.error_over(u - self.low)
     }
 
-    /// For a cost of samples: the most by which another convex, decreasing cost through the same samples could
-    /// differ, relative to the values' range.
+    /// Maximum difference to any other convex, decreasing cost through the same samples, relative to the range of
+    /// the values; only for a cost from samples.
     pub fn between_samples(&self) -> Option<f64> {
         self.between_samples
     }
 
-    /// What every place is measured from.
+    /// Start of the range, from which points are measured.
     pub(crate) fn low(&self) -> f64 {
         self.low
     }
@@ -261,13 +261,13 @@ impl Cost {
         self.errors[self.pieces.piece_of(v)]
     }
 
-    /// The piece that holds `low + v`.
+    /// Index of the piece that contains `low + v`.
     #[inline]
     pub(crate) fn piece_of(&self, v: f64) -> usize {
         self.pieces.piece_of(v)
     }
 
-    /// Lower and upper bound on the value at `low + v`, given a piece that may hold it.
+    /// Lower and upper bound on the value at `low + v`, given a piece that may contain it.
     #[inline]
     pub(crate) fn enclosed(&self, near: usize, v: f64) -> (f64, f64) {
         let ends = self.pieces.ends();
@@ -277,25 +277,25 @@ impl Cost {
         (value - self.errors[piece], value + self.errors[piece])
     }
 
-    /// A distance on a piece at which the value clearly differs from a tangent: `c''·d²` is a few times the error. No
-    /// more than the width of the piece.
+    /// Distance at which the value clearly differs from a tangent: `c''·d²` is a few times the error. At most the
+    /// width of the piece.
     #[inline]
     pub(crate) fn clear_distance(&self, piece: usize) -> f64 {
         self.clear[piece]
     }
 
-    /// Least and largest `v = u − low`.
+    /// Smallest and largest `v = u − low`.
     #[inline]
     pub(crate) fn over_range(&self) -> (f64, f64) {
         self.pieces.range()
     }
 
-    /// `−c'` where the range begins, and where it ends.
+    /// Marginal values `−c'` at the start and the end of the range.
     pub(crate) fn marginals(&self) -> (f64, f64) {
         self.marginals
     }
 
-    /// `c` and `−c'` at `low + v`.
+    /// Returns `c` and `−c'` at `low + v`.
     #[inline]
     pub(crate) fn at_over(&self, v: f64) -> (f64, f64) {
         let last = self.pieces.range().1;
@@ -303,7 +303,7 @@ impl Cost {
         (value, if v > last { 0.0 } else { (-slope).max(0.0) })
     }
 
-    /// `v` at a price, and its derivative by the price.
+    /// Returns `v` at a price and its derivative with respect to the price.
     #[inline]
     pub(crate) fn respond(&self, price: f64) -> (f64, f64) {
         let (first, last) = self.pieces.range();
@@ -319,7 +319,7 @@ impl Cost {
         }
     }
 
-    /// The lowest price at which less than the whole range is the best, and positive.
+    /// Lowest positive price at which the best amount is less than the whole range.
     pub(crate) fn lowest_price(&self) -> f64 {
         let lowest = self.response.as_ref().map_or(self.marginals.1, |response| {
             let ends = response.ends();
@@ -329,16 +329,16 @@ impl Cost {
     }
 }
 
-/// Values below this count as nothing when errors are held against them.
+/// Magnitude below which values count as 0 when errors are compared with them.
 const NOTHING: f64 = 1e-200;
-/// Largest place.
+/// Largest point.
 pub(crate) const MOST: f64 = 1e100;
 
-/// `−c'` at the ends of the pieces, never growing.
+/// Computes `−c'` at the ends of the pieces as a sequence that never increases.
 ///
-/// The slope of a piece is as exact as its values are for its width: between two pieces the better one is asked. Where
-/// rounding still leaves slopes that grow, as around a kink, they become their mean, weighted by how exact they are:
-/// the nearest sequence that does not grow.
+/// The slope of a piece is as accurate as its values divided by its width, so each end uses the more accurate of
+/// its two pieces. If rounding still leaves slopes that increase, for example around a kink, their weighted mean
+/// replaces them. The weights follow the accuracy, so the result is the nearest sequence that does not increase.
 fn marginals_at_ends(pieces: &Pieces<COST>, errors: &[f64]) -> Vec<f64> {
     let ends = pieces.ends();
     let noise = |piece: usize| errors[piece] / (ends[piece + 1] - ends[piece]);
@@ -347,7 +347,7 @@ fn marginals_at_ends(pieces: &Pieces<COST>, errors: &[f64]) -> Vec<f64> {
     for (index, &end) in ends.iter().enumerate() {
         let (left, right) = (index.max(1) - 1, index.min(pieces.len() - 1));
         let piece = if noise(left) < noise(right) { left } else { right };
-        // Without an error, a rounding.
+        // If the error is 0, assume a rounding error.
         let own = noise(piece).max(f64::MIN_POSITIVE.sqrt());
         let mut block = (-pieces.on_piece(piece, end).1, own.powi(-2).min(1e200), 1);
         while let Some(before) = blocks.pop_if(|before| before.0 < block.0) {
@@ -369,13 +369,14 @@ fn clear_distances(pieces: &Pieces<COST>, errors: &[f64]) -> Vec<f64> {
     pieces.ends().windows(2).zip(errors).enumerate().map(of_piece).collect()
 }
 
-/// The inverse of `−c'`, from the last piece to the first; a piece that is straight is a jump between two others.
+/// Inverts `−c'`, from the last piece to the first. A straight piece becomes a jump between its neighbours.
 fn response(pieces: &Pieces<COST>, marginals: &[f64]) -> Option<Pieces<RESPONSE>> {
     let (mut ends, mut coefficients) = (Vec::new(), Vec::new());
     for piece in (0..pieces.len()).rev() {
-        // The last piece's end, and not this one's: a jump between them leaves a little, and prices have no gap.
+        // Start at the end of the previous piece, since prices must not have a gap where the slope jumps
+        // slightly.
         let (low, high) = (ends.last().copied().unwrap_or(marginals[piece + 1]), marginals[piece]);
-        // Not so clearly apart as to be more than rounding.
+        // Skip a piece whose slopes differ only by rounding.
         if high - low <= 1e-14 * high {
             continue;
         }
@@ -387,7 +388,7 @@ fn response(pieces: &Pieces<COST>, marginals: &[f64]) -> Option<Pieces<RESPONSE>
     Pieces::new(ends, &coefficients)
 }
 
-/// Adds the response on prices of one piece, in as many parts as it takes.
+/// Adds the response on the prices of one piece, halved until it is accurate.
 fn halve(
     pieces: &Pieces<COST>,
     piece: usize,
@@ -412,7 +413,7 @@ fn halve(
     let middle = 0.5 * (low + high);
     if halvings > 0 && middle > low && middle < high {
         let alone = Pieces::new(vec![low, high], &[own]);
-        // Where |T_6| = 1 between its zeros.
+        // Points between its zeros at which |T_6| = 1.
         let off =
             [-0.866_025_403_784_438_6, -0.5, 0.0, 0.5, 0.866_025_403_784_438_6].iter().any(|t| {
                 let price = middle + 0.5 * (high - low) * t;

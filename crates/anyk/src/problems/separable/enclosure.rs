@@ -1,29 +1,30 @@
-//! Encloses a convex, decreasing function between the points at which it was evaluated.
+//! Enclosure of a convex, decreasing function between the points at which it was evaluated.
 //!
-//! Between two neighbouring points a convex function lies below their chord, and above the next chords on both sides,
-//! extended. The three lines form a triangle, and its height bounds what is unknown about the function, kinks
-//! included:
+//! Between two neighbouring points, a convex function lies below their chord and above the extensions of the next
+//! chords on both sides. The three lines form a triangle. Its height bounds what is unknown about the function,
+//! kinks included:
 //!
 //! ```text
 //! height = h·l·r / (l + r),   l = s − s_left,   r = s_right − s,
 //! ```
 //!
-//! where `h` is the width and `s` are the slopes of the three chords. Left of the first point nothing is known, so `l`
-//! is infinite there. Right of the last point the function does not increase, so `s_right` is 0 there. [`refine`] adds
-//! points until every triangle is low.
+//! where `h` is the width and `s` are the slopes of the three chords. Left of the first point the slope is
+//! unknown, so `l` is infinite there. Right of the last point the function does not increase, so `s_right` is 0
+//! there. [`refine`] adds points until every triangle is low enough.
 
 use crate::problems::separable::CostError;
 use crate::problems::separable::tabulation::{Function, check_shape};
 use crate::tolerance;
 
-/// Largest number of points. A function that needs more gets a larger bound.
+/// Maximum number of points. A function that needs more gets a larger error bound.
 const MOST_POINTS: usize = 1 << 22;
-/// Most parts into which one round splits an interval.
+/// Maximum number of parts into which one round splits an interval.
 const MOST_PARTS: f64 = 32.0;
-/// Share of `|c(high)|` that counts as part of a cost's size. Without it, a root or a logarithm at `low`, where the
-/// cost is 0 and infinitely steep, would need points without end.
+/// Share of `|c(high)|` that counts towards the size of a cost. Without it, a root or a logarithm at `low`, where
+/// the cost is 0 and infinitely steep, would need points without limit.
 const OF_LAST: f64 = 1e-5;
-/// How much faster the slope changes over an interval with a kink than next to it, and the factor on the goal there.
+/// Factor by which the slope changes faster over an interval with a kink than next to it, and the factor on the
+/// goal there.
 const FASTER: f64 = 16.0;
 const KINK: f64 = 1e-6;
 /// Relative rounding error of a value of the function.
@@ -31,17 +32,17 @@ pub(crate) const ROUNDING: f64 = 2e-15;
 /// Values below this count as 0.
 pub(crate) const SMALLEST: f64 = 1e-250;
 
-/// A place `u` and the value of the function there.
+/// A point `u` and the value of the function there.
 pub(crate) type Point = (f64, f64);
 
-/// Evaluates the function at `places`, and then between them until the height of each triangle is at most
+/// Evaluates the function at `places`, then between them until the height of each triangle is at most
 /// [`tolerance::COST_TABLE`] of the cost's size. Returns all points in ascending order.
 pub(crate) fn refine<F: FnMut(&[f64], &mut [f64])>(
     function: &mut Function<F>,
     places: Vec<f64>,
 ) -> Result<Vec<Point>, CostError> {
     let mut points = function.points(places)?;
-    // The number of parts of each interval in the next round; 0 for one that was found to be good.
+    // Number of parts of each interval in the next round; 0 if the interval is already accurate.
     let mut parts = vec![1; points.len() - 1];
     let (mut goal, mut checked) = (tolerance::COST_TABLE, 0);
     loop {
@@ -76,14 +77,14 @@ pub(crate) fn refine<F: FnMut(&[f64], &mut [f64])>(
     }
 }
 
-/// Sorts points by place; two at one place become one.
+/// Sorts points and removes duplicates.
 pub(crate) fn sort(points: &mut Vec<Point>) {
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points.dedup_by(|a, b| a.0 <= b.0);
 }
 
-/// Sets the number of parts into which each interval has to be split. Those that are good (0) stay so: new points
-/// around them only lower their triangles.
+/// Sets the number of parts into which each interval must be split. Accurate intervals (0) stay accurate, since
+/// new points around them only lower their triangles.
 fn split<F>(function: &Function<F>, points: &[Point], goal: f64, parts: &mut [usize]) {
     for (index, parts) in parts.iter_mut().enumerate().filter(|(_, parts)| **parts > 0) {
         let [(from, before), (to, after)] = [points[index], points[index + 1]];
@@ -102,8 +103,8 @@ fn split<F>(function: &Function<F>, points: &[Point], goal: f64, parts: &mut [us
     }
 }
 
-/// Whether the slope changes much faster over this interval than next to it. Such an interval shrinks around the kink
-/// at the cost of few points.
+/// Returns whether the slope changes much faster over this interval than next to it. Such an interval shrinks
+/// around the kink with few points.
 fn has_kink(points: &[Point], index: usize) -> bool {
     let Some(six) = index.checked_sub(2).and_then(|first| points.get(first..first + 6)) else {
         return false;
@@ -119,15 +120,16 @@ fn has_kink(points: &[Point], index: usize) -> bool {
     b.min(c) > FASTER * a.max(d).max(0.0)
 }
 
-/// Height of the triangle between the points `index` and `index + 1`, given a bound on the rounding of their values
-/// and their neighbours'.
+/// Height of the triangle between the points `index` and `index + 1`, given a bound on the rounding error of
+/// their values and those of their neighbours.
 pub(crate) fn height(points: &[Point], index: usize, noise: f64) -> f64 {
     let chord = |index: usize| -> Option<(f64, f64)> {
         let [from, to] = [points.get(index)?, points.get(index + 1)?];
         Some((to.0 - from.0, (to.1 - from.1) / (to.0 - from.0)))
     };
     let Some((width, slope)) = chord(index) else { return 0.0 };
-    // By how much the slope changes from one chord to the next, at most: the own slope's noise is in the last term.
+    // Maximum change of the slope from one chord to the next. The last term contains the noise of this chord's
+    // own slope.
     let left = index.checked_sub(1).and_then(chord).map_or(f64::INFINITY, |(neighbour, before)| {
         (slope - before).max(0.0) + 2.0 * noise / neighbour
     });
@@ -144,7 +146,7 @@ pub(crate) fn height(points: &[Point], index: usize, noise: f64) -> f64 {
     height + 4.0 * noise
 }
 
-/// How far the point `index` lies above the chord of its neighbours: 0 if the points are convex there.
+/// Distance of the point `index` above the chord of its neighbours; 0 if the points are convex there.
 pub(crate) fn dent(points: &[Point], index: usize) -> f64 {
     let neighbours =
         index.checked_sub(1).and_then(|left| Some((points[left], *points.get(index + 1)?)));

@@ -1,4 +1,4 @@
-//! What a policy of separable costs is worth on random instances, beside the optimum and equal shares.
+//! Evaluation of policies for separable costs on random instances, compared with the optimum and equal shares.
 
 use serde::Serialize;
 
@@ -11,41 +11,41 @@ use crate::problems::separable::{
     SeparableSettings, SeparableSolver,
 };
 
-/// What was found at one size.
+/// Results at one number of users.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SeparableResult {
     /// Number of users `K`.
     pub k: usize,
-    /// Mean of `Σ c_k`.
+    /// Mean objective, `Σ c_k`.
     pub objective: f64,
-    /// Mean of the optimum.
+    /// Mean optimal objective.
     pub optimum: f64,
-    /// Mean of costs over the optimum, percent of `|optimum| + price·X`, over instances whose budget is used up: in
-    /// the others everyone has all that is of use, by any of the policies.
+    /// Mean extra cost compared with the optimum, percent of `|optimum| + price·X`, over instances whose budget
+    /// is used up. In the other instances, every policy gives each user all that is useful.
     pub gap_percent: f64,
-    /// The same of the worst instance.
+    /// Extra cost of the worst instance, percent.
     pub worst_gap_percent: f64,
-    /// Mean of the same for equal shares; absent where they leave someone without a finite cost.
+    /// Mean extra cost of equal shares, percent; absent if they leave a user without a finite cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equal_gap_percent: Option<f64>,
-    /// Mean share of users who get nothing over the least that serves, in the optimum.
+    /// Mean share of users who get only the minimum at the optimum.
     pub zeros: f64,
-    /// Instances whose budget is not used up.
+    /// Number of instances whose budget is not used up.
     pub spare: usize,
-    /// Instances without an answer.
+    /// Number of instances without a solution.
     pub infeasible: usize,
 }
 
 struct Row {
     objective: f64,
     optimum: f64,
-    /// Of the policy and of equal shares; none where the budget is not used up.
+    /// Extra costs of the policy and of equal shares; `None` if the budget is not used up.
     gaps: Option<(f64, f64)>,
     zeros: f64,
 }
 
-/// Measures a policy on random instances of each size, drawn by the policy's own ranges, with its budget at every
-/// size.
+/// Evaluates a policy on random instances of each size. They are drawn from the policy's own ranges, with its
+/// budget at every size.
 pub fn evaluate_separable(
     policy: &SeparablePrice,
     trials: &Trials,
@@ -82,7 +82,7 @@ pub fn evaluate_separable(
     Ok(found.iter().map(result).collect())
 }
 
-/// One instance; `None` without an answer.
+/// Evaluates one instance; `None` without a solution.
 fn row(
     solver: &mut SeparableSolver,
     allocator: &mut SeparableAllocator,
@@ -112,16 +112,16 @@ fn row(
     }))
 }
 
-/// Seed of the instances that a model is measured on after its training, which no test set has.
+/// Seed of the instances for the evaluation after training; test sets do not use it.
 const VALIDATION_SEED: u64 = 0x5EA4_AB1E;
 
-/// What a model reaches on instances of the sizes of its settings.
+/// Evaluates a model on instances with the sizes of its settings.
 pub(crate) fn validated(policy: &SeparablePrice) -> Result<SeparableMetrics, TrainError> {
     let SeparableSettings { train_k, samples, seed, .. } = &policy.record().training;
     let (sizes, samples) = (train_k.clone(), *samples as u64);
     let trials = Trials { sizes, samples, seed: VALIDATION_SEED ^ seed };
     let found = evaluate_separable(policy, &trials, &Silent)
-        .map_err(|error| Invalid::value("validation", error, "instances that have an answer"))?;
+        .map_err(|error| Invalid::value("validation", error, "instances that have a solution"))?;
     let mean = |column: fn(&SeparableResult) -> f64| {
         found.iter().map(column).sum::<f64>() / found.len().max(1) as f64
     };

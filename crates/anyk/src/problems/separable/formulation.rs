@@ -1,4 +1,4 @@
-//! Separable problems as instances: the objective, the judge, and what is shown of an allocation.
+//! Separable problems as instances: objective, judge, and reports on allocations.
 
 use crate::core::{
     Allocation, Detail, Facts, Formulation, Goal, Judged, Missed, NamedArray, Report, Reporting,
@@ -30,7 +30,7 @@ impl Formulation for Separable {
         for (user, (amount, gain)) in amounts.iter().zip(self.gains()).enumerate() {
             let (snr, cost) = (gain * amount, self.cost_of(user));
             let least = cost.range().0;
-            // Users with too little cost as much as those with the least that serves: more is not known.
+            // A user below the minimum counts with the cost at the minimum, since no other value is known.
             value += self.cost(user, snr.max(least));
             if !cost.value(snr).is_finite() {
                 missed.push(Missed { user, what: "SNR", value: snr, target: least });
@@ -68,7 +68,7 @@ impl Formulation for Separable {
                 facts.push("duality_gap", proof.duality_gap);
                 facts.push("price", proof.price);
                 format!(
-                    "{status}: the sum of costs is within {:.1e} of the least; a watt is worth {:.4e} here",
+                    "{status}: the sum of costs is within {:.1e} of the minimum; a watt is worth {:.4e} here",
                     proof.duality_gap, proof.price
                 )
             }
@@ -83,7 +83,7 @@ impl Formulation for Separable {
                     facts.push("duality_gap", gap);
                 }
                 let percent = 100.0 * gap.unwrap_or(0.0);
-                format!("{status}: the sum of costs is {percent:.4} % over the least")
+                format!("{status}: the sum of costs is {percent:.4} % above the minimum")
             }
         });
         facts.extend(&given.facts);
@@ -118,7 +118,7 @@ impl Formulation for Separable {
     }
 }
 
-/// Seven digits, whatever the size.
+/// Formats a value with seven digits.
 fn digits(value: f64) -> String {
     let size = value.abs();
     if size > 0.0 && !(1e-3..1e6).contains(&size) {

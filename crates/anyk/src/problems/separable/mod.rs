@@ -1,12 +1,12 @@
-//! Bring your own problem: one budget, and for each user a cost that falls and is convex in what the user gets.
+//! Separable problems: one budget, and for each user a cost that is decreasing and convex in the user's amount.
 //!
 //! ```text
 //! min  Σ_k w_k c_k(α_k x_k)     s.t.   Σ_k x_k ≤ X,   x ≥ 0
 //!  x
 //! ```
 //!
-//! The cost is a function, or samples of one ([`Cost`]). It need not be the same for all users: each has a class,
-//! and each class a cost.
+//! The cost is a function or samples of one ([`Cost`]). Costs may differ between users: each user has a class,
+//! and each class has a cost.
 
 mod built_in;
 mod cost;

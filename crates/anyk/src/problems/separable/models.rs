@@ -1,4 +1,4 @@
-//! Models of separable costs as the program sees them, and their training by options.
+//! Models of separable costs for the program, and the options of their training.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,14 +19,13 @@ use crate::problems::separable::{
     SeparableSettings, evaluate_separable,
 };
 
-/// The options of a training, apart from those of the problem.
+/// Options of a training run, except those of the problem.
 pub(super) fn training_options() -> Vec<OptionSpec> {
     let whole = |name, unit, help| OptionSpec::new(name, OptionValue::Whole(unit), help);
-    let sizes =
-        "Users in the instances that the policy is measured on; several sizes separated by commas";
+    let sizes = "Numbers of users in the instances that measure the policy, separated by commas";
     vec![
         OptionSpec::new("train-k", OptionValue::Sizes, sizes).or("10"),
-        whole("samples", "N", "Instances of each size that it is measured on").or("200"),
+        whole("samples", "N", "Number of these instances for each size").or("200"),
         whole("seed", "SEED", "Seed of these instances").or("1"),
     ]
 }
@@ -68,7 +67,7 @@ pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Traine
         "{model}: the response of a user at {prices} prices, in {train_seconds:.1} s"
     ));
     text.push(format!(
-        "validation at K = {:?}: costs {:.4} % over the optimum, equal shares {:.4} %",
+        "validation at K = {:?}: costs {:.4} % above the optimum, equal shares {:.4} %",
         training.train_k, metrics.gap_percent, metrics.equal_gap_percent
     ));
     Trained::new(&session, policy, &report, text, None)
@@ -78,7 +77,7 @@ pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Traine
 struct Report {
     model: String,
     training: SeparableSettings,
-    /// Prices at which the response of a user is known.
+    /// Number of prices at which the response of a user is known.
     prices: usize,
     train_seconds: f64,
     #[serde(flatten)]
@@ -137,7 +136,7 @@ impl Model for SeparablePrice {
     fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
         let home = self.home();
         let mut options = options.at_home(&home);
-        // No file of parameters has these.
+        // Files of parameters do not contain these.
         for name in ["bandwidth-hz", "cost"] {
             if let (false, Some(own)) = (options.has(name), home.text(name)) {
                 options.set(name, own);

@@ -1,4 +1,5 @@
-//! Separable problems that a caller states, with any gains, costs and budget, and those that models are trained on.
+//! Separable problems that a caller defines with any gains, costs and budget, and those on which models are
+//! trained.
 
 use std::sync::Arc;
 
@@ -8,13 +9,13 @@ use crate::invalid::Invalid;
 use crate::problems::separable::problem::OPTIMUM;
 use crate::problems::separable::{Cost, EqualShares, Separable, SeparableSettings};
 
-/// Problems with a caller's own costs, which are functions, not options.
+/// Registry row of problems with the caller's own costs, which are functions rather than options.
 pub static OWN_SEPARABLE: About = About {
     answer_fields: &[],
     user_fields: &["power_w", "snr", "cost"],
     ..About::new(
         "separable",
-        "Amounts, least sum of costs of your own",
+        "Minimize the sum of your own costs of the amounts",
         &[
             Column::each("gains"),
             Column::each("classes").need(Need::Default(0.0)),
@@ -27,7 +28,7 @@ pub static OWN_SEPARABLE: About = About {
             OPTIMUM,
             PolicyRow {
                 name: "equal-shares",
-                line: "The least that serves each user, and an equal share of the rest",
+                line: "Minimum amount for each user plus an equal share of the rest",
                 make: |_| Ok(Box::new(EqualShares)),
             },
         ],
@@ -35,25 +36,25 @@ pub static OWN_SEPARABLE: About = About {
 };
 
 fn no_options() -> Error {
-    Error::Refused("the costs of such a problem are functions, which no option names".to_owned())
+    Error::Refused("the costs of this problem are functions; options cannot name them".to_owned())
 }
 
-/// Separable problems with these costs, for users of any gains and any budget.
+/// Separable problems with given costs, for users with any gains and any budget.
 #[derive(Debug, Clone)]
 pub struct OwnSeparable {
     costs: Vec<Arc<Cost>>,
-    /// Random instances are those of a training with these settings.
+    /// Settings of the training run whose random instances this problem draws, if any.
     training: Option<SeparableSettings>,
     options: Options,
 }
 
 impl OwnSeparable {
-    /// Problems with these costs, by class.
+    /// Builds problems with these costs, one per class.
     pub fn new(costs: &[Arc<Cost>]) -> Self {
         Self { costs: costs.to_vec(), training: None, options: Options::default() }
     }
 
-    /// The same with random instances as a training has them.
+    /// Returns the problem with the random instances of a training run.
     #[must_use]
     pub fn drawn_as_in(mut self, training: &SeparableSettings) -> Self {
         self.training = Some(training.clone());
@@ -97,7 +98,7 @@ impl Problem for OwnSeparable {
     }
 }
 
-/// A problem that a caller states, as an instance with its judge.
+/// Builds an instance, with its judge, from a problem that a caller defines.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The price policy for separable costs: each user responds to one price, and the price is found by the budget.
+//! Price policy for separable costs: each user responds to one price, which is chosen such that the budget is
+//! used up.
 
 use std::sync::Arc;
 
@@ -22,94 +23,94 @@ use crate::problems::separable::solver::write_amounts;
 use crate::problems::separable::{Cost, Separable, SeparableSolver};
 use crate::problems::urllc::add_outside;
 
-/// How a model came about: its costs, and what was measured.
+/// Settings, costs and metrics of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeparableRecord {
-    /// The instances that it was measured on.
+    /// Random instances on which the policy was measured.
     pub training: SeparableSettings,
-    /// What the costs' places are measured from, and the number of pieces of each.
+    /// Start and number of pieces of each cost.
     pub costs: Vec<CostRecord>,
-    /// The cell that its gains are of, if it was trained for one.
+    /// Cell that the gains belong to, if the policy was trained for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<SeparableCell>,
-    /// What was measured.
+    /// Results of the measurement.
     pub metrics: SeparableMetrics,
-    /// Files of version 0.2 have the units of their responses here.
+    /// Units of the responses; only in files of version 0.2.
     #[serde(default, skip_serializing)]
     pub units: IgnoredAny,
 }
 
-/// A cell whose users' gains are those of a separable problem: `u` is the SNR `α_k x_k/(N_0 B)` of a power `x_k`.
+/// Cell whose users' gains belong to a separable problem: `u` is the SNR `α_k x_k/(N_0 B)` of a power `x_k`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeparableCell {
-    /// The cell.
+    /// Configuration of the cell.
     pub config: Config,
     /// Bandwidth `B` of each user, Hz.
     pub bandwidth_hz: f64,
-    /// The cost, by name or file.
+    /// Cost, by name or file.
     pub cost: String,
 }
 
-/// A cost, next to its tensors.
+/// Shape of a cost whose values are in tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CostRecord {
-    /// What its places are measured from.
+    /// Start of its range.
     pub low: f64,
-    /// Its pieces.
+    /// Number of its pieces.
     pub pieces: usize,
 }
 
-/// What was measured on instances of the sizes of the settings.
+/// Results on instances with the sizes of the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeparableMetrics {
-    /// Costs over the optimum, percent of `|optimum| + price·X`.
+    /// Extra cost compared with the optimum, percent of `|optimum| + price·X`.
     pub gap_percent: f64,
-    /// The same of equal shares.
+    /// Extra cost of equal shares, in the same unit.
     pub equal_gap_percent: f64,
 }
 
-/// Random instances that a policy is measured on. The policy itself depends on the costs alone.
+/// Random instances on which a policy is measured. The policy itself depends only on the costs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeparableSettings {
-    /// Sizes.
+    /// Numbers of users.
     pub train_k: Vec<usize>,
-    /// Instances of each size.
+    /// Number of instances of each size.
     pub samples: usize,
-    /// Their seed.
+    /// Seed of the instances.
     pub seed: u64,
-    /// Least and largest gain of a user: they are drawn evenly in their logarithm.
+    /// Smallest and largest gain of a user; gains are log-uniform between them.
     pub gain: (f64, f64),
-    /// The budget of all users together, beyond the least that serves them.
+    /// Budget of all users together, in excess of the minimum that serves them.
     pub budget: f64,
-    /// Files of version 0.2 have these settings of their training.
+    /// Training setting that only files of version 0.2 contain.
     #[serde(default, skip_serializing)]
     pub batch: IgnoredAny,
-    /// See `batch`.
+    /// Training setting that only files of version 0.2 contain.
     #[serde(default, skip_serializing)]
     pub steps: IgnoredAny,
-    /// See `batch`.
+    /// Training setting that only files of version 0.2 contain.
     #[serde(default, skip_serializing)]
     pub rate: IgnoredAny,
 }
 
-/// Gains that are all alike are spread by this factor to both sides.
+/// Factor by which a range of nearly equal gains is widened on both sides.
 const SPREAD: f64 = 2.0;
-/// Costs over the optimum, percent, above which a policy is rejected.
+/// Extra cost, in percent, above which a policy is rejected.
 const MOST_PERCENT: f64 = 0.1;
 
 impl SeparableSettings {
-    /// For gains from a range and a budget, at ten users.
+    /// Returns settings for gains from a range and a budget, at ten users.
     pub fn new(gain: (f64, f64), budget: f64, seed: u64) -> Self {
         let (batch, steps, rate) = (IgnoredAny, IgnoredAny, IgnoredAny);
         Self { train_k: vec![10], samples: 200, seed, gain, budget, batch, steps, rate }
     }
 
-    /// For instances like this one: gains between its least and its largest, and its budget.
+    /// Returns settings for instances similar to this one: the range of its gains, and its budget.
     pub fn like(problem: &Separable, seed: u64) -> Self {
         let of = |(low, high): (f64, f64), &gain: &f64| (low.min(gain), high.max(gain));
         let (low, high) = problem.gains().iter().fold((f64::INFINITY, 0.0), of);
@@ -125,13 +126,13 @@ impl SeparableSettings {
         let Self { train_k, samples, gain, budget, .. } = self;
         check_samples(train_k, *samples)?;
         let sound = gain.0 >= 1e-50 && gain.0 <= gain.1 && gain.1 <= 1e50;
-        let expected = "least and largest, from 1e-50 to 1e50";
+        let expected = "minimum and maximum, from 1e-50 to 1e50";
         check("gain", sound, || format!("{} to {}", gain.0, gain.1), expected)?;
         let sound = (1e-50..=1e50).contains(budget);
         check("budget", sound, || budget.to_string(), "a number from 1e-50 to 1e50")
     }
 
-    /// A random instance of any size with the budget of the settings.
+    /// Draws a random instance of any size with the budget of the settings.
     pub fn draw(
         &self,
         costs: &[Arc<Cost>],
@@ -151,8 +152,8 @@ impl SeparableSettings {
     }
 }
 
-/// The price policy of [`Separable`] for any number of users and any budget. It has its costs with it: it answers without
-/// the functions that they were made from.
+/// Price policy of [`Separable`] for any number of users and any budget. It contains its costs, so it does not
+/// need the functions from which they were built.
 #[derive(Debug, Clone)]
 pub struct SeparablePrice {
     record: SeparableRecord,
@@ -161,12 +162,12 @@ pub struct SeparablePrice {
 }
 
 impl SeparablePrice {
-    /// From a record and costs; an error says what does not fit.
+    /// Builds a policy from a record and costs; an error says what does not fit.
     pub fn new(record: SeparableRecord, costs: Vec<Arc<Cost>>) -> Result<Self, ModelError> {
         let content = |message: &str| ModelError::Content(message.to_owned());
         record.training.validate().map_err(|error| content(&error.to_string()))?;
         if costs.is_empty() || record.costs.len() != costs.len() {
-            return Err(content("its costs are not as many as its record says"));
+            return Err(content("the number of its costs differs from its record"));
         }
         if let Some(cell) = &record.cell {
             cell.config.validate()?;
@@ -180,8 +181,8 @@ impl SeparablePrice {
         Ok(Self { record, costs, responses })
     }
 
-    /// Finds how users with these costs respond to a price, and measures the policy. One that is more than 0.1 % over the
-    /// optimum is rejected.
+    /// Fits the responses of users with these costs to a price, and measures the policy. Rejects a policy whose
+    /// extra cost exceeds 0.1 %.
     pub fn train(
         costs: &[Arc<Cost>],
         settings: &SeparableSettings,
@@ -210,17 +211,17 @@ impl SeparablePrice {
         Ok(policy)
     }
 
-    /// Its costs, by class.
+    /// Costs, one per class.
     pub fn costs(&self) -> &[Arc<Cost>] {
         &self.costs
     }
 
-    /// Prices at which the responses are known, of all costs together.
+    /// Total number of prices in the responses of all costs.
     pub fn prices(&self) -> usize {
         self.responses.iter().map(PriceResponse::len).sum()
     }
 
-    /// What answers instances by it, with its buffers. Their costs are to be the policy's own.
+    /// Returns an allocator with its own buffers. It serves only instances with the policy's own costs.
     pub fn allocator(&self) -> SeparableAllocator {
         let (policy, solver) = (Arc::new(self.clone()), SeparableSolver::default());
         SeparableAllocator { policy, solver, explains: false }
@@ -260,7 +261,7 @@ impl Stored for SeparablePrice {
     }
 
     fn from_parts(record: SeparableRecord, tensors: &mut Tensors) -> Result<Self, ModelError> {
-        // Of version 0.2: responses that were learned. They are found again from the costs.
+        // Files of version 0.2 contain learned responses. They are computed from the costs instead.
         tensors.discard("response.outputs");
         let mut costs = Vec::new();
         for (index, &CostRecord { low, pieces }) in record.costs.iter().enumerate() {
@@ -276,21 +277,21 @@ impl Stored for SeparablePrice {
     }
 }
 
-/// A [`SeparablePrice`] with its buffers. As a [`Policy`] it leaves instances to the solver whose budget does not reach
-/// everyone.
+/// Allocator that runs a [`SeparablePrice`]. As a [`Policy`], it passes instances whose budget cannot serve every
+/// user to the solver.
 #[derive(Debug, Clone)]
 pub struct SeparableAllocator {
     policy: Arc<SeparablePrice>,
     solver: SeparableSolver,
-    /// Whether answers say what is outside of the training.
+    /// Whether answers list values outside the training range.
     explains: bool,
 }
 
-/// The search for the price ends when this share of the budget is left; amounts are scaled by it.
+/// Search for the price; it ends when this share of the budget is left, and the amounts are then scaled.
 const SEARCH: PriceSearch = PriceSearch { tolerance: 1e-6, bracket: 1e-15, stride: 20.0 };
 
 impl SeparableAllocator {
-    /// The same if answers are to say what is outside of the training.
+    /// Sets whether answers list values outside the training range.
     pub(super) fn explaining(self, explains: bool) -> Self {
         Self { explains, ..self }
     }
@@ -320,7 +321,7 @@ impl Policy for SeparableAllocator {
             Outcome::Infeasible(_) => self.solver.allocate(instance, into),
             outcome => {
                 if self.explains {
-                    // Nothing is: responses hold for any gains and budget.
+                    // No value can be outside: the responses hold for any gains and budget.
                     add_outside(Vec::new(), &mut into.facts);
                 }
                 Ok(outcome)

@@ -1,39 +1,40 @@
-//! How a user responds to a price: straight lines between some hundred prices.
+//! Response of a user to a price, interpolated linearly between a few hundred prices.
 //!
-//! At a price `q` of its `u`, a user takes the `v = u − low` that minimizes `h(v) = c(low + v) + q·v`. The fit asks the
-//! cost for the best `v` at some prices and draws straight lines between them. Both the fitted response `v̂` and the best
-//! one fall with the price, so that between two neighbouring prices `q_a < q_b` both lie between `v_b` and `v_a`, and
-//! convexity bounds what the line loses:
+//! At a price `q` of its `u`, a user takes the `v = u − low` that minimizes `h(v) = c(low + v) + q·v`. The fit
+//! computes the best `v` at some prices and interpolates linearly between them. Both the fitted response `v̂` and
+//! the best one fall with the price. Between two neighbouring prices `q_a < q_b`, both therefore lie between
+//! `v_b` and `v_a`, and convexity bounds the loss of the interpolation:
 //!
 //! ```text
 //! h(v̂) − min h  ≤  q·(v_a − v_b)·(√q_b − √q_a)/(√q_b + √q_a).
 //! ```
 //!
-//! The fit halves an interval until this is at most [`LOSS`] of `|c| + q·v`. By weak duality the costs of any number of
-//! users, at the price at which they use up any budget, exceed the optimum by no more than the sum of what each loses. So
-//! neither `K` nor the budget is in the fit.
+//! The fit halves an interval until this is at most [`LOSS`] of `|c| + q·v`. By weak duality, at the price that
+//! uses up a budget, the costs of all users exceed the optimum by at most the sum of their losses. The fit
+//! therefore depends neither on `K` nor on the budget.
 
 use crate::problems::separable::{Cost, CostError};
 
-/// What a response may lose, relative to `|c| + q·v`.
+/// Maximum loss of a response, relative to `|c| + q·v`.
 const LOSS: f64 = 2e-4;
-/// Prices that differ by less, relative to them, are not told apart: a response jumps there.
+/// Relative difference below which two prices count as equal; the response jumps there.
 const NARROWEST: f64 = 1e-7;
-/// Most prices of one response.
+/// Maximum number of prices of one response.
 const MOST_PRICES: usize = 200_000;
-/// Factor to the next lower price where the cost has a flat end, and so prices have none.
+/// Factor by which the fit lowers the price if the cost becomes constant at its end, where the price has no lower
+/// limit.
 const LOWER: f64 = 8.0;
 
-/// What a user takes at a price.
+/// Amount that a user takes, as a function of the price.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PriceResponse {
     /// Prices, ascending.
     prices: Vec<f64>,
-    /// `v` at each of them, descending.
+    /// Amount `v` at each price, descending.
     amounts: Vec<f64>,
 }
 
-/// A price and the best `v` there, with `c(low + v)`.
+/// A price, the best `v` at it, and `c(low + v)`.
 #[derive(Clone, Copy)]
 struct Knot {
     price: f64,
@@ -42,13 +43,13 @@ struct Knot {
 }
 
 impl PriceResponse {
-    /// The response to a price of a cost.
+    /// Fits the response of a cost to a price.
     pub(super) fn fit(cost: &Cost) -> Result<Self, CostError> {
         let (first, last) = cost.over_range();
         let at = |price: f64, amount: f64| Knot { price, amount, cost: cost.at_over(amount).0 };
         let (highest, lowest) = cost.marginals();
         let mut found = vec![at(lowest, last)];
-        // Intervals that are still to be fitted lie between neighbours on this stack, the lowest prices on top.
+        // Intervals still to fit lie between neighbours on this stack, lowest prices on top.
         let mut waiting = vec![at(highest, first)];
         while let (Some(&low), Some(&high)) = (found.last(), waiting.last()) {
             let split = if low.price > 0.0 {
@@ -76,7 +77,7 @@ impl PriceResponse {
         self.prices.len()
     }
 
-    /// `v` at a price, and its derivative by the price.
+    /// Returns `v` at a price and its derivative with respect to the price.
     #[inline]
     pub(super) fn at(&self, price: f64) -> (f64, f64) {
         let next = self.prices.partition_point(|known| *known <= price);
@@ -93,11 +94,11 @@ impl PriceResponse {
     }
 }
 
-/// Whether a line between two neighbours loses at most [`LOSS`].
+/// Returns whether a line between two neighbours loses at most [`LOSS`].
 fn is_close(low: Knot, high: Knot) -> bool {
     let fall = low.amount - high.amount;
     let (from, to) = (low.price.sqrt(), high.price.sqrt());
-    // The least |c| between both; 0 if the sign changes.
+    // Lower bound on |c| between both; 0 if the sign changes.
     let least = if low.cost * high.cost > 0.0 { low.cost.abs().min(high.cost.abs()) } else { 0.0 };
     let lost = fall * (to - from) / (to + from);
     lost <= LOSS * (high.amount + least / high.price)
@@ -108,7 +109,7 @@ fn is_close(low: Knot, high: Knot) -> bool {
 mod tests {
     use super::*;
 
-    /// What a response loses at random prices, measured on the cost itself.
+    /// Checks the loss of a response at random prices, measured on the cost itself.
     #[test]
     fn a_fitted_response_loses_little_at_every_price() {
         let pieces =
@@ -125,7 +126,7 @@ mod tests {
         for (name, cost) in &costs {
             let response = PriceResponse::fit(cost).unwrap();
             let highest = cost.marginals().0;
-            // Products of two such prices are 0.
+            // Products of two such prices underflow to 0.
             let lowest = if matches!(*name, "exp" | "softplus") { 1e-250f64 } else { 1e-9 };
             for i in 0..2000 {
                 let price = highest * lowest.powf(f64::from(i) / 1999.0);

@@ -1,4 +1,5 @@
-//! Separable costs as the rest of the library sees them: the power of a cell, split by a cost of the users' SNR.
+//! Interface of separable costs to the rest of the library: the power of a cell, split by a cost of the users'
+//! SNR.
 
 use std::sync::Arc;
 
@@ -18,35 +19,35 @@ const STATEMENT: &str = "  min   Σ_k c(u_k),   u_k = α_k x_k/(N_0 B)
    x
   s.t.  Σ_k x_k ≤ P_max,  x ≥ 0
 
-c is any cost that falls and is convex in the SNR u: one by name, or your own as a file of samples. The library takes \
-functions, several costs side by side and amounts of anything, see anyk::problems::separable.";
+c is any cost that is decreasing and convex in the SNR u: a built-in cost, or your own as a file of samples. The \
+library also accepts functions, several costs and other amounts than power, see anyk::problems::separable.";
 
 const INPUT: &str = "\
-The input are users, as for urllc: JSON, or CSV with a header.
+The input is a list of users, as for urllc: JSON, or CSV with a header.
 
   {\"users\":[{\"id\":\"a\",\"distance_m\":60.0},{\"id\":\"b\",\"gain_db\":-110.5}]}
 
-The cost is the name of one that is there, or a file of samples u,c: CSV, JSON [[u,c],…] or a NumPy array of shape \
-(n, 2). Between samples it is bent, and goes through all of them; under the first nothing serves, and beyond the last \
-it is flat.";
+The cost is the name of a built-in cost, or a file of samples u,c: CSV, JSON [[u,c],…] or a NumPy array of shape \
+(n, 2). AnyK interpolates the samples by a smooth convex curve. A user needs at least the first u, and the cost is \
+constant beyond the last.";
 
-/// The parameters of a cell that the problem uses.
+/// Parameters of a cell that the problem uses.
 pub(super) const CELL: CellOptions = CellOptions { radio: true, power: true, service: false };
-/// The group of options of models.
+/// Heading of the options for models.
 const MODELS: &str = "Models for separable";
-/// The group of the cell's options if a model has its own cell.
-const OTHER_CELL: &str = "Another cell than that of the model";
-/// The default cost.
+/// Heading of the cell options if a model has its own cell.
+const OTHER_CELL: &str = "Cell other than that of the model";
+/// Default cost.
 const DEFAULT: &str = "log1p";
-/// The SNR up to which costs by name are known.
+/// Maximum SNR for which built-in costs are tabulated.
 const MOST_SNR: f64 = 1e12;
-/// The default bandwidth of each user.
+/// Default bandwidth of each user, Hz.
 const BANDWIDTH_HZ: f64 = 1e6;
 
-/// Power of a cell, by a cost of the SNR.
+/// Registry row of the power split by a cost of the SNR.
 pub static SEPARABLE: About = About {
     name: "separable",
-    line: "Power, least sum of a cost of your own that is convex in the SNR",
+    line: "Split power to minimize a sum of costs that are convex in the SNR",
     formula: STATEMENT,
     input: INPUT,
     examples: |verb| match verb {
@@ -67,7 +68,8 @@ pub static SEPARABLE: About = About {
         let mut all = CELL.parameters();
         let bandwidth = Parameter::number("bandwidth-hz").also_a_result().own_name();
         all.push((bandwidth, vec!["bandwidth_hz".to_owned()]));
-        // The cost of a user in an answer is a number. One of samples is read from a file, which only options name.
+        // The cost of a user in an answer is a number. A cost from samples is in a file, which only options can
+        // name.
         let kind = ParameterKind::Choice(|name| BuiltInCost::by_name(name).is_some());
         all.push((
             Parameter { kind, ..Parameter::number("cost").own_name() },
@@ -92,7 +94,7 @@ pub static SEPARABLE: About = About {
         OPTIMUM,
         PolicyRow {
             name: "equal-power",
-            line: "The same power for everyone",
+            line: "Equal power for every user",
             make: |_| Ok(Box::new(EqualShares)),
         },
     ],
@@ -103,7 +105,7 @@ pub static SEPARABLE: About = About {
 
 pub(super) const OPTIMUM: PolicyRow = PolicyRow {
     name: "optimum",
-    line: "The exact optimum",
+    line: "Exact optimum",
     make: |_| Ok(Box::new(SeparableSolver::default())),
 };
 
@@ -114,11 +116,11 @@ fn cost_option() -> OptionSpec {
 }
 
 fn bandwidth_option() -> OptionSpec {
-    let help = "Bandwidth B of each user, whose noise the SNR is over";
+    let help = "Bandwidth B of each user, over which the noise is counted";
     OptionSpec::new("bandwidth-hz", OptionValue::Number("HZ"), help).or("1e6").rare()
 }
 
-/// The options of a verb, for the problem and for its models.
+/// Options of a verb, for the problem and for its models.
 fn flags(verb: Verb) -> Vec<OptionSpec> {
     let own = match verb {
         Verb::Solve | Verb::Assess => vec![cost_option(), bandwidth_option()],
@@ -132,12 +134,12 @@ fn flags(verb: Verb) -> Vec<OptionSpec> {
     CELL.flags((&SEPARABLE, verb), own, Some(OTHER_CELL))
 }
 
-/// The name of the cost that options give.
+/// Returns the name of the cost in the options.
 pub(super) fn cost_name(options: &Options) -> &str {
     options.text("cost").unwrap_or(DEFAULT)
 }
 
-/// The cost that options give.
+/// Returns the cost in the options.
 pub(super) fn cost(options: &Options) -> Result<Arc<Cost>, Error> {
     let given = cost_name(options);
     if let Some(built_in) = BuiltInCost::by_name(given) {
@@ -155,25 +157,25 @@ pub(super) fn cost(options: &Options) -> Result<Arc<Cost>, Error> {
     Ok(Arc::new(cost))
 }
 
-/// The bandwidth that options give each user, Hz.
+/// Returns the bandwidth of each user in the options, Hz.
 pub(super) fn bandwidth_hz(options: &Options) -> Result<f64, Invalid> {
     Ok(options.positive("bandwidth-hz")?.unwrap_or(BANDWIDTH_HZ))
 }
 
-/// The power of a cell, by a cost of the SNR.
+/// Problem of splitting the power of a cell by a cost of the SNR.
 #[derive(Debug, Clone)]
 pub(super) struct CostOfSnr {
     cells: Cells,
-    /// One, except for a model with several.
+    /// Costs: one, or several for a model with classes.
     costs: Vec<Arc<Cost>>,
-    /// Whether the costs are a model's own, and not those that options name.
+    /// Whether the costs are a model's own rather than those in the options.
     is_of_model: bool,
     bandwidth_hz: f64,
     options: Options,
 }
 
 impl CostOfSnr {
-    /// The problem with a model's costs, in the cell that options describe.
+    /// Builds the problem with a model's costs, in the cell that options describe.
     pub(super) fn of_model(costs: &[Arc<Cost>], options: &Options) -> Result<Self, Error> {
         Self::new(Cells::new(CELL, options)?, (costs.to_vec(), true), options)
     }
@@ -203,11 +205,10 @@ impl Problem for CostOfSnr {
 
     fn formulate(&self, record: &Record) -> Result<Box<dyn Formulation>, Error> {
         let [cost] = &*self.costs else {
-            let message =
-                "the model has several costs, and users of a cell do not say which is theirs";
+            let message = "the model has several costs, and users of a cell cannot select one";
             return Err(Error::Refused(message.to_owned()));
         };
-        let because = "all users have the same cost; urllc takes classes";
+        let because = "all users have the same cost; use urllc for classes";
         let system = self.cells.system();
         let noise_w = system.noise_w_hz() * self.bandwidth_hz;
         let gains = self.cells.gains(record, because)?.into_iter().map(|gain| gain / noise_w);
@@ -218,7 +219,7 @@ impl Problem for CostOfSnr {
         self.cells.draw(seed, size, index)
     }
 
-    /// Keeps the costs, unless the options name another.
+    /// Keeps the costs unless the options name another cost.
     fn with_options(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
         let (given, own) = (options.text("cost"), self.options.text("cost"));
         if given == own {

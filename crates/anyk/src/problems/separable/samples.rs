@@ -1,32 +1,34 @@
-//! A convex, decreasing function through samples, with a slope that has no jumps: two parabolas between each two.
+//! Convex, decreasing interpolation of samples with a continuous slope: two parabolas between neighbouring
+//! samples.
 //!
-//! Between samples `i` and `i + 1`, with `d` the slope of the line through them and slopes `s_i ≤ d ≤ s_{i+1}` at
-//! them, the slope goes straight from `s_i` to `d` and from there to `s_{i+1}`. It is `d` at the place
-//! `u_i + (1 − r)·h`, `r = (d − s_i)/(s_{i+1} − s_i)`: then the area under it is right, whatever the slopes are, and
-//! it never falls. The slope at a sample is the harmonic mean of those of both lines, which is between them.
+//! Between samples `i` and `i + 1`, let `d` be the slope of the line through them and `s_i ≤ d ≤ s_{i+1}` the
+//! slopes at them. The slope changes linearly from `s_i` to `d` and from there to `s_{i+1}`. It equals `d` at the
+//! point `u_i + (1 − r)·h`, `r = (d − s_i)/(s_{i+1} − s_i)`. With this choice the integral of the slope is
+//! correct for any slopes, and the slope never falls. The slope at a sample is the harmonic mean of the slopes of
+//! the two adjacent lines, which lies between them.
 
 use crate::problems::separable::CostError;
 use crate::problems::separable::cost::{COST, MOST};
 use crate::problems::separable::tabulation::check_shape;
 
 const MOST_SAMPLES: usize = 1_000_000;
-/// Distance up to which two samples are at one place: by itself, and as a share of the place.
+/// Distance up to which two samples count as one point: absolute, and relative to the point.
 const CLOSEST: (f64, f64) = (1e-100, 1e-15);
 
-/// Most that a sample may be off the convex function, as a share of the largest value: rounding.
+/// Maximum distance of a sample from the convex function (rounding), as a share of the largest value.
 const MOVED: f64 = 1e-10;
 
-/// A table to be.
+/// Data of a table.
 pub(crate) struct Found {
     pub(crate) low: f64,
     pub(crate) ends: Vec<f64>,
     pub(crate) coefficients: Vec<[f64; COST]>,
     pub(crate) errors: Vec<f64>,
-    /// Most that another convex cost through the samples may differ, relative to the range of values.
+    /// Maximum difference to another convex cost through the samples, relative to the range of values.
     pub(crate) between: f64,
 }
 
-/// The function through samples in any order.
+/// Interpolates samples in any order.
 pub(crate) fn interpolate(samples: &[(f64, f64)]) -> Result<Found, CostError> {
     if !(2..=MOST_SAMPLES).contains(&samples.len()) {
         return Err(CostError::Count(samples.len()));
@@ -42,7 +44,7 @@ pub(crate) fn interpolate(samples: &[(f64, f64)]) -> Result<Found, CostError> {
     let mut points = samples.to_vec();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     for pair in points.windows(2) {
-        // Also so close that the slope between them is more than a number.
+        // Also rejects samples so close that the slope between them overflows.
         if pair[1].0 - pair[0].0 <= CLOSEST.0 + CLOSEST.1 * pair[0].0 {
             return Err(CostError::Duplicate { u: pair[0].0, value: [pair[0].1, pair[1].1] });
         }
@@ -62,7 +64,7 @@ pub(crate) fn interpolate(samples: &[(f64, f64)]) -> Result<Found, CostError> {
         let error = 1e-14 * given.abs().max(after.abs()) + moved;
         let mut at = value;
         for (begin, end, slopes) in [(from, knot, (left, line)), (knot, to, (line, right))] {
-            // The rest of the range that rounding leaves is no piece.
+            // Rounding can leave a sliver of the interval; it is not a piece.
             if end - begin > 1e-12 * width {
                 let end = if to - end > 1e-12 * width { end } else { to };
                 let width = end - begin;
@@ -77,10 +79,10 @@ pub(crate) fn interpolate(samples: &[(f64, f64)]) -> Result<Found, CostError> {
     Ok(Found { low, ends, coefficients, errors, between: between(&points, &lines) })
 }
 
-/// Values at the samples and slopes of the lines between them, convex and never rising. Rounding may leave lines that are
-/// a little out of order: these become one line, from the first of their samples to the last.
+/// Values at the samples and slopes of the lines between them, convex and never increasing. If rounding leaves
+/// adjacent lines in the wrong order, one line from the first of their samples to the last replaces them.
 fn in_order(points: &[(f64, f64)]) -> Result<(Vec<f64>, Vec<f64>), CostError> {
-    // The first sample of each line, its width and the change of its value.
+    // First sample, width and change of value of each line.
     let mut pooled: Vec<(usize, f64, f64)> = Vec::new();
     for (index, pair) in points.windows(2).enumerate() {
         let mut line = (index, pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
@@ -94,7 +96,7 @@ fn in_order(points: &[(f64, f64)]) -> Result<(Vec<f64>, Vec<f64>), CostError> {
         let last = pooled.get(index + 1).map_or(points.len() - 1, |next| next.0);
         let slope = (change / width).min(0.0);
         let (from, given) = points[first];
-        // After a line that would have risen, the function is below the sample.
+        // After a line that would have increased, the function is below the sample.
         let value = values.last().map_or(given, |before| given.min(*before));
         let end = if index + 1 == pooled.len() { last + 1 } else { last };
         values.extend(points[first..end].iter().map(|point| value + slope * (point.0 - from)));
@@ -110,16 +112,16 @@ fn in_order(points: &[(f64, f64)]) -> Result<(Vec<f64>, Vec<f64>), CostError> {
     Ok((values, lines))
 }
 
-/// Slopes at the samples: between those of the lines to both neighbours.
+/// Slopes at the samples, between those of the adjacent lines.
 fn slopes(lines: &[f64]) -> Vec<f64> {
     let mut slopes = vec![0.0; lines.len() + 1];
     for (slope, pair) in slopes[1..].iter_mut().zip(lines.windows(2)) {
-        // 0 where one of them is.
+        // 0 if one of them is 0.
         let product = pair[0] * pair[1];
         *slope = if product > 0.0 { 2.0 / (1.0 / pair[0] + 1.0 / pair[1]) } else { 0.0 };
         *slope = slope.max(pair[0]).min(pair[1]);
     }
-    // At both ends as if the bend went on.
+    // At both ends, continue the bend.
     let last = lines.len();
     slopes[0] = if last > 1 { 2.0 * lines[0] - slopes[1] } else { lines[0] };
     slopes[last] =
@@ -127,7 +129,7 @@ fn slopes(lines: &[f64]) -> Vec<f64> {
     slopes
 }
 
-/// A parabola over `[−1, 1]` from a value and the slopes at both ends, in units of the width.
+/// Coefficients on `[−1, 1]` of a parabola with a value at the left end and slopes at both ends.
 fn parabola(value: f64, width: f64, (left, right): (f64, f64)) -> [f64; COST] {
     let mut coefficients = [0.0; COST];
     coefficients[0] = value + width * (0.5 * left + 0.125 * (right - left));
@@ -136,7 +138,7 @@ fn parabola(value: f64, width: f64, (left, right): (f64, f64)) -> [f64; COST] {
     coefficients
 }
 
-/// Drops what is flat at the end.
+/// Drops constant pieces at the end.
 fn cut_flat_end(ends: &mut Vec<f64>, coefficients: &mut Vec<[f64; COST]>, errors: &mut Vec<f64>) {
     while coefficients.len() > 1
         && coefficients.last().is_some_and(|last| last[1..].iter().all(|c| c.abs() <= 0.0))
@@ -147,18 +149,19 @@ fn cut_flat_end(ends: &mut Vec<f64>, coefficients: &mut Vec<[f64; COST]>, errors
     }
 }
 
-/// Most by which two convex, decreasing functions through the samples may differ, relative to the range of values:
-/// none is over the line between two samples, none under the lines through their neighbours.
+/// Maximum difference between two convex, decreasing functions through the samples, relative to the range of
+/// values. Such a function lies below the line between two samples and above the extensions of the neighbouring
+/// lines.
 fn between(points: &[(f64, f64)], lines: &[f64]) -> f64 {
     let mut worst = 0.0f64;
     for (index, pair) in points.windows(2).enumerate() {
         let width = pair[1].0 - pair[0].0;
         let line = lines[index];
-        // Before the first sample any slope is possible, after the last at most none.
+        // Before the first sample any slope is possible; after the last one, at most 0.
         let left = if index > 0 { lines[index - 1] } else { f64::NEG_INFINITY };
         let right = lines.get(index + 1).copied().unwrap_or(0.0);
         let depth = if left.is_finite() {
-            // Where both lines meet.
+            // Intersection of both lines.
             let share = if right > left { (right - line) / (right - left) } else { 0.0 };
             (line - left) * share * width
         } else {

@@ -1,16 +1,16 @@
-//! The exact optimum by dual decomposition on the one budget.
+//! Exact optimum by dual decomposition on the single budget.
 //!
-//! At a price `ν` of the budget each user answers alone, `−α_k c_k'(α_k x_k) = ν`, or takes the least where even that
-//! is worth less, or the most where all of it is worth more. What they take together falls with the price. One root in
-//! one variable is left.
+//! At a price `ν` of the budget, each user solves its own problem, `−α_k c_k'(α_k x_k) = ν`. A user takes its
+//! minimum if even the first unit is worth less than the price, and its maximum if the last unit is worth more.
+//! The total of all users falls with the price, so one root in one variable remains.
 //!
 //! # The certificate
 //!
-//! Whatever the price is, no amounts within the budget cost less than `Σ_k min_x h_k(x) − νX`, where
-//! `h_k(x) = c_k(α_k x) + νx`: weak duality. With the whole budget used, or a price of 0, the answer costs at most
-//! `Σ [h_k(x_k) − min h_k]` more than the optimum. [`excess`] bounds each term from values alone: the tables give a
-//! lower and an upper bound on the cost at any place, and the cost is convex. So the certificate holds for the costs
-//! themselves, although the tables are not exactly convex and their slopes have errors of their own.
+//! For any price, no amounts within the budget cost less than `Σ_k min_x h_k(x) − νX` (weak duality), where
+//! `h_k(x) = c_k(α_k x) + νx`. If the whole budget is used, or the price is 0, the answer costs at most
+//! `Σ [h_k(x_k) − min h_k]` more than the optimum. [`excess`] bounds each term from values only: the tables give a
+//! lower and an upper bound on the cost at any point, and the cost is convex. The certificate therefore holds for
+//! the costs themselves, although the tables are not exactly convex and their slopes have errors.
 
 use std::iter::StepBy;
 use std::ops::Range;
@@ -21,39 +21,39 @@ use crate::math::{Price, PriceSearch, price_between};
 use crate::problems::separable::{Cost, Separable};
 use crate::tolerance;
 
-/// The answer to a [`Separable`] problem.
+/// Solution of a [`Separable`] problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeparableSolution {
-    /// How the solve ended: optimal with a relative duality gap of at most [`tolerance::COST_GAP`], else inaccurate, since
-    /// a table is not as exact.
+    /// Outcome of the solve: optimal if the relative duality gap is at most [`tolerance::COST_GAP`], otherwise
+    /// inaccurate, since a table is less accurate.
     pub outcome: Outcome,
-    /// `x_k`; empty when infeasible.
+    /// Amounts `x_k`; empty if infeasible.
     pub amounts: Vec<f64>,
-    /// `Σ c_k(α_k x_k)`.
+    /// Objective `Σ c_k(α_k x_k)`.
     pub objective: f64,
-    /// Dual variable of the budget: what one more unit would save. 0 where the budget is not used up.
+    /// Dual variable of the budget: the saving from one more unit. 0 if the budget is not used up.
     pub price: f64,
-    /// Bound on `(objective − optimum) / (|objective| + price·X)`: the objective alone may be 0.
+    /// Bound on `(objective − optimum) / (|objective| + price·X)`; the objective itself may be 0.
     pub duality_gap: f64,
-    /// Users at the end of their cost's range who would take more at this price if it went on: where it is not the
-    /// cost's own end, a longer range gives another answer.
+    /// Number of users at the end of their cost's range who would take more at this price. If the range does not
+    /// end where the cost itself ends, a longer range gives another answer.
     pub at_end: usize,
-    /// Trial prices.
+    /// Number of trial prices.
     pub iterations: u32,
 }
 
-/// A solver; reuse it, since it keeps its buffers: after the first solve of a size nothing is allocated.
+/// Solver that keeps its buffers. Reuse it: after the first solve of a size, it does not allocate memory.
 #[derive(Debug, Clone, Default)]
 pub struct SeparableSolver {
     over: Vec<f64>,
     other: Vec<f64>,
 }
 
-/// Users of which a first guess is found before all are asked.
+/// Number of users from which the first guess of the price is computed.
 const FEW: usize = 16;
 /// Factor by which the search for the best amount widens.
 const FURTHER: f64 = 2.0;
-/// A bound on the excess up to this many times the uncertainty of the cost is as good as it gets.
+/// Multiple of the cost's uncertainty up to which a bound on the excess is not refined further.
 const SMALL: f64 = 4.0;
 
 impl SeparableSolver {
@@ -76,8 +76,9 @@ impl SeparableSolver {
         self.finish(problem, found.price, solution);
     }
 
-    /// Splits the budget at the price at which what users take adds up to it; `respond` is what a user takes at a price of
-    /// its own, and the derivative by it. `None` if the budget does not give everyone the least.
+    /// Splits the budget at the price at which the users' amounts add up to it. `respond` returns a user's amount
+    /// at the user's own price and the derivative with respect to that price. `None` if the budget does not cover
+    /// every user's minimum.
     pub(super) fn split(
         &mut self,
         problem: &Separable,
@@ -87,7 +88,7 @@ impl SeparableSolver {
         let (budget, inverse) = (problem.budget(), problem.inverse_gains());
         let size = inverse.len();
         let (mut least, mut most) = (0.0, 0.0);
-        // The prices between which users answer with less than all and more than nothing.
+        // Range of prices at which users take less than everything and more than nothing.
         let (mut lowest, mut highest) = (f64::INFINITY, 0.0f64);
         for (user, inverse) in inverse.iter().enumerate() {
             let cost = problem.cost_of(user);
@@ -122,19 +123,19 @@ impl SeparableSolver {
                 *over = first + (*over - first) * scale;
             }
         } else {
-            // What users take jumps at this price: any mixture of both sides is as good to each of them.
+            // The total jumps at this price; for each user, any mixture of both sides is equally good.
             self.mix(problem, &respond, found.between, slack);
         }
         Some(Found { price: found.ln_price.exp(), iterations: found.iterations })
     }
 
-    /// The amounts of the last split.
+    /// Amounts of the last split.
     pub(super) fn amounts(&self, problem: &Separable) -> impl Iterator<Item = f64> {
         let users = self.over.iter().zip(problem.inverse_gains()).enumerate();
         users.map(|(user, (over, inverse))| (problem.cost_of(user).low() + over) * inverse)
     }
 
-    /// Mixes the answers to two prices, more than the budget and no more than it, so that they use it up.
+    /// Mixes the responses to two prices, one above and one within the budget, so that the mixture uses it up.
     fn mix(
         &mut self,
         problem: &Separable,
@@ -154,7 +155,7 @@ impl SeparableSolver {
         }
     }
 
-    /// Amounts, objective and certificate of what users have over the least.
+    /// Computes amounts, objective and certificate from the amounts above the minimum.
     fn finish(&self, problem: &Separable, price: f64, solution: &mut SeparableSolution) {
         let (mut objective, mut gap, mut at_end, mut total) = (0.0, 0.0, 0, 0.0);
         solution.amounts.clear();
@@ -162,24 +163,24 @@ impl SeparableSolver {
             let cost = problem.cost_of(user);
             let (own_price, weight) =
                 (price * problem.price_factors()[user], problem.weights()[user]);
-            // Rounding may have brought an amount over its most.
+            // Rounding may have moved an amount above its maximum.
             let known = over.min(cost.over_range().1);
             let value = cost.at_over(known).0;
             let amount = (cost.low() + over) * inverse;
             total += amount;
             objective += weight * value;
-            // The objective that is reported may itself be off by the error.
+            // The reported objective may itself be wrong by the error.
             gap += weight * (excess(cost, known, own_price) + cost.error_over(known));
             at_end += usize::from(over >= cost.over_range().1 && own_price < cost.marginals().1);
             solution.amounts.push(amount);
         }
-        // What is left over would be worth the price, if it is not 0.
+        // The unused budget would be worth the price, unless the price is 0.
         gap += price * (problem.budget() - total).max(0.0);
         solution.objective = objective;
         solution.price = price;
         solution.at_end = at_end;
-        // At a price of 0 everyone has the least value of the cost: nothing is left to prove, and what to hold the
-        // gap against may be 0.
+        // At a price of 0 every user has the minimum cost. Nothing is left to prove, and the denominator of the
+        // gap may be 0.
         let relative = gap / (objective.abs() + price * problem.budget());
         let unproved = if relative <= 1.0 { relative } else { 1.0 };
         solution.duality_gap = if price > 0.0 { unproved } else { 0.0 };
@@ -187,7 +188,7 @@ impl SeparableSolver {
     }
 }
 
-/// The price that a split found, and how many were tried.
+/// Price that a split found, and the number of trial prices.
 pub(super) struct Found {
     pub(super) price: f64,
     pub(super) iterations: u32,
@@ -196,8 +197,8 @@ pub(super) struct Found {
 const SEARCH: PriceSearch =
     PriceSearch { tolerance: 1e-12, bracket: tolerance::ROOT, stride: 20.0 };
 
-/// [`price_between`] for users of whom some are asked before all are. `total` is what some take together, and its
-/// derivative by the logarithm of the price.
+/// Runs [`price_between`] on a few users before it uses all of them. `total` returns the amount that some users
+/// take together, and its derivative with respect to the logarithm of the price.
 fn price_for_users(
     search: PriceSearch,
     (size, slack): (usize, f64),
@@ -206,7 +207,7 @@ fn price_for_users(
     mut total: impl FnMut(f64, StepBy<Range<usize>>) -> (f64, f64),
 ) -> Price {
     if size > 4 * FEW {
-        // Evenly from all: they are as the others are.
+        // Evenly spaced users, as a sample of all.
         let users = || (0..size).step_by(size / FEW);
         let part = slack * users().count() as f64 / size as f64;
         let few = PriceSearch { tolerance: 0.05, ..search };
@@ -215,7 +216,8 @@ fn price_for_users(
     price_between(search, slack, guess, between, |price| total(price, (0..size).step_by(1)))
 }
 
-/// What users take over the least at a price, and its derivative by the price's logarithm; `keep` is told each.
+/// Sums the users' amounts above the minimum at a price, and the derivative with respect to the price's
+/// logarithm. Calls `keep` with each amount.
 #[inline]
 fn total(
     problem: &Separable,
@@ -240,7 +242,8 @@ fn total(
 /// Bound on `h(v) − min h`, where `h(v) = c(low + v) + price·v`.
 fn excess(cost: &Cost, v: f64, price: f64) -> f64 {
     let own = Bracket::around(cost, v, price);
-    // At an end of the range, and next to a kink, the slope is known better in the middle of the bracket.
+    // At an end of the range, and next to a kink, the slope is known more accurately in the middle of the
+    // bracket.
     if own.excess <= SMALL * (own.at.1 - own.at.0) {
         return own.excess;
     }
@@ -248,11 +251,11 @@ fn excess(cost: &Cost, v: f64, price: f64) -> f64 {
     own.excess.min((own.at.1 - middle.at.0 + middle.excess).max(0.0))
 }
 
-/// Where the least of `h` is, and how much less than at `v` it can be.
+/// Interval that contains the minimum of `h`, and how far `h(v)` can exceed it.
 struct Bracket {
     /// Bounds on `h(v)`.
     at: (f64, f64),
-    /// The least is between these places.
+    /// Interval that contains the minimum.
     from: f64,
     to: f64,
     /// Bound on `h(v) − min h`; infinite if `v` is an end of the range.
@@ -260,9 +263,9 @@ struct Bracket {
 }
 
 impl Bracket {
-    /// Widens a bracket around `v` until `h` is larger at its ends than inside, whatever the cost is within its
-    /// bounds. Since `h` is convex, its slope at `v` lies between those of its chords to both sides, and its least is
-    /// no lower than a line of that slope, up to the end of the bracket.
+    /// Widens a bracket around `v` until `h` is larger at its ends than inside, for any cost within its bounds.
+    /// Since `h` is convex, its slope at `v` lies between those of its chords to both sides. Up to the end of the
+    /// bracket, its minimum is not below a line with that slope.
     fn around(cost: &Cost, v: f64, price: f64) -> Self {
         let piece = cost.piece_of(v);
         let bounds = |v: f64| {
@@ -272,7 +275,8 @@ impl Bracket {
         let (first, last) = cost.over_range();
         let at = bounds(v);
         let start = cost.clear_distance(piece).max(f64::EPSILON * (cost.low() + v));
-        // Of one side: the steepest that `h` may fall towards the other, and how far the least may be on this.
+        // On one side: the steepest possible fall of `h` towards the other side, and the possible distance of the
+        // minimum.
         let side = |end: f64| -> (f64, f64) {
             let room = (end - v).abs();
             let (mut fall, mut reach, mut lowest) = (f64::INFINITY, 0.0, at.1);
@@ -285,7 +289,7 @@ impl Bracket {
                 }
                 lowest = lowest.min(most);
             }
-            // The first step may have passed a kink, before which `h` is flatter.
+            // The first step may have crossed a kink, in front of which `h` is flatter.
             let mut step = start.min(room);
             while fall * reach > SMALL * (at.1 - at.0) && step > f64::EPSILON * v {
                 step /= FURTHER;
@@ -310,7 +314,7 @@ impl Bracket {
 }
 
 impl Default for SeparableSolution {
-    /// An empty answer, to solve into.
+    /// Returns an empty solution for [`SeparableSolver::solve_into`].
     fn default() -> Self {
         Self {
             outcome: Outcome::Served(Status::Inaccurate),
@@ -355,7 +359,7 @@ impl Policy for SeparableSolver {
     }
 }
 
-/// The trivial answer: everyone the least that serves, and the same share of what is left.
+/// Baseline that gives every user the minimum that serves it, plus an equal share of the rest.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EqualShares;
 

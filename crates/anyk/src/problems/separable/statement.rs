@@ -1,4 +1,4 @@
-//! The problem and its judge.
+//! Separable problems and their judge.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::invalid::Invalid;
 use crate::problems::separable::Cost;
 use crate::tolerance;
 
-/// One budget for users whose costs fall and are convex in what they get:
+/// One budget for users whose costs are decreasing and convex in their amounts:
 ///
 /// ```text
 /// min  Σ_k w_k c_k(α_k x_k)     s.t.   Σ_k x_k ≤ X,   x ≥ 0
@@ -38,47 +38,47 @@ pub struct Separable {
     class: Vec<usize>,
     gains: Vec<f64>,
     weights: Vec<f64>,
-    /// `1/α_k`.
+    /// Inverse gains `1/α_k`.
     inverse: Vec<f64>,
-    /// `1/(w_k α_k)`: at a price `ν` of the budget, a user sees the price `ν/(w_k α_k)` of its `u`.
+    /// Price factors `1/(w_k α_k)`: at a price `ν` of the budget, the price of a user's `u` is `ν/(w_k α_k)`.
     price_factor: Vec<f64>,
     budget: f64,
 }
 
-/// What the judge finds about amounts, by the costs' own tables and not by their responses to a price.
+/// Assessment of amounts by the costs' own tables, without their responses to a price.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeparableAssessment {
-    /// `Σ w_k c_k(α_k x_k)`; infinite where a user gets too little for its cost to be finite.
+    /// Objective `Σ w_k c_k(α_k x_k)`; infinite if a user gets too little for a finite cost.
     pub objective: f64,
-    /// `Σ x_k`.
+    /// Total amount `Σ x_k`.
     pub total: f64,
-    /// `(Σ x_k − X) / X`: over the budget when positive.
+    /// Amount above the budget, `(Σ x_k − X) / X`: positive if exceeded.
     pub budget_excess: f64,
-    /// Users who get less than the least that serves.
+    /// Number of users who get less than their minimum.
     pub starved: usize,
-    /// Largest violation of the KKT conditions, relative: what a little of the budget is worth is the same for every
-    /// user who has some and could have more, no more for one who has the most, no less for one who has the least;
-    /// and what is left over is worth nothing.
+    /// Largest relative violation of the KKT conditions. The marginal value of the budget is equal for all users
+    /// whose amount is between minimum and maximum, at most this value at the maximum and at least this value at
+    /// the minimum. Unused budget has no value.
     pub kkt_residual: f64,
 }
 
 impl SeparableAssessment {
-    /// Everyone served, within the budget.
+    /// Returns whether every user is served within the budget.
     pub fn is_feasible(&self) -> bool {
         self.budget_excess <= tolerance::BUDGET && self.starved == 0
     }
 }
 
-/// Gains and budgets accepted.
+/// Accepted gains and budgets.
 const GAINS: (f64, f64) = (1e-60, 1e60);
 const BUDGETS: (f64, f64) = (1e-60, 1e60);
-/// Weights accepted.
+/// Accepted weights.
 const WEIGHTS: (f64, f64) = (1e-12, 1e12);
-/// Share by which amounts are moved when the judge looks at what they are worth: costs may have kinks.
+/// Share by which the judge moves amounts to compute their marginal values, since costs may have kinks.
 const NUDGE: f64 = 1e-9;
 
 impl Separable {
-    /// The problem of users given by gain and class, the position of its cost.
+    /// Builds the problem for users given by gain and class, the index of their cost.
     pub fn new(
         costs: Vec<Arc<Cost>>,
         users: impl IntoIterator<Item = (f64, usize)>,
@@ -105,7 +105,7 @@ impl Separable {
         Ok(Self { costs, class, gains, weights, inverse, price_factor, budget })
     }
 
-    /// The same problem with a weight for the cost of each user.
+    /// Returns the problem with a weight for the cost of each user.
     pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self, Invalid> {
         if weights.len() != self.size() {
             let expected = format!("one for each of the {} users", self.size());
@@ -121,7 +121,7 @@ impl Separable {
         Ok(self)
     }
 
-    /// The problem of users who all have the same cost.
+    /// Builds the problem for users who all have the same cost.
     pub fn uniform(
         cost: Arc<Cost>,
         gains: impl IntoIterator<Item = f64>,
@@ -130,12 +130,12 @@ impl Separable {
         Self::new(vec![cost], gains.into_iter().map(|gain| (gain, 0)), budget)
     }
 
-    /// The most that any user could get of `u = αx`: up to where a cost must be known.
+    /// Largest `u = αx` that any user can get, and up to which a cost must be known.
     pub fn reach(gains: &[f64], budget: f64) -> f64 {
         budget * gains.iter().fold(0.0, |most: f64, gain| most.max(*gain))
     }
 
-    /// The same costs and budget with some of the users, given by position.
+    /// Returns the problem with only some of the users, given by index.
     #[must_use]
     pub fn subset(&self, indices: &[usize]) -> Self {
         let part = |values: &[f64]| indices.iter().map(|&user| values[user]).collect();
@@ -150,7 +150,7 @@ impl Separable {
         }
     }
 
-    /// The costs, by class.
+    /// Costs, one per class.
     pub fn costs(&self) -> &[Arc<Cost>] {
         &self.costs
     }
@@ -165,7 +165,7 @@ impl Separable {
         &self.gains
     }
 
-    /// `1/α_k`.
+    /// Inverse gains `1/α_k`.
     pub(crate) fn inverse_gains(&self) -> &[f64] {
         &self.inverse
     }
@@ -175,28 +175,28 @@ impl Separable {
         &self.weights
     }
 
-    /// `1/(w_k α_k)`.
+    /// Price factors `1/(w_k α_k)`.
     pub(crate) fn price_factors(&self) -> &[f64] {
         &self.price_factor
     }
 
-    /// The budget.
+    /// Total budget `X`.
     pub fn budget(&self) -> f64 {
         self.budget
     }
 
-    /// The cost of a user.
+    /// Cost of a user.
     #[inline]
     pub fn cost_of(&self, user: usize) -> &Cost {
         &self.costs[self.class[user]]
     }
 
-    /// `w_k c_k(u)`.
+    /// Returns `w_k c_k(u)`.
     pub(crate) fn cost(&self, user: usize, u: f64) -> f64 {
         self.weights[user] * self.cost_of(user).value(u)
     }
 
-    /// Least amount that serves each user.
+    /// Minimum amount that serves each user.
     pub(crate) fn least(&self) -> impl Iterator<Item = f64> {
         let rows = self.class.iter().zip(&self.inverse);
         rows.map(|(&class, inverse)| self.costs[class].range().0 * inverse)
@@ -207,19 +207,19 @@ impl Separable {
         self.gains.len()
     }
 
-    /// Why the budget does not give everyone the least that serves.
+    /// Describes the shortfall of a budget that does not give every user the minimum.
     pub(crate) fn infeasibility(&self) -> Infeasibility {
         let needs = self.least().enumerate().map(|(user, least)| (least, user)).collect();
         Infeasibility::new(needs, self.budget)
     }
 
-    /// Judges any amounts `x_k`.
+    /// Judges amounts `x_k`.
     pub fn assess(&self, amounts: &[f64]) -> Result<SeparableAssessment, Invalid> {
         if amounts.len() != self.size() {
             return Err(wrong_size(amounts.len(), self.size()));
         }
         let (mut objective, mut total, mut starved) = (0.0, 0.0, 0);
-        // The most that a little more is worth to anyone, the least that a little less is.
+        // Largest marginal value of more, and smallest marginal value of less, over all users.
         let (mut most, mut least) = (0.0f64, f64::INFINITY);
         for (user, &amount) in amounts.iter().enumerate() {
             let (cost, gain) = (self.cost_of(user), self.gains[user]);
@@ -227,7 +227,7 @@ impl Separable {
             let u = gain * amount;
             total += amount;
             let value = cost.value(u);
-            // Also where the amount is no number.
+            // Includes NaN amounts.
             if !value.is_finite() {
                 starved += 1;
             }

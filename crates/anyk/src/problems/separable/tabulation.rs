@@ -1,9 +1,10 @@
-//! A function of one variable as polynomials of degree 7 on pieces, from its values alone.
+//! Tabulation of a function of one variable as polynomials of degree 7 on pieces, from its values only.
 //!
-//! Places are measured from the start of the range, `v = u − low`. The range is cut into octaves of `v`, so that a cost
-//! may be singular at `low` (a square root, a pole). First the function is enclosed ([`enclosure`]). Then each piece is
-//! halved until the polynomial through its Chebyshev points agrees with all other values. Around a kink the pieces
-//! become as narrow as numbers allow. All pieces of one depth are evaluated in one call.
+//! Points are measured from the start of the range, `v = u − low`. The range is divided into octaves of `v`, so a
+//! cost may be singular at `low` (a square root, a pole). First the function is enclosed ([`enclosure`]). Then
+//! each piece is halved until the polynomial through its Chebyshev points agrees with all other values. Around a
+//! kink, the pieces become as narrow as floating-point numbers allow. All pieces of one depth are evaluated in
+//! one call.
 //!
 //! The error of a piece is a bound, not an estimate. Between two neighbouring points of width `h`, with `p` the
 //! polynomial and `f` the function,
@@ -12,38 +13,38 @@
 //! |p − f| ≤ max(|p − f| at both points) + max|p''|·h²/8 + height of the triangle that encloses f.
 //! ```
 //!
-//! Values are rounded, and a cost is not always as exact as its own size: in `1 − ln(1 + u)` it is the 1 that is
-//! rounded. So differences are compared with `|c(u)| + |c(high)| − v·c'(u)`, see [`Function::size`].
+//! Values are rounded, and the rounding error of a cost can exceed that of its value: in `1 − ln(1 + u)`, the 1
+//! is rounded. Differences are therefore compared with `|c(u)| + |c(high)| − v·c'(u)`, see [`Function::size`].
 
 use crate::math::Pieces;
 use crate::problems::separable::CostError;
 use crate::problems::separable::cost::{COST, MOST};
 use crate::problems::separable::enclosure::{self, Point, ROUNDING, SMALLEST, dent, height};
 
-/// Octaves under the range's width that are looked at, and halvings of it at most.
+/// Number of octaves below the width of the range that are examined, and maximum number of halvings of the width.
 const OCTAVES: i32 = 400;
 const HALVINGS: i32 = 500;
-/// Octaves that are kept where the cost is infinite at `low`: 30 decades.
+/// Number of octaves that are kept if the cost is infinite at `low`: 30 decades.
 const FROM_POLE: usize = 100;
-/// Smallest width of a piece, in shares of the place.
+/// Minimum width of a piece, relative to its point.
 const FINEST: f64 = 256.0 * f64::EPSILON;
-/// From `low` to the end of its first piece, the cost falls by this share of its size at least: its slope there is then
-/// more than rounding.
+/// Minimum fall of the cost from `low` to the end of its first piece, as a share of its size. A smaller fall
+/// would leave a slope made of rounding errors.
 const FIRST_FALL: f64 = 1e-3;
-/// Goal of the difference between polynomial and values, in units of `|c| − v·c'`.
+/// Goal for the difference between polynomial and values, in units of `|c| − v·c'`.
 const GOAL: f64 = 1e-12;
-/// Below this, where halving a piece helps neither half, the function itself is no more exact: around a kink it
-/// helps one of them.
+/// Difference below which a piece counts as limited by the function's own accuracy if halving improves neither
+/// half. Around a kink, halving improves one of them.
 const NOISE: f64 = 1e-9;
-/// Convex and decreasing up to this share of its size.
+/// Violation of convexity or monotonicity that is allowed, as a share of the cost's size.
 const SHAPE: f64 = 1e-11;
-/// Roundings of a place that a function may not see.
+/// Rounding error of a point that a function may ignore.
 const PLACE: f64 = 64.0 * f64::EPSILON;
-/// Values beyond this are as good as infinite.
+/// Magnitude beyond which values count as infinite.
 const LARGEST: f64 = 1e100;
-/// Most pieces.
+/// Maximum number of pieces.
 const MOST_PIECES: usize = 20_000;
-/// Where `|T_8|` is largest between its zeros, and so is the error: cos(π/8), cos(π/4), cos(3π/8), 0.
+/// Points between its zeros where `|T_8|`, and thus the error, is largest: cos(π/8), cos(π/4), cos(3π/8), 0.
 const CHECKS: [f64; 7] = [
     -0.923_879_532_511_286_7,
     -std::f64::consts::FRAC_1_SQRT_2,
@@ -54,32 +55,32 @@ const CHECKS: [f64; 7] = [
     0.923_879_532_511_286_7,
 ];
 
-/// A table to be.
+/// Data of a table.
 pub(crate) struct Found {
     pub(crate) ends: Vec<f64>,
     pub(crate) coefficients: Vec<[f64; COST]>,
     pub(crate) errors: Vec<f64>,
 }
 
-/// A piece that is to be tried.
+/// Candidate for a piece.
 struct Trial {
     low: f64,
     high: f64,
-    /// Error of the piece that it is a half of, relative.
+    /// Relative error of the piece of which it is a half.
     before: f64,
 }
 
-/// A piece that is good.
+/// Piece that is accurate enough.
 struct Piece {
     low: f64,
     high: f64,
     coefficients: [f64; COST],
 }
 
-/// The function that is tabulated.
+/// Function that is tabulated.
 pub(crate) struct Function<F> {
     f: F,
-    /// The range.
+    /// Start of the range.
     pub(crate) low: f64,
     high: f64,
     /// `|c(high)|`.
@@ -87,24 +88,24 @@ pub(crate) struct Function<F> {
 }
 
 impl<F> Function<F> {
-    /// What differences of values around `v` are compared with, given a value and `−c'` there.
+    /// Scale with which differences of values around `v` are compared, given a value and `−c'` there.
     fn size(&self, v: f64, value: f64, marginal: f64) -> f64 {
         value.abs() + self.last + v * marginal
     }
 
-    /// Bound on the rounding of a value, given `−c'` there.
+    /// Bound on the rounding error of a value, given `−c'` there.
     fn rounding(&self, (u, value): Point, marginal: f64) -> f64 {
         ROUNDING * self.size(u - self.low, value, marginal) + f64::EPSILON * u * marginal
     }
 
-    /// Smallest width of an interval or a piece that ends at `u`.
+    /// Minimum width of an interval or a piece that ends at `u`.
     pub(crate) fn finest(&self, u: f64) -> f64 {
         (FINEST * u).max((self.high - self.low) * 0.5f64.powi(HALVINGS))
     }
 }
 
 impl<F: FnMut(&[f64], &mut [f64])> Function<F> {
-    /// Points at places; all values must be finite.
+    /// Evaluates the function at `places`; returns an error if a value is not finite.
     pub(crate) fn points(&mut self, places: Vec<f64>) -> Result<Vec<Point>, CostError> {
         let values = self.values(&places);
         for (&u, &value) in places.iter().zip(&values) {
@@ -121,7 +122,7 @@ impl<F: FnMut(&[f64], &mut [f64])> Function<F> {
         values
     }
 
-    /// The place at `v` above the start of the range.
+    /// Point at `v` above the start of the range.
     fn place(&self, v: f64) -> f64 {
         (self.low + v).min(self.high)
     }
@@ -171,7 +172,7 @@ pub(crate) fn tabulate(
     Ok(Found { ends, coefficients: good.iter().map(|piece| piece.coefficients).collect(), errors })
 }
 
-/// Bound on the difference between a piece's polynomial and the function; see the module's text.
+/// Bound on the difference between a piece's polynomial and the function; see the module header.
 fn error_of<F>(function: &Function<F>, points: &[Point], piece: &Piece) -> f64 {
     let polynomial = Polynomial::new(piece);
     let curvature = polynomial.most_curvature();
@@ -182,7 +183,7 @@ fn error_of<F>(function: &Function<F>, points: &[Point], piece: &Piece) -> f64 {
     };
     let mut noise = 0.0f64;
     for index in range.clone() {
-        // Points that are not convex show how far off the function's values are.
+        // Points that are not convex show the error of the function's values.
         let steepest = marginal(index.min(points.len() - 2)).max(marginal(index.max(1) - 1));
         noise = noise.max(function.rounding(points[index], steepest) + dent(points, index));
     }
@@ -201,8 +202,8 @@ fn within(points: &[Point], from: f64, to: f64) -> std::ops::Range<usize> {
     points.partition_point(|point| point.0 < from)..points.partition_point(|point| point.0 <= to)
 }
 
-/// Ends of octaves of `v`: from 0 where the function is finite there, else from the first of them from which on it
-/// is.
+/// Ends of octaves of `v`. They start at 0 if the function is finite there, otherwise at the first octave from
+/// which the function is finite up to the end.
 fn octaves<F: FnMut(&[f64], &mut [f64])>(
     function: &mut Function<F>,
 ) -> Result<Vec<f64>, CostError> {
@@ -214,7 +215,7 @@ fn octaves<F: FnMut(&[f64], &mut [f64])>(
     over.insert(0, 0.0);
     let places: Vec<f64> = over.iter().map(|v| function.place(*v)).collect();
     let mut values = function.values(&places);
-    // Many formulas are no number exactly where they should be infinite.
+    // Many formulas return NaN exactly where they should be infinite.
     if values[0].is_nan() {
         values[0] = f64::INFINITY;
     }
@@ -228,21 +229,21 @@ fn octaves<F: FnMut(&[f64], &mut [f64])>(
         let value = values[values.len() - 1];
         return Err(CostError::NotFinite { u: function.high, value });
     }
-    // Next to a pole there is no end of octaves.
+    // Next to a pole, the number of octaves must be limited.
     let first = if first > 0 { first.max(over.len().saturating_sub(FROM_POLE)) } else { 0 };
     let (mut over, values) = (over.split_off(first), values.split_off(first));
     function.last = values[values.len() - 1].abs();
     if over[0] <= 0.0 {
         let size = function.size(0.0, values[0], 0.0);
         let falls = values.iter().skip(1).position(|value| values[0] - value > FIRST_FALL * size);
-        // Nowhere: then its shape says why.
+        // If it falls nowhere, the check of its shape reports why.
         over.drain(1..=falls.unwrap_or(0).min(over.len() - 2));
     }
     Ok(over)
 }
 
-/// Tries pieces: the good ones are kept, of the others the halves come back. `points` are those of the enclosure;
-/// `more` collects those of the pieces.
+/// Tries pieces, keeps the accurate ones, and returns the halves of the others. `points` are those of the
+/// enclosure; `more` collects those of the pieces.
 fn halve<F: FnMut(&[f64], &mut [f64])>(
     function: &mut Function<F>,
     points: &[Point],
@@ -265,7 +266,7 @@ fn halve<F: FnMut(&[f64], &mut [f64])>(
         .collect();
     more.extend(new);
     let mut rest = Vec::new();
-    // Two halves of one piece follow each other.
+    // The two halves of a piece are adjacent.
     for (pair, trials) in tried.as_chunks::<2>().0.iter().zip(trials.as_chunks::<2>().0) {
         let noise = pair.iter().zip(trials).all(|(tried, trial)| tried.is_noise(trial.before));
         for (tried, &Trial { low, high, .. }) in pair.iter().zip(trials) {
@@ -302,7 +303,7 @@ impl<'a> Polynomial<'a> {
         self.coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * t + coefficient)
     }
 
-    /// Bound on the second derivative on the piece: `|t| ≤ 1`.
+    /// Bound on the second derivative on the piece, since `|t| ≤ 1`.
     fn most_curvature(&self) -> f64 {
         let terms = self.coefficients.iter().enumerate();
         let sum: f64 =
@@ -311,7 +312,7 @@ impl<'a> Polynomial<'a> {
     }
 }
 
-/// What was found about a piece.
+/// Result of trying a piece.
 struct Tried {
     coefficients: [f64; COST],
     /// Difference from the values, relative to the cost.
@@ -346,13 +347,14 @@ impl Tried {
         Self { coefficients: piece.coefficients, relative, enough }
     }
 
-    /// No better than the piece that it is a half of was, by this error, and as good as it must be.
+    /// Returns whether a half is no more accurate than its parent, whose relative error is `before`, and accurate
+    /// enough.
     fn is_noise(&self, before: f64) -> bool {
         self.relative <= NOISE && self.relative > 0.5 * before
     }
 }
 
-/// Refuses points, in ascending order, whose values grow or bend down, beyond rounding.
+/// Rejects points, in ascending order, whose values increase or are not convex, beyond rounding.
 pub(crate) fn check_shape(points: &[Point], low: f64) -> Result<(), CostError> {
     let (Some(&first), Some(&last)) = (points.first(), points.last()) else {
         return Err(CostError::Count(0));
@@ -369,8 +371,8 @@ pub(crate) fn check_shape(points: &[Point], low: f64) -> Result<(), CostError> {
     check_convex(points, low)
 }
 
-/// Refuses a point over the line through those around it: its neighbours, and further ones, since what is next to
-/// each other may differ by no more than rounding.
+/// Rejects a point above the line through points around it: its neighbours, and more distant ones, since
+/// neighbours may differ only by rounding.
 fn check_convex(points: &[(f64, f64)], low: f64) -> Result<(), CostError> {
     let last = points.last().map_or(0.0, |point| point.1.abs());
     for reach in [1, 4, 16, 64] {
@@ -388,8 +390,8 @@ fn check_convex(points: &[(f64, f64)], low: f64) -> Result<(), CostError> {
     Ok(())
 }
 
-/// Drops the pieces on which the cost no longer falls, as far as its numbers tell. Returns by how much it may still
-/// fall after the last piece.
+/// Drops the pieces on which the cost no longer falls, as far as its values show. Returns by how much it may
+/// still fall after the last piece.
 fn cut_flat_end(points: &[Point], low: f64, good: &mut Vec<Piece>) -> f64 {
     let Some(&(_, least)) = points.last() else { return 0.0 };
     let flat = |value: f64| value - least <= 2.0 * f64::EPSILON * least.abs() + SMALLEST;

@@ -19,24 +19,24 @@ use crate::problems::urllc::lagrangian::{BANDWIDTH, HIDDEN, LossUnits, MULTIPLIE
 use crate::problems::urllc::{LossScale, Recipe, UserInputs};
 use crate::qos::{BandwidthTable, Qos, RequiredBandwidth, ServiceClass};
 
-/// A training, whole: the same settings and the same seed give the same parameters, bit for bit.
+/// Settings of a training run: equal settings and seeds give equal parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainSettings {
-    /// The method.
+    /// Method that is trained.
     pub method: Method,
-    /// Sizes of the training samples.
+    /// Numbers of users in the training samples.
     pub train_k: Vec<usize>,
-    /// Samples of each size.
+    /// Number of samples of each size.
     pub samples: usize,
-    /// The stricter loss target `ε_D` that is trained for.
+    /// Stricter loss target `ε_D` for the training.
     pub epsilon_d: f64,
-    /// How users see each other.
+    /// Aggregation over the other users.
     pub aggregator: Aggregator,
-    /// What the networks see of each user.
+    /// Inputs of the networks for each user.
     #[serde(default, skip_serializing_if = "UserInputs::is_usual")]
     pub inputs: UserInputs,
-    /// Hidden features of each user, layer by layer (paper: `[4]`); for the FNN, its hidden neurons
+    /// Widths of the hidden layers for each user (paper: `[4]`); for the FNN, the numbers of hidden neurons
     /// (paper: `[300]`).
     pub hidden: Vec<usize>,
     /// Optimizer, schedule and batch.
@@ -45,8 +45,8 @@ pub struct TrainSettings {
     pub seed: u64,
 }
 
-/// The objective of Algorithm 1, with its training sets: powers, bandwidths and multipliers, one network after
-/// the other.
+/// Objective of Algorithm 1 with its training sets. The parameters of the networks for powers, bandwidths and
+/// multipliers follow one another.
 pub struct Algorithm1 {
     settings: TrainSettings,
     sets: Vec<TrainingSet>,
@@ -54,11 +54,11 @@ pub struct Algorithm1 {
     order: Vec<(u32, Vec<Pick>)>,
     epoch: Option<u64>,
     unit_hz: f64,
-    /// By how much the smallest input is under that of the paper's cell.
+    /// Difference between the smallest input and that of the paper's cell; at most 0.
     shift: f64,
 }
 
-/// A multiplier's mean above this (its optimum is of the order of 1) has diverged.
+/// Mean of a multiplier above which training has diverged; its optimum is of the order of 1.
 const LARGEST_LOSS: f64 = 1e6;
 
 impl TrainSettings {
@@ -92,30 +92,29 @@ impl TrainSettings {
         self.recipe.validate()
     }
 
-    /// Features of a user in each layer of a GNN: inputs, hidden ones, output.
+    /// Widths of the layers of a GNN for each user: inputs, hidden features, output.
     pub(crate) fn gnn_widths(&self) -> Vec<usize> {
         [&[self.inputs.count()], &self.hidden[..], &[1]].concat()
     }
 
-    /// Whether a GNN has the paper's features, which the kernels are written for.
+    /// Returns whether a GNN has the paper's architecture, for which the kernels are written.
     pub(crate) fn is_of_kernel_shape(&self) -> bool {
         self.inputs == UserInputs::Gain && self.hidden[..] == [HIDDEN]
     }
 
-    /// Steps of an epoch: each sample of each size once.
+    /// Number of steps in an epoch, which uses each sample of each size once.
     fn steps_per_epoch(&self) -> u64 {
         (self.samples.div_ceil(self.recipe.batch) * self.train_k.len()) as u64
     }
 
-    /// Steps of the whole training.
+    /// Number of steps of the whole training run.
     pub fn steps(&self) -> u64 {
         self.recipe.steps.unwrap_or_else(|| self.recipe.epochs * self.steps_per_epoch())
     }
 }
 
 impl Algorithm1 {
-    /// Draws the training set. `law` is `B^v` at the same `ε_D`, for
-    /// P-GNN.
+    /// Draws the training sets. P-GNN requires `law`, the outer function `B^v` at the same `ε_D`.
     pub fn new(
         system: &System,
         settings: &TrainSettings,
@@ -124,7 +123,7 @@ impl Algorithm1 {
         settings.validate()?;
         let outer = match (settings.method, law) {
             (Method::PGnn, None) => {
-                let expected = "a pre-trained law with it";
+                let expected = "a pre-trained outer function with it";
                 return Err(Invalid::value("method", "p-gnn", expected).into());
             }
             (Method::PGnn, law) => law.map(Outer::Pretrained),
@@ -133,14 +132,15 @@ impl Algorithm1 {
         Self::with_outer(system, settings, outer)
     }
 
-    /// The same for a P-GNN whose outer function is the exact `b` at `ε_D` in place of a pre-trained one.
+    /// Draws the training sets for a P-GNN whose outer function is the exact `b` at `ε_D` instead of a
+    /// pre-trained one.
     pub fn with_exact_law(system: &System, settings: &TrainSettings) -> Result<Self, TrainError> {
         settings.validate()?;
         let table = BandwidthTable::new(qos_of(system, settings)?);
         Self::with_outer(system, settings, Some(Outer::Exact(&table)))
     }
 
-    /// With an outer function, or a constant in its place.
+    /// Draws the training sets with an outer function, or with a constant instead.
     fn with_outer(
         system: &System,
         settings: &TrainSettings,
@@ -178,12 +178,12 @@ impl Algorithm1 {
         })
     }
 
-    /// The settings.
+    /// Returns the settings of the training run.
     pub fn settings(&self) -> &TrainSettings {
         &self.settings
     }
 
-    /// How it is minimised.
+    /// Returns the plan of the optimizer.
     pub fn plan(&self) -> Plan {
         let recipe = &self.settings.recipe;
         Plan {
@@ -196,12 +196,12 @@ impl Algorithm1 {
         }
     }
 
-    /// Bandwidth that the outputs of M-GNN and FNN are in units of, Hz.
+    /// Unit of the bandwidth outputs of M-GNN and FNN, Hz.
     pub fn unit_hz(&self) -> f64 {
         self.unit_hz
     }
 
-    /// The order of one epoch, from the seed and the epoch's number alone: nothing to save.
+    /// Shuffles the samples of an epoch. The order depends only on the seed and the number of the epoch.
     fn shuffle(&mut self, epoch: u64) {
         let mut rng = ChaCha8Rng::seed_from_u64(self.settings.seed);
         rng.set_stream((1 << 63) | epoch);
@@ -246,13 +246,13 @@ impl Objective<f32> for Algorithm1 {
     }
 }
 
-/// The constraint at `ε_D`.
+/// Returns the QoS constraint at `ε_D`.
 fn qos_of(system: &System, settings: &TrainSettings) -> Result<Qos, Invalid> {
     system.qos(ServiceClass { epsilon: settings.epsilon_d, ..system.service() })
 }
 
-/// A bandwidth of the right order for outputs that carry no size law of their own: what a user in the
-/// middle of the road needs at equal power, averaged over the training sizes. Hz.
+/// Typical bandwidth for outputs that have no size law of their own, Hz: the bandwidth that a user in the middle
+/// of the road needs at equal power, averaged over the training sizes.
 fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainError> {
     let required = RequiredBandwidth::new(qos.clone());
     let road = system.road();
@@ -273,15 +273,15 @@ fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainErro
 /// Input of a user at the edge of the paper's cell, rounded down.
 const EDGE: f64 = 1.1;
 
-/// How far the inputs of a cell reach below those of the paper's: larger cells have weaker users, and features that are
-/// to be linear for every input start as much lower.
+/// Difference between the smallest input of a cell and that of the paper's cell; at most 0. Larger cells have
+/// weaker users, and features that must be linear for every input start lower by this amount.
 fn shift(system: &System) -> f64 {
     let edge = system.path_loss().gain(system.road().cell_radius_m);
     (scaled_gain(edge) - EDGE).min(0.0)
 }
 
-/// Random parameters of one network, such that the outputs start near equal power, `B' = 1` and
-/// `λ = 1.25` (about its value at the optimum).
+/// Returns random parameters of one network such that the outputs start near equal power, `B' = 1` and `λ = 1.25`
+/// (about its value at the optimum).
 fn initialize(
     settings: &TrainSettings,
     (network, shift): (usize, f64),
@@ -296,13 +296,13 @@ fn initialize(
     parameters.into_iter().map(single).collect()
 }
 
-/// The same law for every weight, and one for every bias.
+/// Draws all weights from one distribution and all biases from another.
 fn initialize_blindly(
     settings: &TrainSettings,
     rule: Initialization,
     rng: &mut ChaCha8Rng,
 ) -> Vec<f64> {
-    // A layer of a GNN has a matrix for the user itself and one for the others.
+    // A layer of a GNN has one matrix for the user itself and one for the other users.
     let (widths, matrices) = match settings.method {
         Method::Fnn => (fnn_network(settings).widths, 1),
         Method::PGnn | Method::MGnn => (settings.gnn_widths(), 2),
@@ -317,7 +317,7 @@ fn initialize_blindly(
     parameters
 }
 
-/// The last bias that makes the output start where it should.
+/// Bias of the last layer with which the output starts at its intended value.
 fn start(network: usize) -> f64 {
     match network {
         POWER => 0.0,
@@ -326,14 +326,14 @@ fn start(network: usize) -> f64 {
     }
 }
 
-/// Features of the first layer are in their linear range for every input that any size can bring
-/// (`x = ln α + 30` runs from 1 to 7, the others' mean from 0, for a user alone, to 7): what is learned
-/// of the others then extrapolates linearly to sizes never seen. This is a choice of design: at a
-/// single training size nothing else fixes how the outputs move with the size.
+/// Initializes the first layer such that its features are in their linear range for every input of any size. The
+/// input `x = ln α + 30` runs from 1 to 7, and the mean over the other users from 0 (for a single user) to 7. The
+/// learned influence of the other users then extrapolates linearly to other sizes. This is a design choice: at a
+/// single training size, nothing else determines how the outputs change with the size.
 ///
-/// Exceptions, which give the networks their bend: one feature of P-GNN's bandwidth and multiplier has its
-/// kink in the middle of the range; two of M-GNN's have, since its bandwidth must follow the whole curve
-/// and not only a correction.
+/// Exceptions make the networks nonlinear. One feature of P-GNN's bandwidth and multiplier networks has its kink
+/// in the middle of the range. M-GNN's networks have two such features, since its bandwidth must follow the whole
+/// curve rather than only a correction.
 fn initialize_gnn(
     settings: &TrainSettings,
     (network, shift): (usize, f64),
@@ -357,7 +357,7 @@ fn initialize_gnn(
             let place: f64 = shift + rng.random_range(low..high);
             let slope: f64 = sign * rng.random_range(0.25..0.5);
             if layer == 0 {
-                // A kink is placed among the gains; what the size does is learned from nothing.
+                // The kink lies within the range of gains; the effect of the size is learned from zero.
                 slopes.push(slope);
                 slopes.extend(std::iter::repeat_n(0.0, inputs - 1));
             } else {
@@ -375,7 +375,7 @@ fn initialize_gnn(
     parameters
 }
 
-/// He's initialization, the last layer small.
+/// Draws He's initialization with a small last layer.
 fn initialize_dense(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let dense = fnn_network(settings);
     let mut parameters: Vec<f64> = Vec::new();
@@ -390,8 +390,8 @@ fn initialize_dense(settings: &TrainSettings, network: usize, rng: &mut ChaCha8R
     parameters
 }
 
-/// The fully-connected network of the FNN method: as many inputs and outputs as the largest cell has
-/// users. Its output is before softmax or softplus.
+/// Fully connected network of the FNN method, with one input and one output per user of the largest cell. The
+/// output is taken before softmax or softplus.
 pub(crate) fn fnn_network(settings: &TrainSettings) -> Dense {
     let users = settings.train_k.iter().copied().max().unwrap_or(1);
     let mut widths = vec![users];
@@ -411,7 +411,11 @@ impl Recipe {
         if !(1..=4096).contains(&self.stored_draws)
             || !(1..=self.stored_draws).contains(&self.draws)
         {
-            return fail("draws", self.draws.to_string(), "at least 1, and at most those stored");
+            return fail(
+                "draws",
+                self.draws.to_string(),
+                "at least 1 and at most the stored draws",
+            );
         }
         let (Schedule::Inverse { rate, .. } | Schedule::Cosine { rate, .. }) = self.rate;
         if !(rate > 0.0 && rate.is_finite()) {

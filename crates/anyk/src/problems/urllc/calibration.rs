@@ -1,4 +1,4 @@
-//! Calibration of a learned policy on held-out users: the smallest factor on its bandwidths that carries a
+//! Calibration of a learned policy on held-out users: the smallest factor on its bandwidths that gives a
 //! [`Guarantee`].
 
 use std::sync::Arc;
@@ -11,30 +11,30 @@ use crate::problems::urllc::{CellPolicy, Urllc, UrllcAllocation, UrllcProblem, U
 use crate::qos::BandwidthTable;
 use crate::tolerance;
 
-/// The fading that users are judged under.
+/// Fading distribution under which users are judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judge {
-    /// What it is, in words: the guarantee says so.
+    /// Description of the distribution for the text of the guarantee.
     pub name: String,
-    /// The expectation.
+    /// Quadrature rule of the distribution.
     pub rule: Arc<FadingQuadrature>,
 }
 
-/// Which users of a cell are judged.
+/// Users of a cell who are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judged {
-    /// One: users of different cells are independent.
+    /// The first user only: users of different cells are independent.
     First,
-    /// All: more users for the same work, but those of a cell share its powers.
+    /// All users: more users for the same work, but users of one cell share its powers.
     All,
 }
 
-/// For users of random cells, the smallest factor on the bandwidth that the policy gives without its
-/// guarantee such that the QoS is met with it and any larger one; infinite where there is none, since no
-/// bandwidth can make up for the power, or the cell is refused.
+/// Computes, for users of random cells, the smallest factor on the bandwidth of the uncalibrated policy such that
+/// the QoS is met with this factor and with any larger one. The factor is infinite if no bandwidth can compensate
+/// for the low power, or if the policy rejects the cell.
 ///
-/// Judged by a table of the policy's own service class, under the fading of its config or another. All
-/// cores; the result does not depend on their number.
+/// `table` belongs to the policy's service class, under the fading distribution of its config or another one. The
+/// function uses all cores; the result does not depend on their number.
 pub fn required_factors<P: CellPolicy + Sync>(
     policy: &P,
     table: &BandwidthTable,
@@ -48,9 +48,9 @@ pub fn required_factors<P: CellPolicy + Sync>(
     let allocator = policy.without_guarantee().allocator();
     let (road, path_loss, of_cells) =
         (system.road(), system.path_loss(), UrllcProblem::in_cell(system));
-    // So that the rounding of factor and table cannot turn a QoS that holds into one that does not.
+    // Prevents rounding of factor and table from turning a QoS that holds into one that does not.
     let up = 1.0 + table.error_bound() + tolerance::TABLE;
-    // A factor widens up to most_hz and no further: that must be enough, and not too much.
+    // A factor widens the bandwidth up to most_hz: that must be sufficient, and not so much that it harms.
     let reaches = |received_w: f64, needed_hz: f64| {
         let wide = || table.exact().qos().margin(received_w.ln(), most_hz.ln()).value >= 0.0;
         needed_hz <= most_hz * (1.0 + tolerance::TABLE) && (most_hz <= fold_hz || wide())
@@ -91,9 +91,9 @@ pub fn required_factors<P: CellPolicy + Sync>(
     Ok(measured.into_iter().flat_map(|found: Rows<Vec<f64>>| found.rows).flatten().collect())
 }
 
-/// The policy with the smallest factor that carries the guarantee. At several sizes it holds at all of them
-/// together: each gets its part of `δ`, and the largest factor is taken. A policy that was learned from
-/// samples knows no law of fading: it needs a judge.
+/// Returns the policy with the smallest factor that gives the guarantee. At several sizes the guarantee holds at
+/// all of them jointly: each size gets its share of `δ`, and the largest factor is used. A policy that was
+/// learned from samples does not contain a fading distribution, so it needs a judge.
 pub fn calibrate<P: CellPolicy + Sync>(
     policy: &P,
     judge: Option<&Judge>,
@@ -107,7 +107,7 @@ pub fn calibrate<P: CellPolicy + Sync>(
         Some(judge) => own.with_fading(Arc::clone(&judge.rule)),
         None if policy.knows_fading() => own,
         None => {
-            let expected = "a judge: the model was learned from samples and knows no law of fading";
+            let expected = "a judge: the model was learned from samples and does not contain a fading distribution";
             return Err(Invalid::missing("fading", expected).into());
         }
     });
@@ -118,7 +118,7 @@ pub fn calibrate<P: CellPolicy + Sync>(
         let factor = Guarantee::order_statistic(factors, missed).unwrap_or(f64::INFINITY);
         if factor.is_infinite() {
             return Err(Error::NoGuarantee(format!(
-                "{unserved} of {cells} users at K = {size} get a power that no bandwidth can make up for, more than \
+                "{unserved} of {cells} users at K = {size} get a power for which no bandwidth is sufficient, more than \
                  the {missed} that a share {beta} allows"
             )));
         }

@@ -1,26 +1,26 @@
-//! The users of one cell at a price of power: what each answers, alone.
+//! Responses of all users in a cell to a price of power, each computed independently.
 
 use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::{CONVEX_UP_TO, Curve, Curves, Response};
 use crate::tolerance;
 
-/// The users of the problem at hand, grouped by class; its buffers are kept between solves.
+/// Users of the current problem, grouped by class. Buffers are reused between solves.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CellByClass {
     groups: Vec<Group>,
-    /// Position of each user in the problem; groups follow each other.
+    /// Index of each user in the problem, group by group.
     order: Vec<usize>,
-    /// In that order: `ln α`, least power in W, power over the least in W.
+    /// Values in this order: `ln α`, minimum power in W, and power above the minimum in W.
     ln_gain: Vec<f64>,
     least_w: Vec<f64>,
     over_w: Vec<f64>,
-    /// Last responses, where a curve is exact: the next first guesses.
+    /// Last responses if a curve is exact; they are the next first guesses.
     near: Vec<Option<Response>>,
-    /// `ln(ν τ/…)` less `ln ν`: from Hz/W to the curves' own units.
+    /// Difference that converts `ln ν` from Hz/W to the curves' own units.
     ln_noise: f64,
 }
 
-/// One class and the range of its users.
+/// Curve of a class and the range of its users.
 #[derive(Debug, Clone)]
 struct Group {
     curve: Curve,
@@ -29,7 +29,7 @@ struct Group {
 }
 
 impl CellByClass {
-    /// Groups the users by class and finds each one's least power.
+    /// Groups the users by class and computes the minimum power of each.
     pub(crate) fn group(&mut self, problem: &Urllc, curves: &mut Curves) {
         let classes = problem.classes();
         let mut counts = vec![0; if classes.len() > 1 { classes.len() } else { 0 }];
@@ -66,7 +66,7 @@ impl CellByClass {
         self.ln_gain.clear();
         self.least_w.clear();
         for group in &self.groups {
-            // Bandwidths are taken from the curve at a received power lower by this share.
+            // Bandwidths are taken from the curve at a received power that is lower by this share.
             let min_received_w = group.curve.exact().min_received_w() * (1.0 + tolerance::ROUNDING);
             for &index in &self.order[group.start..group.end] {
                 let gain = problem.users()[index].gain;
@@ -75,46 +75,46 @@ impl CellByClass {
             }
         }
         self.over_w.resize(self.least_w.len(), 0.0);
-        // Curves are in channel uses and energies over the noise; prices are in Hz/W.
+        // Curves use channel uses and energies relative to the noise; prices are in Hz/W.
         self.ln_noise = self.groups.first().map_or(0.0, |group| {
             let qos = group.curve.exact().qos();
             qos.ln_uses_scale() - qos.ln_energy_scale()
         });
     }
 
-    /// Least power that could serve everyone, W.
+    /// Minimum total power that could serve every user, W.
     pub(crate) fn least_power_w(&self) -> f64 {
         self.least_w.iter().sum()
     }
 
-    /// Power over the least, at the price of the last call, W.
+    /// Power above the minimum at the price of the last call, W.
     pub(crate) fn over_power_w(&self) -> f64 {
         self.over_w.iter().sum()
     }
 
-    /// Least power of each user, W, and its position in the problem.
+    /// Minimum power of each user, W, and the user's index in the problem.
     pub(crate) fn needs(&self) -> Vec<(f64, usize)> {
         self.least_w.iter().copied().zip(self.order.iter().copied()).collect()
     }
 
-    /// Positions of the users in the problem, in the order in which they answer.
+    /// Indices of the users in the problem, in the order of the responses.
     pub(crate) fn positions(&self) -> &[usize] {
         &self.order
     }
 
-    /// The curves of the classes, and how many users each has.
+    /// Curves of the classes, and the number of users in each.
     pub(crate) fn classes(&self) -> impl Iterator<Item = (&Curve, usize)> {
         self.groups.iter().map(|group| (&group.curve, group.end - group.start))
     }
 
-    /// Gives everyone the same share over the least power.
+    /// Gives every user the same relative amount above the minimum power.
     pub(crate) fn share_over_least(&mut self, share: f64) {
         for (over_w, least_w) in self.over_w.iter_mut().zip(&self.least_w) {
             *over_w = share * least_w;
         }
     }
 
-    /// A first guess of `ln ν` (ν in Hz/W) where everyone has the same share `e^ln_excess` over the least.
+    /// First guess of `ln ν` (ν in Hz/W) if every user has the same share `e^ln_excess` above the minimum.
     pub(crate) fn price_at_share(&self, ln_excess: f64) -> f64 {
         let mut guess = 0.0;
         for Group { curve, start, end } in &self.groups {
@@ -125,7 +125,7 @@ impl CellByClass {
         guess / self.least_w.len() as f64
     }
 
-    /// `Σ (P_k − P_k^min)` at a price, and its derivative by the price's logarithm.
+    /// Computes `Σ (P_k − P_k^min)` at a price, and its derivative with respect to the logarithm of the price.
     pub(crate) fn power_over(&mut self, ln_price: f64) -> (f64, f64) {
         let (mut sum, mut slope) = (0.0, 0.0);
         self.respond(ln_price, |_, _, over_w, ln_slope| {
@@ -135,8 +135,8 @@ impl CellByClass {
         (sum, slope)
     }
 
-    /// Each user's answer to a price: calls `f` with its curve, its least power and its power over that, W, and
-    /// the derivative of the latter's logarithm by that of the price.
+    /// Computes each user's response to a price. Calls `f` with the user's curve, minimum power and power above
+    /// it, W, and with the derivative of the latter's logarithm with respect to the logarithm of the price.
     #[inline]
     pub(crate) fn respond(&mut self, ln_price: f64, mut f: impl FnMut(&Curve, f64, f64, f64)) {
         let ln_price = ln_price + self.ln_noise;
@@ -155,9 +155,9 @@ impl CellByClass {
         }
     }
 
-    /// Powers and bandwidths from the last answers, those over the least times `scale`, in the problem's order.
-    /// Returns the total bandwidth, Hz, and how much more it is than the Lagrangian at the price `ν` allows, Hz:
-    /// `Σ [h_k(P_k) − min h_k]` of the certificate.
+    /// Writes powers and bandwidths of the last responses in the order of the problem; the amounts above the
+    /// minimum are multiplied by `scale`. Returns the total bandwidth, Hz, and its excess over the Lagrangian
+    /// bound at the price `ν`, Hz: `Σ [h_k(P_k) − min h_k]` of the certificate.
     pub(crate) fn allocate(
         &mut self,
         scale: f64,
@@ -182,7 +182,8 @@ impl CellByClass {
         (total_hz, gap_hz)
     }
 
-    /// Whether the last answers are proved to be the cheapest for each user at a price, `P + b(αP)/ν`, to a share.
+    /// Returns whether each user's last response is proved to minimize `P + b(αP)/ν` up to a relative error of
+    /// `share`.
     pub(crate) fn is_cheapest(&self, price: f64, share: f64) -> bool {
         self.groups.iter().all(|group| {
             let terms = Terms::new(&group.curve, price);
@@ -193,7 +194,8 @@ impl CellByClass {
         })
     }
 
-    /// One user's power and bandwidth from its last answer, and what they may lose at the price of the terms.
+    /// Computes one user's power and bandwidth from the last response, and a bound on the loss at the price of
+    /// the terms.
     #[inline(always)]
     fn answer(&self, curve: &Curve, terms: &Terms, i: usize, scale: f64) -> UserAnswer {
         let (price, least_w) = (terms.price, self.least_w[i]);
@@ -201,10 +203,10 @@ impl CellByClass {
         let power_w = least_w + over_w;
         let (w, ln_z, elasticity) = curve.point(over_w / least_w);
         let bandwidth_hz = (ln_z - terms.ln_uses_scale).exp() * (1.0 + terms.error);
-        // D_k, and how far it may be off.
+        // D_k and a bound on its error.
         let own_price = bandwidth_hz / power_w * elasticity;
         let uncertain = (terms.slope_error / w.min(1.0) + terms.twice_error) * own_price;
-        // How far the best power may be.
+        // Bound on the distance to the best power.
         let distance_w = match terms.fall_at_double {
             Some(fall) if own_price + uncertain < fall * price && w < CONVEX_UP_TO => over_w,
             Some(_) => f64::INFINITY,
@@ -221,16 +223,17 @@ impl CellByClass {
     }
 }
 
-/// What the answers of a class at a price have in common.
+/// Values that are common to all users of a class at one price.
 struct Terms {
     price: f64,
     ln_uses_scale: f64,
     error: f64,
     twice_error: f64,
     slope_error: f64,
-    /// Of a table; without one each user's own line is walked.
+    /// Minimum factor by which the price falls when the excess power doubles; only for a table. Without a table,
+    /// `answer` evaluates each user's curve.
     fall_at_double: Option<f64>,
-    /// What the power that is held back is worth, Hz for each W.
+    /// Value of the power that is held back, Hz per W.
     held_back: f64,
 }
 
@@ -249,10 +252,10 @@ impl Terms {
     }
 }
 
-/// Share of power that bandwidths do without, and a tenth of that for the rounding on account of which they do.
+/// Share of power that bandwidths do not use, plus a tenth of it for rounding.
 const HELD_BACK: f64 = 1.1 * tolerance::ROUNDING;
 
-/// What one user gets, and a bound on `h_k(P_k) − min h_k` of the certificate.
+/// Power and bandwidth of one user, and a bound on `h_k(P_k) − min h_k` of the certificate.
 struct UserAnswer {
     power_w: f64,
     bandwidth_hz: f64,
@@ -266,8 +269,8 @@ mod tests {
     use crate::problems::urllc::UrllcSolver;
     use crate::qos::ServiceClass;
 
-    /// The certificate, by its definition: `Σ |ν − D_k|·(P_k − P_k^min)` with slopes by quadrature, at answers that
-    /// are not the optimum; and no less than what they lose.
+    /// Compares the certificate with its definition, `Σ |ν − D_k|·(P_k − P_k^min)` with slopes by quadrature, at
+    /// allocations that are not optimal; it must be at least the actual loss.
     #[test]
     fn the_gap_is_as_defined_and_bounds_what_is_lost() {
         let system = Config::default().validate().unwrap();
@@ -305,8 +308,8 @@ mod tests {
                 expected_hz += (price - own).abs() * over_w;
             }
             assert!((gap_hz / expected_hz - 1.0).abs() < 1e-5, "{load}: {gap_hz} {expected_hz}");
-            // At the optimum what is left is what the tables may be off: more next to the fold, where the slope is
-            // a function of w = √ln(u/u_min).
+            // At the optimum only the error of the tables remains. It is larger next to the fold, where the slope
+            // is a function of w = √ln(u/u_min).
             cell.power_over(price.ln());
             let (_, gap_hz) = cell.allocate(1.0, price, &mut found);
             let (mut rounded_hz, mut expected_hz) = (0.0, 0.0);
@@ -325,7 +328,7 @@ mod tests {
             }
             let rest = (gap_hz - rounded_hz) / expected_hz;
             assert!(rounded_hz > 0.0 && (rest - 1.0).abs() < 1e-3, "{load}: {rest}");
-            // Where the argument does not reach, there is no bound.
+            // If the argument does not apply, there is no bound.
             let (_, gap_hz) = cell.allocate(scale, price / 2.0, &mut found);
             assert!(gap_hz.is_infinite());
         }

@@ -1,34 +1,34 @@
-//! What the learned policies of (P1) have in common beside their answers: a calibration can put a factor on
-//! their bandwidths.
+//! Common interface of the learned policies of (P1), with the factor that a calibration puts on their bandwidths.
 
 use crate::config::System;
 use crate::core::Policy;
 use crate::framework::{Guarantee, ModelError};
 
-/// A learned policy of (P1), whatever it is made of.
+/// Learned policy of (P1) of any kind.
 pub trait CellPolicy: Clone {
-    /// Answers cells by it.
+    /// Allocator that runs the policy.
     type Allocator: Policy + Clone + 'static;
 
-    /// What answers cells by it, with its buffers. Its clones share the parameters.
+    /// Returns an allocator with its own buffers. Clones of it share the parameters.
     fn allocator(&self) -> Self::Allocator;
 
-    /// The cell that it was trained for.
+    /// Cell for which the policy was trained.
     fn system(&self) -> &System;
 
-    /// Whether it was trained for the law of fading of its cell, and not for samples of an unknown one.
+    /// Returns whether the policy was trained for the fading distribution of its cell rather than on samples of
+    /// an unknown one.
     fn knows_fading(&self) -> bool;
 
-    /// Bandwidth of its own class up to which the factor of a guarantee widens, Hz.
+    /// Maximum bandwidth of a user in its own class to which the factor of a guarantee widens, Hz.
     fn most_hz(&self) -> Result<f64, ModelError>;
 
-    /// What it promises, if it was calibrated.
+    /// Guarantee from the calibration, if there was one.
     fn guarantee(&self) -> Option<&Guarantee>;
 
-    /// Puts a guarantee in place of the one it may have, unchecked.
+    /// Replaces the guarantee without checks.
     fn set_guarantee(&mut self, guarantee: Option<Guarantee>);
 
-    /// The same policy with a guarantee, which must follow from its own numbers.
+    /// Returns the policy with a guarantee, which must be consistent with its own numbers.
     fn with_guarantee(&self, guarantee: Guarantee) -> Result<Self, ModelError> {
         guarantee.validate()?;
         let mut policy = self.clone();
@@ -36,7 +36,7 @@ pub trait CellPolicy: Clone {
         Ok(policy)
     }
 
-    /// The same policy as it was before it was calibrated.
+    /// Returns the policy without its guarantee.
     fn without_guarantee(&self) -> Self {
         let mut policy = self.clone();
         policy.set_guarantee(None);

@@ -1,36 +1,35 @@
-//! Certified answers: whatever a network says, each user's bandwidth is raised to what its power needs, and
-//! no further.
+//! Certified allocations: a bandwidth that violates the QoS is set to the amount that the user's power needs.
 
 use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::{BandwidthFunction, Curves, KnownBandwidth, Qos, ServiceClass};
 use crate::tolerance;
 
-/// What certifying an allocation did.
+/// Changes that certification made to an allocation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Certificate {
-    /// Users who had less bandwidth than their power needs.
+    /// Number of users with less bandwidth than their power needs.
     pub raised_users: usize,
-    /// Users who had so much that the finite blocklength costs more than it brings.
+    /// Number of users with so much bandwidth that the effect of the finite blocklength outweighs its benefit.
     pub lowered_users: usize,
-    /// What was added to all of them, less what was taken away, Hz.
+    /// Total bandwidth added minus total bandwidth removed, Hz.
     pub added_bandwidth_hz: f64,
-    /// Positions of users with less power than any bandwidth can make up for: these are not certified.
+    /// Indices of users whose power is too low for any bandwidth; they are not certified.
     pub too_weak: Vec<usize>,
 }
 
 impl Certificate {
-    /// Whether every user's QoS holds.
+    /// Returns whether every user's QoS holds.
     pub fn is_complete(&self) -> bool {
         self.too_weak.is_empty()
     }
 }
 
-/// Certifies allocations for a known law of fading.
+/// Certifies allocations for a known fading distribution.
 ///
-/// Between `b(u)` and the bandwidth at the fold the QoS holds: `M(z, v)` has one maximum over `z`, which
-/// grows with `v`, and the fold's `z` is between its two roots for every `v` over the fold's. So a look-up in
-/// the certified table of `b`, rounded up by its error bound, decides for all bandwidths up to there; beyond,
-/// the margin is evaluated by quadrature.
+/// Between `b(u)` and the bandwidth at the fold, the QoS holds: `M(z, v)` has one maximum over `z`, which
+/// increases with `v`, and the fold's `z` lies between its two roots for every `v` above that of the fold. In
+/// this range, a look-up in the certified table of `b`, rounded up by its error bound, is therefore sufficient.
+/// Beyond it, the margin is evaluated by quadrature.
 #[derive(Debug, Clone, Default)]
 pub struct Certifier {
     curves: Curves,
@@ -39,8 +38,7 @@ pub struct Certifier {
 }
 
 impl Certifier {
-    /// Makes the bandwidth functions of a cell's classes ready; `false` if they are those of the last cell,
-    /// and there was nothing to do.
+    /// Prepares the bandwidth functions of a cell's classes. Returns `false` if they are those of the last cell.
     pub fn prepare(&mut self, problem: &Urllc) -> bool {
         let classes = problem.classes();
         let same = |(known, (service, qos)): (&KnownBandwidth, (&ServiceClass, &Qos))| {
@@ -68,19 +66,19 @@ impl Certifier {
         true
     }
 
-    /// `b(u)` of the classes of the cell that was made ready last, in its order.
+    /// Functions `b(u)` of the classes of the last prepared cell, in the order of the classes.
     pub fn bandwidths(&self) -> &[KnownBandwidth] {
         &self.bandwidths
     }
 
-    /// Least power that could serve everyone, W.
+    /// Minimum total power that could serve every user, W.
     pub fn least_power_w(&mut self, problem: &Urllc) -> f64 {
         self.prepare(problem);
         let least = |class: usize| self.bandwidths[class].min_received_w();
         problem.users().iter().map(|user| least(user.class) / user.gain).sum()
     }
 
-    /// Raises each bandwidth to what the user's power needs.
+    /// Sets each bandwidth that violates the QoS to the amount that the user's power needs.
     pub fn certify(&mut self, problem: &Urllc, allocation: &mut UrllcAllocation) -> Certificate {
         self.prepare(problem);
         let mut certificate = Certificate::default();
@@ -95,13 +93,13 @@ impl Certifier {
                 continue;
             };
             let needed_hz = bandwidth.bandwidth_hz(excess);
-            // What is no number is not enough.
+            // NaN does not count as enough.
             let enough = *given_hz >= needed_hz;
             let holds = enough
                 && (*given_hz <= bandwidth.max_bandwidth_hz()
                     || bandwidth.qos().margin(received_w.ln(), given_hz.ln()).value >= 0.0);
             if !holds {
-                // What is only rounding is raised, too, but not worth a word.
+                // A difference due to rounding is corrected, but not counted.
                 let counts = *given_hz < needed_hz * (1.0 - tolerance::EXACT_BANDWIDTH);
                 certificate.raised_users += usize::from(counts);
                 certificate.lowered_users += usize::from(enough);

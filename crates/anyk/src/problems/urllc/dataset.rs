@@ -8,19 +8,19 @@ use crate::network::{BandwidthLaw, scaled_gain};
 use crate::problems::urllc::lagrangian::Batch;
 use crate::qos::{BandwidthTable, Qos, TooWeak};
 
-/// What the outputs of the bandwidth network are multiplied by.
+/// Outer function, which multiplies the outputs of the bandwidth network.
 #[derive(Clone, Copy)]
 pub(crate) enum Outer<'a> {
-    /// A pre-trained `B^v`.
+    /// Pre-trained `B^v`.
     Pretrained(&'a BandwidthLaw),
-    /// The exact `b(αP_max/K)`, which `B^v` is pre-trained to give.
+    /// Exact `b(αP_max/K)`, the target of the pre-training of `B^v`.
     Exact(&'a BandwidthTable),
-    /// The same for every user, Hz.
+    /// Constant for all users, Hz.
     Constant(f64),
 }
 
 impl<'a> Outer<'a> {
-    /// Bandwidth in Hz by the gain, in cells of a size with a power budget in W.
+    /// Returns the bandwidth in Hz as a function of the gain, for cells of a size with a power budget in W.
     fn at_size(
         self,
         size: usize,
@@ -40,14 +40,14 @@ impl<'a> Outer<'a> {
     }
 }
 
-/// One sample of a step, and the first of its fading states to use.
+/// Sample of a step, and the index of its first fading state in use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pick {
     pub(crate) index: u32,
     pub(crate) first: u32,
 }
 
-/// Samples of one size, one sample after the other.
+/// Training samples of one size.
 #[derive(Debug, Clone)]
 pub(crate) struct TrainingSet {
     pub(crate) size: usize,
@@ -60,8 +60,8 @@ pub(crate) struct TrainingSet {
 }
 
 impl TrainingSet {
-    /// Draws `samples` cells of `size` users, each user with `draws` fading states. `z⁰` is the outer function's,
-    /// computed once, here. An error if it serves no bandwidth to a user.
+    /// Draws `samples` cells of `size` users, each user with `draws` fading states. The outer function gives
+    /// `z⁰`, which is computed once, here. Returns an error if no bandwidth serves a user.
     pub(crate) fn draw(
         system: &System,
         qos: &Qos,
@@ -69,7 +69,7 @@ impl TrainingSet {
         outer: Outer<'_>,
         seed: u64,
     ) -> Result<Self, TooWeak> {
-        // As much as was asked for: a list that grows by itself takes up to twice that.
+        // Exact capacities, since a growing list takes up to twice the memory.
         let list = |each: usize| Vec::with_capacity(size * samples * each);
         let (mut x, mut energy, mut uses, mut fading) = (list(1), list(1), list(1), list(draws));
         let outer = outer.at_size(size, system.max_power_w());
@@ -90,23 +90,23 @@ impl TrainingSet {
         Ok(Self { size, samples, draws, x, energy, uses, fading })
     }
 
-    /// Mean of `z⁰` over all users: the loss's unit.
+    /// Mean of `z⁰` over all users, which is the unit of the loss.
     pub(crate) fn mean_uses(&self) -> f64 {
         self.uses.iter().map(|&uses| f64::from(uses)).sum::<f64>() / self.uses.len() as f64
     }
 
-    /// `ln α + 30` of a sample's users.
+    /// Inputs `ln α + 30` of a sample's users.
     pub(crate) fn x(&self, pick: Pick) -> &[f32] {
         &self.x[pick.index as usize * self.size..(pick.index as usize + 1) * self.size]
     }
 
-    /// `v⁰` and `z⁰` of one user.
+    /// Returns `v⁰` and `z⁰` of one user.
     pub(crate) fn energy_and_uses(&self, pick: Pick, user: usize) -> (f64, f64) {
         let index = pick.index as usize * self.size + user;
         (f64::from(self.energy[index]), f64::from(self.uses[index]))
     }
 
-    /// As many fading states of one user as asked for, from the picked one on, around the end.
+    /// Returns `draws` fading states of one user, starting at the picked one and wrapping around.
     pub(crate) fn fading(&self, pick: Pick, user: usize, draws: usize, states: &mut Vec<f64>) {
         let start = (pick.index as usize * self.size + user) * self.draws;
         let all = &self.fading[start..start + self.draws];
@@ -115,8 +115,8 @@ impl TrainingSet {
         states.extend(picked.map(|&state| f64::from(state)));
     }
 
-    /// Copies samples into a batch, each with as many fading states as the batch has room for,
-    /// from the sample's own `first` one on, around the end.
+    /// Copies samples into a batch. Each sample fills the batch's draws with its fading states, starting at its
+    /// own `first` state and wrapping around.
     pub(crate) fn gather(&self, samples: &[Pick], batch: &mut Batch) {
         let (size, draws) = (self.size, batch.draws);
         for (position, &Pick { index, first }) in samples.iter().enumerate() {
@@ -135,7 +135,7 @@ impl TrainingSet {
             let rows = batch.fading[to.start * draws..to.end * draws].chunks_exact_mut(draws);
             let stored = &self.fading[from.start * self.draws..from.end * self.draws];
             for (rows, stored) in rows.zip(stored.chunks_exact(self.draws)) {
-                // From the picked one to the end, then from the start.
+                // From the picked state to the end, then from the start.
                 let (before, after) = stored.split_at(first as usize);
                 for (row, &value) in rows.iter_mut().zip(after.iter().chain(before)) {
                     row[lane] = value;

@@ -1,5 +1,4 @@
-//! Gradients of a batch: by the fused kernel where the networks have its shape, by the reference
-//! elsewhere.
+//! Gradients of a batch: the fused kernel if the networks have its architecture, otherwise the reference.
 
 use crate::framework::Method;
 use crate::math::single;
@@ -13,7 +12,7 @@ use crate::problems::urllc::reference::{self, Networks, Sample, Tapes};
 use crate::problems::urllc::{TrainSettings, UserInputs};
 use crate::qos::Qos;
 
-/// Computes gradients; holds the buffers that this takes.
+/// Gradient computation with its buffers.
 pub(crate) enum Engine {
     Fused(Box<Fused>),
     Reference(Box<Reference>),
@@ -23,7 +22,7 @@ pub(crate) enum Engine {
 pub(crate) struct Fused {
     constants: LossConstants,
     batch: Batch,
-    /// Samples that `batch` was made for.
+    /// Number of samples for which `batch` was allocated.
     samples: usize,
     scratch: Scratch,
     parameters: Parameters,
@@ -66,7 +65,7 @@ impl Engine {
         }
     }
 
-    /// Gradient of the mean loss over the picked samples; returns that loss.
+    /// Computes the gradient of the mean loss over the picked samples and returns that loss.
     pub(crate) fn gradient(
         &mut self,
         parameters: &[f32],
@@ -94,7 +93,7 @@ impl Fused {
         draws: usize,
         gradient: &mut [f32],
     ) -> f32 {
-        // Only the last batch of an epoch, or another size, has another shape.
+        // The shape changes only for the last batch of an epoch or for another number of users.
         if (self.samples, self.batch.size, self.batch.draws) != (picks.len(), set.size, draws) {
             self.batch = Batch::new(picks.len(), set.size, draws);
             self.samples = picks.len();
@@ -130,7 +129,7 @@ impl Reference {
         let mut sums = vec![0.0; 3 * count];
         let mut loss = 0.0;
         for &pick in picks {
-            // A batch of one: its first lane is the sample.
+            // A batch of one sample, which is in its first lane.
             self.batch = Batch::new(1, set.size, draws);
             set.gather(&[pick], &mut self.batch);
             let lane = |rows: &[crate::math::lanes::Lanes]| {

@@ -1,4 +1,4 @@
-//! Equal power, each user's bandwidth exact: the baseline that shows what allocating power is worth.
+//! Baseline with equal powers and exact bandwidths; it shows the benefit of power allocation.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::{BandwidthTable, TooWeak};
 use crate::tolerance;
 
-/// `P_k = P_max/K` and `B_k = b(α_k P_k)`, from the solver's tables; an error where some user cannot
-/// be served so. As in the solver, bandwidths are rounded up by the tables' certified error, so that every
+/// Returns `P_k = P_max/K` and `B_k = b(α_k P_k)` from the solver's tables, or an error if equal power cannot
+/// serve some user. As in the solver, bandwidths are rounded up by the certified error of the tables, so every
 /// QoS holds.
 pub fn equal_power(problem: &Urllc, solver: &mut UrllcSolver) -> Result<UrllcAllocation, TooWeak> {
     let power_w = problem.max_power_w() / problem.size() as f64;
@@ -28,7 +28,7 @@ pub fn equal_power(problem: &Urllc, solver: &mut UrllcSolver) -> Result<UrllcAll
     Ok(UrllcAllocation { power_w: vec![power_w; problem.size()], bandwidth_hz })
 }
 
-/// Equal power as a policy.
+/// Baseline policy with equal powers.
 #[derive(Debug, Clone, Default)]
 pub struct EqualPower {
     solver: UrllcSolver,

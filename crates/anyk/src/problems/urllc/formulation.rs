@@ -1,4 +1,4 @@
-//! Cells of URLLC as instances: the objective, the judge, and what is shown of an allocation.
+//! Cells of URLLC as instances: objective, judge, and reports on allocations.
 
 use crate::core::{
     Allocation, Detail, Fact, Facts, Formulation, Goal, Judged, Missed, NamedArray, Report,
@@ -9,19 +9,19 @@ use crate::invalid::Invalid;
 use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::ServiceClass;
 
-/// The total bandwidth.
+/// Objective: the total bandwidth.
 const GOAL: Goal = Goal { name: "total bandwidth", unit: "Hz", larger_is_better: false };
-/// Largest power in W, or bandwidth in Hz, that is judged: beyond, squares of it would overflow.
+/// Maximum power in W, or bandwidth in Hz, that the judge accepts; squares of larger values would overflow.
 const MOST_AMOUNT: f64 = 1e15;
 
 impl UrllcAllocation {
-    /// The amounts of an allocation.
+    /// Reads the amounts of an allocation.
     pub fn of(given: &Allocation) -> Self {
         let amount = |at: usize| given.amounts.get(at).cloned().unwrap_or_default();
         Self { power_w: amount(0), bandwidth_hz: amount(1) }
     }
 
-    /// Lets a function write the amounts of an allocation, without a copy of them.
+    /// Lets a function write the amounts of an allocation without copying them.
     pub fn within<R>(into: &mut Allocation, write: impl FnOnce(&mut Self) -> R) -> R {
         let mut take = |at: usize| into.amounts.get_mut(at).map(std::mem::take).unwrap_or_default();
         let mut typed = Self { power_w: take(0), bandwidth_hz: take(1) };
@@ -38,7 +38,7 @@ impl From<UrllcAllocation> for Allocation {
     }
 }
 
-/// The users whose QoS does not hold, with the packets that they lose.
+/// Users whose QoS does not hold, with their packet losses.
 pub(crate) fn missed(problem: &Urllc, allocation: &UrllcAllocation) -> Vec<Missed> {
     let rows = allocation.power_w.iter().zip(&allocation.bandwidth_hz);
     let users = problem.users().iter().zip(rows).enumerate();
@@ -59,7 +59,7 @@ pub(crate) fn missed(problem: &Urllc, allocation: &UrllcAllocation) -> Vec<Misse
         .collect()
 }
 
-/// Rejects amounts of users that nobody means.
+/// Rejects amounts of users outside any sensible range.
 pub(crate) fn check_range(given: &Allocation, names: &[&'static str]) -> Result<(), Error> {
     for (name, values) in names.iter().zip(&given.amounts) {
         let unfit = |value: &f64| !(0.0..=MOST_AMOUNT).contains(value);
@@ -71,12 +71,12 @@ pub(crate) fn check_range(given: &Allocation, names: &[&'static str]) -> Result<
     Ok(())
 }
 
-/// `ln α` of users.
+/// Logarithms `ln α` of users.
 pub(crate) fn features(problem: &Urllc) -> Vec<f64> {
     problem.users().iter().map(|user| user.gain.ln()).collect()
 }
 
-/// The arrays of the users of a cell.
+/// Input arrays of the users of a cell.
 pub(crate) fn user_inputs(problem: &Urllc) -> Vec<NamedArray> {
     let mut columns = [const { Vec::new() }; 4];
     for user in problem.users() {
@@ -89,12 +89,12 @@ pub(crate) fn user_inputs(problem: &Urllc) -> Vec<NamedArray> {
     names.into_iter().zip(columns).map(|(name, values)| NamedArray::each(name, values)).collect()
 }
 
-/// A table of each class takes as long as thousands of users.
+/// Estimates the work for a cell; the table of a class takes as long as thousands of users.
 pub(crate) fn work(problem: &Urllc) -> usize {
     problem.users().len() + 5_000 * problem.classes().len()
 }
 
-/// Powers, bandwidths and packet losses of users, as a report shows them.
+/// Powers, bandwidths and packet losses of users for a report.
 pub(crate) fn details(
     problem: &Urllc,
     allocation: &UrllcAllocation,
@@ -127,16 +127,16 @@ pub(crate) fn details(
     ])
 }
 
-/// A line for each thing that is outside of what a model was trained on.
+/// Adds one line for each value outside the training ranges of a model.
 pub(crate) fn outside_lines(facts: &Facts, text: &mut Text) {
     if let Some(Fact::Texts(outside)) = facts.get("out_of_range") {
         for outside in outside {
-            text.push(format!("outside of what the model was trained on: {outside}"));
+            text.push(format!("outside the training range: {outside}"));
         }
     }
 }
 
-/// Why a power budget does not reach everyone.
+/// Describes the shortfall of a power budget that cannot serve every user.
 pub(crate) fn power_shortfall(why: &Infeasibility, max_power_w: f64) -> String {
     format!("{why} of {max_power_w:.6} W")
 }
@@ -229,31 +229,31 @@ impl Formulation for Urllc {
     }
 }
 
-/// What an allocation is worth, in a line.
+/// One line on the quality of an allocation.
 fn worth(status: &str, gap: Option<f64>, price: Option<f64>, availability: Option<f64>) -> String {
     match (gap, price, availability) {
         (Some(gap), Some(price), _) => format!(
             "{status}: total bandwidth within {gap:.1e} of the optimum; power is worth {price:.4e} Hz/W here"
         ),
         (_, _, None) => format!(
-            "{status}, not judged: without checks, or from samples of fading, whose law is not known (`fading` names \
-             one to judge by)"
+            "{status}, not judged: checks are off, or the fading distribution is unknown (set `fading` to judge by a \
+             distribution or by samples)"
         ),
         (gap, _, Some(availability)) => {
             let met = 100.0 * availability;
             let beside = match gap {
                 Some(gap) => format!(
-                    "total bandwidth {:.2} % over the exact optimum",
+                    "total bandwidth {:.2} % above the exact optimum",
                     100.0 * gap / (1.0 - gap)
                 ),
-                None => "the power cannot serve everyone, see `anyk solve`".to_owned(),
+                None => "the power cannot serve every user, see `anyk solve`".to_owned(),
             };
             format!("{status}: the QoS of {met:.2} % of users is met; {beside}")
         }
     }
 }
 
-/// What certifying did, in a line.
+/// One line on the changes by certification.
 fn certificate_line(facts: &Facts) -> Option<crate::core::TextPart> {
     let Some(Fact::Texts(uncertified)) = facts.get("uncertified") else { return None };
     let count = |name: &str| match facts.get(name) {
@@ -263,7 +263,7 @@ fn certificate_line(facts: &Facts) -> Option<crate::core::TextPart> {
     let who = if uncertified.is_empty() {
         "every user".to_owned()
     } else {
-        format!("not {}, whose power no bandwidth makes up for", uncertified.join(", "))
+        format!("not {}, whose power is too low for any bandwidth", uncertified.join(", "))
     };
     let changed = count("raised_users") + count("lowered_users");
     let added = facts.number("added_bandwidth_hz").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The paper's comparison with fully-connected networks (section V-C3, "FNN"): one input and one output
-//! for each user of the largest cell, smaller cells padded with zeros.
+//! Fully connected networks for comparison (paper, section V-C3, "FNN"): one input and one output per user of the
+//! largest cell; smaller cells are padded with zeros.
 
 use crate::framework::Initialization;
 use crate::math::single;
@@ -10,7 +10,7 @@ use crate::problems::urllc::reference::LossTerms;
 use crate::problems::urllc::{TrainSettings, fnn_network};
 use crate::qos::Qos;
 
-/// Gradients of Algorithm 1 for three fully-connected networks.
+/// Gradients of Algorithm 1 for three fully connected networks.
 pub(crate) struct FullyConnected {
     network: Dense,
     initialization: Initialization,
@@ -21,9 +21,9 @@ pub(crate) struct FullyConnected {
     fading: Vec<f64>,
 }
 
-/// The input of a user at `x = ln α + 30`, which runs from 1 to 7: about standard after this, and 0 is a user in the
-/// middle of the road as well as none at all. Where nothing is placed, the input is `x` as in the paper, and 0 is a
-/// user far away as well.
+/// Returns the network input of a user with `x = ln α + 30`, which runs from 1 to 7. The placed initialization
+/// standardizes it approximately; 0 then means both a user in the middle of the road and a missing user. For all
+/// other initializations the input is `x` as in the paper, and 0 means both a distant user and a missing user.
 pub(crate) fn fnn_input(initialization: Initialization, x: f64) -> f64 {
     if initialization.is_blind() { x } else { (x - 4.0) / 1.7 }
 }
@@ -41,7 +41,7 @@ impl FullyConnected {
         }
     }
 
-    /// Gradient of the mean loss over the picked samples; returns that loss.
+    /// Computes the gradient of the mean loss over the picked samples and returns that loss.
     pub(crate) fn gradient(
         &mut self,
         parameters: &[f32],
@@ -83,7 +83,7 @@ impl FullyConnected {
         single(loss * per_sample)
     }
 
-    /// Slopes at the outputs of one sample, whose row begins at `row`; returns its loss.
+    /// Computes the slopes at the outputs of one sample, whose row begins at `row`, and returns its loss.
     fn sample(
         &mut self,
         row: usize,
@@ -94,7 +94,7 @@ impl FullyConnected {
     ) -> f64 {
         let output =
             |network: usize, user: usize| f64::from(self.tapes[network].outputs()[row + user]);
-        // The softmax is over the users that are there.
+        // The softmax includes only users that exist.
         let most = (0..set.size).map(|user| output(0, user)).fold(f64::MIN, f64::max);
         let sum: f64 = (0..set.size).map(|user| (output(0, user) - most).exp()).sum();
         let (mut loss, mut sum_slopes) = (0.0, 0.0);
@@ -130,9 +130,9 @@ mod tests {
     use crate::problems::urllc::dataset::Outer;
     use rand::{RngExt, SeedableRng};
 
-    /// Against differences of its own loss, in the single precision that it trains in: hence the wide
-    /// step, and a tolerance relative to each network's largest slope. A padded cell is among the
-    /// samples' sizes: the network has inputs for two users more than the cells have.
+    /// Compares the gradient with finite differences of its own loss. The network trains in single precision, so
+    /// the step is wide and the tolerance relative to the largest slope of each network. The network has two more
+    /// inputs than the cells have users, so the test includes padding.
     #[test]
     fn gradient_matches_finite_differences() {
         let system = Config::default().validate().unwrap();
@@ -154,7 +154,7 @@ mod tests {
         let mut unused = vec![0.0; 3 * count];
         let mut kinks = 0;
         for network in 0..3 {
-            // The multiplier ascends: its gradient is negated.
+            // The multiplier ascends, so its gradient is negated.
             let sign = if network == 2 { -1.0 } else { 1.0 };
             let range = network * count..(network + 1) * count;
             let largest = gradient[range.clone()].iter().fold(0.0f32, |most, g| most.max(g.abs()));
@@ -165,7 +165,7 @@ mod tests {
                     engine.gradient(&moved, &set, &picks, 2, &mut unused)
                 };
                 let (minus, here, plus) = (at(-4e-3), at(0.0), at(4e-3));
-                // A kink between the three is no fault of the gradient.
+                // A kink between the three points is not an error of the gradient.
                 let kink = ((plus - here) - (here - minus)).abs() / 4e-3 > 0.02 * largest;
                 let numeric = sign * (plus - minus) / 8e-3;
                 let off = (gradient[index] - numeric).abs();

@@ -1,5 +1,5 @@
-//! The paper's pair of networks (one hidden layer of four features, mean or sum aggregator), sixteen
-//! users side by side: what allocates in microseconds.
+//! Fast allocation with the paper's pair of networks (one hidden layer of four features, mean or sum aggregator),
+//! sixteen users at a time.
 
 use crate::framework::Method;
 use crate::math::lanes::{self, LANES, Lanes};
@@ -15,7 +15,7 @@ pub(crate) struct FusedPair {
     networks: [[f32; PARAMETERS]; 2],
     scale: f32,
     x: Vec<Lanes>,
-    /// The law's piecewise linear part.
+    /// Piecewise linear part of the outer function.
     law: Vec<Lanes>,
     /// Outputs of the power network.
     output: Vec<Lanes>,
@@ -23,7 +23,7 @@ pub(crate) struct FusedPair {
 }
 
 impl FusedPair {
-    /// `None` for networks of another shape or kind.
+    /// Builds the pair; `None` for networks of another architecture or kind.
     pub(crate) fn new(
         training: &TrainSettings,
         power: &[f64],
@@ -50,7 +50,7 @@ impl FusedPair {
         })
     }
 
-    /// Powers and bandwidths of users with these gains.
+    /// Computes powers and bandwidths of users with these gains.
     pub(crate) fn allocate(
         &mut self,
         gains: &[f64],
@@ -73,7 +73,7 @@ impl FusedPair {
         run(self, gains.len(), single(sum_x), law.is_some());
         let unit_hz = law.map_or(unit_hz, CompiledLaw::unit_hz);
         let (power, bandwidth) = (self.output.as_flattened(), self.bandwidth.as_flattened());
-        // Sums in f64: of a million users as good as of ten.
+        // Sums in f64, so that they are as accurate for a million users as for ten.
         let total: f64 = power[..gains.len()].iter().map(|&share| f64::from(share)).sum();
         let per_share = max_power_w / total;
         allocation.power_w.clear();
@@ -86,11 +86,11 @@ impl FusedPair {
 }
 
 vectorised!(
-    /// From `x` and `law` to shares (not yet normalised) in `output`, and bandwidths in `bandwidth`.
+    /// Computes shares (not yet normalized) in `output` and bandwidths in `bandwidth` from `x` and `law`.
     fn run(pair: &mut FusedPair, size: usize, sum_x: f32, with_law: bool) = kernel
 );
 
-/// Hidden features of sixteen users.
+/// Computes the hidden features of sixteen users.
 #[inline(always)]
 fn hidden(parameters: &[f32; PARAMETERS], x: &Lanes, others: &Lanes) -> [Lanes; HIDDEN] {
     let mut result = [lanes::all(0.0); HIDDEN];
@@ -108,7 +108,7 @@ fn kernel(pair: &mut FusedPair, size: usize, sum_x: f32, with_law: bool) {
     let FusedPair { networks, scale, x, law, output, bandwidth } = pair;
     let scale = *scale;
     let others = |x: &Lanes| lanes::map(x, |own| scale * (sum_x - own));
-    // First pass: the hidden features' sums, which every user sees, gathered in f64.
+    // First pass: sums of the hidden features, accumulated in f64; all users share them.
     let mut sums = [[0.0f64; HIDDEN]; 2];
     for (group, x) in x.iter().enumerate() {
         let others = others(x);
@@ -132,7 +132,7 @@ fn kernel(pair: &mut FusedPair, size: usize, sum_x: f32, with_law: bool) {
         }
         shared[network] = single(sum);
     }
-    // Second pass: outputs. The hidden features are cheaper to compute again than to keep.
+    // Second pass: outputs. Computing the hidden features again is cheaper than storing them.
     let mut most = f32::MIN;
     for (group, x) in x.iter().enumerate() {
         let others = others(x);

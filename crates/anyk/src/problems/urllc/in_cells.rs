@@ -1,4 +1,5 @@
-//! Models as policies for any cell: certified if asked for, and with the solver where the budget does not reach.
+//! Models as policies for any cell, with optional certificates, and with the solver for cells that the budget
+//! cannot serve.
 
 use crate::channel::FadingLaw;
 use crate::config::System;
@@ -12,7 +13,7 @@ use crate::problems::urllc::{
 };
 use crate::tolerance;
 
-/// The fading that a model is to be judged by: a law by its name, or samples from a file.
+/// Returns the fading distribution under which a model is judged: a distribution by name, or samples from a file.
 pub(crate) fn judge(options: &Options, system: &System) -> Result<Option<Judge>, Error> {
     let Some(text) = options.text("fading") else { return Ok(None) };
     let error = match text.parse::<FadingLaw>() {
@@ -22,7 +23,7 @@ pub(crate) fn judge(options: &Options, system: &System) -> Result<Option<Judge>,
         Err(error) => error,
     };
     if !std::path::Path::new(text).exists() {
-        let expected = format!("a law or a file that is there: {error}");
+        let expected = format!("a fading distribution or an existing file: {error}");
         return Err(Invalid::value("fading", text, expected).into());
     }
     let bytes =
@@ -32,12 +33,12 @@ pub(crate) fn judge(options: &Options, system: &System) -> Result<Option<Judge>,
     Ok(Some(Judge { name, rule: samples.compressed_rule() }))
 }
 
-/// What is done with a model's answers.
+/// Post-processing of a model's allocations.
 #[derive(Debug, Clone, Copy)]
 struct How {
-    /// Bandwidths are raised to what is certified.
+    /// Whether bandwidths are raised to certified values.
     certify: bool,
-    /// Answers say what is outside of the training, and what the model promises.
+    /// Whether answers list values outside the training range and the model's guarantee.
     explain: bool,
 }
 
@@ -47,7 +48,7 @@ impl How {
     }
 }
 
-/// Says what certifying did, and checks each user again by quadrature.
+/// Reports what certification changed, and checks each user again by quadrature.
 fn add_certificate(
     instance: &Instance,
     problem: &Urllc,
@@ -74,7 +75,7 @@ fn add_certificate(
     into.facts.push("certified", Fact::Flags(holds));
 }
 
-/// Says what of a cell is outside of what a model was trained on.
+/// Reports the values of a cell that are outside the model's training range.
 pub(crate) fn add_outside(out_of_range: Vec<String>, facts: &mut Facts) {
     facts.push("in_distribution", out_of_range.is_empty());
     facts.push("out_of_range", out_of_range);
@@ -87,13 +88,13 @@ fn add_guarantee(guarantee: Option<&Guarantee>, facts: &mut Facts) -> Result<(),
     Ok(())
 }
 
-/// P-GNN, M-GNN or FNN in cells like its own: it knows one class of service.
+/// P-GNN, M-GNN or FNN in cells with its own service class.
 #[derive(Clone)]
 pub(crate) struct OwnCells {
     allocator: LearnedAllocator,
     how: How,
     certifier: Certifier,
-    /// Answers the cells that cannot be certified.
+    /// Solver for cells that cannot be certified.
     solver: UrllcSolver,
 }
 
@@ -119,13 +120,13 @@ impl Policy for OwnCells {
                 ),
             });
         }
-        // Where the budget does not reach everyone, nothing could be certified.
+        // If the budget cannot serve every user, nothing could be certified.
         let budget_w = (1.0 - tolerance::POWER_SLACK) * problem.max_power_w();
         if self.how.certify && self.certifier.least_power_w(problem) > budget_w {
             return self.solver.allocate(instance, into);
         }
         let outcome = self.allocator.allocate(instance, into)?;
-        // A certificate must not hide an answer that is not valid.
+        // A certificate must not hide an invalid allocation.
         instance.check(into)?;
         if self.how.certify {
             let certifier = &mut self.certifier;
@@ -147,12 +148,12 @@ impl Policy for OwnCells {
     }
 }
 
-/// The price policy in any cell.
+/// Price policy in any cell.
 #[derive(Clone)]
 pub(crate) struct PriceCells {
     allocator: PriceAllocator,
     how: How,
-    /// Answers the cells that the budget does not reach.
+    /// Solver for cells that the budget cannot serve.
     solver: UrllcSolver,
 }
 

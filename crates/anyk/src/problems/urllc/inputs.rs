@@ -1,20 +1,20 @@
-//! What the networks see of each user.
+//! Inputs of the networks for each user.
 
 use serde::{Deserialize, Serialize};
 
-/// What the networks see of each user.
+/// Inputs of the networks for each user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UserInputs {
-    /// `ln α + 30`, as in the paper.
+    /// Scaled gain `ln α + 30`, as in the paper.
     #[default]
     Gain,
-    /// The number of users as well, as `ln K`: another way to other sizes, which the paper's introduction names.
+    /// Scaled gain and `ln K`: another way to generalize to other sizes, which the paper's introduction mentions.
     GainAndSize,
 }
 
 impl UserInputs {
-    /// Numbers for each user.
+    /// Number of inputs for each user.
     pub(crate) fn count(self) -> usize {
         match self {
             Self::Gain => 1,
@@ -22,7 +22,7 @@ impl UserInputs {
         }
     }
 
-    /// Adds the inputs of all users, one user after the other, given their scaled gains.
+    /// Appends the inputs of all users, one user after the other, given their scaled gains.
     pub(crate) fn of_users(self, scaled_gains: &[f64], inputs: &mut Vec<f64>) {
         match self {
             Self::Gain => inputs.extend_from_slice(scaled_gains),
@@ -33,7 +33,7 @@ impl UserInputs {
         }
     }
 
-    // By reference, as serde asks for it.
+    // By reference, as serde requires.
     #[allow(clippy::trivially_copy_pass_by_ref)]
     pub(crate) fn is_usual(&self) -> bool {
         *self == Self::default()

@@ -8,8 +8,8 @@
 //! θs = κz·ln(1 + g·v⁰_k p_k/z_k) − κq√z
 //! ```
 //!
-//! (`v⁰ = αP_maxτ/N_0`; paper, eq. (P2) with (sk-URLLC), its constraint divided by `e^(−θS^E)` so that
-//! the multiplier is of the order of 1; with [`LossUnits`] of the paper's own, as it stands there). The powers and bandwidths descend, the
+//! (`v⁰ = αP_maxτ/N_0`; paper, eq. (P2) with (sk-URLLC)). The constraint is divided by `e^(−θS^E)`, so that the
+//! multiplier is of the order of 1; with [`LossUnits::raw`] it is as in the paper. Powers and bandwidths descend,
 //! multipliers ascend. `z⁰` is `τB^v(α_k, K)` for P-GNN and a constant for M-GNN.
 
 use crate::math::lanes::{self, LANES, Lanes};
@@ -17,9 +17,9 @@ use crate::math::{single, vectorised};
 use crate::network::Aggregator;
 use crate::qos::Qos;
 
-/// Hidden features of each user in the fused kernel: the paper's network.
+/// Number of hidden features of each user in the fused kernel, as in the paper's network.
 pub(crate) const HIDDEN: usize = 4;
-/// Parameters of one network of that shape, in the order of [`Gnn`](crate::network::Gnn).
+/// Number of parameters of one such network, in the order of [`Gnn`](crate::network::Gnn).
 pub(crate) const PARAMETERS: usize = 5 * HIDDEN + 1;
 const OTHERS: usize = HIDDEN;
 const BIAS: usize = 2 * HIDDEN;
@@ -27,44 +27,44 @@ const OUT_OWN: usize = 3 * HIDDEN;
 const OUT_OTHERS: usize = 4 * HIDDEN;
 const OUT_BIAS: usize = 5 * HIDDEN;
 
-/// The networks of Algorithm 1, in this order everywhere.
+/// Order of the networks of Algorithm 1.
 pub(crate) const POWER: usize = 0;
 pub(crate) const BANDWIDTH: usize = 1;
 pub(crate) const MULTIPLIER: usize = 2;
 
-/// Parameters, or their gradient, of the three networks.
+/// Parameters of the three networks, or their gradient.
 pub(crate) type Parameters = [[f32; PARAMETERS]; 3];
 
-/// What the two parts of the loss are measured in: plain gradient steps depend on it.
+/// Units of the two parts of the loss; plain gradient steps depend on them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LossUnits {
     /// Bandwidth that counts as 1, Hz.
     pub(crate) bandwidth_hz: f64,
-    /// Factor on the constraint, divided by its target.
+    /// Factor on the constraint, which is divided by its target.
     pub(crate) constraint: f64,
 }
 
 impl LossUnits {
-    /// The constraint relative to its target.
+    /// Units with the constraint relative to its target.
     pub(crate) fn relative(bandwidth_hz: f64) -> Self {
         Self { bandwidth_hz, constraint: 1.0 }
     }
 
-    /// As the paper writes it: MHz, and `e^(−θs) − e^(−θS^E)`.
+    /// Units of the paper: MHz, and `e^(−θs) − e^(−θS^E)`.
     pub(crate) fn raw(qos: &Qos) -> Self {
         let target = (-qos.theta() * qos.effective_bandwidth()).exp();
         Self { bandwidth_hz: 1e6, constraint: target }
     }
 }
 
-/// What the loss needs to know of the cell.
+/// Constants of the cell in the loss.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LossConstants {
     kappa: f32,
     quantile: f32,
-    /// `θS^E`.
+    /// Demand `θS^E`.
     demand: f32,
-    /// `1/z_unit`.
+    /// Factor `1/z_unit`.
     per_unit: f32,
     /// Factor on the constraint.
     constraint: f32,
@@ -72,7 +72,7 @@ pub(crate) struct LossConstants {
 }
 
 impl LossConstants {
-    /// For the QoS at `ε_D`.
+    /// Computes the constants for the QoS at `ε_D`.
     pub(crate) fn new(qos: &Qos, units: LossUnits, aggregator: Aggregator) -> Self {
         Self {
             kappa: single(qos.kappa()),
@@ -85,23 +85,23 @@ impl LossConstants {
     }
 }
 
-/// A batch, sixteen samples side by side, padded with samples of weight 0.
+/// Batch in groups of sixteen samples, padded with samples of weight 0.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Batch {
     pub(crate) size: usize,
     pub(crate) draws: usize,
-    /// For each group of sixteen: 1 for a sample, 0 for padding.
+    /// Weight of each sample by group: 1 for a sample, 0 for padding.
     pub(crate) weight: Vec<Lanes>,
-    /// For each group and user: `ln α + 30`, `v⁰`, `z⁰`.
+    /// Values by group and user: `ln α + 30`, `v⁰`, `z⁰`.
     pub(crate) x: Vec<Lanes>,
     pub(crate) energy: Vec<Lanes>,
     pub(crate) uses: Vec<Lanes>,
-    /// For each group, user and draw: `g`.
+    /// Values `g` by group, user and draw.
     pub(crate) fading: Vec<Lanes>,
 }
 
 impl Batch {
-    /// Room for `samples` samples of `size` users.
+    /// Allocates `samples` samples of `size` users.
     pub(crate) fn new(samples: usize, size: usize, draws: usize) -> Self {
         let groups = samples.div_ceil(LANES);
         let mut weight = vec![lanes::all(0.0); groups];
@@ -121,7 +121,7 @@ impl Batch {
     }
 }
 
-/// Buffers of the kernel, kept between steps.
+/// Buffers of the kernel, reused between steps.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scratch {
     others: Vec<Lanes>,
@@ -131,8 +131,9 @@ pub(crate) struct Scratch {
 }
 
 vectorised!(
-    /// The gradient of the mean loss over the batch by all parameters, with the multiplier's negated so
-    /// that every network descends; returns the mean loss. `max` as aggregator is not the kernel's.
+    /// Computes the gradient of the mean loss over the batch for all parameters and returns the loss. The
+    /// multiplier's gradient is negated, so that every network descends. The kernel does not support the
+    /// aggregator `max`.
     pub(crate) fn gradient(
         parameters: &Parameters,
         batch: &Batch,
@@ -218,7 +219,8 @@ fn kernel(
     lanes::total(&loss) / samples
 }
 
-/// Hidden features and outputs of one network; returns the sums of the hidden features over users.
+/// Computes the hidden features and outputs of one network and returns the sums of the hidden features over
+/// users.
 #[inline(always)]
 fn forward(
     parameters: &[f32; PARAMETERS],
@@ -239,7 +241,7 @@ fn forward(
             hidden[feature] = h;
         }
     }
-    // Σ_f u_f h_f + v_f·scale·(Σ_j h_j − h): the part that all users share once.
+    // Σ_f u_f h_f + v_f·scale·(Σ_j h_j − h); all users share the part with the sum.
     let mut shared = lanes::all(parameters[OUT_BIAS]);
     let mut own = [0.0; HIDDEN];
     for feature in 0..HIDDEN {
@@ -248,7 +250,7 @@ fn forward(
         lanes::add_scaled(&mut shared, &sums[feature], through);
     }
     for (hidden, output) in hidden.iter().zip(output) {
-        // In a local: the compiler then keeps it in registers, lane by lane side by side.
+        // A local variable, so that the compiler keeps the lanes in registers.
         let mut sum = shared;
         for feature in 0..HIDDEN {
             lanes::add_scaled(&mut sum, &hidden[feature], own[feature]);
@@ -258,7 +260,7 @@ fn forward(
     sums
 }
 
-/// Data of one group that the loss reads.
+/// Data of one group for the loss.
 struct LossInput<'a> {
     weight: &'a Lanes,
     energy: &'a [Lanes],
@@ -267,7 +269,7 @@ struct LossInput<'a> {
     draws: usize,
 }
 
-/// The loss of each sample; replaces the networks' outputs by the loss's slopes at them.
+/// Computes the loss of each sample, and replaces the networks' outputs by the slopes of the loss at them.
 #[inline(always)]
 fn loss_and_slopes(
     constants: &LossConstants,
@@ -307,7 +309,7 @@ fn loss_and_slopes(
             snr[i] = data.energy[user][i] * share[i] / z[i];
             back_off[i] = kappa * quantile * z[i].sqrt();
         }
-        // Means over the draws of e^(θS^E − θs), and of it times κz(l − r) and κz·r.
+        // Means over the draws of e^(θS^E − θs), and of its products with κz(l − r) and κz·r.
         let (mut mean, mut mean_z, mut mean_v) = (zero, zero, zero);
         for g in &data.fading[user * data.draws..(user + 1) * data.draws] {
             for i in 0..LANES {
@@ -326,7 +328,7 @@ fn loss_and_slopes(
             let weight = data.weight[i];
             let miss = mean[i] - 1.0;
             loss[i] += weight * lambda[i].mul_add(miss, z[i] * per_unit);
-            // By ln z and by ln v.
+            // Derivatives with respect to ln z and ln v.
             let by_z = z[i] * per_unit - lambda[i] * (mean_z[i] - 0.5 * back_off[i] * mean[i]);
             let by_v = -lambda[i] * mean_v[i];
             by_power[user][i] = by_v;
@@ -336,7 +338,7 @@ fn loss_and_slopes(
         }
         power[user] = share;
     }
-    // Through the softmax: by o_k, it is ∂L/∂ln p_k − p_k·Σ_j ∂L/∂ln p_j.
+    // Derivative through the softmax with respect to o_k: ∂L/∂ln p_k − p_k·Σ_j ∂L/∂ln p_j.
     for (share, slope) in power.iter_mut().zip(by_power) {
         for i in 0..LANES {
             share[i] = data.weight[i] * (-share[i]).mul_add(sum_slopes[i], slope[i]);

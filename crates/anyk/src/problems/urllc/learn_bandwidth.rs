@@ -1,10 +1,10 @@
-//! Learning the required bandwidth `b(u)` where fading is known by samples alone.
+//! Learning of the required bandwidth `b(u)` if the fading distribution is known only through samples.
 //!
-//! Whatever K is, `B_k = b(α_k P_k)`: one function of one variable is all there is to learn.
+//! For any K, `B_k = b(α_k P_k)`, so only one function of one variable must be learned.
 //!
-//! - **Supervised**: labels are the roots of the QoS under the empirical measure of the samples.
-//! - **Unsupervised**: no labels; the KKT condition `R(u) = E[e^(−θs)]/e^(−θS^E) − 1 = 0` itself. `R` is linear
-//!   in the expectation, so that with two independent mini-batches of samples `R₁·∂R₂/∂ln b̂` is an unbiased
+//! - **Supervised**: labels are the roots of the QoS under the empirical distribution of the samples.
+//! - **Unsupervised**: no labels, but the KKT condition `R(u) = E[e^(−θs)]/e^(−θS^E) − 1 = 0` itself. `R` is
+//!   linear in the expectation, so with two independent mini-batches of samples `R₁·∂R₂/∂ln b̂` is an unbiased
 //!   gradient of `R²/2`.
 
 use rand::{RngExt, SeedableRng};
@@ -19,24 +19,24 @@ use crate::network::ConvexLaw;
 use crate::problems::urllc::{ErrorPoint, SampledBandwidth};
 use crate::qos::{Qos, RequiredBandwidth};
 
-/// How to learn from samples.
+/// Settings for learning from samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SampledSettings {
-    /// With labels or without.
+    /// Loss: supervised or unsupervised.
     pub loss: PretrainLoss,
-    /// Hidden units.
+    /// Number of hidden units.
     pub units: usize,
-    /// Steps of the optimizer.
+    /// Number of optimizer steps.
     pub steps: u64,
-    /// Learning rate at the start; it falls to 0 along a half cosine.
+    /// Initial learning rate; it falls to 0 along a half cosine.
     pub rate: f64,
     /// Seed of the order and of the mini-batches.
     pub seed: u64,
 }
 
 impl SampledSettings {
-    /// For a loss: 24 units, as many steps as the loss needs.
+    /// Returns the settings for a loss: 24 units, and the number of steps that the loss needs.
     pub fn new(loss: PretrainLoss, seed: u64) -> Self {
         let (steps, rate) = match loss {
             PretrainLoss::Supervised => (10_000, 0.03),
@@ -46,26 +46,26 @@ impl SampledSettings {
     }
 }
 
-/// Standard errors added to a bandwidth that was learned from samples unless said otherwise: at one received
-/// power 9,999 of 10,000 draws of the samples are then on the safe side.
+/// Default number of standard errors added to a bandwidth that was learned from samples. At one received power,
+/// 9,999 of 10,000 sets of samples are then on the safe side.
 pub const DEVIATIONS: f64 = 3.719;
 
-/// Received powers of a step, and samples of fading in each of the two mini-batches.
+/// Number of received powers in a step, and of fading samples in each of the two mini-batches.
 const POINTS: usize = 32;
 const DRAWS: usize = 64;
-/// Received powers that labels are made for.
+/// Number of received powers with labels.
 const LABELS: usize = 512;
-/// The range learned starts at the least received power that can be served, times this: closer to it the
-/// bandwidth has a vertical tangent, and an allocation has no reason to go there.
+/// Ratio of the lowest received power in the learned range to the minimum that can be served. Closer to the
+/// minimum, the bandwidth has a vertical tangent, and no reasonable allocation is there.
 const ABOVE_LEAST: f64 = 1.3;
 
-/// It ends at the nearest user who has all the power, plus this in `ln u`: a fit is worst at its ends.
+/// Margin in `ln u` of the range above the nearest user with all the power; a fit is least accurate at its ends.
 const ABOVE_MOST: f64 = 1.0;
 
-/// Intervals of received power for which errors are stored.
+/// Number of intervals of received power for which errors are stored.
 const GRID: u32 = 128;
 
-/// Denser at the low end, where b bends most.
+/// Maps a share of the range to a point; points are denser at the low end, where b bends most.
 fn place(range: f64, share: f64) -> f64 {
     range * share.powf(1.3)
 }
@@ -129,7 +129,7 @@ pub fn learn_bandwidth(
     Ok(SampledBandwidth { law, range_w: (low_w, low_w * range.exp()), errors })
 }
 
-/// `b̂` against its labels, or against the QoS itself.
+/// Objective that compares `b̂` with its labels, or with the QoS itself.
 struct BandwidthObjective<'a> {
     loss: PretrainLoss,
     range: f64,
@@ -141,7 +141,8 @@ struct BandwidthObjective<'a> {
     draws: Draws,
 }
 
-/// What the unsupervised steps draw: two mini-batches of fading states and the places of the received powers.
+/// Random draws of the unsupervised steps: two mini-batches of fading states, and the positions of the received
+/// powers.
 struct Draws {
     start: ChaCha8Rng,
     rng: ChaCha8Rng,
@@ -156,7 +157,7 @@ impl Draws {
         Self { start: rng.clone(), rng, made: 0, batches, shares: [0.0; POINTS] }
     }
 
-    /// The draws of a step: those before it are drawn again where they were not.
+    /// Draws the values of a step. Earlier steps are drawn first if necessary.
     fn at(&mut self, step: u64, gains: &[f64]) {
         if step + 1 < self.made {
             self.rng = self.start.clone();
@@ -210,13 +211,13 @@ impl Objective<f64> for BandwidthObjective<'_> {
     }
 }
 
-/// The QoS as the mean of `e^(−θ(s − S^E)) − 1` over fading states.
+/// Residual of the QoS: the mean of `e^(−θ(s − S^E)) − 1` over fading states.
 #[derive(Debug, Clone, Copy)]
 struct Residual {
     kappa: f64,
     quantile: f64,
     demand: f64,
-    /// `ln(u_0·τ/N_0)` and `ln τ`.
+    /// Logarithms `ln(u_0·τ/N_0)` and `ln τ`.
     ln_energy: f64,
     ln_uses: f64,
 }
@@ -232,7 +233,7 @@ impl Residual {
         }
     }
 
-    /// `R` and `∂R/∂ln B` at `ln(u/u_0)` and `ln B`, as means over fading states.
+    /// Computes `R` and `∂R/∂ln B` at `ln(u/u_0)` and `ln B`, as means over fading states.
     fn at(&self, x: f64, ln_hz: f64, gains: &[f64]) -> (f64, f64) {
         let (mut sum, mut slope) = (0.0, 0.0);
         self.each(x, ln_hz, gains, |term, by_bandwidth| {
@@ -243,8 +244,8 @@ impl Residual {
         (sum / count - 1.0, slope / count)
     }
 
-    /// Relative standard error of the bandwidth that makes the mean of `R` over the samples 0, and how far
-    /// the one given is below it.
+    /// Relative standard error of the bandwidth at which the mean of `R` over the samples is 0, and how far the
+    /// given bandwidth lies below it.
     fn errors(&self, x: f64, ln_hz: f64, gains: &[f64]) -> (f64, f64) {
         let (mut sum, mut squares, mut slope) = (0.0, 0.0, 0.0);
         self.each(x, ln_hz, gains, |term, by_bandwidth| {
@@ -255,12 +256,13 @@ impl Residual {
         let count = gains.len() as f64;
         let mean = sum / count;
         let variance = (squares / count - mean * mean).max(0.0) / (count - 1.0);
-        // At the fold the slope is 0 and the error has no bound; b̂ is not learned that close.
+        // At the fold the slope is 0 and the error is unbounded; b̂ is not learned that close to it.
         let steepness = (-slope / count).max(1e-3);
         (variance.sqrt() / steepness, ((mean - 1.0) / steepness).max(0.0))
     }
 
-    /// Calls `f` with `e^(−θ(s − S^E))` and its logarithmic derivative by `ln B` for each fading state.
+    /// Calls `f` with `e^(−θ(s − S^E))` and its logarithmic derivative with respect to `ln B` for each fading
+    /// state.
     fn each(&self, x: f64, ln_hz: f64, gains: &[f64], mut f: impl FnMut(f64, f64)) {
         let ln_z = ln_hz + self.ln_uses;
         let snr = (x + self.ln_energy - ln_z).exp();

@@ -1,5 +1,5 @@
-//! Problem (P1): power and bandwidth for URLLC, the least total bandwidth that meets every user's QoS within
-//! one power budget.
+//! Problem (P1): power and bandwidth for URLLC, with the minimum total bandwidth that meets every user's QoS
+//! within one power budget.
 
 mod algorithm1;
 mod calibration;

@@ -1,4 +1,4 @@
-//! Models of URLLC as the program sees them.
+//! Models of URLLC for the program.
 
 use std::sync::Arc;
 
@@ -17,23 +17,24 @@ use crate::problems::urllc::{
     CellPolicy, EqualPower, Judge, LearnedPolicy, PricePolicy, TestSet, calibrate,
 };
 
-/// The heading of options that put a model into another cell.
-const OTHER_CELL: &str = "Another cell than the model's own, for models of the price policy";
+/// Heading of options that use a model in another cell.
+const OTHER_CELL: &str = "Cell other than the model's own, for models of the price policy";
 
-/// Options of a verb for models: of those whose cell may be another, and of those learned from samples.
+/// Returns the options of a verb for models. The flags add options of models for any cell, and of models that were
+/// learned from samples.
 pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<OptionSpec> {
     let mut options = Vec::new();
     if verb == Verb::Allocate {
-        let certify = "Raise bandwidths to what each user's power needs and no further, and check each user's QoS by \
-                       quadrature over fading; a budget that cannot serve everyone is refused as `solve` does";
+        let certify = "Raise bandwidths that are too small for the user's power, and check each user's QoS by \
+                       quadrature over fading; for a budget that cannot serve every user, answer as `solve` does";
         options.extend([OptionSpec::new("certify", OptionValue::Switch, certify), no_check()]);
     }
     if sampled {
         options.push(OptionSpec::new(
             "fading",
             OptionValue::Text("LAW|FILE"),
-            "Fading to judge by, for a model that was learned from samples: a law (rician:k=3, see `anyk sample \
-             fading`) or a NumPy array of samples held out",
+            "Fading for judging a model that was learned from samples: a distribution (rician:k=3, see `anyk sample \
+             fading`) or a NumPy array of held-out samples",
         ));
     }
     let options = options.into_iter().map(|spec| spec.of("Models for urllc")).collect();
@@ -53,7 +54,7 @@ fn evaluate(
     observer.begin("optimum, cells", samples * sizes.len() as u64);
     let set = TestSet::draw_under(system, fading, sizes, *samples, *seed, observer)?;
     let served = set.served();
-    // With nothing to measure at all, the message says what is missing.
+    // If nothing can be measured, the message says what is missing.
     if served.iter().all(|count| *count == 0) {
         set.check_served().map_err(|why| {
             let expected = format!("a size that the budget can serve: {why}");
@@ -82,26 +83,26 @@ fn evaluate(
     Evaluation::new(trials, policy.guarantee(), rows, epsilon_d).page()
 }
 
-/// A policy of URLLC with a file.
+/// URLLC policy that can be saved as a model.
 trait CellModel: CellPolicy + Stored {
-    /// Whether it allocates in other cells than its own.
+    /// Whether the policy allocates in cells other than its own.
     const ANY_CELL: bool;
 
-    /// What allocates by it, with options of [`Verb::Allocate`].
+    /// Returns a policy for cells, with options of [`Verb::Allocate`].
     fn in_cells(&self, options: &Options) -> Box<dyn Policy>;
 
-    /// The largest number of users that it was measured at, if it depends on it.
+    /// Largest number of users at which the policy was measured, if that matters.
     fn measured_k(&self) -> Option<usize>;
 
-    /// The loss that it was trained for, if that is stricter than the users' own: a base station may code for it.
+    /// Loss target of the training if it is stricter than the users' own; a base station may code for it.
     fn coded_epsilon(&self) -> Option<f64>;
 
-    /// The judge that a measurement needs: of a policy that knows samples alone, not its own.
+    /// Returns the judge for a measurement. A policy that was learned from samples needs one in the options.
     fn needed_judge(&self, options: &Options, system: &System) -> Result<Option<Judge>, Error> {
         let judge = judge(options, system)?;
         if judge.is_none() && !self.knows_fading() {
-            let expected = "a law of fading, or samples held out, to judge the model by: it was learned from \
-                            samples and knows no law";
+            let expected = "a fading distribution, or held-out samples, to judge the model: it was learned from \
+                            samples of an unknown distribution";
             return Err(Invalid::missing("fading", expected).into());
         }
         Ok(judge)
@@ -180,10 +181,10 @@ impl<P: CellModel + Send + Sync + 'static> Model for P {
     }
 
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error> {
-        // Samples certify nothing.
+        // Samples cannot certify an allocation.
         if options.has("certify") && !self.knows_fading() {
-            let expected = "a law of fading with `certify`: the model was learned from samples, which certify \
-                            nothing";
+            let expected = "a fading distribution with `certify`: the model was learned from samples, which cannot \
+                            certify";
             match options.text("fading") {
                 Some(text) if text.parse::<FadingLaw>().is_ok() => (),
                 Some(text) => return Err(Invalid::value("fading", text, expected).into()),

@@ -1,4 +1,4 @@
-//! The exact optimum over random cells of many sizes: what every policy is measured against.
+//! Exact optimum over random cells of many sizes, with which every policy is compared.
 
 use serde::Serialize;
 
@@ -11,25 +11,26 @@ use crate::problems::urllc::Urllc;
 use crate::problems::urllc::UrllcSolver;
 use crate::problems::urllc::equal_power;
 
-/// Mean total bandwidths at one size.
+/// Mean total bandwidths at one number of users.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OptimumRow {
     /// Number of users `K`.
     pub k: usize,
-    /// Realizations that could be served, and so are in the means.
+    /// Number of realizations that could be served; the means include only these.
     pub served: usize,
-    /// Realizations that the power budget could not serve.
+    /// Number of realizations that the power budget could not serve.
     pub infeasible: usize,
     /// Exact optimum `W*`, MHz; absent if no realization could be served.
     pub optimum_mhz: Option<Mean>,
-    /// Equal power with exact bandwidths, MHz, on the same realizations; absent if it fails on one.
+    /// Total bandwidth with equal power and exact bandwidths on the same realizations, MHz; absent if it fails on
+    /// one of them.
     pub equal_power_mhz: Option<Mean>,
     /// Largest relative duality gap.
     pub worst_gap: f64,
 }
 
-/// Solves `samples` random cells of each size, on all cores; the result does not depend on their
-/// number. The observer counts cells.
+/// Solves `samples` random cells of each size, on all cores. The result does not depend on their number. The
+/// observer counts cells.
 pub fn optimum_over_sizes(
     system: &System,
     sizes: &[usize],

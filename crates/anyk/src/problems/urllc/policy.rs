@@ -1,4 +1,4 @@
-//! Policies that were learned: networks that turn gains into powers and bandwidths at any size.
+//! Learned policies: networks that turn gains into powers and bandwidths for any number of users.
 
 use std::sync::Arc;
 
@@ -19,36 +19,36 @@ use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::RequiredBandwidth;
 use crate::units::Decibel;
 
-/// How a model came about: settings, and what was measured on its validation set.
+/// Settings of a model, and its results on the validation set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelRecord {
-    /// The cell that it was trained for.
+    /// Cell for which the model was trained.
     pub config: Config,
-    /// Its training.
+    /// Training settings.
     pub training: TrainSettings,
-    /// Shape of the outer function, for P-GNN.
+    /// Shape of the outer function; only for P-GNN.
     pub law: Option<LawShape>,
-    /// Bandwidth that the outputs of M-GNN and FNN are in units of, Hz.
+    /// Unit of the bandwidth outputs of M-GNN and FNN, Hz.
     pub unit_hz: f64,
-    /// Measured after training.
+    /// Results after training.
     pub metrics: ModelMetrics,
-    /// What it promises, if it was calibrated.
+    /// Guarantee from the calibration, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<Guarantee>,
 }
 
-/// What was measured after training, on a validation set of the training sizes.
+/// Results after training, on a validation set with the training sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelMetrics {
     /// Share of users whose QoS is met.
     pub availability: f64,
-    /// Total bandwidth over the exact optimum, percent.
+    /// Extra bandwidth compared with the exact optimum, percent.
     pub gap_percent: f64,
 }
 
-/// A learned policy: P-GNN, M-GNN or FNN.
+/// Learned policy: P-GNN, M-GNN or FNN.
 #[derive(Debug, Clone)]
 pub struct LearnedPolicy {
     record: ModelRecord,
@@ -78,7 +78,7 @@ impl Networks {
         }
     }
 
-    /// Of the power and the bandwidth network.
+    /// Parameter layouts of the power and the bandwidth network.
     fn layouts(&self) -> [Vec<(String, Vec<usize>)>; 2] {
         match self {
             Self::Gnn { power, bandwidth } => [power.layout(), bandwidth.layout()],
@@ -88,7 +88,7 @@ impl Networks {
 }
 
 impl LearnedPolicy {
-    /// From a record and parameters; an error says what does not fit.
+    /// Builds a policy from a record and parameters; an error says what does not fit.
     pub fn new(
         record: ModelRecord,
         power: Vec<f64>,
@@ -108,12 +108,14 @@ impl LearnedPolicy {
             (Method::PGnn, Some(shape), Some(parameters)) => {
                 let law = shape.is_sound().then(|| BandwidthLaw::new(shape, parameters)).flatten();
                 Some(law.ok_or_else(|| {
-                    ModelError::Content("the parameters of the law do not fit its shape".into())
+                    ModelError::Content(
+                        "the parameters of the outer function do not fit its shape".into(),
+                    )
                 })?)
             }
             (Method::MGnn | Method::Fnn, None, None) => None,
             _ => {
-                let message = "a law is part of p-gnn and of no other method";
+                let message = "only p-gnn has an outer function";
                 return Err(ModelError::Content(message.into()));
             }
         };
@@ -148,13 +150,12 @@ impl LearnedPolicy {
         &self.bandwidth
     }
 
-    /// The outer function, for P-GNN.
+    /// Outer function; only for P-GNN.
     pub fn law(&self) -> Option<&BandwidthLaw> {
         self.law.as_ref()
     }
 
-    /// What of a cell is outside of what the policy was trained on, in words: gains that its road does not
-    /// have. Empty if nothing is.
+    /// Describes the gains of a cell that are outside the range of the training road. Empty if there are none.
     pub fn out_of_range(&self, problem: &Urllc) -> Vec<String> {
         let (road, path_loss) = (self.system.road(), self.system.path_loss());
         let ends = [road.cell_radius_m, road.min_distance_m].map(|d| path_loss.gain(d));
@@ -238,11 +239,12 @@ impl CellPolicy for LearnedPolicy {
     }
 }
 
-/// A [`LearnedPolicy`] at work: what depends on the size is that of the last cell, since neighbours mostly share it.
+/// Allocator that runs a [`LearnedPolicy`]. It keeps the data that depend on the number of users until that
+/// number changes.
 #[derive(Debug, Clone)]
 pub struct LearnedAllocator {
     policy: Arc<LearnedPolicy>,
-    /// 0 before the first cell.
+    /// Number of users of the last cell; 0 before the first cell.
     size: usize,
     law: Option<CompiledLaw>,
     engine: Engine,
@@ -250,8 +252,8 @@ pub struct LearnedAllocator {
     gains: Vec<f64>,
 }
 
-/// A calibrated policy's factor on bandwidths, up to the bandwidth beyond which more would hurt: with it
-/// "wide enough" has one threshold, which the guarantee rests on.
+/// Factor on the bandwidths of a calibrated policy, limited to the bandwidth beyond which more would harm. With
+/// this limit "wide enough" has one threshold, on which the guarantee rests.
 #[derive(Debug, Clone, Copy)]
 struct Widening {
     factor: f64,
@@ -268,7 +270,7 @@ impl Widening {
 
 #[derive(Debug, Clone)]
 enum Engine {
-    /// The paper's networks, vectorised over users.
+    /// The paper's networks, vectorized over users.
     Fused(Box<FusedPair>),
     /// Any network, in `f64`.
     Plain(Box<PlainBuffers>),
@@ -285,13 +287,13 @@ struct PlainBuffers {
 }
 
 impl LearnedAllocator {
-    /// The policy that it allocates by.
+    /// Policy that this allocator runs.
     pub fn policy(&self) -> &LearnedPolicy {
         &self.policy
     }
 
-    /// Powers and bandwidths of users with these gains. For the size of the last cell, and with room in `allocation`
-    /// for them, the paper's networks allocate no memory here.
+    /// Computes powers and bandwidths of users with these gains. If the number of users is that of the last cell
+    /// and `allocation` has sufficient capacity, the paper's networks do not allocate memory here.
     pub fn serve(
         &mut self,
         gains: &[f64],
@@ -312,7 +314,7 @@ impl LearnedAllocator {
         Ok(())
     }
 
-    /// The plain evaluation in `f64`, which the fused one is checked against.
+    /// Evaluates the networks in plain `f64`, to check the fused evaluation.
     pub fn serve_plainly(
         &mut self,
         gains: &[f64],
@@ -326,7 +328,8 @@ impl LearnedAllocator {
         Ok(())
     }
 
-    /// Compiles the outer function and makes room for cells of a size, unless the last cell was of it.
+    /// Compiles the outer function and allocates buffers for a number of users, unless it is that of the last
+    /// cell.
     fn prepare(&mut self, size: usize) -> Result<(), ModelError> {
         if size == self.size {
             return Ok(());
@@ -365,7 +368,7 @@ impl Policy for LearnedAllocator {
 }
 
 impl LearnedAllocator {
-    /// A fully-connected network has inputs for so many users and no more.
+    /// Checks the number of users: a fully connected network has a limited number of inputs.
     fn check_size(&self, size: usize) -> Result<(), ModelError> {
         match &self.policy.networks {
             Networks::Fnn(network) if size > network.widths[0] => {

@@ -1,4 +1,4 @@
-//! Pre-training of the outer function `B^v(α, K)` of URLLC (paper, section IV-B1 and eqs. (Loss-sup),
+//! Pre-training of the outer function `B^v(α, K)` for URLLC (paper, section IV-B1 and eqs. (Loss-sup),
 //! (Loss-unsup)).
 
 use serde::Serialize;
@@ -11,14 +11,14 @@ use crate::math::{realization_rng, single};
 use crate::network::{Activation, BandwidthLaw};
 use crate::qos::{BandwidthTable, Qos, ServiceClass};
 
-/// Relative error of a law on users it was not trained on.
+/// Relative error of an outer function on users that were not in its training.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RelativeError {
-    /// Mean.
+    /// Mean error.
     pub mean: f64,
     /// 99th percentile.
     pub percentile_99: f64,
-    /// Largest.
+    /// Largest error.
     pub max: f64,
 }
 
@@ -37,7 +37,7 @@ pub fn pretrain_law(
         let all = samples.len() + left_out;
         session.observer().tell(&format!(
             "pre-training: {left_out} of {all} users and sizes are left out, since no bandwidth serves them at equal \
-             power; what the outer function gives them is a guess"
+             power; the outer function only extrapolates to them"
         ));
     }
     let labels: Vec<f32> = bandwidths_hz.iter().map(|hz| single(hz / unit_hz)).collect();
@@ -55,7 +55,8 @@ pub fn pretrain_law(
     fit_law(session, settings, &samples, &loss_of, seed)
 }
 
-/// Relative error of `law` against `b(α P_max/K)` on fresh gains, `samples_per_size` for each size.
+/// Measures the relative error of `law` compared with `b(α P_max/K)` on new gains, `samples_per_size` for each
+/// size.
 pub fn measure_law(
     system: &System,
     epsilon: f64,
@@ -78,15 +79,16 @@ pub fn measure_law(
     })
 }
 
-/// Random gains for each size, with the bandwidths that they take at equal power.
+/// Random gains for each size, with the bandwidths that they require at equal power.
 struct Labelled {
     samples: Vec<LawSample>,
     bandwidths_hz: Vec<f64>,
-    /// Gains that no bandwidth serves at equal power.
+    /// Number of gains that no bandwidth serves at equal power.
     left_out: usize,
 }
 
-/// An error if most gains cannot be served at equal power: a law of the others would say little of a cell.
+/// Draws gains with labels. Returns an error if most gains cannot be served at equal power, since an outer
+/// function for the rest would say little about a cell.
 fn draw(
     system: &System,
     qos: &Qos,
@@ -119,7 +121,7 @@ fn draw_gains(system: &System, settings: &PretrainSettings, seed: u64) -> Vec<La
     let mut samples = Vec::with_capacity(sizes.len() * settings.samples_per_size);
     let mut of_size = 0;
     for (index, &size) in sizes.iter().enumerate() {
-        // A size that comes again has gains of its own.
+        // A size that occurs again gets separate gains.
         of_size = if index > 0 && sizes[index - 1] == size { of_size + 1 } else { 0 };
         let mut rng = realization_rng(seed, size, of_size);
         for _ in 0..settings.samples_per_size {
@@ -134,8 +136,8 @@ fn draw_gains(system: &System, settings: &PretrainSettings, seed: u64) -> Vec<La
     samples
 }
 
-/// `(M/unit)²` of the margin `M = θ(S^E − C^E)` at the bandwidth that the network gives, and its slope by the
-/// output.
+/// Returns `(M/unit)²` for the margin `M = θ(S^E − C^E)` at the network's bandwidth, and its derivative with
+/// respect to the output.
 fn residual_square(
     qos: &Qos,
     sample: &LawSample,

@@ -1,5 +1,5 @@
-//! The price policy: each user responds to one price of power, the price is the one that spends the budget, and
-//! bandwidths are `b(α_k P_k)`, known or learned from samples of fading.
+//! Price policy: each user responds to one price of power, which is chosen such that the budget is used up.
+//! Bandwidths are `b(α_k P_k)`, either known or learned from samples of fading.
 
 use std::sync::Arc;
 
@@ -26,54 +26,54 @@ use crate::qos::RequiredBandwidth;
 use crate::tolerance;
 use crate::units::Decibel;
 
-/// How a model came about: settings, what it has seen, and what was measured on its validation set.
+/// Settings of a model, its training ranges, and its results on the validation set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceRecord {
-    /// The cell that it was trained for.
+    /// Cell for which the model was trained.
     pub config: Config,
-    /// Its training.
+    /// Training settings.
     pub training: PriceSettings,
-    /// Of the network's context.
+    /// Scaling of the network's context features.
     pub scaling: ContextScaling,
-    /// What it has seen.
+    /// Ranges of the training samples.
     #[serde(default)]
     pub ranges: TrainedRanges,
-    /// Measured after training: under the cell's own law of fading, or under that of the samples.
+    /// Results after training, under the cell's own fading distribution or under that of the samples.
     pub metrics: ModelMetrics,
-    /// How `b̂` was learned, where the law of fading is unknown.
+    /// Settings for learning `b̂`, if the fading distribution is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<SampledRecord>,
-    /// What it promises, if it was calibrated.
+    /// Guarantee from the calibration, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<Guarantee>,
-    /// Models of urllc-power have these two ranges here in version 0.2.
+    /// Training range that only models of urllc-power from version 0.2 contain.
     #[serde(default, skip_serializing)]
     pub gain_db: Option<Span>,
-    /// See `gain_db`.
+    /// Training range that only models of urllc-power from version 0.2 contain.
     #[serde(default, skip_serializing)]
     pub bandwidth_per_user_hz: Option<Span>,
 }
 
-/// How `b̂` was learned from samples of fading.
+/// Settings and data of a `b̂` that was learned from samples of fading.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SampledRecord {
-    /// The training.
+    /// Settings for learning `b̂`.
     pub training: SampledSettings,
-    /// Samples that it was learned from.
+    /// Number of fading samples.
     pub samples: usize,
-    /// Standard errors of `b̂` that are added to it, and with them what its fit falls short; 0 for `b̂` as it is.
+    /// Number of standard errors added to `b̂`, in addition to the shortfall of its fit; 0 leaves `b̂` unchanged.
     pub deviations: f64,
-    /// Received powers that `b̂` was learned for, W.
+    /// Range of received powers for which `b̂` was learned, W.
     pub range_w: (f64, f64),
 }
 
-/// A learned policy of (P1) for any number of users and any budget.
+/// Learned policy of (P1) for any number of users and any budget.
 ///
-/// If it knows the law of fading, also for any service classes, and every answer is certified. If it knows
-/// samples alone, for the class that it was trained for. [`PriceAllocator::out_of_range`] says what of a cell
-/// is outside of its training.
+/// A policy with a known fading distribution also serves any service classes, and certifies every allocation. A
+/// policy that was learned from samples serves only the class of its training. [`PriceAllocator::out_of_range`]
+/// lists the values of a cell that are outside the training ranges.
 #[derive(Debug, Clone)]
 pub struct PricePolicy {
     record: PriceRecord,
@@ -82,7 +82,7 @@ pub struct PricePolicy {
     learned: Option<Learned>,
 }
 
-/// A bandwidth function that was learned, for one class.
+/// Bandwidth function that was learned for one class.
 #[derive(Debug, Clone)]
 struct Learned {
     bandwidth: SampledBandwidth,
@@ -90,18 +90,18 @@ struct Learned {
     qos: Qos,
 }
 
-/// Why a cell has no answer.
+/// Reason why a cell was not served.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Unserved {
-    /// The budget does not reach everyone.
+    /// Budget that cannot serve every user.
     #[error(transparent)]
     Infeasible(Infeasibility),
-    /// A bandwidth that was learned from samples holds for one class in one cell.
+    /// Cell with another service class or configuration than that of a bandwidth learned from samples.
     #[error(transparent)]
     Unfit(Invalid),
 }
 
-/// What of a cell is not as in the training of a bandwidth that was learned from samples.
+/// Returns the first value of a cell that differs from the training of a bandwidth learned from samples.
 fn unfit(problem: &Urllc, qos: &Qos, antennas: u32) -> Option<Invalid> {
     let because = "for which the bandwidth was learned from samples of fading";
     let known = qos.service();
@@ -125,8 +125,8 @@ fn unfit(problem: &Urllc, qos: &Qos, antennas: u32) -> Option<Invalid> {
 }
 
 impl PricePolicy {
-    /// From a record and parameters, with the bandwidth that was learned if it was; an error says what does not
-    /// fit.
+    /// Builds a policy from a record and parameters, and from the learned bandwidth if there is one. An error
+    /// says what does not fit.
     pub fn new(
         mut record: PriceRecord,
         parameters: Vec<f64>,
@@ -146,7 +146,7 @@ impl PricePolicy {
             return Err(content("the scaling of its context is out of range"));
         }
         if !record.ranges.is_sound() {
-            return Err(content("its trained ranges are no ranges"));
+            return Err(content("its training ranges are not valid ranges"));
         }
         let expected = record.training.network.parameter_count();
         if parameters.len() != expected {
@@ -175,15 +175,15 @@ impl PricePolicy {
             }
             _ => {
                 return Err(content(
-                    "it has a learned bandwidth without its record, or none with it",
+                    "it has a learned bandwidth without a record of it, or a record without the bandwidth",
                 ));
             }
         };
         Ok(Self { record, system, parameters, learned })
     }
 
-    /// From a training, with the bandwidth that was learned from samples if it was; nothing is measured of it
-    /// yet.
+    /// Builds a policy after training, with the bandwidth learned from samples if there is one. Its metrics are
+    /// still empty.
     pub fn from_training(
         system: &System,
         settings: &PriceSettings,
@@ -206,7 +206,7 @@ impl PricePolicy {
         Self::new(record, parameters, bandwidth)
     }
 
-    /// The same policy with what was measured of it.
+    /// Returns the policy with these metrics.
     #[must_use]
     pub fn with_metrics(mut self, metrics: ModelMetrics) -> Self {
         self.record.metrics = metrics;
@@ -218,13 +218,13 @@ impl PricePolicy {
         &self.parameters
     }
 
-    /// What was learned from samples of fading, where its law is unknown.
+    /// Bandwidth function that was learned from samples of fading, if the distribution is unknown.
     pub fn bandwidth(&self) -> Option<&SampledBandwidth> {
         self.learned.as_ref().map(|learned| &learned.bandwidth)
     }
 
-    /// The same policy with another number of standard errors added to `b̂`, if it has one. It is not
-    /// calibrated: a guarantee is for the number that it was given for.
+    /// Returns the policy with another number of standard errors added to `b̂`, if it has a `b̂`. The result is
+    /// not calibrated, since a guarantee is valid only for one number.
     pub fn with_deviations(&self, deviations: f64) -> Result<Self, ModelError> {
         let mut record = PriceRecord { guarantee: None, ..self.record.clone() };
         if let Some(sampled) = &mut record.sampled {
@@ -233,8 +233,8 @@ impl PricePolicy {
         Self::new(record, self.parameters.clone(), self.bandwidth().cloned())
     }
 
-    /// The same policy with a softmax in place of the price: the shape that powers have at a price of power, given by its
-    /// logarithm, at any size.
+    /// Returns the policy with a softmax instead of the price search: at any number of users, the ratios of the
+    /// powers are those at the price with this logarithm.
     pub fn with_fixed_price(&self, ln_price: f64) -> Result<Self, ModelError> {
         let mut record = self.record.clone();
         record.training.output = SplitRule::Softmax;
@@ -242,7 +242,7 @@ impl PricePolicy {
         Self::new(record, self.parameters.clone(), self.bandwidth().cloned())
     }
 
-    /// The responses of a cell's classes, in its order.
+    /// Responses of a cell's classes, in the order of the classes.
     pub fn responses(&self, problem: &Urllc) -> Vec<ClassResponse> {
         let antennas = problem.antennas();
         let PriceRecord { training, scaling, .. } = &self.record;
@@ -366,26 +366,26 @@ impl Policy for PriceAllocator {
     }
 }
 
-/// An [`PricePolicy`] with the bandwidth functions and responses of the last cell's classes, and buffers.
+/// Allocator that runs a [`PricePolicy`], with the bandwidth functions and responses of the last cell's classes.
 #[derive(Debug, Clone)]
 pub struct PriceAllocator {
     policy: Arc<PricePolicy>,
     certifier: Certifier,
-    /// Of the classes of the cell at hand, in its order.
+    /// Responses of the classes of the current cell, in the order of the classes.
     responses: Vec<ClassResponse>,
     split: PowerSplit,
 }
 
 impl PriceAllocator {
-    /// The policy that it allocates by.
+    /// Policy that this allocator runs.
     pub fn policy(&self) -> &PricePolicy {
         &self.policy
     }
 
-    /// Powers and bandwidths of the users of a cell. Under [`SplitRule::Kkt`] every user's QoS holds where the
-    /// law of fading is known, by the same certified table that the solver uses; a softmax may leave a user
-    /// less power than any bandwidth can make up for. For the classes of the last cell, and its size,
-    /// nothing is allocated.
+    /// Computes powers and bandwidths of the users of a cell. Under [`SplitRule::Kkt`] every user's QoS holds if
+    /// the fading distribution is known, by the same certified table as in the solver. A softmax may leave a user
+    /// with too little power for any bandwidth. If classes and number of users are those of the last cell, no
+    /// memory is allocated.
     pub fn serve(
         &mut self,
         problem: &Urllc,
@@ -419,24 +419,24 @@ impl PriceAllocator {
         Ok(())
     }
 
-    /// Raises bandwidths to what is certified; see [`Certifier`].
+    /// Returns the certifier, which raises bandwidths to certified values; see [`Certifier`].
     pub fn certifier(&mut self) -> &mut Certifier {
         &mut self.certifier
     }
 
-    /// The price of power in the last cell, in its logarithm.
+    /// Logarithm of the price of power in the last cell.
     pub fn ln_price(&self) -> f64 {
         self.split.ln_price()
     }
 
-    /// What of the last cell is outside of what the policy was trained on, in words. Empty if nothing is.
+    /// Describes the values of the last cell that are outside the training ranges. Empty if there are none.
     pub fn out_of_range(&self, problem: &Urllc) -> Vec<String> {
         let seen = &self.policy.record.ranges;
         let gains = problem.users().iter().map(|user| Decibel::from_ratio(user.gain).0);
         let budget_w = problem.max_power_w();
         let least_w: f64 = self.split.least_w().iter().sum();
         let mut found = seen.outside_of_cell(problem, self.split.excess());
-        // These three are known of models of version 0.2.
+        // Only models of version 0.2 have these three ranges.
         found.extend(seen.outside("gain_db", gains));
         found.extend(seen.outside("power_per_user_w", [budget_w / problem.size() as f64]));
         found.extend(seen.outside("load", [least_w / budget_w]));
@@ -444,14 +444,14 @@ impl PriceAllocator {
     }
 }
 
-/// Applies the factor of a guarantee, up to the largest bandwidth of each class: beyond, more would hurt.
+/// Applies the factor of a guarantee, up to the largest bandwidth of each class; beyond it, more would harm.
 fn widen<B: BandwidthFunction>(
     margin: f64,
     bandwidths: &[B],
     problem: &Urllc,
     allocation: &mut UrllcAllocation,
 ) {
-    // Exactly 1 without a guarantee.
+    // The factor is exactly 1 without a guarantee.
     if (margin - 1.0).abs() < f64::EPSILON {
         return;
     }
@@ -461,8 +461,9 @@ fn widen<B: BandwidthFunction>(
     }
 }
 
-/// Powers by the responses of a cell's classes and bandwidths by their functions, known or learned, each in
-/// the order of the problem's classes; an error where the budget is under what these functions need.
+/// Computes powers from the responses of a cell's classes, and bandwidths from their known or learned functions,
+/// both in the order of the problem's classes. Returns an error if the budget is below the minimum of these
+/// functions.
 fn allocate_by<B: BandwidthFunction>(
     fixed_ln_price: Option<f64>,
     responses: &[ClassResponse],
@@ -472,7 +473,7 @@ fn allocate_by<B: BandwidthFunction>(
     allocation: &mut UrllcAllocation,
 ) -> Result<(), Infeasibility> {
     split.clear();
-    // Mostly one class: its numbers are looked up when it changes.
+    // Most cells have one class, so look up its numbers only when the class changes.
     let mut last = (usize::MAX, 0.0, 0.0);
     for user in problem.users() {
         if user.class != last.0 {
@@ -493,7 +494,7 @@ fn allocate_by<B: BandwidthFunction>(
     allocation.bandwidth_hz.clear();
     for (user, &excess) in split.excess().iter().enumerate() {
         let bandwidth = &bandwidths[split.classes()[user]];
-        // Too weak for any (a softmax may do that): what comes closest.
+        // Too weak for any bandwidth (possible with a softmax): use the one that comes closest.
         let bandwidth_hz = if excess >= 0.0 {
             bandwidth.bandwidth_hz(excess)
         } else {

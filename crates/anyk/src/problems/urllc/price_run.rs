@@ -1,4 +1,4 @@
-//! One training of the price policy, from settings to a validated policy.
+//! Training run of the price policy, from settings to a validated policy.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::problems::urllc::{
     learn_bandwidth, train_price, train_price_on,
 };
 
-/// Trains the price policy for the system's own law of fading and measures it on a validation set of the training
-/// sizes in the system's own cell.
+/// Trains the price policy for the system's own fading distribution and measures it on a validation set with the
+/// training sizes in the system's own cell.
 pub fn train_price_policy(
     system: &System,
     settings: &PriceSettings,
@@ -22,9 +22,9 @@ pub fn train_price_policy(
     measured(PricePolicy::from_training(system, settings, trained, None)?, None)
 }
 
-/// Trains the price policy where fading is known by samples alone: first `b̂`, then the response to the price of power
-/// with it. `deviations` standard errors are added to `b̂` in the answers; its measures are under the
-/// law of the samples themselves, which is all there is to know.
+/// Trains the price policy if fading is known only through samples: first `b̂`, then the response to the price of
+/// power with it. The allocations use `b̂` plus `deviations` standard errors. The metrics are under the empirical
+/// distribution of the samples, since no other is known.
 pub fn train_sampled_policy(
     system: &System,
     samples: &FadingSamples,
@@ -33,7 +33,7 @@ pub fn train_sampled_policy(
     deviations: f64,
     session: &mut Session<'_>,
 ) -> Result<PricePolicy, TrainError> {
-    // Before the bandwidth is learned, rather than after it.
+    // Validate before the bandwidth is learned.
     settings.validate()?;
     let qos = system.qos(system.service())?;
     let bandwidth = learn_bandwidth(system, &qos, samples, learning, session)?;
@@ -49,8 +49,7 @@ pub fn train_sampled_policy(
     measured(policy, Some(&samples.compressed_rule()))
 }
 
-/// The cells that a policy is measured on after its training. Training cells have budgets of their own; these have the
-/// cell's.
+/// Returns the cells on which a policy is measured after training. They have the budget of the system's cell.
 fn validation_set_of(
     policy: &PricePolicy,
     fading: Option<&Arc<FadingQuadrature>>,
@@ -59,7 +58,8 @@ fn validation_set_of(
     validation_set(policy.system(), fading, train_k, *seed)
 }
 
-/// Bandwidth over the optimum of equal power with exact bandwidths, on the cells that the policy was measured on.
+/// Extra bandwidth of equal power with exact bandwidths, in percent, on the cells on which the policy was
+/// measured.
 pub(crate) fn equal_power_gap_percent(
     policy: &PricePolicy,
     fading: Option<&Arc<FadingQuadrature>>,
@@ -68,7 +68,7 @@ pub(crate) fn equal_power_gap_percent(
     Ok(mean_metrics(&results).gap_percent)
 }
 
-/// The policy with what is measured of it, under the fading of its cell or another.
+/// Returns the policy with its metrics, under the fading of its cell or another one.
 fn measured(
     policy: PricePolicy,
     fading: Option<&Arc<FadingQuadrature>>,

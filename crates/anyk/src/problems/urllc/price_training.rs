@@ -1,16 +1,17 @@
-//! Training of the price policy: how a user responds to a price of power, learned without labels.
+//! Training of the price policy: a user's response to a price of power, learned without labels.
 //!
-//! At a price `ν` of power a user of the optimum minimizes its bandwidth plus what its power costs. With the excess
-//! `e = P/P_min − 1`, in units of the fold's bandwidth `b_fold`, that is
+//! At a price `ν` of power, each user at the optimum minimizes its bandwidth plus the cost of its power. With the
+//! excess `e = P/P_min − 1`, and in units of the bandwidth at the fold, `b_fold`, this is
 //!
 //! ```text
 //! h(e) = b(e)/b_fold + q·e,     q = ν·P_min/b_fold,     t = ln q.
 //! ```
 //!
-//! A training user is an excess drawn at random: it is the best response to the price `q = −b'(e)/b_fold`, the bandwidth
-//! that a little more power saves. The loss is `(ψ(t) − ln e)²/2`. By weak duality the bandwidth of a cell, whatever its
-//! number of users and its budget, exceeds the optimum by at most the sum over its users of `h(e^ψ(t)) − min h` at the
-//! price that spends the budget. So no cell is solved in training, no price is searched for, and `K` is nowhere in it.
+//! A training user has a random excess, which is the best response to the price `q = −b'(e)/b_fold`, the
+//! bandwidth saved by a small additional amount of power. The loss is `(ψ(t) − ln e)²/2`. By weak duality, the
+//! bandwidth of a cell exceeds the optimum by at most the sum over its users of `h(e^ψ(t)) − min h`, at the price
+//! that uses up the budget. This holds for any number of users and any budget. Training therefore neither solves
+//! cells nor searches for prices, and does not depend on `K`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,52 +36,52 @@ use crate::network::{
 use crate::problems::urllc::{Urllc, WidenedBandwidth};
 use crate::qos::{BandwidthFunction, BandwidthTable, KnownBandwidth, Qos, ServiceClass};
 
-/// A training, whole: the same settings give the same parameters, bit for bit.
+/// Settings of a training run: equal settings give equal parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceSettings {
-    /// Users in each training sample. They are independent of each other: the number changes only how many there are.
+    /// Numbers of users in the training samples. The users are independent, so only their total number matters.
     pub train_k: Vec<usize>,
-    /// Samples of each size.
+    /// Number of samples of each size.
     pub samples: usize,
-    /// The network.
+    /// Architecture of the network.
     pub network: PriceResponse,
-    /// Samples in a step.
+    /// Number of samples in a step.
     pub batch: usize,
-    /// Steps.
+    /// Number of steps.
     pub steps: u64,
-    /// Learning rate of Adam over the steps.
+    /// Learning rate of Adam, as a function of the step.
     pub rate: Schedule,
     /// Seed of samples, initialization and order.
     pub seed: u64,
-    /// How powers are made of responses.
+    /// Rule that turns responses into powers.
     #[serde(default)]
     pub output: SplitRule,
-    /// With a softmax, the price at which it reads the responses, in its logarithm, ν in Hz/W.
+    /// Logarithm of the price at which a softmax evaluates the responses, ν in Hz/W.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed_ln_price: Option<f64>,
-    /// Files of version 0.2 say here which cells they were trained on.
+    /// Description of the training cells; only in files of version 0.2.
     #[serde(default, skip_serializing)]
     pub ranges: IgnoredAny,
 }
 
-/// Logarithms of the excess that training users have: from a budget that is hardly enough to a user alone, next to the
-/// base station.
+/// Range of the logarithm of the training users' excess, from a barely sufficient budget to a single user next to
+/// the base station.
 const LN_EXCESS: (f64, f64) = (-6.0, 18.0);
-/// The fixed price of a softmax in files of version 0.2.
+/// Logarithm of a softmax's fixed price in files of version 0.2.
 const FORMER_LN_PRICE: f64 = 9.0;
-/// Service classes next to the cell's own: as many tables as a second makes.
+/// Number of service classes in addition to the cell's own; building their tables takes about a second.
 const CLASSES: usize = 160;
 /// Share of training users with the cell's own class and antennas.
 const OWN: f64 = 0.5;
-/// Decades of ε; bits; packets for each frame; antennas.
+/// Ranges of the training classes: decades of ε, bits, packets per frame, antennas.
 const LOG_EPSILON: (f64, f64) = (-7.0, -3.0);
 const PACKET_BITS: (f64, f64) = (80.0, 1600.0);
 const ARRIVAL_RATE: (f64, f64) = (0.01, 1.0);
 const ANTENNAS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 impl PriceSettings {
-    /// Ours: seconds of training.
+    /// Returns AnyK's default settings; training takes seconds.
     pub fn preset(seed: u64) -> Self {
         Self {
             train_k: vec![10],
@@ -96,7 +97,7 @@ impl PriceSettings {
         }
     }
 
-    /// Ours with the sizes, the samples and the seed of options, checked.
+    /// Returns the default settings with the sizes, samples and seed of options, after checking them.
     pub(crate) fn of_options(options: &Options) -> Result<Self, Invalid> {
         let (train_k, samples) = training_cells(options)?;
         let settings = Self { train_k, samples, ..Self::preset(options.seed("seed", 1)?) };
@@ -104,7 +105,7 @@ impl PriceSettings {
         Ok(settings)
     }
 
-    /// The fixed price of a softmax, in its logarithm.
+    /// Logarithm of the fixed price of a softmax.
     pub(crate) fn fixed_price(&self) -> Option<f64> {
         let ln_price = self.fixed_ln_price.unwrap_or(FORMER_LN_PRICE);
         (self.output == SplitRule::Softmax).then_some(ln_price)
@@ -124,7 +125,7 @@ impl PriceSettings {
     }
 }
 
-/// Smallest and largest.
+/// Range from the smallest to the largest value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Span(pub f64, pub f64);
 
@@ -134,13 +135,13 @@ impl Span {
         values.fold(none, |Self(low, high), value| Self(low.min(value), high.max(value)))
     }
 
-    /// Whether a value is inside, up to rounding.
+    /// Returns whether a value is inside, up to rounding.
     pub fn holds(&self, value: f64) -> bool {
         let slack = |end: f64| 1e-9 * end.abs();
         value >= self.0 - slack(self.0) && value <= self.1 + slack(self.1)
     }
 
-    /// Of many values the one that is furthest outside, in words with its name; `None` if all are inside.
+    /// Describes, with its name, the value that is furthest outside; `None` if all are inside.
     pub(crate) fn furthest(
         &self,
         name: &str,
@@ -154,17 +155,18 @@ impl Span {
     }
 }
 
-/// Four digits, or so.
+/// Formats a value with about four digits.
 fn shown(value: f64) -> String {
     if (1e-2..1e5).contains(&value.abs()) { format!("{value:.2}") } else { format!("{value:.2e}") }
 }
 
-/// What a training has seen. Anything outside is answered, too, but flagged.
+/// Ranges of the training samples. Values outside are also served, but reported.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrainedRanges(pub BTreeMap<String, Span>);
 
 impl TrainedRanges {
-    /// Of classes, each with the antennas of its cells. Several are drawn densely from whole ranges.
+    /// Computes the ranges of classes, each with the antennas of its cells. If there are several classes, they
+    /// were drawn densely from whole ranges.
     fn of(classes: &[TrainingClass]) -> Self {
         let of = |(low, high): (f64, f64), value: fn(&TrainingClass) -> f64| {
             let drawn = (classes.len() > 1).then_some([low, high]);
@@ -182,12 +184,13 @@ impl TrainedRanges {
         Self(all.map(|(name, span)| (name.to_owned(), span)).into())
     }
 
-    /// Whether all are ranges.
+    /// Returns whether all ranges are finite and in order.
     pub fn is_sound(&self) -> bool {
         self.0.values().all(|Span(low, high)| low.is_finite() && high.is_finite() && low <= high)
     }
 
-    /// What of the classes of a cell, its antennas and the excess of its users is outside.
+    /// Describes the values of a cell (its classes, its antennas and the excess of its users) that are outside
+    /// the ranges.
     pub(crate) fn outside_of_cell(&self, cell: &Urllc, excess: &[f64]) -> Vec<String> {
         let classes = || cell.classes().iter().map(Qos::service);
         let found = [
@@ -200,31 +203,32 @@ impl TrainedRanges {
         found.into_iter().flatten().collect()
     }
 
-    /// What of these values is outside, in words; nothing if no range of the name is known.
+    /// Describes the value that is furthest outside the range with this name; `None` if there is no such range or
+    /// value.
     pub fn outside(&self, name: &str, values: impl IntoIterator<Item = f64>) -> Option<String> {
         self.0.get(name)?.furthest(name, values)
     }
 }
 
-/// What a training leaves.
+/// Result of a training run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainedPrice {
-    /// Of the network.
+    /// Parameters of the network.
     pub parameters: Vec<f64>,
-    /// Of its context.
+    /// Scaling of the context.
     pub scaling: ContextScaling,
-    /// What it has seen.
+    /// Ranges of the training samples.
     pub ranges: TrainedRanges,
 }
 
-/// A class to train on, and the antennas of its cells.
+/// Class of the training set, and the number of antennas of its cells.
 struct TrainingClass {
     qos: Qos,
     antennas: u32,
 }
 
-/// The context of a class: logarithms of antennas `N_t`, `κ`, `Q_G⁻¹(ε/2)` and `θS^E`, which are all that the
-/// margin `M(z, v)` depends on.
+/// Context of a class: logarithms of antennas `N_t`, `κ`, `Q_G⁻¹(ε/2)` and `θS^E`. The margin `M(z, v)` depends
+/// only on these.
 pub(crate) fn context(qos: &Qos, antennas: u32) -> [f64; CONTEXT] {
     [
         f64::from(antennas).ln(),
@@ -234,7 +238,7 @@ pub(crate) fn context(qos: &Qos, antennas: u32) -> [f64; CONTEXT] {
     ]
 }
 
-/// Trains for a known law of fading: the cell's own service class and antennas, and others at random.
+/// Trains for a known fading distribution, on the cell's own service class and antennas and on random others.
 pub fn train_price(
     system: &System,
     settings: &PriceSettings,
@@ -253,7 +257,7 @@ pub fn train_price(
         let antennas = ANTENNAS[rng.random_range(0..ANTENNAS.len())];
         let mut config = system.config().clone();
         config.cell.antennas = antennas;
-        // A frame or a noise may leave no room for some of them.
+        // Skip classes that are not valid with this frame or noise.
         if let Ok(system) = config.validate()
             && let Ok(qos) = system.qos(service)
         {
@@ -266,8 +270,8 @@ pub fn train_price(
     train(settings, &classes, &bandwidths, session)
 }
 
-/// Trains for the system's own service class, with a bandwidth function that was learned from samples of fading: the
-/// antennas and the law are those of the samples.
+/// Trains for the system's own service class, with a bandwidth function that was learned from samples of fading.
+/// Antennas and fading distribution are those of the samples.
 pub fn train_price_on(
     system: &System,
     settings: &PriceSettings,
@@ -277,7 +281,7 @@ pub fn train_price_on(
     settings.validate()?;
     let own = [own_class(system)?];
     let mut trained = train(settings, &own, std::slice::from_ref(bandwidth), session)?;
-    // Antennas matter through fading, of which samples say all there is.
+    // Antennas matter only through the fading, which the samples describe completely.
     trained.ranges.0.remove("antennas");
     Ok(trained)
 }
@@ -314,17 +318,17 @@ fn train<B: BandwidthFunction>(
     Ok(TrainedPrice { parameters, scaling, ranges: TrainedRanges::of(classes) })
 }
 
-/// A user at a price.
+/// Training user at a price.
 struct TrainingUser {
     class: usize,
-    /// `ln q`.
+    /// Logarithm of the price, `ln q`.
     t: f64,
-    /// `ln e` of the best response.
+    /// Logarithm of the best response, `ln e`.
     ln_excess: f64,
 }
 
 impl TrainingUser {
-    /// The user whose best response is this excess: the price is what a little more of it saves.
+    /// Returns the user for whom this excess is the best response; the price is the marginal saving of bandwidth.
     fn new(class: usize, bandwidth: &impl BandwidthFunction, ln_excess: f64) -> Self {
         let excess = ln_excess.exp();
         let (hz, elasticity) = bandwidth.at_excess(excess);
@@ -353,7 +357,7 @@ fn draw_samples<B: BandwidthFunction>(
     samples
 }
 
-/// The mean loss of the users of a batch.
+/// Mean loss of the users of a batch.
 struct PriceObjective<'a> {
     settings: &'a PriceSettings,
     samples: &'a [Vec<TrainingUser>],
@@ -363,7 +367,7 @@ struct PriceObjective<'a> {
     of_responses: Vec<ResponseGradient>,
 }
 
-/// Loss of a user, and its gradient by `ψ`.
+/// Returns the loss of a user and its derivative with respect to `ψ`.
 fn lost(user: &TrainingUser, response: &ClassResponse) -> (f64, f64) {
     let miss = response.at(user.t).0 - user.ln_excess;
     (0.5 * miss * miss, miss)
@@ -408,7 +412,8 @@ mod tests {
     use super::*;
     use crate::Config;
 
-    /// The whole chain (context, response, bandwidth) at random parameters, against central differences.
+    /// Compares the gradient of the whole chain (context, response, bandwidth) with central differences at random
+    /// parameters.
     #[test]
     fn gradient_matches_finite_differences() {
         let system = Config::default().validate().unwrap();

@@ -1,4 +1,4 @@
-//! URLLC as the rest of the library sees it.
+//! Interface of URLLC to the rest of the library.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ const STATEMENT: &str = "  min   Σ_k B_k                                       
   s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k P_k ≤ P_max
 
 P_k and B_k are the power and bandwidth of user k and α_k is its channel gain; the effective capacity C^E of the \
-link must reach the effective bandwidth S^E of the traffic, which holds the loss and delay target.";
+link must reach the effective bandwidth S^E of the traffic, which depends on the loss and delay targets.";
 
 const INPUT: &str = "\
-The input are users, as JSON or CSV, told apart by the first character:
+The input is a list of users in JSON or CSV. AnyK detects the format:
 
   {\"users\":[{\"id\":\"a\",\"distance_m\":60.0},{\"id\":\"b\",\"gain_db\":-110.5}]}
 
@@ -28,30 +28,30 @@ The input are users, as JSON or CSV, told apart by the first character:
   b,90
 
 Each user has `distance_m`, `gain_db` (10·log10 of the large-scale gain α), `path_loss_db` (the same without its sign) \
-or `snr_db` (with the power and bandwidth that it was measured at), and may have `epsilon`, `packet_bits` and \
-`arrival_rate` of its own. Without an `id` it is called by its number. Whatever else is there comes back with the \
-answer. What looks like a slip of a known name is rejected. A parameter of the cell \
-next to `users`, or the same for all of them, overrides the flag for that cell.
+or `snr_db` (with the power and bandwidth at which it was measured), and may have its own `epsilon`, `packet_bits` and \
+`arrival_rate`. Without an `id`, the name of a user is its number. AnyK copies all other fields to the answer, but \
+rejects names that look like a typo of a known name. A parameter of the cell next to `users`, or an equal value for \
+all of them, overrides the flag for that cell.
 
-JSON may hold any number of cells, one object after the other, and is answered while it arrives; `\"cell\"` names one. \
-CSV may be separated by commas, semicolons or tabs, have lines of comment that start with #, and tell cells apart by a \
-column `cell`.";
+JSON may contain any number of cells as consecutive objects, with names in `\"cell\"`. AnyK answers them as they \
+arrive. CSV fields may be separated by commas, semicolons or tabs; comment lines start with #, and a column `cell` \
+distinguishes cells.";
 
 /// Problem (P1) in a cell.
 #[derive(Debug, Clone)]
 pub struct UrllcProblem {
     cells: Cells,
     options: Options,
-    /// The fading that users are judged by, if it is not the cell's.
+    /// Fading distribution under which users are judged, if it differs from the cell's.
     fading: Option<Arc<FadingQuadrature>>,
     judges: bool,
     knows_fading: bool,
 }
 
-/// Problem (P1).
+/// Registry row of problem (P1).
 pub static URLLC: About = About {
     name: "urllc",
-    line: "Power and bandwidth, least total bandwidth at a loss and delay target",
+    line: "Minimize total bandwidth under a loss and delay target",
     formula: STATEMENT,
     input: INPUT,
     examples,
@@ -67,12 +67,12 @@ pub static URLLC: About = About {
     policies: &[
         PolicyRow {
             name: "optimum",
-            line: "The exact optimum",
+            line: "Exact optimum",
             make: |_| Ok(Box::new(UrllcSolver::default())),
         },
         PolicyRow {
             name: "equal-power",
-            line: "The same power for everyone, and the exact bandwidth that it needs",
+            line: "Equal power for every user, with the exact bandwidth that it needs",
             make: |_| Ok(Box::new(EqualPower::default())),
         },
     ],
@@ -96,10 +96,11 @@ pub static URLLC: About = About {
     load: Some(train::load),
 };
 
-/// Powers and bandwidths.
+/// Columns of an allocation: powers and bandwidths.
 pub(crate) static AMOUNTS: &[Column] = &[Column::each("power_w"), Column::each("bandwidth_hz")];
 
-/// What answers for users of a cell say, of all such problems: an answer is as good an input as any.
+/// Fields of the answers of all problems for users of a cell. Answers can serve as inputs, so readers must know
+/// them.
 pub(crate) static ANSWER_FIELDS: &[&str] = &[
     "power_w",
     "bandwidth_hz",
@@ -140,12 +141,12 @@ pub(crate) static ANSWER_FIELDS: &[&str] = &[
     "price",
 ];
 
-/// The switch that leaves out what checks an answer.
+/// Switch that leaves out the checks of answers.
 pub(crate) fn no_check() -> OptionSpec {
     OptionSpec::new(
         "no-check",
         OptionValue::Switch,
-        "Leave out the check of answers by quadrature: no packet losses, and of a model no optimum beside it",
+        "Do not check answers by quadrature: no packet losses and, for models, no comparison with the optimum",
     )
     .rare()
 }
@@ -193,19 +194,19 @@ fn examples(verb: Verb) -> &'static [&'static str] {
 }
 
 impl UrllcProblem {
-    /// The problem in a cell.
+    /// Builds the problem in a cell.
     fn new(cells: Cells) -> Self {
         let options = cells.options();
         Self { cells, options, fading: None, judges: true, knows_fading: true }
     }
 
-    /// The problem in a cell that is checked already.
+    /// Builds the problem in a cell that has been checked.
     pub fn in_cell(system: &System) -> Arc<dyn Problem> {
         Arc::new(Self::new(Cells::of(CellOptions::ALL, system)))
     }
 
-    /// The problem of a model, judged by the fading that options name. Without one, nothing is judged if the model was
-    /// learned from samples.
+    /// Builds the problem of a model, judged under the fading distribution in the options. Without one, nothing
+    /// is judged if the model was learned from samples.
     pub(super) fn of_model(options: &Options, knows_fading: bool) -> Result<Self, Error> {
         let mut problem = Self::new(Cells::new(CellOptions::ALL, options)?);
         let judge = judge(options, problem.cells.system())?;

@@ -1,17 +1,18 @@
-//! How to train: optimizer, schedule, batch.
+//! Training recipe: optimizer, schedule and batch.
 
 use serde::{Deserialize, Serialize};
 
 use crate::framework::{Initialization, RatePer, Schedule, Update};
 
-/// What the loss of Algorithm 1 is measured in, which the paper does not say and plain gradient steps depend on.
+/// Units of the loss of Algorithm 1. The paper does not state them, and plain gradient steps depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossScale {
-    /// Bandwidths in units of their mean at the start, the constraint divided by its target `e^(−θS^E)`.
+    /// Relative units: bandwidths divided by their initial mean, the constraint divided by its target
+    /// `e^(−θS^E)`.
     #[default]
     Relative,
-    /// As the paper writes it: bandwidths in MHz, `e^(−θs) − e^(−θS^E)`.
+    /// Units of the paper's formulas: bandwidths in MHz, `e^(−θs) − e^(−θS^E)`.
     Raw,
 }
 
@@ -19,37 +20,37 @@ pub enum LossScale {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// How parameters move.
+    /// Update rule of the parameters.
     pub update: Update,
-    /// Learning rate over the steps.
+    /// Learning rate as a function of the step.
     pub rate: Schedule,
-    /// Samples in a step.
+    /// Number of samples in a step.
     pub batch: usize,
-    /// Passes over the samples, unless `steps` is set.
+    /// Number of passes over the samples, unless `steps` is set.
     pub epochs: u64,
-    /// Steps, whatever the number of samples.
+    /// Number of steps, independent of the number of samples.
     pub steps: Option<u64>,
-    /// Fading states stored with each large-scale sample.
+    /// Number of fading states stored with each large-scale sample.
     pub stored_draws: usize,
-    /// Fading states used in a step.
+    /// Number of fading states used in a step.
     pub draws: usize,
-    /// What t counts in the learning rate.
+    /// Unit of t in the learning rate: step or epoch.
     #[serde(default)]
     pub rate_per: RatePer,
-    /// How the parameters start.
+    /// Initialization of the parameters.
     #[serde(default)]
     pub initialization: Initialization,
-    /// What the loss is measured in.
+    /// Units of the loss.
     #[serde(default)]
     pub loss: LossScale,
 }
 
 impl Recipe {
-    /// The paper's (table II): plain gradient steps, `0.01/(1 + 0.01t)`, batches of 10, 5000 epochs,
-    /// one fading state for each sample, the loss as it is written.
+    /// Returns the paper's recipe (table II): plain gradient steps, `0.01/(1 + 0.01t)`, batches of 10, 5000
+    /// epochs, one fading state for each sample, and the loss as in its formulas.
     ///
-    /// Three things it leaves open are settled by what gives its figures (`anyk reproduce ablation`): t counts
-    /// epochs, bandwidths are in MHz, and networks start from small normal weights.
+    /// The paper leaves three choices open. The recipe uses those that reproduce its figures (`anyk reproduce
+    /// ablation`): t counts epochs, bandwidths are in MHz, and networks start from small normal weights.
     pub fn paper() -> Self {
         Self {
             update: Update::Sgd { scale: 1.0 },
@@ -65,13 +66,13 @@ impl Recipe {
         }
     }
 
-    /// Ours: 30,000 steps of Adam without its first moment, which would carry the game between
-    /// descending bandwidths and ascending multipliers around in circles; 16 of 64 stored fading
-    /// states in each step, since what the networks must learn about the *other* users is a hundredth
-    /// of the noise that a single state brings.
+    /// Returns AnyK's fast recipe: 30,000 steps of Adam without its first moment, with which the game between
+    /// descending bandwidths and ascending multipliers would oscillate. Each step uses 16 of 64 stored fading
+    /// states: the effect of the *other* users, which the networks must learn, is a hundredth of the noise of a
+    /// single state.
     ///
-    /// `largest` is the largest training size: a cell of 200 users brings as many users to a step as
-    /// twenty of 10, and fewer fading states do.
+    /// `largest` is the largest training size. A cell of 200 users contributes as many users to a step as twenty
+    /// cells of 10, so fewer fading states suffice.
     pub fn fast(largest: usize) -> Self {
         let large = largest > 50;
         Self {
@@ -88,9 +89,9 @@ impl Recipe {
         }
     }
 
-    /// The paper's for the FNN (section V-C3): as [`paper`](Self::paper), with `0.001/(1 + 0.001t)` and
-    /// batches of 100. It starts from Glorot's weights: with 200 inputs and 300 neurons the normal ones of the GNNs
-    /// give outputs so large that every training diverges within ten steps.
+    /// Returns the paper's recipe for the FNN (section V-C3): as [`paper`](Self::paper), but with `0.001/(1 +
+    /// 0.001t)`, batches of 100 and Glorot's initialization. With 200 inputs and 300 neurons, the GNNs' normal
+    /// weights give outputs so large that every training run diverges within ten steps.
     pub fn paper_fnn() -> Self {
         Self {
             rate: Schedule::Inverse { rate: 0.001, decay: 0.001 },
@@ -100,7 +101,7 @@ impl Recipe {
         }
     }
 
-    /// Ours for the FNN: 25,000 steps, after which more gain less than 1 %.
+    /// Returns AnyK's fast recipe for the FNN: 25,000 steps; further steps gain less than 1 %.
     pub fn fast_fnn() -> Self {
         Self {
             update: Update::Adam { beta1: 0.0, beta2: 0.999 },

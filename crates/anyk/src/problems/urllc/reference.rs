@@ -1,12 +1,12 @@
-//! The Lagrangian of [`lagrangian`](crate::problems::urllc::lagrangian) for networks of any shape and
-//! aggregator, one sample at a time in `f64`: what the fused kernel is checked against, and what trains
-//! where the kernel does not reach.
+//! Reference implementation of the [`lagrangian`](crate::problems::urllc::lagrangian) for networks of any
+//! architecture and aggregator, one sample at a time in `f64`. Tests compare the fused kernel with it, and it
+//! trains networks that the kernel does not support.
 
 use crate::network::{Activation, Aggregator, Gnn, Output, Tape};
 use crate::problems::urllc::lagrangian::LossUnits;
 use crate::qos::Qos;
 
-/// The three networks of Algorithm 1, of one shape.
+/// The three networks of Algorithm 1, with equal architectures.
 #[derive(Debug, Clone)]
 pub(crate) struct Networks {
     pub(crate) power: Gnn,
@@ -15,7 +15,7 @@ pub(crate) struct Networks {
 }
 
 impl Networks {
-    /// With the given features: input, hidden layers (paper: `[4]`), output.
+    /// Builds networks with these widths: input, hidden layers (paper: `[4]`), output.
     pub(crate) fn new(widths: &[usize], aggregator: Aggregator) -> Self {
         let gnn = |output| Gnn::new(widths, aggregator, Activation::LeakyRelu, output);
         Self {
@@ -26,7 +26,7 @@ impl Networks {
     }
 }
 
-/// One sample: for each user its inputs (`ln α + 30`), `v⁰`, `z⁰`, and for each user and draw `g`.
+/// Sample with inputs (`ln α + 30`), `v⁰` and `z⁰` for each user, and `g` for each user and draw.
 pub(crate) struct Sample<'a> {
     pub(crate) x: &'a [f64],
     pub(crate) energy: &'a [f64],
@@ -38,7 +38,7 @@ pub(crate) struct Sample<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tapes([Tape; 3]);
 
-/// One user's part of the Lagrangian.
+/// Computation of one user's term of the Lagrangian.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LossTerms {
     kappa: f64,
@@ -48,7 +48,7 @@ pub(crate) struct LossTerms {
     constraint: f64,
 }
 
-/// A user's loss and its slopes.
+/// Loss of a user and its derivatives.
 pub(crate) struct UserSlopes {
     pub(crate) loss: f64,
     pub(crate) by_ln_power: f64,
@@ -67,7 +67,7 @@ impl LossTerms {
         }
     }
 
-    /// For received energy `v`, channel uses `z`, multiplier `λ` and fading states `g`.
+    /// Computes the term for received energy `v`, channel uses `z`, multiplier `λ` and fading states `g`.
     pub(crate) fn user(&self, v: f64, z: f64, lambda: f64, fading: &[f64]) -> UserSlopes {
         let lambda = self.constraint * lambda;
         let back_off = self.kappa * self.quantile * z.sqrt();
@@ -90,8 +90,8 @@ impl LossTerms {
     }
 }
 
-/// Adds the gradient of one sample's loss by the parameters of the three networks (the multiplier's
-/// negated, so that all descend); returns the loss.
+/// Adds the gradient of one sample's loss for the parameters of the three networks, and returns the loss. The
+/// multiplier's gradient is negated, so that all networks descend.
 pub(crate) fn add_gradient(
     networks: &Networks,
     parameters: [&[f64]; 3],
@@ -149,12 +149,12 @@ mod tests {
         system.qos(ServiceClass { epsilon: 6e-6, ..system.service() }).unwrap()
     }
 
-    /// Not 1, so that no factor can be forgotten.
+    /// Units other than 1, so that a missing factor shows up.
     fn units() -> LossUnits {
         LossUnits { bandwidth_hz: 1e5, constraint: 0.7 }
     }
 
-    /// Random parameters, and samples over the range that training meets.
+    /// Random parameters, and samples over the range of training.
     fn case(networks: &Networks, count: usize, size: usize, draws: usize, seed: u64) -> Case {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let parameters = [0, 1, 2].map(|_| {
@@ -204,7 +204,7 @@ mod tests {
             let case = case(&networks, 3, 5, 2, 17);
             let (_, gradients) = total_gradient(&networks, &case);
             for network in 0..3 {
-                // The multiplier ascends: its gradient is negated.
+                // The multiplier ascends, so its gradient is negated.
                 let sign = if network == 2 { -1.0 } else { 1.0 };
                 for index in 0..networks.power.parameter_count() {
                     let at = |step: f64| {
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// The fused kernel computes the same gradient, for full and padded groups, K = 1 included.
+    /// Checks that the fused kernel computes the same gradient for full and padded groups, including K = 1.
     #[test]
     fn kernel_agrees_with_the_reference() {
         for (aggregator, count, size, draws) in [

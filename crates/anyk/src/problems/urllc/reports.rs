@@ -1,4 +1,4 @@
-//! What there is to say about a training and a measurement, as JSON and in words.
+//! Reports on training runs and evaluations of URLLC models, as JSON and as text.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::problems::urllc::{
     TrainSettings, TrainedRanges,
 };
 
-/// Of a training by Algorithm 1.
+/// Report on a training run of Algorithm 1.
 #[derive(Serialize)]
 pub(crate) struct LearnedReport {
     model: String,
@@ -20,7 +20,7 @@ pub(crate) struct LearnedReport {
     law_error: Option<RelativeError>,
     availability: f64,
     gap_percent: f64,
-    /// The same of equal power with exact bandwidths, which learns nothing.
+    /// Extra bandwidth of equal power with exact bandwidths, percent; this baseline learns nothing.
     equal_power_gap_percent: f64,
     #[serde(skip)]
     epsilon: f64,
@@ -50,9 +50,9 @@ impl LearnedReport {
 }
 
 impl LearnedReport {
-    /// As people read it.
+    /// Returns the report as text.
     pub(crate) fn text(&self) -> Text {
-        // None of its own: a method without one, or an outer function that several trainings share.
+        // There is no pre-training for a method without an outer function, or if several runs share one.
         let before = match self.pretrain_seconds {
             seconds if seconds > 0.0 => format!(", after {seconds:.1} s of pre-training"),
             _ => String::new(),
@@ -74,7 +74,7 @@ impl LearnedReport {
             ));
         }
         text.push(format!(
-            "validation: {:.2} % of users meet ε = {}; bandwidth {:.2} % over the optimum (equal power with exact \
+            "validation: {:.2} % of users meet ε = {}; bandwidth {:.2} % above the optimum (equal power with exact \
              bandwidths: {:.2} %)",
             100.0 * self.availability,
             self.epsilon,
@@ -85,18 +85,18 @@ impl LearnedReport {
     }
 }
 
-/// Of a training of the price policy.
+/// Report on a training run of the price policy.
 #[derive(Serialize)]
 pub(crate) struct PriceReport {
     model: String,
     training: PriceSettings,
     train_seconds: f64,
     ranges: TrainedRanges,
-    /// On a validation set of the training sizes, in the cell's own ranges; under the law of the samples if
-    /// there is no other.
+    /// Availability on a validation set with the training sizes, in the cell's own ranges; under the distribution
+    /// of the samples if no other is known.
     availability: f64,
     gap_percent: f64,
-    /// The same of equal power with exact bandwidths, which learns nothing.
+    /// Extra bandwidth of equal power with exact bandwidths, percent; this baseline learns nothing.
     equal_power_gap_percent: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     sampled: Option<Sampled>,
@@ -108,7 +108,7 @@ pub(crate) struct PriceReport {
 struct Sampled {
     #[serde(flatten)]
     record: SampledRecord,
-    /// Largest relative standard error of the bandwidth, over the received powers learned.
+    /// Largest relative standard error of the bandwidth over the learned range of received powers.
     largest_standard_error: f64,
 }
 
@@ -140,7 +140,7 @@ impl PriceReport {
 }
 
 impl PriceReport {
-    /// As people read it.
+    /// Returns the report as text.
     pub(crate) fn text(&self) -> Text {
         let mut text = Text::line(format!(
             "{}: {} steps in {:.1} s",
@@ -148,17 +148,17 @@ impl PriceReport {
         ));
         if let Some(Sampled { record, largest_standard_error }) = &self.sampled {
             text.push(format!(
-                "bandwidth from {} samples of fading: its standard error is at most {:.2} %, and {} of them are \
-                 added; `fading` names a law to evaluate it by",
+                "bandwidth from {} samples of fading: its standard error is at most {:.2} %, and {} standard errors \
+                 are added; set `fading` to evaluate it under a distribution",
                 record.samples,
                 100.0 * largest_standard_error,
                 record.deviations
             ));
         }
         text.push(format!(
-            "validation{}: {:.2} % of users meet ε = {}; bandwidth {:.4} % over the optimum (equal power with exact \
+            "validation{}: {:.2} % of users meet ε = {}; bandwidth {:.4} % above the optimum (equal power with exact \
              bandwidths: {:.2} %)",
-            if self.sampled.is_some() { ", under the law of the samples" } else { "" },
+            if self.sampled.is_some() { ", under the distribution of the samples" } else { "" },
             100.0 * self.availability,
             self.epsilon,
             self.gap_percent,
@@ -168,7 +168,7 @@ impl PriceReport {
     }
 }
 
-/// What a model reaches at each size.
+/// Results of a model at each number of users.
 #[derive(Serialize)]
 pub(crate) struct Evaluation {
     samples: u64,
@@ -176,33 +176,34 @@ pub(crate) struct Evaluation {
     #[serde(skip_serializing_if = "Option::is_none")]
     guarantee: Option<Guarantee>,
     sizes: Vec<EvaluatedSize>,
-    /// The stricter target that the model allocates and codes for.
+    /// Stricter target for which the model allocates and codes.
     #[serde(skip)]
     epsilon_d: Option<f64>,
 }
 
-/// One size.
+/// Results at one number of users.
 #[derive(Serialize)]
 pub(crate) struct EvaluatedSize {
     pub(crate) k: usize,
-    /// What was found on the cells that the budget can serve; absent where it serves none.
+    /// Results on the cells that the budget can serve; absent if it serves none.
     #[serde(flatten)]
     pub(crate) found: Option<Measured>,
-    /// Cells that it cannot: they are in no mean.
+    /// Number of cells that the budget cannot serve; they are excluded from all means.
     pub(crate) infeasible: usize,
 }
 
-/// On the cells that can be served.
+/// Results on the cells that can be served.
 #[derive(Serialize)]
 pub(crate) struct Measured {
     availability: f64,
-    /// The same, counted as a base station codes that allocates for a stricter target; absent where it does not.
+    /// Availability with the code of a base station that allocates for a stricter target; absent without such a
+    /// target.
     #[serde(skip_serializing_if = "Option::is_none")]
     availability_as_coded: Option<f64>,
     total_bandwidth_mhz: f64,
     optimum_mhz: f64,
     gap_percent: f64,
-    /// Equal power with exact bandwidths on the same cells: what any policy is to be measured against.
+    /// Availability of equal power with exact bandwidths on the same cells, the baseline for every policy.
     equal_power_availability: f64,
     equal_power_gap_percent: f64,
 }
@@ -238,9 +239,9 @@ impl Evaluation {
         Page::new(self, self.text())
     }
 
-    /// As people read it.
+    /// Returns the report as text.
     fn text(&self) -> Text {
-        // Rounding is not less than nothing.
+        // A negative gap due to rounding is printed as 0.
         let percent = |gap: f64| format!("{:.2}", if gap.abs() < 5e-3 { 0.0 } else { gap });
         let mut header = vec!["K", "availability"];
         header.extend(self.epsilon_d.map(|_| "as coded"));
@@ -260,7 +261,7 @@ impl Evaluation {
                     format!("{:.4}", found.total_bandwidth_mhz),
                     format!("{:.4}", found.optimum_mhz),
                     percent(found.gap_percent),
-                    // Of those whom it serves at all.
+                    // Share of users that equal power serves, if it does not serve all.
                     if found.equal_power_availability < 1.0 {
                         format!("serves {:.2} %", 100.0 * found.equal_power_availability)
                     } else {

@@ -1,4 +1,4 @@
-//! One training by Algorithm 1, from settings to a validated policy.
+//! Training run of Algorithm 1, from settings to a validated policy.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::problems::urllc::{
     TrainSettings, pretrain_law,
 };
 
-/// The outer function that a training needs, pre-trained; none for M-GNN and FNN.
+/// Pre-trains the outer function that a training run needs; `None` for M-GNN and FNN.
 pub fn law_for(
     system: &System,
     settings: &TrainSettings,
     pretraining: &PretrainSettings,
     session: &mut Session<'_>,
 ) -> Result<Option<BandwidthLaw>, TrainError> {
-    // Before the pre-training, rather than after it: what the training would end with.
+    // Report errors in the settings before the pre-training rather than after it.
     settings.validate()?;
     validation_set(system, None, &settings.train_k, settings.seed)?;
     match settings.method {
@@ -31,8 +31,7 @@ pub fn law_for(
     }
 }
 
-/// Trains P-GNN, M-GNN or FNN with an outer function that is there already, and measures the policy on its
-/// validation set.
+/// Trains P-GNN, M-GNN or FNN with an existing outer function, and measures the policy on its validation set.
 pub fn train_urllc(
     system: &System,
     settings: &TrainSettings,
@@ -45,7 +44,7 @@ pub fn train_urllc(
     finish(system, &objective, &parameters, (pretraining, law))
 }
 
-/// Makes a policy of parameters, measured on the validation set.
+/// Builds a policy from parameters and measures it on the validation set.
 pub fn finish(
     system: &System,
     objective: &Algorithm1,
@@ -77,8 +76,8 @@ pub fn finish(
     Ok(make(mean_metrics(&results))?)
 }
 
-/// The cells that a policy is measured on after its training. Some must be served: asked for before a training, this
-/// tells in a moment what the training would end with.
+/// Returns the cells on which a policy is measured after training, or an error if none can be served. Called
+/// before a training run, it finds this error early.
 pub(crate) fn validation_set(
     system: &System,
     fading: Option<&Arc<FadingQuadrature>>,
@@ -91,7 +90,7 @@ pub(crate) fn validation_set(
     Ok(set)
 }
 
-/// Means over the sizes.
+/// Means over the numbers of users.
 pub(crate) fn mean_metrics(results: &[SizeResult]) -> ModelMetrics {
     let count = results.len() as f64;
     ModelMetrics {

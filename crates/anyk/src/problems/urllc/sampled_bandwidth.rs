@@ -1,33 +1,33 @@
-//! A required bandwidth `b̂(u)` that was learned from samples of fading, with what is known of its error.
+//! Required bandwidth `b̂(u)` that was learned from samples of fading, with estimates of its error.
 
 use crate::math::Piecewise;
 use crate::network::ConvexLaw;
 use crate::qos::BandwidthFunction;
 
-/// What was learned from samples.
+/// Bandwidth function that was learned from samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampledBandwidth {
-    /// `b̂`.
+    /// Learned function `b̂`.
     pub law: ConvexLaw,
-    /// Received powers that it was learned for, W.
+    /// Range of received powers for which it was learned, W.
     pub range_w: (f64, f64),
-    /// How far it may be off, by ascending received power.
+    /// Error estimates, by ascending received power.
     pub errors: Vec<ErrorPoint>,
 }
 
-/// How far `b̂` may be off at one received power.
+/// Error estimate of `b̂` at one received power.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ErrorPoint {
-    /// `ln(u/u_0)`.
+    /// Scaled received power, `ln(u/u_0)`.
     pub place: f64,
-    /// Relative standard error of the root that the samples give, from their spread.
+    /// Relative standard error of the root under the samples, computed from their spread.
     pub standard_error: f64,
-    /// How far, relatively, `b̂` is below that root: what the fit leaves. 0 where it is above.
+    /// Relative amount by which `b̂` lies below that root (error of the fit); 0 if it lies above.
     pub shortfall: f64,
 }
 
 impl SampledBandwidth {
-    /// Whether the parts fit together, as those of a file may not.
+    /// Returns whether the parts are consistent, which those of a file may not be.
     pub fn is_sound(&self) -> bool {
         let (low_w, high_w) = self.range_w;
         let range = (high_w / low_w).ln();
@@ -68,8 +68,8 @@ impl SampledBandwidth {
         }
     }
 
-    /// `b̂` with what the fit falls short and so many standard errors added, ready to be asked often; for 0
-    /// of them `b̂` as it is.
+    /// Tabulates `b̂` plus the shortfall of the fit and `deviations` standard errors, for fast evaluation. With 0
+    /// standard errors it tabulates `b̂` unchanged.
     pub fn widened(&self, deviations: f64) -> WidenedBandwidth {
         let range = (self.range_w.1 / self.range_w.0).ln();
         let curve = Piecewise::interpolate((0.0, range), PIECES, |x| {
@@ -86,18 +86,18 @@ impl SampledBandwidth {
     }
 }
 
-/// Pieces of the table.
+/// Number of pieces of the table.
 const PIECES: usize = 512;
 
-/// A [`SampledBandwidth`] as a table.
+/// Table of a [`SampledBandwidth`] with its errors added.
 ///
-/// Its least received power is the lower end of what was learned, so that powers split by it stay within.
-/// Beyond the upper end it goes on as the power law that it is there.
+/// Its minimum received power is the lower end of the learned range, so a split of power stays within the range.
+/// Beyond the upper end it continues as a power law.
 #[derive(Debug, Clone)]
 pub struct WidenedBandwidth {
     min_received_w: f64,
     max_bandwidth_hz: f64,
-    /// Upper end of `ln(u/u_0)`, with `ln B` and its slope there.
+    /// Upper end of `ln(u/u_0)`, and `ln B` and its slope there.
     range: f64,
     end: (f64, f64),
     curve: Piecewise<8>,
@@ -135,7 +135,7 @@ impl BandwidthFunction for WidenedBandwidth {
 mod tests {
     use super::*;
 
-    /// The table is the law, with the errors added; beyond its end a straight line.
+    /// Checks that the table is the learned function plus errors, and a straight line beyond its end.
     #[test]
     fn the_table_follows_the_law() {
         let law = ConvexLaw::start(1e-14, 14.0, 24);
@@ -156,7 +156,7 @@ mod tests {
                 let added =
                     if deviations > 0.0 { shortfall + deviations * standard_error } else { 0.0 };
                 let (found_hz, elasticity) = table.at(1e-14 * x.exp()).unwrap_or_default();
-                // Kinks of the errors are rounded off.
+                // The table smooths the kinks of the errors.
                 assert!((found_hz / (plain_hz * (1.0 + added)) - 1.0).abs() < 1e-4, "{x}");
                 if deviations <= 0.0 {
                     assert!((found_hz / plain_hz - 1.0).abs() < 1e-9, "{x}");

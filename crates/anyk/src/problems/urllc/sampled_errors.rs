@@ -1,4 +1,4 @@
-//! How far what was learned from samples of fading is from the truth.
+//! Errors of a function that was learned from samples of fading, compared with the truth.
 
 use crate::channel::FadingLaw;
 use crate::config::System;
@@ -7,14 +7,14 @@ use crate::math::realization_rng;
 use crate::problems::urllc::SampledBandwidth;
 use crate::qos::BandwidthTable;
 
-/// Samples of a law, the same for the same numbers.
+/// Draws samples of a distribution; equal arguments give equal samples.
 pub fn draw_fading(system: &System, law: &FadingLaw, count: usize, seed: u64) -> Vec<f64> {
     let mut rng = realization_rng(seed, 1, 0);
     let antennas = system.config().cell.antennas;
     (0..count).map(|_| law.sample(antennas, &mut rng)).collect()
 }
 
-/// Relative errors `b̂/b − 1` under the true law at received powers in W, absent where it serves none.
+/// Relative errors `b̂/b − 1` under the true distribution, at those received powers (W) that can be served.
 pub fn bandwidth_errors(
     learned: &SampledBandwidth,
     truth: &BandwidthTable,
@@ -26,7 +26,7 @@ pub fn bandwidth_errors(
         .collect()
 }
 
-/// The exact `b(u)` of the system's own class under a law.
+/// Returns the exact `b(u)` of the system's own class under a distribution.
 pub fn true_bandwidth(system: &System, law: &FadingLaw) -> Result<BandwidthTable, Invalid> {
     let qos = system.qos(system.service())?;
     Ok(BandwidthTable::new(qos.with_fading(system.fading_rule(law))))

@@ -1,35 +1,36 @@
-//! The exact optimum of (P1) by dual decomposition on the one power constraint.
+//! Exact optimum of (P1) by dual decomposition on the single power constraint.
 //!
-//! With `b_k` eliminating the bandwidths, (P1) is `min Σ b_k(α_k P_k)` over `Σ P_k ≤ P_max`: convex,
-//! separable, one coupling constraint. At a price `ν` (Hz/W) each user answers alone,
-//! `−α_k b_k'(α_k P_k) = ν`, and the powers' sum falls with `ν`. One root in one variable is left.
+//! With the bandwidths eliminated by `b_k`, (P1) is `min Σ b_k(α_k P_k)` over `Σ P_k ≤ P_max`: convex, separable,
+//! with one coupling constraint. At a price `ν` (Hz/W) each user solves its own problem, `−α_k b_k'(α_k P_k) =
+//! ν`, and the sum of the powers falls with `ν`. One root in one variable remains.
 //!
 //! # The certificate
 //!
-//! Whatever the price `ν` is, no allocation within the budget takes less than `Σ min h_k − νP_max`, where
-//! `h_k(P) = b_k(α_k P) + νP`: weak duality. With the whole budget used, the answer is at most
-//! `Σ [h_k(P_k) − min h_k]` over that. Let `D_k = −db_k/dP_k` at the answer, and let `P_k*` minimise `h_k`. Where
-//! `b_k` is convex,
+//! For any price `ν`, no allocation within the budget needs less than `Σ min h_k − νP_max`, where `h_k(P) =
+//! b_k(α_k P) + νP` (weak duality). If the whole budget is used, the solution exceeds this by at most `Σ
+//! [h_k(P_k) − min h_k]`. Let `D_k = −db_k/dP_k` at the solution, and let `P_k*` minimize `h_k`. If `b_k` is
+//! convex,
 //!
 //! ```text
 //! h_k(P_k) − h_k(P_k*) ≤ |ν − D_k|·|P_k − P_k*|.
 //! ```
 //!
-//! So it takes convexity and a bound on `|P_k − P_k*|`, and neither is a matter of course: both depend on the law of
-//! fading, for some of which `b` is not convex at all. They are found for the class at hand:
+//! The certificate therefore needs convexity and a bound on `|P_k − P_k*|`. Both depend on the fading
+//! distribution, and for some distributions `b` is not convex. They are determined for the class at hand:
 //!
-//! - With a table, when it is built. On every piece the coefficients of its polynomials bound how fast the price
-//!   falls along the curve; where that is nowhere negative, `b` is convex, and a factor `f > 1` is known by which the
-//!   price falls at least where `P − P_k^min` doubles (√2 at the fold and more elsewhere for usual laws, a little less
-//!   for some). While `D_k < f·ν`, which is checked, `P_k*` is between `P_k^min` and the double, and
-//!   `|P_k − P_k*| ≤ P_k − P_k^min`. See [`BandwidthTable`].
-//! - Without one, for each user. The line of places that cost `h_k(P_k)` is walked to both its ends, in steps that
-//!   cannot miss one that meets the QoS; then `P_k*` is within 1 % of bandwidth, and a hundredth of `b_k/ν` bounds
-//!   `|P_k − P_k*|`. See [`RequiredBandwidth`](crate::qos::RequiredBandwidth).
+//! - With a table, when it is built. On every piece, the coefficients of its polynomials bound how fast the price
+//!   falls along the curve. If this rate is nowhere negative, `b` is convex. A factor `f > 1` is then known by
+//!   which the price falls at least when `P − P_k^min` doubles (√2 at the fold and more elsewhere for usual
+//!   distributions, slightly less for some). While `D_k < f·ν`, which is checked, `P_k*` lies between `P_k^min`
+//!   and the double, and `|P_k − P_k*| ≤ P_k − P_k^min`. See [`BandwidthTable`].
+//! - Without a table, for each user. The line of points with cost `h_k(P_k)` is followed to both its ends, in
+//!   steps that cannot skip a point that meets the QoS. Then `P_k*` is within 1 % of bandwidth, and a hundredth
+//!   of `b_k/ν` bounds `|P_k − P_k*|`. See [`RequiredBandwidth`](crate::qos::RequiredBandwidth).
 //!
-//! Where neither shows it the gap is 1, which is always true, and the status says that nothing is proved. Added are
-//! the error bounds of `b` and `D_k`, and `5e-13·ν·P_max`: users' bandwidths are those of a power lower by that share
-//! ([`tolerance::ROUNDING`]), which is the same as a price higher by it. Next to the fold that is what counts.
+//! If neither method gives a bound, the gap is 1, which is always true, and the status says that nothing is
+//! proved. The gap also includes the error bounds of `b` and `D_k`, and `5e-13·ν·P_max`: users' bandwidths are
+//! those of a power lower by this share ([`tolerance::ROUNDING`]), which is equivalent to a price higher by it.
+//! Next to the fold, this term dominates.
 
 use std::sync::Arc;
 
@@ -41,24 +42,24 @@ use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::{BandwidthTable, Curves, Qos};
 use crate::tolerance;
 
-/// The answer to a [`Urllc`] problem.
+/// Solution of a [`Urllc`] problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution {
-    /// How the solve ended.
+    /// Outcome of the solve.
     pub outcome: Outcome,
-    /// Powers and bandwidths; empty when infeasible. Bandwidths are rounded up by the table's error
-    /// bound (about 1e-11), so that every user's QoS really holds.
+    /// Powers and bandwidths; empty if infeasible. Bandwidths are rounded up by the table's error bound (about
+    /// 1e-11), so every user's QoS holds.
     pub allocation: UrllcAllocation,
-    /// Dual variable `ν` of the power constraint, Hz/W: what one more watt would save.
+    /// Dual variable `ν` of the power constraint, Hz/W: the bandwidth that one more watt would save.
     pub price_hz_per_w: f64,
     /// Bound on `(total − optimum) / total`.
     pub duality_gap: f64,
-    /// Trial prices.
+    /// Number of trial prices.
     pub iterations: u32,
 }
 
-/// A solver, with the tables of the classes it has met. Reuse it: building a table takes
-/// milliseconds, solving takes microseconds.
+/// Solver with the tables of all classes solved so far. Reuse it: building a table takes milliseconds, solving
+/// takes microseconds.
 ///
 /// ```
 /// use anyk::Config;
@@ -78,7 +79,7 @@ pub struct UrllcSolver {
 }
 
 impl UrllcSolver {
-    /// The table of a class, built now unless it is there already.
+    /// Returns the table of a class, and builds it if necessary.
     pub fn table(&mut self, qos: &Qos) -> Arc<BandwidthTable> {
         self.curves.table(qos)
     }
@@ -90,8 +91,8 @@ impl UrllcSolver {
         solution
     }
 
-    /// Solves (P1) into an existing solution, whose buffers are reused: for users of one class, with
-    /// its table there and the size met before, nothing is allocated.
+    /// Solves (P1) into an existing solution, whose buffers are reused. For users of one class with an existing
+    /// table, and a number of users solved before, it does not allocate memory.
     pub fn solve_into(&mut self, problem: &Urllc, solution: &mut Solution) {
         self.cell.group(problem, &mut self.curves);
         let slack_w = problem.max_power_w() - self.cell.least_power_w();
@@ -101,18 +102,18 @@ impl UrllcSolver {
             return;
         }
         let first_guess = self.cell.price_at_share((slack_w / self.cell.least_power_w()).ln());
-        // Log–log slopes between −2, at the fold, and −1.
+        // Log–log slopes lie between −2, at the fold, and −1.
         let search = PriceSearch { tolerance: 1e-12, bracket: tolerance::ROOT, stride: 20.0 };
         let found = price_of_budget(search, slack_w, first_guess, |ln_price| {
             self.cell.power_over(ln_price)
         });
         solution.iterations = found.iterations;
         solution.price_hz_per_w = found.ln_price.exp();
-        // The whole budget, to rounding.
+        // Uses the whole budget, up to rounding.
         let scale = slack_w / self.cell.over_power_w();
         let (total_hz, gap_hz) =
             self.cell.allocate(scale, solution.price_hz_per_w, &mut solution.allocation);
-        // No allocation takes less than nothing.
+        // No allocation needs less than 0 Hz, so the gap is at most 1.
         solution.duality_gap = (gap_hz / total_hz).min(1.0);
         solution.outcome = Outcome::by_gap(solution.duality_gap, tolerance::DUALITY_GAP);
     }
@@ -146,7 +147,7 @@ impl Solution {
 }
 
 impl Default for Solution {
-    /// An empty answer, to solve into.
+    /// Returns an empty solution for [`UrllcSolver::solve_into`].
     fn default() -> Self {
         Self {
             outcome: Outcome::Served(Status::Inaccurate),

@@ -1,4 +1,4 @@
-//! Problem (P1): the least total bandwidth that meets every user's QoS within one power budget.
+//! Problem (P1): the minimum total bandwidth that meets every user's QoS within one power budget.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct User {
 /// P,B
 /// ```
 ///
-/// Each user may have a service class of its own.
+/// Each user may have its own service class.
 #[derive(Debug, Clone)]
 pub struct Urllc {
     max_power_w: f64,
@@ -47,45 +47,45 @@ pub struct UrllcAllocation {
 }
 
 impl UrllcAllocation {
-    /// `Σ P_k`, W.
+    /// Total power `Σ P_k`, W.
     pub fn total_power_w(&self) -> f64 {
         self.power_w.iter().sum()
     }
 
-    /// `Σ B_k`, Hz.
+    /// Total bandwidth `Σ B_k`, Hz.
     pub fn total_bandwidth_hz(&self) -> f64 {
         self.bandwidth_hz.iter().sum()
     }
 }
 
-/// What the judge finds about an allocation, by exact quadrature.
+/// Assessment of an allocation by exact quadrature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assessment {
-    /// `Σ B_k`, Hz.
+    /// Total bandwidth `Σ B_k`, Hz.
     pub total_bandwidth_hz: f64,
-    /// `Σ P_k`, W.
+    /// Total power `Σ P_k`, W.
     pub total_power_w: f64,
-    /// `(Σ P_k − P_max) / P_max`: over the budget when positive.
+    /// Power above the budget, `(Σ P_k − P_max) / P_max`: positive if exceeded.
     pub power_excess: f64,
     /// Smallest `M_k = θ_k·(C^E_k − S^E_k)` of all users, nats.
     pub worst_margin: f64,
     /// Share of users whose QoS is met (paper, section V-C: `A_K` of one realization).
     pub availability: f64,
-    /// Largest violation of the KKT conditions, relative: the whole budget is used (`ΣP = P_max`),
-    /// each QoS holds with equality (`|M_k| / θS^E`), and every user has the same price of power
-    /// (`|ν_k/ν − 1|`, with `ν_k = −∂B_k/∂P_k` along the constraint).
+    /// Largest relative violation of the KKT conditions: the whole budget must be used (`ΣP = P_max`), each QoS
+    /// must hold with equality (`|M_k| / θS^E`), and the price of power must be equal for all users (`|ν_k/ν −
+    /// 1|`, with `ν_k = −∂B_k/∂P_k` along the constraint).
     pub kkt_residual: f64,
 }
 
 impl Assessment {
-    /// Every QoS met, within the budget.
+    /// Returns whether every QoS is met within the budget.
     pub fn is_feasible(&self) -> bool {
         self.power_excess <= tolerance::BUDGET && self.availability >= 1.0
     }
 }
 
 impl Urllc {
-    /// The problem of users given by gain and service class, with the system's power budget.
+    /// Builds the problem for users given by gain and service class, with the system's power budget.
     pub fn new(
         system: &System,
         users: impl IntoIterator<Item = (f64, ServiceClass)>,
@@ -93,7 +93,7 @@ impl Urllc {
         let mut index_of: HashMap<ServiceClass, usize> = HashMap::new();
         let mut classes: Vec<Qos> = Vec::new();
         let mut list = Vec::new();
-        // Neighbours mostly share their class: look it up only when it changes.
+        // Adjacent users mostly share their class, so look it up only when it changes.
         let mut last: Option<(ServiceClass, usize)> = None;
         for (index, (gain, service)) in users.into_iter().enumerate() {
             check_gain(index, gain)?;
@@ -119,13 +119,13 @@ impl Urllc {
         Ok(Self { max_power_w: system.max_power_w(), antennas, classes, users: list })
     }
 
-    /// The problem of users that all have the system's own service class.
+    /// Builds the problem for users who all have the system's own service class.
     pub fn uniform(system: &System, gains: impl IntoIterator<Item = f64>) -> Result<Self, Invalid> {
         let service = system.service();
         Self::new(system, gains.into_iter().map(|gain| (gain, service)))
     }
 
-    /// The same users with another power budget, W.
+    /// Returns the problem with another power budget, W.
     pub fn with_max_power_w(mut self, max_power_w: f64) -> Result<Self, Invalid> {
         if !(max_power_w > 0.0 && max_power_w.is_finite()) {
             return Err(Invalid::number("max_power_w", max_power_w, "a positive number"));
@@ -134,7 +134,7 @@ impl Urllc {
         Ok(self)
     }
 
-    /// The same users under another fading.
+    /// Returns the problem under another fading distribution.
     pub fn with_fading(mut self, fading: &Arc<FadingQuadrature>) -> Self {
         for qos in &mut self.classes {
             *qos = qos.with_fading(Arc::clone(fading));
@@ -142,7 +142,7 @@ impl Urllc {
         self
     }
 
-    /// The same cell with some of the users, given by position.
+    /// Returns the cell with only some of the users, given by index.
     pub fn subset(&self, indices: &[usize]) -> Self {
         Self {
             max_power_w: self.max_power_w,
@@ -157,17 +157,17 @@ impl Urllc {
         self.max_power_w
     }
 
-    /// Antennas `N_t` of the base station.
+    /// Number of antennas `N_t` of the base station.
     pub fn antennas(&self) -> u32 {
         self.antennas
     }
 
-    /// The service classes that occur.
+    /// Service classes that occur.
     pub fn classes(&self) -> &[Qos] {
         &self.classes
     }
 
-    /// The users.
+    /// Users of the cell.
     pub fn users(&self) -> &[User] {
         &self.users
     }
@@ -186,7 +186,7 @@ impl Urllc {
         Ok(())
     }
 
-    /// Achieved packet loss `ε_k` of every user; uses all cores.
+    /// Computes the packet loss `ε_k` of every user, on all cores.
     pub fn packet_losses(&self, allocation: &UrllcAllocation) -> Result<Vec<f64>, Invalid> {
         self.check_size(allocation)?;
         let rows = self.users.par_iter().zip(&allocation.power_w).zip(&allocation.bandwidth_hz);
@@ -198,7 +198,7 @@ impl Urllc {
             .collect())
     }
 
-    /// Judges any allocation: feasibility, availability and optimality.
+    /// Judges an allocation: feasibility, availability and optimality.
     pub fn assess(&self, allocation: &UrllcAllocation) -> Result<Assessment, Invalid> {
         self.check_size(allocation)?;
         let rows: Vec<(f64, f64, f64)> = self

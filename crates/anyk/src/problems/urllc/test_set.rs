@@ -1,4 +1,4 @@
-//! How a learned policy does at each size, beside the exact optimum on the same cells.
+//! Comparison of a learned policy with the exact optimum on the same cells, for each number of users.
 
 use std::sync::Arc;
 
@@ -14,28 +14,28 @@ use crate::math::realization_rng;
 use crate::problems::urllc::{Urllc, UrllcAllocation, UrllcProblem, UrllcSolver};
 use crate::qos::{Qos, ServiceClass};
 
-/// Availability and bandwidth of a policy at one size (paper, section V-C).
+/// Availability and bandwidth of a policy at one number of users (paper, section V-C).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SizeResult {
     /// Number of users `K`.
     pub k: usize,
-    /// `A_K`: share of users, over all cells, whose QoS is met, by quadrature. Both error sources get half of the loss:
-    /// `ε_c = ε_q = ε_max/2`.
+    /// Availability `A_K`: share of users, over all cells, whose QoS is met, by quadrature. Both error sources
+    /// get half of the loss: `ε_c = ε_q = ε_max/2`.
     pub availability: f64,
-    /// The same share, counted as the base station codes: a policy that is trained for `ε_D` codes for `ε_c = ε_D/2`,
-    /// and a user is served if `ε_D/2 + ε_q` is at most `ε_max`. The two are equal for a policy that allocates for
-    /// `ε_max` itself.
+    /// Availability with the code of the base station. A policy that is trained for `ε_D` codes for `ε_c =
+    /// ε_D/2`, and a user is served if `ε_D/2 + ε_q` is at most `ε_max`. Both availabilities are equal for a
+    /// policy that allocates for `ε_max` itself.
     pub availability_as_coded: f64,
-    /// `W_K`: mean total bandwidth, MHz.
+    /// Mean total bandwidth `W_K`, MHz.
     pub total_bandwidth_mhz: f64,
     /// Mean exact optimum on the same cells, MHz.
     pub optimum_mhz: f64,
-    /// `W_K` over the optimum, percent.
+    /// Extra bandwidth of `W_K` compared with the optimum, percent.
     pub gap_percent: f64,
 }
 
-/// A fixed set of random cells with their exact optima: made before any training, and the same for
-/// every policy.
+/// Fixed set of random cells with their exact optima. It is drawn before any training and is the same for every
+/// policy.
 #[derive(Debug, Clone)]
 pub struct TestSet {
     sizes: Vec<TestCells>,
@@ -46,29 +46,29 @@ struct TestCells {
     size: usize,
     instances: Vec<Arc<Instance>>,
     optimum_mhz: f64,
-    /// Of the cells that were left out, the power that the least demanding one takes, W.
+    /// Smallest required power of all cells that were left out, W.
     least_required_w: f64,
     max_power_w: f64,
 }
 
-/// A size of which the budget serves no cell: there is nothing to measure.
+/// Size for which the budget serves none of the cells, so that nothing can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 #[error(
-    "it serves none of the cells of {size} users: the least demanding takes {required_w:.6} W, the budget is \
+    "it serves none of the cells of {size} users: the least demanding cell needs {required_w:.6} W, the budget is \
      {max_power_w:.6} W"
 )]
 pub struct NoneServed {
     /// Number of users.
     pub size: usize,
-    /// What the least demanding cell takes, W.
+    /// Power that the least demanding cell needs, W.
     pub required_w: f64,
-    /// The budget, W.
+    /// Power budget, W.
     pub max_power_w: f64,
 }
 
 impl TestSet {
-    /// Draws `samples` cells of each size. Cells that the power budget cannot serve are left out,
-    /// since they have no optimum.
+    /// Draws `samples` cells of each size. Cells that the power budget cannot serve have no optimum and are left
+    /// out.
     pub fn draw(
         system: &System,
         sizes: &[usize],
@@ -78,7 +78,7 @@ impl TestSet {
         Self::draw_under(system, None, sizes, samples, seed, &Silent)
     }
 
-    /// The same cells under another fading than the system's own. The observer counts cells.
+    /// Draws the cells of [`draw`](Self::draw) under another fading distribution. The observer counts cells.
     pub fn draw_under(
         system: &System,
         fading: Option<&Arc<FadingQuadrature>>,
@@ -135,19 +135,19 @@ impl TestSet {
         Ok(Self { sizes: drawn.into_iter().map(cells).collect() })
     }
 
-    /// Cells of each size that the budget can serve.
+    /// Number of cells of each size that the budget can serve.
     pub fn served(&self) -> Vec<usize> {
         self.sizes.iter().map(|cells| cells.instances.len()).collect()
     }
 
-    /// The same set without the sizes of which the budget serves no cell.
+    /// Returns the set without sizes for which the budget serves no cell.
     #[must_use]
     pub fn without_unserved(mut self) -> Self {
         self.sizes.retain(|cells| !cells.instances.is_empty());
         self
     }
 
-    /// Refuses a set with a size of which the budget serves no cell.
+    /// Returns an error if the budget serves no cell of some size.
     pub fn check_served(&self) -> Result<(), NoneServed> {
         match self.sizes.iter().find(|cells| cells.instances.is_empty()) {
             None => Ok(()),
@@ -157,8 +157,8 @@ impl TestSet {
         }
     }
 
-    /// Measures a policy on all cells, on all cores; the result does not depend on their number. A cell that
-    /// it refuses has no user served. The observer counts cells.
+    /// Evaluates a policy on all cells, on all cores; the result does not depend on their number. If the policy
+    /// rejects a cell, none of its users is served. The observer counts cells.
     pub fn evaluate(
         &self,
         policy: &dyn Policy,
@@ -167,7 +167,7 @@ impl TestSet {
         self.evaluate_coded(policy, None, observer)
     }
 
-    /// The same for a policy that is trained for a loss target `ε_D`, which its base station codes for.
+    /// Evaluates a policy that is trained for a loss target `ε_D`, for which its base station codes.
     pub fn evaluate_coded(
         &self,
         policy: &dyn Policy,
@@ -214,7 +214,7 @@ impl TestSet {
     }
 }
 
-/// Share of users who are served, counted as the base station codes for a target `ε_D`.
+/// Share of users who are served if the base station codes for a target `ε_D`.
 fn availability_as_coded(problem: &Urllc, allocation: &UrllcAllocation, epsilon_d: f64) -> f64 {
     let classes: Vec<Option<AsCoded>> =
         problem.classes().iter().map(|qos| AsCoded::new(qos, epsilon_d)).collect();
@@ -226,17 +226,17 @@ fn availability_as_coded(problem: &Urllc, allocation: &UrllcAllocation, epsilon_
     served.count() as f64 / problem.users().len() as f64
 }
 
-/// The constraint of a user whose base station codes for `ε_c = ε_D/2`: what is left of the loss is for the queue,
+/// QoS constraint of a user whose base station codes for `ε_c = ε_D/2`; the queue may use the rest of the loss,
 /// `ε_q = ε_max − ε_D/2`.
 struct AsCoded {
-    /// The class whose half is that `ε_q`: its `θ` and `S^E` are the user's.
+    /// Class with half its loss equal to `ε_q`, so that its `θ` and `S^E` are those of the user.
     queue: Qos,
-    /// `κ` times the difference of `Q_G⁻¹` between `ε_D/2` and that half.
+    /// Difference of `Q_G⁻¹` between `ε_D/2` and that half, times `κ`.
     more_back_off: f64,
 }
 
 impl AsCoded {
-    /// `None` if coding for that target already loses more packets than the user may.
+    /// Builds the constraint; `None` if coding for the target already loses more packets than the user may.
     fn new(qos: &Qos, epsilon_d: f64) -> Option<Self> {
         let service = qos.service();
         let coded = ServiceClass { epsilon: epsilon_d, ..service };
@@ -263,8 +263,8 @@ mod tests {
     use super::*;
     use crate::Config;
 
-    /// The loss `ε_D/2 + ε_q`, from the paper's formulas: the expectation over g, Gamma(8, 1), by the trapezoidal rule,
-    /// and `ε_q` by bisection.
+    /// Computes the loss `ε_D/2 + ε_q` from the paper's formulas: the expectation over g, Gamma(8, 1), by the
+    /// trapezoidal rule, and `ε_q` by bisection.
     fn loss_as_coded(received_w: f64, bandwidth_hz: f64, epsilon_d: f64) -> f64 {
         let (transmission_s, noise_w_hz, bits) = (5e-5, 10f64.powf(-17.3) * 1e-3, 160.0);
         let back_off = -Normal::new(0.0, 1.0).unwrap().inverse_cdf(epsilon_d / 2.0);
@@ -311,14 +311,14 @@ mod tests {
                     (loss / 1e-5 - 1.0).abs() < 1e-5,
                     "{distance_m} m, {epsilon_d:e}: {loss:e}"
                 );
-                // Equal halves, at ε_D = ε_max alone.
+                // The halves are equal only at ε_D = ε_max.
                 let halves = qos.packet_loss(received_w, high);
                 let is_equal = (halves / 1e-5 - 1.0).abs() < 1e-6;
                 assert_eq!(is_equal, epsilon_d >= 1e-5, "{epsilon_d:e}: {halves:e}");
                 assert!(halves >= 1e-5 * (1.0 - 1e-6));
             }
         }
-        // A target so lax that coding alone loses too many; and nonsense.
+        // A target so lax that coding already loses too many packets, and invalid inputs.
         assert!(AsCoded::new(&qos, 2e-5).is_none());
         let class = AsCoded::new(&qos, 6e-6).unwrap();
         assert!(!class.is_served(0.0, 1e5) && !class.is_served(1e-12, f64::NAN));

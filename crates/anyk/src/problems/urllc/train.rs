@@ -1,4 +1,4 @@
-//! Trainings of URLLC by their options.
+//! Options and training runs of URLLC policies.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::problems::urllc::{
 };
 use crate::qos::ServiceClass;
 
-/// What can be trained.
+/// Method that can be trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trainable {
     Paper(Method),
@@ -30,7 +30,7 @@ enum Trainable {
 }
 
 impl Trainable {
-    /// Names, what they mean, and values.
+    /// Name, help text and value of each method.
     const ALL: &'static [(&'static str, &'static str, Self)] = &[
         (
             "p-gnn",
@@ -40,7 +40,7 @@ impl Trainable {
         ("m-gnn", "Power by softmax, bandwidth without it", Self::Paper(Method::MGnn)),
         (
             "fnn",
-            "Fully-connected networks, for cells up to the training size",
+            "Fully connected networks, for cells up to the training size",
             Self::Paper(Method::Fnn),
         ),
         (
@@ -59,25 +59,25 @@ enum Preset {
 }
 
 impl Preset {
-    /// Names, what they mean, and values.
+    /// Name, help text and value of each preset.
     const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("fast", "Seconds", Self::Fast),
+        ("fast", "Fast recipe; training takes seconds", Self::Fast),
         ("paper", "The paper's: plain gradient steps, 5000 epochs (table II)", Self::Paper),
     ];
 }
 
 impl PretrainLoss {
-    /// Names, what they mean, and values.
+    /// Name, help text and value of each loss.
     pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("supervised", "Labels by solving for the bandwidth", Self::Supervised),
-        ("unsupervised", "The KKT residual, no labels", Self::Unsupervised),
+        ("supervised", "Labels from the solver", Self::Supervised),
+        ("unsupervised", "KKT residual, without labels", Self::Unsupervised),
     ];
 }
 
 pub(super) fn training_options() -> Vec<OptionSpec> {
     let [train_k, samples, seed] = training_specs();
     vec![
-        OptionSpec::choice(Trainable::ALL, "method", "What to train").or("p-gnn; price with samples of fading"),
+        OptionSpec::choice(Trainable::ALL, "method", "Method to train").or("p-gnn; price with samples of fading"),
         train_k,
         samples,
         OptionSpec::new(
@@ -87,38 +87,38 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
         )
         .or("6e-6"),
         OptionSpec::choice(Aggregator::NAMES, "aggregator",
-            "How users see each other, for p-gnn and m-gnn",
+            "Aggregation over the other users, for p-gnn and m-gnn",
         )
         .or("mean")
         .rare(),
         OptionSpec::choice(Preset::ALL, "preset", "Optimizer, schedule and batch; not for price")
             .or("fast"),
         OptionSpec::choice(PretrainLoss::ALL, "pretraining",
-            "Loss of the outer function's pre-training, for p-gnn, or of the bandwidth's with samples of fading",
+            "Loss of the pre-training, for p-gnn, or of the learned bandwidth, with samples of fading",
         )
         .or("supervised")
         .rare(),
         OptionSpec::new(
             "fading",
             OptionValue::File,
-            "Samples of the small-scale gain g, where its law is unknown: a NumPy array with one axis, 500 or \
-             more; price alone",
+            "Samples of the small-scale gain g, if its distribution is unknown: a NumPy array with one axis, 500 or \
+             more; price only",
         ),
         OptionSpec::new(
             "deviations",
             OptionValue::Number("N"),
             "Standard errors added to the bandwidth that is learned from samples of fading",
         )
-        .or("3.719, which 9,999 of 10,000 normal errors are within")
+        .or("3.719, which 9,999 of 10,000 normal errors do not exceed")
         .rare(),
         seed,
     ]
 }
 
-/// Availability that counts as 1.00, as the paper prints it.
+/// Smallest availability that counts as 1.00, as the paper prints it.
 const AVAILABLE: f64 = 0.995;
 
-/// Options of the paper's methods that the price policy has no use for, and the other way round.
+/// Options that apply only to the paper's methods, and options that apply only to the price policy.
 const OF_PAPER: [&str; 3] = ["epsilon-d", "aggregator", "preset"];
 const OF_PRICE: [&str; 2] = ["fading", "deviations"];
 
@@ -189,7 +189,7 @@ fn train_learned(
         })?;
         Ok(train_urllc(&system, &settings, (&pretraining, law.as_ref()), session)?)
     })?;
-    // Held out: other cells than those of the pre-training, whose seed is the training's.
+    // Other cells than those of the pre-training, which uses the seed of the training run.
     let held_out = !settings.seed;
     let law_error = policy
         .law()
@@ -207,7 +207,7 @@ fn train_learned(
 }
 
 fn not_all_served(availability: f64, hint: &str) -> String {
-    format!("on validation {:.2} % of users are served, not all: try {hint}", 100.0 * availability)
+    format!("on validation {:.2} % of users are served, not all; try {hint}", 100.0 * availability)
 }
 
 fn price_settings(options: &Options) -> Result<PriceSettings, Error> {
@@ -264,7 +264,7 @@ fn train_price(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Er
 
 /// Trains a policy.
 pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
-    // Samples of fading are for the one method that learns its bandwidth from them.
+    // Only one method can learn its bandwidth from samples of fading.
     let usual =
         if options.has("fading") { Trainable::Price } else { Trainable::Paper(Method::PGnn) };
     match options.choice(Trainable::ALL, "method")?.unwrap_or(usual) {
@@ -278,8 +278,7 @@ pub(super) fn load(file: ModelFile) -> Result<Arc<dyn Model>, ModelError> {
     Ok(match file.method() {
         PRICE => Arc::new(file.into_model::<PricePolicy>()?),
         ModelFile::OUTER_FUNCTION => {
-            let message =
-                "it is an outer function, kept for trainings from several seeds, expected a policy";
+            let message = "it is an outer function, kept for training runs with several seeds; expected a policy";
             return Err(ModelError::Content(message.into()));
         }
         _ => Arc::new(file.into_model::<LearnedPolicy>()?),

@@ -1,18 +1,19 @@
-//! Whom two budgets can serve: the largest set of users, and a bound that proves it.
+//! Admission of users under two budgets: the largest set that can be served, and a bound that proves it.
 //!
 //! With prices 1 for power and `1/ν` for bandwidth, a user costs at least `c_k = min_P P + b_k(α_k P)/ν`, and any
-//! set that fits costs at most `P_max + B_max/ν` in all. So no set is larger than the number of the smallest
-//! `c_k` that this pays for, whatever `ν` is. Among users of one class a stronger gain is never worse: there the
-//! strongest that fit are the largest set.
+//! feasible set costs at most `P_max + B_max/ν` in total. For any `ν`, no set is therefore larger than the number
+//! of smallest `c_k` that this amount pays for. Among users of one class, a stronger gain is never worse, so the
+//! strongest users that fit form the largest set.
 
 use crate::framework::Infeasibility;
 use crate::problems::urllc_power::{BandSolution, BandSolver, UrllcPower};
 use crate::tolerance;
 
-/// Orders by price that are tried.
+/// Number of orders by price that are tried.
 const ROUNDS: usize = 4;
 
-/// The largest set that was found to fit both budgets, with a bound on the size of any that does.
+/// Finds the largest set that fits both budgets among the sets it tries, and a bound on the size of any set that
+/// fits.
 pub(super) fn admit(
     solver: &mut BandSolver,
     problem: &UrllcPower,
@@ -20,7 +21,7 @@ pub(super) fn admit(
 ) -> Infeasibility {
     let users = problem.cell().users().len();
     let max_power_w = problem.max_power_w().unwrap_or(f64::INFINITY);
-    // The budgets' own exchange rate; without a power budget, any order of the gains will do.
+    // Exchange rate of the budgets; without a power budget, any order of the gains is suitable.
     let rate = problem.max_bandwidth_hz() / if max_power_w.is_finite() { max_power_w } else { 1.0 };
     let mut ln_price = rate.ln();
     let (mut best, mut best_order): (usize, Vec<usize>) = (0, (0..users).collect());
@@ -65,7 +66,7 @@ pub(super) fn admit(
     }
 }
 
-/// How many of the first users of an order fit, and the price of power there, in its logarithm.
+/// Returns how many of the first users of an order fit, and the logarithm of the price of power there.
 fn longest_prefix(
     solver: &mut BandSolver,
     problem: &UrllcPower,

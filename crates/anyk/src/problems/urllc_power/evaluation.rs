@@ -1,4 +1,4 @@
-//! How a policy for a fixed band does at each size, beside the exact optimum and the trivial answer on the same
+//! Evaluation of policies for a fixed band, compared with the exact optimum and with equal bandwidths on the same
 //! cells.
 
 use serde::Serialize;
@@ -14,40 +14,41 @@ use crate::problems::urllc_power::{
     BandPriceAllocator, BandPricePolicy, BandSolver, EqualBand, UrllcPower,
 };
 
-/// A policy at one size; means over cells.
+/// Results of a policy at one number of users; means over cells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BandResult {
     /// Number of users `K`.
     pub k: usize,
     /// Band, Hz.
     pub max_bandwidth_hz: f64,
-    /// Cells that some power serves, and so are in the means.
+    /// Number of cells that some power serves; the means include only these.
     pub served: usize,
-    /// Cells that no power serves in this band.
+    /// Number of cells that no power serves in this band.
     pub infeasible: usize,
-    /// Share of users whose QoS is met, by quadrature; cells that the policy refuses have none.
+    /// Share of users whose QoS is met, by quadrature; in cells that the policy rejects, no user counts as
+    /// served.
     pub availability: f64,
-    /// Share of cells in which the band is kept.
+    /// Share of cells in which the policy does not exceed the band.
     pub band_kept: f64,
     /// Mean total power, W.
     pub total_power_w: f64,
     /// Mean exact optimum on the same cells, W.
     pub optimum_w: f64,
-    /// Total power over the optimum, percent.
+    /// Extra power compared with the optimum, percent.
     pub gap_percent: f64,
-    /// The largest of any cell, percent.
+    /// Largest extra power in any cell, percent.
     pub worst_gap_percent: f64,
-    /// The same for equal bandwidths, in the mean: what allocating bandwidth is worth.
+    /// Mean extra power of equal bandwidths, percent.
     pub equal_gap_percent: f64,
 }
 
-/// Random cells, in a band for each size.
+/// Random cells with a band for each size.
 pub struct BandTrials<'a> {
-    /// The cell.
+    /// System of the cells.
     pub system: &'a System,
-    /// Sizes, cells of each and their seed.
+    /// Numbers of users, number of cells for each, and their seed.
     pub trials: &'a Trials,
-    /// The band of so many users, Hz.
+    /// Band for a number of users, Hz.
     pub band_hz: &'a (dyn Fn(usize) -> f64 + Sync),
 }
 
@@ -59,7 +60,7 @@ struct Row {
     equal_w: f64,
 }
 
-/// Measures a policy on random cells of each size, on all cores; the result does not depend on their number. The
+/// Evaluates a policy on random cells of each size, on all cores; the result does not depend on their number. The
 /// observer counts cells.
 pub fn evaluate_band(
     allocator: &BandPriceAllocator,
@@ -120,7 +121,7 @@ fn result(found: &Rows<Row>, max_bandwidth_hz: f64) -> BandResult {
     }
 }
 
-/// Measures a policy after its training, in its own cell. Also returns the distance to the optimum of equal bandwidths.
+/// Evaluates a policy after training, in its own cell. Also returns the extra power of equal bandwidths, percent.
 pub(crate) fn validated(policy: &BandPricePolicy) -> Result<(ModelMetrics, f64), TrainError> {
     let training = &policy.record().training;
     let trials = BandTrials {

@@ -1,4 +1,4 @@
-//! Cells in a fixed band as instances: the objective, the judge, and what is shown of an allocation.
+//! Cells in a fixed band as instances: objective, judge, and reports on allocations.
 
 use crate::core::{
     Allocation, Facts, Formulation, Goal, Judged, NamedArray, Report, Reporting, Text,
@@ -10,10 +10,10 @@ use crate::problems::urllc::{
 };
 use crate::problems::urllc_power::UrllcPower;
 
-/// The total power.
+/// Objective: the total power.
 const GOAL: Goal = Goal { name: "total power", unit: "W", larger_is_better: false };
 
-/// Watts to seven digits, whatever their size.
+/// Formats a power in watts with seven digits.
 fn watts(power_w: f64) -> String {
     if (1e-3..1e6).contains(&power_w) { format!("{power_w:.6}") } else { format!("{power_w:.6e}") }
 }
@@ -31,7 +31,7 @@ impl Formulation for UrllcPower {
         check_range(given, &["power_w", "bandwidth_hz"])?;
         let allocation = UrllcAllocation::of(given);
         let judged = self.assess(&allocation)?;
-        // Of two budgets, the one that is used more.
+        // Of the two budgets, report the one that is used more.
         let band = 1.0 + judged.bandwidth_excess;
         let power = self.max_power_w().map_or(0.0, |most| judged.total_power_w / most);
         Ok(Judged {
@@ -84,7 +84,7 @@ impl Formulation for UrllcPower {
             ),
             (None, None) => format!("{status}, in {band:.0} Hz: not judged"),
             (None, Some(availability)) => format!(
-                "{status}: the QoS of {:.2} % of users is met in {band:.0} Hz; total power {:.4} % over the \
+                "{status}: the QoS of {:.2} % of users is met in {band:.0} Hz; total power {:.4} % above the \
                  exact optimum",
                 100.0 * availability,
                 100.0 * gap / (1.0 - gap)
@@ -103,12 +103,12 @@ impl Formulation for UrllcPower {
         let band = self.max_bandwidth_hz();
         match (why.required_power_w, self.max_power_w()) {
             (Some(required), Some(budget)) => format!(
-                "serving everyone in {band:.0} Hz takes at least {} W, {} W more than the budget of {} W",
+                "serving every user in {band:.0} Hz takes at least {} W, {} W more than the budget of {} W",
                 watts(required),
                 watts(why.shortfall_w.unwrap_or(0.0)),
                 watts(budget)
             ),
-            _ => format!("no power serves everyone in {band:.0} Hz"),
+            _ => format!("no power serves every user in {band:.0} Hz"),
         }
     }
 

@@ -1,8 +1,8 @@
-//! URLLC in a band that is fixed: the least total power that meets every user's QoS within one bandwidth budget.
+//! URLLC with a fixed band: the minimum total power that meets every user's QoS within one bandwidth budget.
 //!
-//! It is the mirror of [`urllc`](crate::problems::urllc): with `b_k` the bandwidth that a received power needs,
-//! both problems have the same answer to a price, `−α_k b_k'(α_k P_k) = ν`. There the price is that at which the
-//! powers add up to the budget, here the one at which the bandwidths do.
+//! This is the mirror image of [`urllc`](crate::problems::urllc). With `b_k` the bandwidth that a received power
+//! needs, users respond to a price in the same way in both problems, `−α_k b_k'(α_k P_k) = ν`. There, the powers
+//! must add up to the budget at the price; here, the bandwidths must.
 
 mod admission;
 mod evaluation;

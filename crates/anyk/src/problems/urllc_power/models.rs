@@ -1,4 +1,4 @@
-//! Models of URLLC in a fixed band: their training, and what they reach.
+//! Models of URLLC in a fixed band: training and evaluation.
 
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Traine
     let Report { model, training, train_seconds, .. } = &report;
     let mut text = Text::line(format!("{model}: {} steps in {train_seconds:.1} s", training.steps));
     text.push(format!(
-        "validation, {} kHz for each user: the QoS of {:.2} % of users is met; power {:.4} % over the optimum \
+        "validation, {} kHz for each user: the QoS of {:.2} % of users is met; power {:.4} % above the optimum \
          (equal bandwidths: {equal_gap_percent:.2} %)",
         1e-3 * USER_BAND_HZ,
         100.0 * metrics.availability,
@@ -43,10 +43,10 @@ struct Report {
     model: String,
     training: PriceSettings,
     train_seconds: f64,
-    /// On a validation set of the training sizes, with 200 kHz for each user.
+    /// Metrics on a validation set with the training sizes, with 200 kHz for each user.
     #[serde(flatten)]
     metrics: ModelMetrics,
-    /// The same of equal bandwidths, which learn nothing.
+    /// Extra power of equal bandwidths, percent; this baseline learns nothing.
     equal_gap_percent: f64,
 }
 

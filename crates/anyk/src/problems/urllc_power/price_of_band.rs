@@ -1,10 +1,10 @@
-//! The price of power at which the bandwidths of users fill a band.
+//! Price of power at which the bandwidths of users fill a band.
 
 use crate::math::{PriceSearch, price_of_budget};
 use crate::network::{ClassResponse, PowerSplit};
 use crate::qos::BandwidthFunction;
 
-/// Users of one cell at the price that fills a band; buffers are kept from one to the next.
+/// Users of one cell at the price that fills a band. Buffers are reused for the next cell.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PriceOfBand {
     split: PowerSplit,
@@ -20,7 +20,7 @@ impl PriceOfBand {
         &self.bandwidth_hz
     }
 
-    /// Splits a band among users given by class and gain; `false` where no power would do.
+    /// Splits a band among users given by class and gain; `false` if no power is sufficient.
     pub(crate) fn split<B: BandwidthFunction>(
         &mut self,
         responses: &[ClassResponse],
@@ -36,7 +36,8 @@ impl PriceOfBand {
             fold_hz += most_hz;
             self.split.push(class, bandwidth.min_received_w() / gain, most_hz.ln());
         }
-        // Where the band is wider than all could use, the price of power has no end: this one is as good.
+        // If the band is wider than all users can use, the price of power is unbounded; use the price at almost
+        // this width.
         let wide_hz = (1.0 - 1e-7) * fold_hz;
         let target_hz = target_hz.min(wide_hz);
         let search = PriceSearch { tolerance: 1e-13, bracket: 1e-14, stride: 5.0 };
@@ -55,7 +56,7 @@ impl PriceOfBand {
         found.total.is_finite() && (sum_hz / target_hz - 1.0).abs() < 1e-9
     }
 
-    /// `Σ b_k` at a price of power, and its derivative by the price's logarithm.
+    /// Computes `Σ b_k` at a price of power, and its derivative with respect to the logarithm of the price.
     fn respond<B: BandwidthFunction>(
         &mut self,
         responses: &[ClassResponse],

@@ -1,5 +1,5 @@
-//! The price policy for a fixed band: the responses of [`urllc`](crate::problems::urllc), at the price of power at which
-//! the bandwidths fill the band. Every answer is certified.
+//! Price policy for a fixed band: the responses of [`urllc`](crate::problems::urllc) at the price of power at
+//! which the bandwidths fill the band. Every allocation is certified.
 
 use std::sync::Arc;
 
@@ -18,12 +18,13 @@ use crate::problems::urllc_power::{BandSolver, UrllcPower};
 use crate::tolerance;
 use crate::units::Decibel;
 
-/// The price policy of [`UrllcPower`] for any number of users, any service classes and any band.
+/// Price policy of [`UrllcPower`] for any number of users, any service classes and any band.
 #[derive(Debug, Clone)]
 pub struct BandPricePolicy(PricePolicy);
 
 impl BandPricePolicy {
-    /// Trains it for the system's own law of fading, and measures it on cells of the training sizes.
+    /// Trains the policy for the system's own fading distribution, and measures it on cells of the training
+    /// sizes.
     pub fn train(
         system: &System,
         settings: &PriceSettings,
@@ -35,12 +36,12 @@ impl BandPricePolicy {
         Ok(Self(policy.0.with_metrics(metrics)))
     }
 
-    /// The cell that it was trained for.
+    /// Cell for which the policy was trained.
     pub fn system(&self) -> &System {
         self.0.system()
     }
 
-    /// What answers instances of any size by it, with its buffers. Its clones share the parameters.
+    /// Returns an allocator for instances of any size, with its own buffers. Clones of it share the parameters.
     pub fn allocator(&self) -> BandPriceAllocator {
         BandPriceAllocator {
             policy: Arc::new(self.clone()),
@@ -79,8 +80,8 @@ impl Stored for BandPricePolicy {
     }
 }
 
-/// A [`BandPricePolicy`] with the bandwidth functions and responses of the last cell's classes, and buffers. As a
-/// [`Policy`] it leaves cells to the solver that the budgets do not reach.
+/// Allocator that runs a [`BandPricePolicy`], with the bandwidth functions and responses of the last cell's
+/// classes. As a [`Policy`], it passes cells that the budgets cannot serve to the solver.
 #[derive(Debug, Clone)]
 pub struct BandPriceAllocator {
     policy: Arc<BandPricePolicy>,
@@ -88,15 +89,15 @@ pub struct BandPriceAllocator {
     responses: Vec<ClassResponse>,
     price: PriceOfBand,
     solver: BandSolver,
-    /// Whether answers say what is outside of the training.
+    /// Whether answers list values outside the training ranges.
     explains: bool,
 }
 
-/// Share of the band that is kept free, so that rounding cannot take more than there is.
+/// Share of the band that is kept free, so that rounding cannot exceed the budget.
 const KEPT_FREE: f64 = 2e-12;
 
 impl BandPriceAllocator {
-    /// The same if answers are to say what is outside of the training.
+    /// Sets whether answers list values outside the training ranges.
     pub(super) fn explaining(self, explains: bool) -> Self {
         Self { explains, ..self }
     }
@@ -115,7 +116,7 @@ impl BandPriceAllocator {
         let users = cell.users().iter().map(|user| (user.class, user.gain));
         let target_hz = problem.max_bandwidth_hz() * (1.0 - KEPT_FREE);
         if !self.price.split(&self.responses, bandwidths, users, target_hz) {
-            return Err("no power would do: the band is too narrow");
+            return Err("no power is sufficient, since the band is too narrow");
         }
         let split = self.price.split_of();
         answer.power_w.clear();
@@ -124,12 +125,12 @@ impl BandPriceAllocator {
         answer.bandwidth_hz.extend_from_slice(self.price.bandwidth_hz());
         let most_w = problem.max_power_w().unwrap_or(f64::INFINITY);
         if answer.total_power_w() > most_w * (1.0 + tolerance::BUDGET) {
-            return Err("it takes more power than there is");
+            return Err("it needs more power than the budget");
         }
         Ok(())
     }
 
-    /// What of the last instance is outside of what the policy was trained on, in words. Empty if nothing is.
+    /// Describes the values of the last instance that are outside the training ranges. Empty if there are none.
     pub fn out_of_range(&self, problem: &UrllcPower) -> Vec<String> {
         let (cell, seen) = (problem.cell(), &self.policy.record().ranges);
         let gains = cell.users().iter().map(|user| Decibel::from_ratio(user.gain).0);

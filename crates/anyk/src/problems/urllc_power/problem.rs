@@ -1,4 +1,4 @@
-//! URLLC in a fixed band as the rest of the library sees it.
+//! Interface of URLLC in a fixed band to the rest of the library.
 
 use std::sync::Arc;
 
@@ -18,42 +18,42 @@ const STATEMENT: &str = "  min   Σ_k P_k
   P,B
   s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k B_k ≤ B_max
 
-The mirror of urllc: the band is given, and power is what is scarce. With `max_power_dbm` as well, the answer says \
-whether everyone fits, and which is the largest set that does if not.";
+The mirror image of urllc: the band is given, and power is scarce. If you also set `max_power_dbm`, the answer says \
+whether all users fit and, if not, which is the largest set that does.";
 
 const INPUT: &str = "\
-The input are users as for urllc:
+The input is a list of users, as for urllc:
 
   {\"users\":[{\"id\":\"a\",\"distance_m\":60.0},{\"id\":\"b\",\"gain_db\":-110.5}]}
 
 or CSV with the columns id,distance_m.";
 
-/// Options of the cell; the power budget is the problem's own, since there may be none.
+/// Options of the cell; the problem has its own option for the power budget, which is optional.
 pub(super) const CELL: CellOptions = CellOptions { radio: true, power: false, service: true };
-/// The group of options of this problem's models.
+/// Heading of the options for this problem's models.
 const MODELS: &str = "Models for urllc-power";
-/// The group of the cell's options where a model has a cell of its own.
-const OTHER_CELL: &str = "Another cell than that of the model";
+/// Heading of the cell options if a model has its own cell.
+const OTHER_CELL: &str = "Cell other than that of the model";
 
-/// The band of each user where none is given, Hz.
+/// Default band of each user, Hz.
 pub(super) const USER_BAND_HZ: f64 = 2e5;
 
-/// The least power in a band.
+/// Minimum-power problem in a fixed band.
 #[derive(Debug, Clone)]
 pub struct BandProblem {
     cells: Cells,
     options: Options,
-    /// The band; without one, a record gives it.
+    /// Band; if `None`, each record must give it.
     max_bandwidth_hz: Option<f64>,
-    /// The band of each user of random cells without a band; if there is none, whoever solves them gives the band.
+    /// Band of each user in random cells without a band; if `None`, the caller that solves them gives the band.
     user_bandwidth_hz: Option<f64>,
     max_power_w: Option<f64>,
 }
 
-/// The least power in a band.
+/// Registry row of the minimum-power problem in a fixed band.
 pub static URLLC_POWER: About = About {
     name: "urllc-power",
-    line: "Power and bandwidth, least total power in a given band at a loss and delay target",
+    line: "Minimize total power in a given band under a loss and delay target",
     formula: STATEMENT,
     input: INPUT,
     examples,
@@ -72,12 +72,12 @@ pub static URLLC_POWER: About = About {
     policies: &[
         PolicyRow {
             name: "optimum",
-            line: "The exact optimum",
+            line: "Exact optimum",
             make: |_| Ok(Box::new(BandSolver::default())),
         },
         PolicyRow {
             name: "equal-bandwidth",
-            line: "The same bandwidth for everyone, and the exact power that it needs",
+            line: "Equal bandwidth for every user, with the exact power that it needs",
             make: |_| Ok(Box::new(EqualBand::default())),
         },
     ],
@@ -103,15 +103,11 @@ fn budgets() -> [OptionSpec; 2] {
             OptionValue::Number("HZ"),
             "Bandwidth budget B_max; required",
         ),
-        OptionSpec::new(
-            "max-power-dbm",
-            OptionValue::Number("DBM"),
-            "Power budget, if there is one as well",
-        ),
+        OptionSpec::new("max-power-dbm", OptionValue::Number("DBM"), "Power budget; optional"),
     ]
 }
 
-/// The options that a record may set: those of the cell, and both budgets.
+/// Options that a record may set: those of the cell, and both budgets.
 fn parameters() -> Vec<(Parameter, Vec<String>)> {
     let mut all = CELL.parameters();
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<String>>();
@@ -151,7 +147,7 @@ fn flags(verb: Verb) -> Vec<OptionSpec> {
         Verb::Allocate => of_models(&[band, power, no_check()]),
         Verb::Train => training_specs().to_vec(),
         Verb::Evaluate => {
-            let each = "Or the bandwidth budget for each user, times the size";
+            let each = "Bandwidth budget per user; use instead of a total budget";
             of_models(&[
                 OptionSpec { help: "Bandwidth budget B_max at every size", ..band },
                 OptionSpec::new("user-bandwidth-hz", OptionValue::Number("HZ"), each).or("2e5"),

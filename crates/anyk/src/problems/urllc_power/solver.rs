@@ -1,11 +1,12 @@
-//! The exact optimum by dual decomposition on the one bandwidth constraint.
+//! Exact optimum by dual decomposition on the single bandwidth constraint.
 //!
-//! At a price `1/ν` of bandwidth (W/Hz) each user answers alone, `−α_k b_k'(α_k P_k) = ν`, exactly as in
-//! [`urllc`](crate::problems::urllc), and the bandwidths' sum grows with `ν`. One root in one variable is left.
+//! At a price `1/ν` of bandwidth (W/Hz) each user solves its own problem, `−α_k b_k'(α_k P_k) = ν`, exactly as in
+//! [`urllc`](crate::problems::urllc), and the sum of the bandwidths grows with `ν`. One root in one variable
+//! remains.
 //!
-//! The certificate is the one of [(P1)](crate::problems::urllc::UrllcSolver), divided by the price: with
-//! `h_k(P) = P + b_k(α_k P)/ν`, the answer is at most `Σ [h_k(P_k) − min h_k] + (B_max − Σ B_k)/ν` from the
-//! Lagrangian dual, and each bracket is bounded as there.
+//! The certificate is that of [(P1)](crate::problems::urllc::UrllcSolver), divided by the price. With
+//! `h_k(P) = P + b_k(α_k P)/ν`, the solution exceeds the Lagrangian dual by at most
+//! `Σ [h_k(P_k) − min h_k] + (B_max − Σ B_k)/ν`, and each bracket is bounded as for (P1).
 
 use std::sync::Arc;
 
@@ -19,30 +20,30 @@ use crate::problems::urllc_power::admission::admit;
 use crate::qos::{BandwidthTable, Curve, Curves, Qos};
 use crate::tolerance;
 
-/// The answer to a [`UrllcPower`] problem.
+/// Solution of a [`UrllcPower`] problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandSolution {
-    /// How the solve ended.
+    /// Outcome of the solve.
     pub outcome: Outcome,
-    /// Powers and bandwidths; empty when infeasible. Bandwidths are rounded up by the table's error bound, so
-    /// that every user's QoS really holds.
+    /// Powers and bandwidths; empty if infeasible. Bandwidths are rounded up by the table's error bound, so every
+    /// user's QoS holds.
     pub allocation: UrllcAllocation,
-    /// Dual variable of the bandwidth constraint, W/Hz: what one more Hz would save.
+    /// Dual variable of the bandwidth constraint, W/Hz: the power that one more Hz would save.
     pub price_w_per_hz: f64,
     /// Bound on `(total − optimum) / total`.
     pub duality_gap: f64,
-    /// Trial prices.
+    /// Number of trial prices.
     pub iterations: u32,
 }
 
-/// A solver, with the tables of the classes it has met; reuse it.
+/// Solver with the tables of all classes solved so far; reuse it.
 ///
 /// ```
 /// use anyk::Config;
 /// use anyk::problems::urllc_power::{BandSolver, UrllcPower};
 /// let system = Config::default().validate()?;
 /// let gains = [60.0, 90.0, 120.0, 180.0, 240.0].map(|d| system.path_loss().gain(d));
-/// // The band that (P1) finds for these users with 19.95 W: the power is found again.
+/// // The band that (P1) finds for these users with 19.95 W; the solver returns that power.
 /// let problem = UrllcPower::uniform(&system, gains, 778_450.15)?;
 /// let solution = BandSolver::default().solve(&problem);
 /// assert!(solution.outcome.is_optimal());
@@ -56,28 +57,28 @@ pub struct BandSolver {
     cell: CellByClass,
 }
 
-/// Where the band is wide enough for everyone to have next to the least power, they have this share more: exactly
-/// there the slope of the bandwidth is infinite.
+/// Share above the minimum power that every user gets if the band is wide enough for it. Exactly at the minimum,
+/// the slope of the bandwidth is infinite.
 const SHARE_OVER_LEAST: f64 = 1e-10;
-/// Share of the band that is kept free, so that rounding cannot take more than there is.
+/// Share of the band that is kept free, so that rounding cannot exceed the budget.
 const KEPT_FREE: f64 = 2e-12;
-/// `ln(u/u_min − 1)` of the strongest signal that is looked for: 42 decades over the least.
+/// Largest `ln(u/u_min − 1)` in the search: 42 decades above the minimum.
 const STRONGEST: f64 = 98.0;
 
-/// What a price search found.
+/// Result of a price search.
 pub(crate) struct Found {
-    /// `ln ν`, ν in Hz/W.
+    /// Logarithm of the price, `ln ν` with ν in Hz/W.
     pub(crate) ln_price: f64,
     pub(crate) iterations: u32,
 }
 
 impl BandSolver {
-    /// The table of a class, built now unless it is there already.
+    /// Returns the table of a class, and builds it if necessary.
     pub fn table(&mut self, qos: &Qos) -> Arc<BandwidthTable> {
         self.curves.table(qos)
     }
 
-    /// Solves the problem; where the power budget cannot serve everyone, finds whom it can.
+    /// Solves the problem. If the power budget cannot serve every user, it finds the users whom it can serve.
     pub fn solve(&mut self, problem: &UrllcPower) -> BandSolution {
         let mut solution = BandSolution::default();
         self.least_power(problem, &mut solution);
@@ -92,7 +93,7 @@ impl BandSolver {
         BandSolution { outcome: Outcome::Infeasible(why), ..BandSolution::default() }
     }
 
-    /// The least power, whatever the power budget is; an infinite gap where no power would do.
+    /// Computes the minimum power regardless of the power budget; the gap is infinite if no power is sufficient.
     pub(crate) fn least_power(&mut self, problem: &UrllcPower, solution: &mut BandSolution) {
         self.cell.group(problem.cell(), &mut self.curves);
         let target_hz = problem.max_bandwidth_hz() * (1.0 - KEPT_FREE);
@@ -104,7 +105,7 @@ impl BandSolver {
         let (total_hz, gap_hz) = self.cell.allocate(1.0, price, &mut solution.allocation);
         let left_hz = problem.max_bandwidth_hz() - total_hz;
         let total_w = solution.allocation.total_power_w();
-        // Next to the least power for everyone: no less would do, whatever the price.
+        // If every user is close to the minimum power, less is impossible at any price.
         let over_least = total_w / self.cell.least_power_w() - 1.0 + tolerance::ROUNDING;
         let by_price = (gap_hz + left_hz) / price / total_w;
         solution.duality_gap = by_price.min(over_least).min(1.0);
@@ -114,8 +115,8 @@ impl BandSolver {
         solution.outcome = Outcome::by_gap(solution.duality_gap, tolerance::DUALITY_GAP);
     }
 
-    /// The price at which the users' bandwidths add up to `target_hz`, and leaves their powers in the cell; `None`
-    /// where no power would do.
+    /// Finds the price at which the users' bandwidths add up to `target_hz`, and leaves their powers in the cell;
+    /// `None` if no power is sufficient.
     fn find_price(&mut self, target_hz: f64) -> Option<Found> {
         let at_share = |cell: &CellByClass, ln_excess: f64| {
             cell.classes().map(|(curve, users)| users as f64 * hz(curve, ln_excess.exp())).sum()
@@ -129,7 +130,7 @@ impl BandSolver {
             let ln_price = self.cell.price_at_share(low);
             return Some(Found { ln_price, iterations: 0 });
         }
-        // First guess: everyone the same share over the least; a look-up for each class.
+        // First guess: every user has the same share above the minimum, with one look-up per class.
         for _ in 0..40 {
             let middle = 0.5 * (low + high);
             if at_share(&self.cell, middle) > target_hz { low = middle } else { high = middle }
@@ -137,8 +138,8 @@ impl BandSolver {
         let first_guess = self.cell.price_at_share(0.5 * (low + high));
         let fold_hz: f64 = at_share(&self.cell, f64::NEG_INFINITY);
         let search = PriceSearch { tolerance: 1e-13, bracket: tolerance::ROOT, stride: 5.0 };
-        // Far from the fold the logarithm of the sum is close to linear in that of the price; next to it, that of
-        // what is missing to the largest bandwidths is.
+        // Far from the fold, the logarithm of the sum is almost linear in the logarithm of the price. Next to the
+        // fold, this holds for the difference between the largest bandwidths and the sum.
         let found = if target_hz > 0.5 * fold_hz {
             price_of_budget(search, fold_hz - target_hz, first_guess, |ln_price| {
                 let (sum_hz, slope) = self.bandwidth_at(ln_price);
@@ -155,7 +156,7 @@ impl BandSolver {
         Some(Found { ln_price: found.ln_price, iterations: found.iterations })
     }
 
-    /// `Σ B_k` at a price of power, and its derivative by the price's logarithm.
+    /// Computes `Σ B_k` at a price of power, and its derivative with respect to the logarithm of the price.
     fn bandwidth_at(&mut self, ln_price: f64) -> (f64, f64) {
         let (mut sum, mut slope) = (0.0, 0.0);
         self.cell.respond(ln_price, |curve, least_w, over_w, ln_slope| {
@@ -169,8 +170,9 @@ impl BandSolver {
         (sum, slope)
     }
 
-    /// Cost of each user at a price, `min P + b(αP)/ν` in W, with its position: what any set that fits pays. And
-    /// whether the costs are proved to be the least, to [`tolerance::DUALITY_GAP`].
+    /// Computes the cost of each user at a price, `min P + b(αP)/ν` in W, with the user's index: a lower bound on
+    /// the cost in any feasible set. Also returns whether the costs are proved to be minimal, to
+    /// [`tolerance::DUALITY_GAP`].
     pub(crate) fn costs(
         &mut self,
         problem: &UrllcPower,
@@ -194,7 +196,7 @@ fn hz(curve: &Curve, excess: f64) -> f64 {
 }
 
 impl Default for BandSolution {
-    /// An empty answer, to solve into.
+    /// Returns an empty solution.
     fn default() -> Self {
         Self {
             outcome: Outcome::Served(Status::Inaccurate),
@@ -221,14 +223,14 @@ impl Policy for BandSolver {
     }
 }
 
-/// The trivial answer: everyone the same share of the band, and the power that this takes.
+/// Baseline that gives every user an equal share of the band, and the power that this requires.
 #[derive(Debug, Clone, Default)]
 pub struct EqualBand {
     curves: Curves,
 }
 
 impl EqualBand {
-    /// The allocation; `None` if the share of a user is too narrow.
+    /// Returns the allocation; `None` if the share of a user is too narrow.
     pub fn serve(&mut self, problem: &UrllcPower) -> Option<UrllcAllocation> {
         let cell = problem.cell();
         let share_hz = problem.max_bandwidth_hz() / cell.users().len() as f64;
@@ -265,7 +267,7 @@ impl Policy for EqualBand {
     }
 }
 
-/// The least excess whose bandwidth is no more than so many Hz; `None` where no power would do.
+/// Returns the smallest excess whose bandwidth is at most `most_hz`; `None` if no power is sufficient.
 fn excess_of(curve: &Curve, most_hz: f64) -> Option<f64> {
     let (mut low, mut high) = (SHARE_OVER_LEAST.ln(), STRONGEST);
     if hz(curve, high.exp()) > most_hz {

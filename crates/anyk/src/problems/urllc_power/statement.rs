@@ -1,4 +1,4 @@
-//! The problem and its judge.
+//! Statement of URLLC in a fixed band, and its judge.
 
 use crate::config::System;
 use crate::framework::wrong_size;
@@ -7,14 +7,14 @@ use crate::problems::urllc::{Urllc, UrllcAllocation};
 use crate::qos::ServiceClass;
 use crate::tolerance;
 
-/// Power and bandwidth for URLLC, the band given:
+/// Power and bandwidth for URLLC with a given band:
 ///
 /// ```text
 /// min  Σ_k P_k     s.t.   C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,     Σ_k B_k ≤ B_max
 /// P,B
 /// ```
 ///
-/// and, where there is a power budget as well, `Σ_k P_k ≤ P_max`, which the least power either meets or not.
+/// and, if there is also a power budget, `Σ_k P_k ≤ P_max`, which the minimum power either meets or exceeds.
 #[derive(Debug, Clone)]
 pub struct UrllcPower {
     cell: Urllc,
@@ -22,34 +22,34 @@ pub struct UrllcPower {
     max_power_w: Option<f64>,
 }
 
-/// What the judge finds about an allocation, by exact quadrature.
+/// Assessment of an allocation by exact quadrature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BandAssessment {
-    /// `Σ P_k`, W.
+    /// Total power `Σ P_k`, W.
     pub total_power_w: f64,
-    /// `Σ B_k`, Hz.
+    /// Total bandwidth `Σ B_k`, Hz.
     pub total_bandwidth_hz: f64,
-    /// `(Σ B_k − B_max) / B_max`: over the band when positive.
+    /// Bandwidth above the band, `(Σ B_k − B_max) / B_max`: positive if exceeded.
     pub bandwidth_excess: f64,
     /// Share of users whose QoS is met.
     pub availability: f64,
-    /// Largest violation of the KKT conditions, relative: the whole band is used unless more would not help,
-    /// each QoS holds with equality, and bandwidth is worth the same power to every user.
+    /// Largest relative violation of the KKT conditions: the whole band must be used unless more would not help,
+    /// each QoS must hold with equality, and bandwidth must save every user the same power.
     pub kkt_residual: f64,
 }
 
 impl BandAssessment {
-    /// Every QoS met, within the band.
+    /// Returns whether every QoS is met within the band.
     pub fn is_feasible(&self) -> bool {
         self.bandwidth_excess <= tolerance::BUDGET && self.availability >= 1.0
     }
 }
 
-/// Bandwidths accepted, Hz.
+/// Accepted bandwidths, Hz.
 const BANDWIDTHS_HZ: (f64, f64) = (1.0, 1e15);
 
 impl UrllcPower {
-    /// The problem of users given by gain and service class in a band of so many Hz.
+    /// Builds the problem for users given by gain and service class, in a band of `max_bandwidth_hz`.
     pub fn new(
         system: &System,
         users: impl IntoIterator<Item = (f64, ServiceClass)>,
@@ -59,7 +59,7 @@ impl UrllcPower {
         Ok(Self { cell: Urllc::new(system, users)?, max_bandwidth_hz, max_power_w: None })
     }
 
-    /// Rejects what is no band.
+    /// Checks the width of a band.
     pub(super) fn check_band(max_bandwidth_hz: f64) -> Result<f64, Invalid> {
         let (low, high) = BANDWIDTHS_HZ;
         if (low..=high).contains(&max_bandwidth_hz) {
@@ -69,7 +69,7 @@ impl UrllcPower {
         Err(Invalid::number("max_bandwidth_hz", max_bandwidth_hz, expected))
     }
 
-    /// The problem of users that all have the system's own service class.
+    /// Builds the problem for users who all have the system's own service class.
     pub fn uniform(
         system: &System,
         gains: impl IntoIterator<Item = f64>,
@@ -79,7 +79,7 @@ impl UrllcPower {
         Self::new(system, gains.into_iter().map(|gain| (gain, service)), max_bandwidth_hz)
     }
 
-    /// The same with a power budget, W.
+    /// Returns the problem with a power budget, W.
     pub fn with_max_power_w(mut self, max_power_w: f64) -> Result<Self, Invalid> {
         if !(max_power_w > 0.0 && max_power_w.is_finite()) {
             return Err(Invalid::number("max_power_w", max_power_w, "a positive number"));
@@ -88,12 +88,12 @@ impl UrllcPower {
         Ok(self)
     }
 
-    /// The same band with some of the users, given by position.
+    /// Returns the problem with only some of the users, given by index.
     pub fn subset(&self, indices: &[usize]) -> Self {
         Self { cell: self.cell.subset(indices), ..*self }
     }
 
-    /// The users, with what they ask for.
+    /// Users of the cell with their service classes.
     pub fn cell(&self) -> &Urllc {
         &self.cell
     }
@@ -115,7 +115,7 @@ impl UrllcPower {
         self.cell.users().len()
     }
 
-    /// Judges any allocation, by exact quadrature.
+    /// Judges an allocation by exact quadrature.
     pub fn assess(&self, allocation: &UrllcAllocation) -> Result<BandAssessment, Invalid> {
         let expected = self.size();
         for given in [allocation.power_w.len(), allocation.bandwidth_hz.len()] {
@@ -126,7 +126,7 @@ impl UrllcPower {
         let total_bandwidth_hz = allocation.total_bandwidth_hz();
         let bandwidth_excess = total_bandwidth_hz / self.max_bandwidth_hz - 1.0;
         let (mut met, mut loosest) = (0usize, 0.0f64);
-        // What a little more bandwidth would save, −dP/dB along the QoS.
+        // Power saved by a small additional bandwidth, −dP/dB along the QoS.
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         let rows = allocation.power_w.iter().zip(&allocation.bandwidth_hz);
         for (user, (&power_w, &bandwidth_hz)) in self.cell.users().iter().zip(rows) {
@@ -141,7 +141,7 @@ impl UrllcPower {
             let saved = power_w / bandwidth_hz * margin.by_bandwidth / margin.by_received;
             (least, most) = (least.min(saved), most.max(saved));
         }
-        // With bandwidth left over, more must be worth nothing: in units of the mean power for each Hz.
+        // If bandwidth is left over, more must be worth nothing; the unit is the mean power per Hz.
         let worth = most * self.max_bandwidth_hz / allocation.total_power_w();
         let spread = if least > 0.0 { most / least - 1.0 } else { f64::INFINITY };
         let (used, spare) = (bandwidth_excess.abs().max(spread), worth.abs());

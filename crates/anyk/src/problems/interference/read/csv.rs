@@ -1,16 +1,16 @@
-//! Gain matrices, and other rows of numbers, as text: separated by commas, semicolons, tabs or spaces.
+//! Gain matrices and other rows of numbers as text, separated by commas, semicolons, tabs or spaces.
 
 use crate::channel::GainMatrix;
 use crate::exchange::{InputError, comma_hint, shorten};
 use crate::limits::{MOST_LINKS, MOST_USERS};
 
-/// Lines that hold numbers, with their place in the file: no empty ones, and no comments.
+/// Lines with numbers and their line numbers; empty lines and comments are skipped.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Whether a text looks like rows of numbers.
+/// Returns whether a text looks like rows of numbers.
 pub(super) fn looks_like(text: &str) -> bool {
     lines(text).next().is_some_and(|(_, line)| {
         let first = line.split([',', ';', '\t', ' ']).next().unwrap_or_default();
@@ -18,13 +18,13 @@ pub(super) fn looks_like(text: &str) -> bool {
     })
 }
 
-/// What is between two separators, quotes left out.
+/// Parses a number between two separators, with or without quotes.
 fn number(field: &str) -> Option<f64> {
     field.trim().trim_matches('"').trim().parse().ok()
 }
 
-/// Calls `take` for every number of a text, with its line, its row and its column, and `end` after each row with the
-/// length of it. The first row says what separates numbers.
+/// Calls `take` for every number of a text, and `end` after each row with its index and length. The first row
+/// determines the separator.
 fn each_number(
     (text, file, format): (&str, &str, &str),
     mut take: impl FnMut(f64),
@@ -68,7 +68,7 @@ fn each_number(
     Ok(rows)
 }
 
-/// One matrix: as many rows as columns.
+/// Reads one square matrix.
 pub(super) fn read(text: &str, file: &str, format: &str) -> Result<GainMatrix, InputError> {
     let mut gains: Vec<f64> = Vec::new();
     let mut width = 0;
@@ -82,10 +82,10 @@ pub(super) fn read(text: &str, file: &str, format: &str) -> Result<GainMatrix, I
             if length != width {
                 return Err(format!("row {row} has {length} gains, expected {width} as in row 0"));
             }
-            // At once, since rows without end may follow.
+            // Checked at once, since any number of rows may follow.
             if row >= width {
                 return Err(format!(
-                    "there are more rows than the {width} columns, expected as many"
+                    "there are more rows than the {width} columns, expected a square matrix"
                 ));
             }
             Ok(())
@@ -99,7 +99,7 @@ pub(super) fn read(text: &str, file: &str, format: &str) -> Result<GainMatrix, I
     GainMatrix::new(rows, gains).map_err(|error| fail(error.to_string()))
 }
 
-/// Rows of numbers, of any lengths.
+/// Reads rows of numbers, of any lengths.
 pub(super) fn read_rows(text: &str, file: &str, format: &str) -> Result<Vec<Vec<f64>>, InputError> {
     let (mut rows, row) = (Vec::new(), std::cell::RefCell::new(Vec::new()));
     each_number(

@@ -1,7 +1,7 @@
-//! Networks of links as JSON.
+//! Reader of networks of links in JSON.
 //!
-//! Numbers go straight into one list for each matrix, whose shape is checked row by row: a hostile file takes no more
-//! memory than the gains in it.
+//! Numbers go directly into one list per matrix, and the shape is checked row by row. A malicious file therefore
+//! needs no more memory than its gains.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::exchange::{Extra, Input, InputError, Refused, each_document, shorten}
 use crate::invalid::Invalid;
 use crate::limits::{MOST_LINKS, MOST_USERS};
 
-/// The networks of all documents in a text, one after the other.
+/// Reads the networks of all documents in a text.
 pub(super) fn read(
     reader: &Reader,
     text: &str,
@@ -37,14 +37,14 @@ pub(super) fn read(
     Ok(all.networks)
 }
 
-/// Why a matrix was refused.
+/// Reason why a matrix was rejected.
 #[derive(Debug, Error)]
 enum MatrixError {
     #[error("there is no instance, expected at least one")]
     NoInstance,
     #[error("row {row} has {length} gains, expected {width} as in row 0")]
     Row { row: usize, length: usize, width: usize },
-    #[error("there are more rows than the {width} columns, expected as many")]
+    #[error("there are more rows than the {width} columns, expected a square matrix")]
     MoreRows { width: usize },
     #[error("{rows} rows of {width} gains, expected as many rows as columns")]
     NotSquare { rows: usize, width: usize },
@@ -60,16 +60,16 @@ enum MatrixError {
     Many,
 }
 
-/// One matrix, a list of them, or an object with either as `gains`.
+/// Networks read so far: a document is a matrix, a list of matrices, or an object with either as `gains`.
 #[derive(Default)]
 struct Document {
     /// Networks whose matrices are complete.
     networks: Vec<NetworkRecord>,
-    /// What is wrong with the next one. The rest of the document is then skipped.
+    /// Error in the next network. The rest of the document is then skipped.
     failure: Option<MatrixError>,
-    /// With which one, if not the next.
+    /// Index of the network with the error, if it is not the next one.
     failed_at: Option<usize>,
-    /// The matrix that is being read: its gains, rows, and the length of its first row.
+    /// Gains of the matrix that is being read, its number of rows, and the length of its first row.
     current: Vec<f64>,
     rows: usize,
     width: usize,
@@ -102,7 +102,7 @@ impl Document {
         } else if length != width {
             self.fail(MatrixError::Row { row, length, width });
         } else if row >= width {
-            // At once, since rows without end may follow.
+            // Checked at once, since any number of rows may follow.
             self.fail(MatrixError::MoreRows { width });
         }
     }
@@ -124,14 +124,14 @@ impl Document {
         (self.rows, self.width) = (0, 0);
     }
 
-    /// Keeps what else a document says with its networks, which are those from `first` on.
+    /// Adds the other fields of a document to its networks, which are those from index `first` upwards.
     fn keep(&mut self, first: usize, extra: &Extra) {
         for network in &mut self.networks[first..] {
             network.extra = extra.clone();
         }
     }
 
-    /// Gives the networks from `first` on what their document says about their links.
+    /// Sets a field of the links in the networks from index `first` upwards.
     fn set(&mut self, first: usize, field: LinkField, values: &LinkValues) {
         if self.failure.is_some() {
             return;
@@ -150,7 +150,7 @@ impl Document {
     }
 }
 
-/// A document: an object or its array.
+/// Visitor of a document: an object or its array.
 struct Top<'a>(&'a mut Document, &'a Reader);
 
 impl<'de> Visitor<'de> for Top<'_> {
@@ -178,7 +178,7 @@ impl<'de> Visitor<'de> for Top<'_> {
                     others.push_cell(map.next_value()?)?;
                 } else if let Some(meant) = slip_of_field(&key) {
                     let key = shorten(&format!("{key:?}"));
-                    let message = format!("the key {key} looks like a slip of {meant:?}");
+                    let message = format!("the key {key} looks like a typo of {meant:?}");
                     return Err(A::Error::custom(message));
                 } else {
                     others.push(key.into(), map.next_value()?)?;
@@ -214,7 +214,7 @@ impl<'de> Visitor<'de> for Top<'_> {
     }
 }
 
-/// A matrix, or a list of matrices.
+/// Visitor of a matrix or a list of matrices.
 struct Array<'a>(&'a mut Document);
 
 impl<'de> DeserializeSeed<'de> for Array<'_> {
@@ -255,7 +255,7 @@ enum Kind {
     Matrix,
 }
 
-/// A row of a matrix, or a matrix of a list.
+/// Visitor of a row of a matrix, or of a matrix in a list.
 struct Part<'a>(&'a mut Document);
 
 impl<'de> DeserializeSeed<'de> for Part<'_> {
@@ -293,7 +293,7 @@ impl<'de> Visitor<'de> for Part<'_> {
     }
 }
 
-/// A gain, or a row of a matrix in a list; it says what the part around it is.
+/// Visitor of a gain, or of a row of a matrix in a list. Its kind determines the kind of the surrounding part.
 struct Item<'a>(&'a mut Document);
 
 impl<'de> DeserializeSeed<'de> for Item<'_> {
@@ -339,7 +339,7 @@ impl<'de> Visitor<'de> for Item<'_> {
     }
 }
 
-/// Numbers of links: one, a list, or a list of lists.
+/// Visitor of values for links: a number, a list, or a list of lists.
 struct Values;
 
 impl<'de> DeserializeSeed<'de> for Values {

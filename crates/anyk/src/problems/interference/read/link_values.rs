@@ -1,4 +1,4 @@
-//! What a file or a flag says about each link of a network, beside the gains: weights, noise and largest power.
+//! Values for each link of a network, from a file or a flag: weights, noise and maximum power.
 
 use super::csv::read_rows;
 use crate::exchange::npy::{self, Array, NpyError};
@@ -8,18 +8,18 @@ use crate::tolerance;
 
 const FORMAT: &str = "numbers of links: CSV, a JSON list, or a NumPy array (.npy, K or N×K)";
 
-/// Which number of a link.
+/// Field of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkField {
-    /// What a bit of its rate is worth.
+    /// Weight of its rate in the objective.
     Weights,
     /// Noise power at its receiver.
     Noise,
-    /// Largest power of its transmitter.
+    /// Maximum power of its transmitter.
     MaxPower,
 }
 
-/// Numbers of links.
+/// Values of a field for links.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LinkValues {
     /// One for all links.
@@ -31,10 +31,10 @@ pub enum LinkValues {
 }
 
 impl LinkField {
-    /// All of them.
+    /// All fields.
     pub const ALL: [Self; 3] = [Self::Weights, Self::Noise, Self::MaxPower];
 
-    /// The name, as in files.
+    /// Name of the field in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Weights => "weights",
@@ -43,7 +43,7 @@ impl LinkField {
         }
     }
 
-    /// Refuses numbers that are none of this kind.
+    /// Checks that every value is in the range of this field.
     pub fn check(self, values: &[f64]) -> Result<(), Invalid> {
         let (sound, expected): (fn(&f64) -> bool, _) = match self {
             Self::Weights => {
@@ -63,7 +63,7 @@ impl LinkField {
         if counts { Ok(()) } else { none() }
     }
 
-    /// Refuses anything but one sound number for each link.
+    /// Checks that there is one valid value for each link.
     pub fn check_each(self, values: &[f64], links: usize) -> Result<(), Invalid> {
         if values.len() != links {
             let expected = format!("{links}, one for each link, or one for all");
@@ -75,7 +75,7 @@ impl LinkField {
 }
 
 impl LinkValues {
-    /// Those of one network.
+    /// Returns the values for one network.
     pub fn of_network(
         &self,
         (index, networks): (usize, Option<usize>),
@@ -86,7 +86,7 @@ impl LinkValues {
             Self::One(value) => vec![*value; links],
             Self::Each(values) => values.clone(),
             Self::Rows(rows) => {
-                // Of a stream it is not known how many there will be.
+                // In a stream, the number of networks is not known in advance.
                 let networks = networks.unwrap_or_else(|| rows.len().max(index + 1));
                 match rows.get(index) {
                     Some(row) if rows.len() == networks => row.clone(),
@@ -103,9 +103,9 @@ impl LinkValues {
     }
 }
 
-/// Reads numbers of links from a file of their own: CSV, a JSON list (or a list of lists), or a NumPy array.
+/// Reads values for links from a separate file: CSV, a JSON list (or a list of lists), or a NumPy array.
 ///
-/// `file` is only used in messages.
+/// Only messages use `file`.
 ///
 /// ```
 /// use anyk::problems::interference::{LinkValues, read_link_values};

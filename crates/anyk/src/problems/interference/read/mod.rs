@@ -19,32 +19,32 @@ use crate::limits::MOST_USERS;
 
 const FORMAT: &str = "a NumPy array (.npy), CSV of K lines, or JSON [[1,0.1],[0.2,1]]";
 
-/// The name of a network.
+/// Field with the name of a network.
 const CELL: &str = "cell";
 
-/// What a file says about a network, by its names in files.
+/// Fields of a network, by their names in files.
 const FIELDS: [&str; 5] =
     [GAINS, LinkField::Weights.name(), LinkField::Noise.name(), LinkField::MaxPower.name(), CELL];
 
-/// The field that a name looks like a slip of.
+/// Returns the known field that a misspelled name resembles.
 fn slip_of_field(name: &str) -> Option<&'static str> {
-    // The flag of the largest power, and its name in formulas.
+    // The flag of the maximum power, and its symbol in formulas.
     let flag = matches!(name, "p_max" | "P_max" | "pmax" | "Pmax");
     if flag { Some(LinkField::MaxPower.name()) } else { slip_of(name, &FIELDS) }
 }
 
-/// One network of links, as a file has it.
+/// A network of links as read from a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NetworkRecord {
     /// Power gains: row = receiver, column = transmitter.
     pub gains: GainMatrix,
-    /// What a bit of each link's rate is worth, if the file says so.
+    /// Weight of each link's rate, if the file contains weights.
     pub weights: Option<Vec<f64>>,
-    /// Noise power at each receiver.
+    /// Noise power at each receiver, if the file contains it.
     pub noise: Option<Vec<f64>>,
-    /// Largest power of each transmitter.
+    /// Maximum power of each transmitter, if the file contains it.
     pub max_power: Option<Vec<f64>>,
-    /// What a document of JSON says beside that: its name as `cell`, if it has one, and whatever else.
+    /// All other fields of a JSON document; the name of the network is the field `cell`.
     pub extra: Extra,
 }
 
@@ -55,7 +55,7 @@ impl From<GainMatrix> for NetworkRecord {
 }
 
 impl NetworkRecord {
-    /// What the file says about each link.
+    /// Returns the file's values of a field, if there are any.
     pub fn values(&self, field: LinkField) -> Option<&[f64]> {
         match field {
             LinkField::Weights => self.weights.as_deref(),
@@ -87,17 +87,17 @@ impl NetworkRecord {
 }
 
 /// Reads networks of links: gains (row = receiver, column = transmitter, power gains) and, if the file has them,
-/// weights, noise and largest power of each link.
+/// weights, noise and maximum power of each link.
 ///
-/// | format | gains | weights, noise, largest power |
+/// | format | gains | weights, noise, maximum power |
 /// | --- | --- | --- |
 /// | `.npy` | K×K, or N×K×K for N networks; float32 or float64 | |
 /// | CSV | K lines of K numbers | |
 /// | JSON | a matrix `[[…],…]`, a list of matrices, or objects `{"gains": …}` with either, one after the other | in such an object, `weights`, `noise`, `max_power`: one number, K of them, or N×K |
 ///
-/// Which of them it is follows from the first bytes. Instances, rows, columns and links are counted from 0.
+/// The first bytes determine the format. Instances, rows, columns and links are counted from 0.
 ///
-/// The reader knows the parameters of other problems, which are rejected.
+/// `reader` knows the parameters of other problems; the function rejects them.
 ///
 /// ```
 /// use anyk::exchange::Input;
@@ -128,7 +128,7 @@ pub fn read_networks(reader: &Reader, input: Input<'_>) -> Result<Vec<NetworkRec
     let fail = |message: String| Err(InputError::whole(file, &message));
     match text.trim_start().chars().next() {
         None => fail(format!("the file is empty, expected {FORMAT}")),
-        // What stands in a stream of JSON is meant to be JSON.
+        // Parts of a JSON stream after the first are read as JSON in any case.
         Some(first) if input.part > 0 || matches!(first, '{' | '[') => {
             json::read(reader, text, input, FORMAT)
         }
@@ -160,9 +160,9 @@ pub(super) fn read(
     Ok(read_networks(reader, input)?.into_iter().enumerate().map(record).collect())
 }
 
-/// Gain matrices of one size as a NumPy array, N×K×K, float64.
+/// Returns gain matrices of one size as a NumPy array, N×K×K, float64.
 ///
-/// An error if there is no matrix, or if their sizes differ.
+/// Returns an error if there is no matrix, or if their sizes differ.
 pub fn gains_to_npy(gains: &[GainMatrix]) -> io::Result<Vec<u8>> {
     let refuse = |field, value: usize, expected: String| {
         io::Error::new(io::ErrorKind::InvalidInput, Invalid::value(field, value, expected))
@@ -177,7 +177,7 @@ pub fn gains_to_npy(gains: &[GainMatrix]) -> io::Result<Vec<u8>> {
     Ok(npy::write(&[gains.len(), size, size], values))
 }
 
-/// One square matrix of at least one link, or several.
+/// Checks that a shape is that of one square matrix with at least one link, or of several.
 fn check_shape(shape: &[u64]) -> Result<(), NpyError> {
     let (instances, size) = match *shape {
         [rows, columns] if rows == columns => (1, rows),
@@ -193,12 +193,12 @@ fn check_shape(shape: &[u64]) -> Result<(), NpyError> {
     Ok(())
 }
 
-/// How many matrices a shape has: two axes are one.
+/// Number of matrices in an array of a shape; two axes mean one matrix.
 fn instances(shape: &[usize]) -> usize {
     if let [instances, _, _] = *shape { instances } else { 1 }
 }
 
-/// The matrices of an array whose shape has been checked.
+/// Returns the matrices of an array whose shape has been checked.
 fn matrices(array: &Array, file: &str) -> Result<Vec<NetworkRecord>, InputError> {
     let Array { shape, values } = array;
     let size = shape.last().copied().unwrap_or_default();
