@@ -77,7 +77,7 @@ fn a_run_with_one_name_leaves_the_other_sections() {
         let (page, notes) = reproduce(&["table2"]);
         assert_eq!(sections(&page), ["table1", "table2"]);
         assert!(notes.contains("fig1.json") && notes.contains("`anyk reproduce fig1`"), "{notes}");
-        assert!(notes.ends_with("it is left out of the report\n"), "{notes}");
+        assert!(notes.ends_with("the report leaves it out\n"), "{notes}");
     }
     let (mended, notes) = reproduce(&["fig1", "--force"]);
     assert_eq!((mended, notes.as_str()), (second, ""));
@@ -92,6 +92,6 @@ fn an_interrupted_run_says_how_to_continue() {
                 while [ -z \"$(ls r/cache 2> /dev/null)\" ]; do sleep 0.02; done; kill -INT $!; wait $!";
     let outcome = crate::common::shell(line, folder.path());
     assert_eq!(outcome.code, 130, "{}", outcome.stderr);
-    let told = "what is done is kept in r/cache; the same command does the rest";
+    let told = "finished work is kept in r/cache; run the same command again to continue";
     assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
 }

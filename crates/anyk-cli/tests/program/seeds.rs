@@ -74,7 +74,7 @@ fn seeds_are_trained_side_by_side_and_share_the_outer_function() {
     );
     let outcome = shell(&line, broken.path());
     assert_eq!(outcome.code, 130, "{}", outcome.stderr);
-    let told = "of 6 models are written; the same command does the rest";
+    let told = "of 6 models are written; run the same command again to continue";
     assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
     let written = |name: &str| fs::metadata(broken.path().join(name)).unwrap().modified().unwrap();
     let before = ["p-3.safetensors", "p.safetensors.outer"].map(written);
