@@ -1,5 +1,5 @@
-//! Definition of the command line. Each verb is a command. `solve`, `train`, `sample` and `assess` have a subcommand for
-//! each problem; the other commands read the problem from a model file or an option.
+//! Definition of the command line. Each verb is a command. `solve`, `train`, `sample` and `assess` have a subcommand
+//! for each problem; the other commands read the problem from a model file or an option.
 
 use std::path::PathBuf;
 
@@ -174,9 +174,9 @@ pub(crate) struct TrainArgs {
     pub(crate) out: PathBuf,
     /// Several seeds (1..10 or 1,2,3), each for its own model
     ///
-    /// AnyK trains the models in parallel. With --out p.safetensors, the model of seed 3 is p-3.safetensors. With p-gnn,
-    /// all models share one outer function (p.safetensors.outer), which is pre-trained from the first seed. Finished
-    /// models are kept: after an interruption, run the same command again to train the others.
+    /// AnyK trains the models in parallel. With --out p.safetensors, the model of seed 3 is p-3.safetensors. With
+    /// p-gnn, all models share one outer function (p.safetensors.outer), which is pre-trained from the first seed.
+    /// Finished models are kept: after an interruption, run the same command again to train the others.
     #[arg(long, value_name = "SEED,…", conflicts_with = "seed", value_parser = seeds)]
     pub(crate) seeds: Option<Listed<u64>>,
     /// Overwrite an existing file even if it is not a model
@@ -648,8 +648,8 @@ mod tests {
         super::command().debug_assert();
     }
 
-    /// Checks that each argument that names a file is registered as an input or an output, so that no command overwrites
-    /// its own input.
+    /// Checks that each argument that names a file is registered as an input or an output, so that no command
+    /// overwrites its own input.
     #[test]
     fn every_file_is_an_input_or_an_output() {
         fn check(command: &Command) {

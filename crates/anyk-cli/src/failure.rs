@@ -69,8 +69,8 @@ static FLAGS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     command.get_arguments().filter_map(|flag| flag.get_long().map(str::to_owned)).collect()
 });
 
-/// Returns the message of an error. If the command has a flag for the invalid value, the message names the flag and not a
-/// file.
+/// Returns the message of an error. If the command has a flag for the invalid value, the message names the flag and not
+/// a file.
 pub(crate) fn message(error: &Error) -> String {
     let wrong = error.invalid().filter(|wrong| wrong.user.is_none());
     let flag = wrong.map(|wrong| wrong.field.replace('_', "-"));

@@ -13,7 +13,8 @@ use crate::closed::stdout_was_closed;
 use crate::failure::Failure;
 use crate::printable::{printable, printable_cell};
 
-/// Maximum number of rows in a printed table. A table is held in memory, since the width of a column depends on all rows.
+/// Maximum number of rows in a printed table. A table is held in memory, since the width of a column depends on all
+/// rows.
 const MOST_ROWS: usize = 1_000_000;
 
 /// Standard output that returns an error on writing if it was closed when the program started.

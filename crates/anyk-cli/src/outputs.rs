@@ -134,8 +134,8 @@ fn exists(path: &Path) -> Failure {
     cannot_write(path, "the file exists; pass --force to overwrite it")
 }
 
-/// A report folder. Its manifest lists the files that AnyK wrote there, with checksums. AnyK overwrites these files unless
-/// they were changed since.
+/// A report folder. Its manifest lists the files that AnyK wrote there, with checksums. AnyK overwrites these files
+/// unless they were changed since.
 #[derive(Debug)]
 pub(crate) struct ReportFolder<'a> {
     path: &'a Path,

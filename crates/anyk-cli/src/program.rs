@@ -72,7 +72,8 @@ impl Program {
         };
         let cannot =
             |error: std::io::Error| format!("cannot start a thread for the program: {error}");
-        // Each pipe has its own thread, so that a program that does not read, or only prints messages, cannot block AnyK.
+        // Each pipe has its own thread, so that a program that does not read, or only prints messages, cannot block
+        // AnyK.
         thread::Builder::new()
             .spawn(move || {
                 for question in asked {
@@ -101,8 +102,9 @@ impl Program {
     }
 }
 
-/// Passes on the lines of a program. Lines that arrived together are passed on together, so that an extra line is noticed
-/// together with the line before it. If a line is too long, this passes on the part that it has read, and then stops.
+/// Passes on the lines of a program. Lines that arrived together are passed on together, so that an extra line is
+/// noticed together with the line before it. If a line is too long, this passes on the part that it has read, and then
+/// stops.
 fn read(stdout: ChildStdout, answered: &SyncSender<Vec<Vec<u8>>>) {
     let mut reader = BufReader::with_capacity(1 << 16, stdout);
     let mut line = Vec::new();
@@ -134,7 +136,8 @@ fn read(stdout: ChildStdout, answered: &SyncSender<Vec<Vec<u8>>>) {
     }
 }
 
-/// Process groups of all running programs, so that a signal can end them. No program starts or ends while this is locked.
+/// Process groups of all running programs, so that a signal can end them. No program starts or ends while this is
+/// locked.
 static GROUPS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 fn groups() -> MutexGuard<'static, BTreeSet<u32>> {
@@ -230,8 +233,8 @@ impl Drop for Running {
 }
 
 impl Program {
-    /// Looks for a line that the program printed before it received an instance. If there is one, this ends the program,
-    /// since its lines no longer match the instances.
+    /// Looks for a line that the program printed before it received an instance. If there is one, this ends the
+    /// program, since its lines no longer match the instances.
     fn look(&mut self, wait: Duration) {
         let Some(running) = self.running.as_mut() else { return };
         if running.unread.is_empty() {
@@ -311,8 +314,8 @@ impl Policy for Program {
     }
 }
 
-/// Installs a handler for SIGINT and SIGTERM that kills all programs and exits with the code of the signal. It is needed
-/// because a signal from the terminal does not reach the process groups of the programs.
+/// Installs a handler for SIGINT and SIGTERM that kills all programs and exits with the code of the signal. It is
+/// needed because a signal from the terminal does not reach the process groups of the programs.
 pub(crate) fn end_with_us() {
     #[cfg(unix)]
     {

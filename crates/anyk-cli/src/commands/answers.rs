@@ -142,7 +142,8 @@ fn part(answer: Result<Answer, Error>, format: Format, input: Input<'_>) -> Part
     answer.and_then(|answer| written(&answer)).unwrap_or_else(refused)
 }
 
-/// Formats the JSON line of an instance without an answer: the error, the line number and, if known, the name of the cell.
+/// Formats the JSON line of an instance without an answer: the error, the line number and, if known, the name of the
+/// cell.
 fn refusal(error: &Error, cell: Option<&RawValue>, line: u64) -> Vec<u8> {
     #[derive(Serialize)]
     struct Line<'a> {

@@ -252,8 +252,8 @@ fn csv(comparison: &Comparison) -> Vec<u8> {
     bytes
 }
 
-/// Plots the gap to the reference against K, with a curve for each policy. The label of a policy that does not serve every
-/// user gives its lowest availability.
+/// Plots the gap to the reference against K, with a curve for each policy. The label of a policy that does not serve
+/// every user gives its lowest availability.
 fn plot(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
     let mut series: Vec<Series> = Vec::new();
     for row in &comparison.rows {

@@ -44,8 +44,8 @@ pub(crate) fn run(name: &str, matches: &ArgMatches) -> Result<ExitCode, Failure>
     }
 }
 
-/// Converts the flags of a command to its type. The type also defines the flags, so this succeeds; otherwise the program
-/// would end with clap's message.
+/// Converts the flags of a command to its type. The type also defines the flags, so this succeeds; otherwise the
+/// program would end with clap's message.
 fn parsed<T: FromArgMatches>(matches: &ArgMatches) -> T {
     T::from_arg_matches(matches).unwrap_or_else(|error| error.exit())
 }

@@ -1,5 +1,5 @@
-//! Fault injection: at every call of the writer to the disk, the call fails or the program is killed. Either the old file
-//! or the complete new file remains, and the same command then succeeds.
+//! Fault injection: at every call of the writer to the disk, the call fails or the program is killed. Either the old
+//! file or the complete new file remains, and the same command then succeeds.
 
 #![allow(clippy::unwrap_used)]
 #![cfg(unix)]

@@ -1,8 +1,8 @@
 //! Tests of memory use: files that would need much more memory than their size are rejected early, and a stream needs
 //! no more memory than its largest cell.
 //!
-//! Each run has a limited address space (`ulimit -v`, which needs no privileges). A run that allocates more is killed, and
-//! [`crate::common::outcome`] does not accept that exit code.
+//! Each run has a limited address space (`ulimit -v`, which needs no privileges). A run that allocates more is killed,
+//! and [`crate::common::outcome`] does not accept that exit code.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
@@ -13,7 +13,8 @@ use std::path::Path;
 use crate::common::{Outcome, shell};
 use tempfile::TempDir;
 
-/// Runs a command line in a folder with `mib` MiB of address space. It uses only two threads, because each needs a stack.
+/// Runs a command line in a folder with `mib` MiB of address space. It uses only two threads, because each needs a
+/// stack.
 fn limited(mib: u64, line: &str, folder: &Path) -> Outcome {
     let kib = mib * 1024;
     shell(&format!("ulimit -v {kib}; export RAYON_NUM_THREADS=2; \"$ANYK\" {line}"), folder)

@@ -1,5 +1,5 @@
-//! Tests of output files: they are checked before any work, they are never an input, and an existing file is overwritten
-//! only with `--force`, or if it is a model or listed in a manifest.
+//! Tests of output files: they are checked before any work, they are never an input, and an existing file is
+//! overwritten only with `--force`, or if it is a model or listed in a manifest.
 
 #![allow(clippy::unwrap_used)]
 

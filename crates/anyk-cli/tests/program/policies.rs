@@ -417,8 +417,8 @@ fn the_input_of_a_program_ends_with_us() {
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, "137\n"), "{}", outcome.stderr);
 }
 
-/// Returns a command line that sends a signal to `anyk` after its program has created the file `started`, and prints the
-/// exit code.
+/// Returns a command line that sends a signal to `anyk` after its program has created the file `started`, and prints
+/// the exit code.
 #[cfg(target_os = "linux")]
 fn signalled(signal: &str, command: &str) -> String {
     format!(
@@ -648,8 +648,8 @@ fn many_policies_side_by_side_with_a_table_and_a_picture() {
     assert!(outcome.stderr.contains("m.safetensors was trained for"), "{}", outcome.stderr);
 }
 
-/// `info` describes a model as text and JSON. A model that did not learn gets a warning, and users at the edge of the cell
-/// are within the training range.
+/// `info` describes a model as text and JSON. A model that did not learn gets a warning, and users at the edge of the
+/// cell are within the training range.
 #[test]
 fn models_say_what_they_are() {
     let folder = tempfile::tempdir().unwrap();

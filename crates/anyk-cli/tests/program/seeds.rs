@@ -109,7 +109,8 @@ fn seeds_that_cannot_be_trained_are_told_apart() {
     );
 }
 
-/// A model or an outer function is reused only if the settings are equal. The file of an outer function is not a policy.
+/// A model or an outer function is reused only if the settings are equal. The file of an outer function is not a
+/// policy.
 #[test]
 fn other_settings_are_trained_again() {
     let folder = TempDir::new().unwrap();

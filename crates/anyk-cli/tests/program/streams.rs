@@ -108,8 +108,8 @@ fn a_bad_row_refuses_its_cell_alone() {
     );
 }
 
-/// Rows of dropped users keep their positions and their other fields. The table has all columns even if it starts with a
-/// cell in which no user can be served, or with a rejected cell.
+/// Rows of dropped users keep their positions and their other fields. The table has all columns even if it starts with
+/// a cell in which no user can be served, or with a rejected cell.
 #[test]
 fn infeasible_cells_keep_their_rows() {
     let users = "cell,id,distance_m,sector\nz,a,250,1\nz,b,60,2\nz,c,250,3\ny,d,60,4\n";
