@@ -610,8 +610,8 @@ fn bench() -> Command {
         command,
         "Measure the speed of AnyK on this machine",
         &["bench --json"],
-        "Each figure is the median over repeated runs, on one thread unless its name says otherwise. `cargo xtask \
-         compare` compares them with Python code for the same tasks.",
+        "Each figure is the median over repeated runs, on one thread unless noted. `cargo xtask compare` \
+         compares them with Python code for the same tasks.",
     )
 }
 

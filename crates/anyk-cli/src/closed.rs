@@ -1,6 +1,6 @@
 //! Detection of a standard output that was closed when the program started (`anyk … >&-`).
 //!
-//! Before `main`, the standard library replaces a closed standard stream by `/dev/null`. From then on, writing succeeds
+//! Before `main`, the standard library replaces a closed standard stream by `/dev/null`. After that, writing succeeds
 //! but the answer is lost, and this `/dev/null` looks the same as one that the caller chose. The check must therefore
 //! run earlier: the loader calls the functions that are listed in the section below before it starts the program.
 

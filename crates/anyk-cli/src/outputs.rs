@@ -1,7 +1,8 @@
 //! Output files: the rule that decides which existing files a command may overwrite.
 //!
-//! A command never overwrites its own input. It overwrites any other existing file only with `--force`, or if it
-//! writes a model over a model whose checksum holds, or if the manifest of a report folder lists the file as it is.
+//! A command never overwrites its own input. It overwrites any other existing file only with `--force`, with two
+//! exceptions: a model may replace a model with a valid checksum, and a report may replace a file that the manifest of
+//! its folder lists with the current checksum.
 
 use std::collections::BTreeMap;
 use std::fs;

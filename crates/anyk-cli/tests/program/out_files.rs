@@ -271,7 +271,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// In a report folder, files that the manifest lists are overwritten unless they were changed since.
+/// Files that the manifest of a report folder lists are overwritten unless they were changed since.
 #[test]
 fn a_report_overwrites_only_files_of_its_manifest() {
     let commands: [(&[&str], &[&str]); 2] = [

@@ -26,7 +26,7 @@ fn a_run_with_one_name_leaves_the_other_sections() {
         let start = page.find(&format!("<section id=\"{name}\">")).unwrap();
         page[start..][..page[start..].find("</section>").unwrap()].to_owned()
     };
-    // Sections have the order of the registry, in whatever order the studies run.
+    // Sections have the order of the registry, and not the order of the runs.
     let (first, _) = reproduce(&["fig1", "table2"]);
     assert_eq!(sections(&first), ["table2", "fig1"]);
     let (second, notes) = reproduce(&["table1", "--trial"]);

@@ -18,7 +18,7 @@ fn powers(answer: &Value) -> Vec<f64> {
     users.iter().map(|user| user["power_w"].as_f64().unwrap()).collect()
 }
 
-/// With little power, weak users get none; samples of the same cost give the same answer.
+/// Weak users get no power if there is little; samples of the same cost give the same answer.
 #[test]
 fn water_filling_by_name_and_by_samples() {
     let folder = tempfile::tempdir().unwrap();
