@@ -1,13 +1,13 @@
-"""The exact optimum of (P1) beside what one would write in Python, in one run.
+"""Compare the speed of the exact optimum of (P1) with Python code for the same cell of K = 200 users.
 
-Run by `cargo xtask compare`. Two competitors, on the same cell of K = 200 users:
+`cargo xtask compare` runs this script. There are two Python versions:
 
-scipy   vectorised NumPy and scipy.optimize, no tables: b(u) by Newton on the quadrature for all
-        users at once, the power of each user at a trial price by Newton on b', the price by brentq.
-tables  the same idea as ours in Python: splines of ln b and of the response to a price are made
-        beforehand (not timed), then brentq on the price.
+scipy   Vectorized NumPy and scipy.optimize without tables. Newton's method on the quadrature gives b(u) for all
+        users at once, the secant method gives the power of each user at a price, and brentq gives the price.
+tables  The method of AnyK in Python. Splines of ln b and of the response to a price are made beforehand (not
+        timed), then brentq gives the price.
 
-Both must agree with ours, or the comparison is void.
+Both must agree with AnyK; otherwise the comparison is void.
 """
 
 import json
@@ -36,7 +36,7 @@ W = W / W.sum()
 
 
 def margin(ln_u, ln_b):
-    """M and its derivatives by ln b and ln u, for arrays of users."""
+    """Return the margin M and its derivatives by ln b and ln u for arrays of users."""
     z = TAU * np.exp(ln_b)
     x = np.exp(ln_u - ln_b) / N_0
     y = x[:, None] * G
@@ -50,7 +50,7 @@ def margin(ln_u, ln_b):
 
 
 def bandwidth(ln_u, ln_b):
-    """ln b(u) and its derivative, by Newton from a first guess."""
+    """Return ln b(u) and its derivative, by Newton's method from a first guess."""
     for _ in range(50):
         value, by_b, by_u = margin(ln_u, ln_b)
         step = -value / by_b
@@ -64,7 +64,7 @@ def solve_scipy(gains):
     state = {"ln_u": np.log(gains * P_MAX / len(gains)), "ln_b": np.full(len(gains), np.log(2e5))}
 
     def powers(ln_price):
-        # −b'(u) = price/α, that is ln b − ln u + ln(−d ln b/d ln u) = ln(price/α): secant in ln u.
+        # Solve −b'(u) = price/α, that is ln b − ln u + ln(−d ln b/d ln u) = ln(price/α), by the secant method in ln u.
         target = ln_price - np.log(gains)
         ln_u, ln_b = state["ln_u"], state["ln_b"]
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares two folders of bench/record.sh: which files are the same but for times, and which are not."""
+"""Compare two folders of bench/record.sh and list the files that differ in more than times."""
 
 import json
 import os
 import sys
 
-# Versions with checkpoints also report the step at which a run was continued.
+# Fields to ignore. Versions with checkpoints also report the step at which a run was continued.
 TIMES = {"train_seconds", "pretrain_seconds", "resumed_at_step"}
 
 
@@ -48,7 +48,7 @@ def main():
         other = os.path.join(second, name)
         if not os.path.exists(other) or not same(os.path.join(first, name), other):
             differ.append(name)
-    print(f"{count - len(differ)} of {count} files are the same but for times")
+    print(f"{count - len(differ)} of {count} files are equal except for times")
     for name in differ:
         print(f"differs: {name}")
     return 1 if differ else 0

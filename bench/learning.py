@@ -1,20 +1,19 @@
-"""One training step and one allocation beside PyTorch and JAX, in one run.
+"""Compare the speed of one training step and of one allocation with PyTorch and JAX.
 
-Run by `cargo xtask compare learning`. The networks, the loss and Adam are written once here, for both
-libraries, in the faster of two forms tried: the networks side by side in one array, and sums of
-products in place of small matrices.
+`cargo xtask compare learning` runs this script. It contains the networks, the loss and Adam once for both libraries,
+in the faster of two forms that we tried: all networks in one array, and sums of products instead of small matrices.
 
 torch eager      autograd and torch.optim.Adam (fused)
-torch compiled   forward, backward and Adam as one compiled graph, one step to a call
-jax scan         forward, backward and Adam jitted, 1,000 steps to a call
-... table        allocation with our idea: the outer function B^v as a table made beforehand (not timed)
+torch compiled   forward, backward and Adam as one compiled graph, one step per call
+jax scan         forward, backward and Adam jitted, 1,000 steps per call
+... table        allocation by the method of AnyK: the outer function B^v as a table made beforehand (not timed)
 
-All in float32 on one thread. Inputs lie in the libraries' own arrays before the clock starts, while
-ours gathers its batch from the training set within the step.
+All use float32 on one thread. The inputs of the libraries are converted to their arrays beforehand, but AnyK gathers
+its batch from the training set within the timed step.
 
-The weights come from a model file that `anyk train` writes. Allocations must agree with those of `anyk
-allocate`, losses and gradients with NumPy in float64, and its constraint must hold with equality at the
-optimum of `anyk solve`; otherwise the comparison is void.
+The weights come from a model file that `anyk train` writes. Allocations must agree with those of `anyk allocate`, and
+losses and gradients with NumPy in float64. The constraint of the loss must hold with equality at the optimum of
+`anyk solve`. Otherwise the comparison is void.
 """
 
 import json
@@ -28,23 +27,23 @@ import tempfile
 import time
 from statistics import NormalDist
 
-# One thread. JAX 0.10 heeds NPROC; xla_cpu_multi_thread_eigen=false leaves large products on all cores,
-# and makes the allocation slower.
+# Use one thread. JAX 0.10 obeys NPROC; xla_cpu_multi_thread_eigen=false would leave large products on all cores and
+# make the allocation slower.
 os.environ["OMP_NUM_THREADS"] = os.environ["NPROC"] = "1"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import numpy as np
 
 ANYK = sys.argv[1]
-STEPS = 1000  # to a call of JAX
-SIZE, SAMPLES, USERS = 10, 10, 200  # of a training batch, and of the cell to allocate
+STEPS = 1000  # training steps per call of JAX
+SIZE, SAMPLES, USERS = 10, 10, 200  # users per sample, samples per batch, users in the allocated cell
 BATCH = ("x", "energy", "uses", "fading")
-# Range and pieces of the table of B^v over ln α + 30.
+# Range of the table of B^v in ln α + 30, and its number of pieces.
 LOW, HIGH, PIECES = -10.0, 20.0, 2**14
 
 
 def outputs(nn, parameters, x):
-    """Outputs of networks (first axis) for samples and users."""
+    """Return the outputs of all networks (first axis) for samples and users."""
     p = parameters[:, :, None, None]
     others = (x.sum(-1, keepdims=True) - x) / x.shape[-1]
     h = nn.leaky_relu(p[:, 0:4] * x + p[:, 4:8] * others + p[:, 8:12], 0.01)
@@ -66,7 +65,7 @@ def make_loss(lib, nn, step):
 
 
 def make_step(lib, value_and_grad, ascent, step):
-    """State and batch to state and loss: a gradient, and Adam."""
+    """Return a function that maps state and batch to the next state and the loss, by one step of Adam."""
     beta1, beta2, rate = step["beta1"], step["beta2"], step["rate"]
 
     def advance(state, batch):
@@ -82,7 +81,7 @@ def make_step(lib, value_and_grad, ascent, step):
 
 
 class NumpyFunctions:
-    """Functions of torch.nn.functional and jax.nn that the networks use."""
+    """NumPy versions of the functions of torch.nn.functional and jax.nn that the networks use."""
 
     @staticmethod
     def leaky_relu(x, slope):
@@ -119,12 +118,12 @@ def read_model(path):
 
 
 class Model:
-    """A P-GNN for URLLC and its cell, by its file."""
+    """P-GNN for URLLC and its cell, read from a model file."""
 
     def __init__(self, path):
         self.record, tensors = read_model(path)
         parts = [f"{layer}.{part}" for layer in (0, 1) for part in ("own", "others", "bias")]
-        # The file does not have the multiplier's network: the bandwidth's weights are used for it as well.
+        # The file does not contain the network of the multiplier, so this uses the weights of the bandwidth for it.
         self.parameters = np.array(
             [
                 np.concatenate([tensors[f"{network}.{part}"].ravel() for part in parts])
@@ -143,24 +142,24 @@ class Model:
         self.transmission_s = 1e-3 * self.record["config"]["frame"]["transmission_ms"]
 
     def size_input(self, size):
-        """Second input of the outer function."""
+        """Return the second input of the outer function."""
         return math.log(size) if self.record["law"].get("scale") == "logarithmic" else size / 200
 
     def outer(self, x, size):
-        """B^v before its softplus, in float64."""
+        """Return B^v before its softplus, in float64."""
         values = np.stack([x, np.full_like(x, self.size_input(size))], -1)
         for index, (weights, biases) in enumerate(self.layers):
             values = (np.maximum(values, 0.01 * values) if index else values) @ weights.T + biases
         return values[..., 0]
 
     def gains(self, cells):
-        """Large-scale gains of cells, all of one size."""
+        """Return the large-scale gains of cells of equal size."""
         loss = self.record["config"]["path_loss"]
         distances_m = np.array([[user["distance_m"] for user in cell["users"]] for cell in cells])
         return 10 ** (-(loss["intercept_db"] + loss["slope_db"] * np.log10(distances_m)) / 10)
 
     def constants(self):
-        """κ, Q_G⁻¹(ε_D/2) and θS^E, and Adam's numbers."""
+        """Return κ, Q_G⁻¹(ε_D/2) and θS^E, and the parameters of Adam."""
         config, training = self.record["config"], self.record["training"]
         frame, service, epsilon = config["frame"], config["service"], training["epsilon_d"]
         arrivals = service["arrival_rate"]
@@ -177,7 +176,7 @@ class Model:
 
 
 def training_step(model):
-    """One step with its batch, and its loss and gradient by NumPy in float64."""
+    """Return a training step with its batch, and its loss and gradient by NumPy in float64."""
     sample = run("sample", "urllc", "--k", str(SIZE), "--count", str(SAMPLES), "--seed", "2")
     gains = model.gains(sample)
     x = np.log(gains) + 30
@@ -194,13 +193,13 @@ def training_step(model):
         shift = np.zeros_like(parameters)
         shift[place] = 1e-6
         gradient[place] = (loss(parameters + shift, *batch) - loss(parameters - shift, *batch)) / 2e-6
-    # The multiplier's network ascends.
+    # The network of the multiplier ascends, so its gradient changes sign.
     gradient[2] *= -1
     return {**step, "parameters": parameters, "loss": loss(parameters, *batch), "gradient": gradient}
 
 
 def check_constraint(model, step, sample):
-    """The mean of the loss's constraint over fading is 0 at the optimum of `anyk solve`."""
+    """Check that the constraint of the loss holds with equality at the optimum of `anyk solve`."""
     text = "\n".join(map(json.dumps, sample))
     epsilon = str(model.record["training"]["epsilon_d"])
     answers = run("solve", "urllc", "--epsilon", epsilon, "--input", "-", "--json", text=text)
@@ -216,7 +215,7 @@ def check_constraint(model, step, sample):
 
 
 def allocation(model, path):
-    """One cell and what `anyk allocate` gives its users."""
+    """Return the gains of one cell and the allocation by `anyk allocate`."""
     sample = run("sample", "urllc", "--k", str(USERS), "--seed", "1")
     (answer,) = run("allocate", path, "--no-check", "--input", "-", "--json", text=json.dumps(sample[0]))
     (gains,) = model.gains(sample)
@@ -225,7 +224,7 @@ def allocation(model, path):
 
 
 def make_law(lib, nn, linear, second):
-    """B^v before its softplus, by its network."""
+    """Return a function that computes B^v before its softplus by its network."""
 
     def law(layers, x):
         values = lib.stack([x, lib.full_like(x, second)], -1)
@@ -237,7 +236,7 @@ def make_law(lib, nn, linear, second):
 
 
 def make_table(lib):
-    """The same by a table."""
+    """Return a function that interpolates B^v before its softplus in a table."""
 
     def law(values, x):
         position = (x - LOW) * (PIECES / (HIGH - LOW))
@@ -278,7 +277,7 @@ def agree(what, theirs, ours, scale=None, within=1e-4):
 
 
 def check_step(name, step, loss, gradient, parameters):
-    """Loss and gradient against ours; the parameters after a first step of Adam by its formula."""
+    """Check loss and gradient against NumPy, and the parameters after the first step against the formula of Adam."""
     ours = np.array(step["gradient"])
     largest = np.abs(ours).max(1, keepdims=True)
     agree(f"{name}: the loss", loss, step["loss"])
@@ -294,7 +293,7 @@ def check_allocation(name, cell, allocation):
 
 
 def torch_rows(step, cell, model, table):
-    """Names and calls, each checked."""
+    """Return names and functions of training steps and allocations, after a check of each."""
     import torch
     import torch.nn.functional
 
@@ -355,7 +354,7 @@ def torch_rows(step, cell, model, table):
             return value
 
         value = compiled_step()
-        # After one step from 0 the first moments are (1 − β₁)·g.
+        # After one step from 0, the first moments are (1 − β₁)·g.
         check_step("torch compiled", step, value, state[1] / (1 - step["beta1"]), state[0])
         steps["torch_compiled"] = compiled_step
         for kind, (allocate, law) in kinds.items():
@@ -366,7 +365,7 @@ def torch_rows(step, cell, model, table):
     if not reason:
         try:
             add_compiled()
-        except Exception as error:  # a compiler without the headers it needs, for one
+        except Exception as error:  # for example, a compiler without the required headers
             reason = str(error).strip().split("\n")[0]
     if reason:
         print(f"torch compiled is left out: {reason}", file=sys.stderr)
@@ -386,7 +385,7 @@ def jax_rows(step, cell, model, table):
     after, value = jax.jit(advance)(state, batch)
     check_step("jax", step, value, after[1] / (1 - step["beta1"]), after[0])
 
-    # A batch for each step, as in training: nothing can be computed once for all of them.
+    # Use a batch for each step, as in training, so that JAX cannot compute anything once for all steps.
     batches = [jnp.tile(values, (STEPS, 1, 1)) for values in batch]
     scan = jax.jit(lambda state, batches: jax.lax.scan(advance, state, batches))
     steps = {"jax_scan": lambda: jax.block_until_ready(scan(state, batches))}

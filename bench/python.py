@@ -1,4 +1,4 @@
-"""The Python package beside Rust alone, and beside SciPy and CVXPY for the same optimum: ratios, in one run.
+"""Compare the speed of the Python package with Rust, and with SciPy and CVXPY for the same optimum.
 
     cargo xtask compare python
 """
@@ -17,7 +17,7 @@ from anyk import _anyk
 
 
 def seconds(call: Callable[[], object], least_s: float = 0.5) -> float:
-    """Median seconds of a call, over at least so long."""
+    """Return the median time of a call in seconds, measured for at least ``least_s`` seconds."""
     call()
     times: list[float] = []
     begin = time.perf_counter()
@@ -44,7 +44,7 @@ def beside_rust() -> None:
         ("solve", None, cell.solve, batch.solve),
         ("price", model.to_bytes(), lambda: model.allocate(cell), lambda: model.allocate(batch)),
     ):
-        # In turns, so that a machine that slows down slows both.
+        # Measure in turns, so that a slower machine affects both.
         ours, rusts = [], []
         for _ in range(5):
             ours.append(seconds(single, 0.2))
@@ -66,7 +66,7 @@ def _timed(call: Callable[[], object]) -> float:
 
 
 def beside_scipy() -> None:
-    """(P1) at K = 20 by SciPy's SLSQP, with our b(u) and its derivative: the dual search beside a general method."""
+    """Compare the dual search for (P1) at K = 20 with SciPy's general method SLSQP, given b(u) and its derivative."""
     from scipy.optimize import minimize
 
     size = 20
@@ -97,7 +97,7 @@ def beside_scipy() -> None:
 
 
 def beside_cvxpy() -> None:
-    """Water-filling with K = 200 by CVXPY with Clarabel, as a problem with parameters that is compiled once."""
+    """Compare water-filling at K = 200 with CVXPY and Clarabel, as a parametrized problem that is compiled once."""
     import cvxpy
 
     size = 200
@@ -113,7 +113,7 @@ def beside_cvxpy() -> None:
 
     off = solve() / -np.log1p(gains * best.x).sum() - 1
     ours, theirs = seconds(problem.solve), seconds(solve)
-    print(f"\nwater-filling with K = {size}, {int((best.x == 0).sum())} users without any\n")
+    print(f"\nwater-filling with K = {size}, {int((best.x == 0).sum())} users without power\n")
     row("", "anyk", "CVXPY", "ratio", "off by")
     row("seconds", f"{ours:.2e}", f"{theirs:.2e}", f"{theirs / ours:.0f}", f"{off:.1e}")
 

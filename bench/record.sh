@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Records what the program answers, prints and measures, so that two versions can be compared bit for bit:
+# Records the answers, printed text and measurements of the program, to compare two versions bit for bit:
 #   bench/record.sh PROGRAM FOLDER      # about five minutes on two cores
 #   bench/compare_records.py FOLDER OTHER_FOLDER
-# Times are the only fields that may differ between two versions whose figures are the same.
+# Only times may differ between two versions with the same figures.
 set -u
 A=$(realpath "$1"); O=$2; E=$(realpath "$(dirname "$0")/../examples")
 mkdir -p "$O/m"; cd "$O" || exit 1

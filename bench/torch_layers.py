@@ -1,5 +1,9 @@
-"""Time of the price layer beside a softmax and beside a CvxpyLayer, and how far modules in single precision are from
-the compiled models: `python bench/torch_layers.py`. The CvxpyLayer is left out where cvxpylayers is not installed."""
+"""Compare the price layer with a softmax and a CvxpyLayer, and modules in single precision with the compiled models.
+
+    python bench/torch_layers.py
+
+Without cvxpylayers, the CvxpyLayer is left out.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,12 @@ from anyk.torch import PriceLayer, PriceResponse, Softmax, from_model
 from torch import Tensor, nn
 
 CELLS, USERS = 1000, 50
-#: The split that a CvxpyLayer does as well: water-filling in a batch of cells, with a barrier of this weight.
+#: Water-filling in a batch of cells, which a CvxpyLayer can also solve: cells, budget, and weight of the barrier.
 FILLED_CELLS, FILLED_BUDGET, BARRIER = 32, 20.0, 0.01
 
 
 def milliseconds(work: Callable[[], object], device: str, times: int = 30) -> float:
-    """The fastest of so many calls, after three to warm up."""
+    """Return the time of the fastest of ``times`` calls, after three calls to warm up."""
     spent = []
     for _ in range(times + 3):
         start = time.perf_counter()
@@ -30,7 +34,7 @@ def milliseconds(work: Callable[[], object], device: str, times: int = 30) -> fl
 
 
 def agreement() -> None:
-    """Largest relative differences over three trainings of each method and cells of 1 to 1000 users."""
+    """Print the largest relative differences over three training runs of each method and cells of 1 to 1000 users."""
     print("from_model in single precision, largest relative difference to the compiled model")
     print("  method     power  bandwidth")
     for method in ("price", "p-gnn", "m-gnn"):
@@ -39,7 +43,7 @@ def agreement() -> None:
             model = anyk.train("urllc", method=method, train_k=10, seed=seed)
             module = from_model(model)
             for size in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000):
-                # Gains that are the same number in both precisions.
+                # Use gains that single precision represents exactly.
                 gains = np.asarray(anyk.sample("urllc", k=size, seed=seed)[0].gains, np.float32)
                 answer = model.allocate(anyk.Urllc(gains=gains.astype(np.float64)))
                 with torch.no_grad():
@@ -50,24 +54,25 @@ def agreement() -> None:
 
 
 class WaterFilling(nn.Module):
-    """The response of ``min −Σ_k ln(1 + α_k x_k) − μ Σ_k ln x_k`` under a budget, with ``o_k = −ln α_k`` and
-    ``s_k = 1/α_k``: ``z = α_k x_k`` has ``1/(1 + z) + μ/z = e^t``.
+    """Response of ``min −Σ_k ln(1 + α_k x_k) − μ Σ_k ln x_k`` under a budget.
 
-    Without the barrier, users may get nothing at all, and a price layer gives everyone something; with it, both
-    layers have the same optimum, which is smooth.
+    The offsets are ``o_k = −ln α_k`` and the scales ``s_k = 1/α_k``; ``z = α_k x_k`` solves ``1/(1 + z) + μ/z = e^t``.
+
+    Without the barrier, some users may get nothing, but a price layer gives every user a positive amount. With the
+    barrier, both layers have the same smooth optimum.
     """
 
     def forward(self, t: Tensor) -> Tensor:
         rate = t.exp()
         half = 0.5 * (1.0 + BARRIER - rate)
         root = (half.square() + BARRIER * rate).sqrt()
-        # The positive root of e^t z² − 2·half·z − μ, without a difference of numbers that are nearly the same.
+        # Positive root of e^t z² − 2·half·z − μ, computed without cancellation.
         root_over = torch.where(half > 0, (half + root) / rate, BARRIER / (root - half))
         return root_over.log()
 
 
 def beside_cvxpylayers() -> None:
-    """Water-filling by the price layer and by a CvxpyLayer: time, and what amounts and gradients are off."""
+    """Compare water-filling by the price layer and by a CvxpyLayer: times and errors of amounts and gradients."""
     try:
         import cvxpy as cp
         from cvxpylayers.torch import CvxpyLayer
@@ -78,7 +83,7 @@ def beside_cvxpylayers() -> None:
     objective = cp.Minimize(-cp.sum(cp.log(1 + cp.multiply(alpha, x))) - BARRIER * cp.sum(cp.log(x)))
     convex = CvxpyLayer(cp.Problem(objective, [cp.sum(x) == FILLED_BUDGET]), parameters=[alpha], variables=[x])
     price = PriceLayer(WaterFilling(), budget=FILLED_BUDGET)
-    # Some users are under water: α from 0.1 to 10.
+    # α from 0.1 to 10: without the barrier, some users would get nothing.
     drawn = torch.rand(FILLED_CELLS, USERS, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     gains = (10.0 ** (2.0 * drawn - 1.0)).requires_grad_()
     weights = torch.linspace(1.0, 2.0, USERS, dtype=torch.float64)
@@ -89,7 +94,7 @@ def beside_cvxpylayers() -> None:
 
     def by_convex(**arguments: object) -> Callable[[], Tensor]:
         def layer() -> Tensor:
-            # How gradients are solved for is no argument where there are none.
+            # The argument ``mode`` is only valid if gradients are computed.
             given = {name: value for name, value in arguments.items() if name != "mode" or torch.is_grad_enabled()}
             amounts: Tensor = convex(gains, solver_args=given)[0]
             return amounts
@@ -101,7 +106,7 @@ def beside_cvxpylayers() -> None:
         (gradient,) = torch.autograd.grad((weights * amounts.square()).sum(), gains)
         return amounts.detach(), gradient
 
-    # The derivative of the optimum by hand: α/(1 + αx) + μ/x is the same for all users, and Σ dx = 0.
+    # Analytic derivative of the optimum: α/(1 + αx) + μ/x is equal for all users, and Σ dx = 0.
     with torch.no_grad():
         best = by_price()
         bend = (gains / (1.0 + gains * best)).square() + BARRIER / best.square()
@@ -123,7 +128,7 @@ def beside_cvxpylayers() -> None:
         both = milliseconds(lambda: worked(layer), "cpu", 5)  # noqa: B023
         first = first or (forward, both)
         amounts, gradient = worked(layer)
-        # Of the largest: amounts beside the price layer's, gradients beside those by hand.
+        # Errors relative to the largest value: amounts against the price layer, gradients against the analytic ones.
         off = [float((a - b).abs().max() / b.abs().max()) for a, b in ((amounts, best), (gradient, slopes))]
         print(
             f"  {name:24}  {forward:7.2f}  {both:12.2f}     {forward / first[0]:7.0f}  {both / first[1]:12.0f}"

@@ -1,10 +1,10 @@
-"""WMMSE on interference networks beside NumPy, in one run.
+"""Compare the speed of WMMSE on interference networks with NumPy.
 
-Run by `cargo xtask compare wmmse`. 100 dense networks of K = 100 links, 100 iterations from full power,
-float64, one thread. NumPy takes the networks in batches, of 100 and of 10, which stay in the cache: the
-two sums of an iteration are batched matrix products, everything else is elementwise.
+`cargo xtask compare wmmse` runs this script: 100 dense networks of K = 100 links, 100 iterations from full power,
+float64, one thread. NumPy computes the networks in batches of 100, and of 10, which fit in the cache. The two sums of
+an iteration are batched matrix products; everything else is elementwise.
 
-The powers of both must agree to 1e-8, or the comparison is void.
+The powers of both must agree to 1e-8; otherwise the comparison is void.
 """
 
 import json
@@ -25,7 +25,7 @@ BATCHES = (100, 10)
 
 
 def wmmse(gains, direct, root):
-    """Powers of a batch: gains (N, K, K), its diagonal, and the root of that."""
+    """Return the powers of a batch from its gains (N, K, K), their diagonals, and the roots of these."""
     v = np.ones_like(direct)
     for _ in range(ITERATIONS):
         p = v * v
@@ -38,7 +38,7 @@ def wmmse(gains, direct, root):
 
 
 def median_us(call, seconds):
-    """By the processor's time: a call of 100 ms cannot dodge other programs as one of ours can."""
+    """Return the median processor time; other programs would affect the wall time of a call of 100 ms."""
     call()
     times, started = [], time.perf_counter()
     while len(times) < 5 or time.perf_counter() - started < seconds:

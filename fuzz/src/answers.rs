@@ -1,4 +1,4 @@
-//! Inputs answered as the program does it: cells one after the other, an answer each.
+//! Targets that answer inputs as the program does, one answer per cell.
 
 use std::io::Cursor;
 
@@ -12,10 +12,10 @@ use serde_json::Value;
 use crate::files::{readable, records};
 use crate::models::{LINKS, USERS};
 
-/// Instances with more numbers than this only take longer.
+/// Maximum number of users in an input; more users only take longer.
 const MOST_USERS: usize = 40;
 
-/// What a problem needs to be solved.
+/// Returns the required options of a problem.
 pub(crate) fn options(about: &About) -> Options {
     let mut options = Options::default();
     if (about.flags)(Verb::Solve).iter().any(|spec| spec.name == "max-bandwidth-hz") {
@@ -24,7 +24,7 @@ pub(crate) fn options(about: &About) -> Options {
     options
 }
 
-/// Every problem, asked with the same bytes.
+/// Solves the input as instances of every problem.
 pub(crate) fn lines(bytes: &[u8]) {
     if bytes.len() > 4096 {
         return;
@@ -39,7 +39,7 @@ pub(crate) fn lines(bytes: &[u8]) {
             Ok(answers) => {
                 assert!(!answers.is_empty());
                 answers.iter().for_each(|answer| check(about, answer, bytes, false));
-                // Alone and together, it is the same.
+                // A fork gives the same answers.
                 let mut fork = solver.fork().unwrap();
                 let again = fork.answer_all(Input::new(bytes, "lines")).unwrap();
                 let json = |answers: &[Answer]| -> Vec<String> {
@@ -52,12 +52,12 @@ pub(crate) fn lines(bytes: &[u8]) {
     }
 }
 
-/// Allocations of somebody's, for every problem: read, and judged for two or three users.
+/// Reads the input as allocations of every problem, and checks them for two users or three links.
 pub(crate) fn allocations(bytes: &[u8]) {
     for about in BUILT_IN {
         if let Err(error) = Allotment::of_json(about, Input::new(bytes, "allocations")) {
             readable(&error.to_string());
-            // Other JSON would only be refused once more.
+            // A single JSON object would only be rejected again.
             if bytes.trim_ascii_start().starts_with(b"{") && !bytes.contains(&b'\n') {
                 continue;
             }
@@ -70,7 +70,7 @@ pub(crate) fn allocations(bytes: &[u8]) {
                 Ok(verdict) => check(about, &verdict, instances, false),
                 Err(error) => {
                     readable(&error.to_string());
-                    assert!(error.unjudged().is_some(), "the instance is sound: {error}");
+                    assert!(error.unjudged().is_some(), "the instance is valid: {error}");
                 }
             }
         }
@@ -80,8 +80,8 @@ pub(crate) fn allocations(bytes: &[u8]) {
     }
 }
 
-/// One line of JSON in which every number is finite, and no power or bandwidth negative. A model may have an
-/// answer that is stopped at the gate, a solver may not.
+/// Checks that an answer is one line of JSON with finite numbers and without negative powers or bandwidths. The answer
+/// of a model may have a value that cannot be written; that of a solver may not.
 pub(crate) fn check(about: &About, answer: &Answer, input: &[u8], learned: bool) {
     let json = match answer.json() {
         Ok(json) => json,
@@ -90,7 +90,7 @@ pub(crate) fn check(about: &About, answer: &Answer, input: &[u8], learned: bool)
     assert!(!json.contains('\n'), "an answer of several lines");
     let value: Value = serde_json::from_str(&json).unwrap();
     let input = String::from_utf8_lossy(input);
-    // What an answer has keeps its name; what the input has of that name gets another.
+    // Only check the fields of the answer, and not the fields that it copies from the input.
     let is_own = |name: &str| {
         let mut amounts = about.amounts.iter().map(|amount| amount.name);
         about.answer_fields.contains(&name)
@@ -109,7 +109,7 @@ pub(crate) fn check(about: &About, answer: &Answer, input: &[u8], learned: bool)
     assert_eq!(written, Ok(None), "{columns:?}");
 }
 
-/// Fields that may be without a value.
+/// Fields that may be null.
 const OPTIONAL: [&str; 9] = [
     "admissible",
     "duality_gap",
@@ -125,7 +125,7 @@ const OPTIONAL: [&str; 9] = [
 fn walk(name: &str, value: &Value, whole: &str, is_own: &dyn Fn(&str) -> bool) {
     match value {
         _ if !is_own(name) => {}
-        // A number that is not finite leaves as null.
+        // NaN and infinity are written as null.
         Value::Null => assert!(OPTIONAL.contains(&name), "{name} is null in {whole}"),
         Value::Number(number) => {
             let number = number.as_f64().unwrap();

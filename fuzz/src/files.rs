@@ -1,4 +1,4 @@
-//! Users, gains, samples, fading, costs and configs: read, checked, written, read again.
+//! Targets that read users, gains, samples, fading, costs and configs, and then check, write and reread them.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -20,12 +20,12 @@ use anyk::{About, Allocation, Config, Instance, Problem, Record};
 
 use crate::answers::options;
 
-/// An error is a line or some for people, never empty and never the whole file again.
+/// Checks that an error message is neither empty nor as long as a file.
 pub(crate) fn readable(message: &str) {
     assert!(!message.is_empty() && message.len() < 4000, "a message of {} bytes", message.len());
 }
 
-/// The reader of each problem, and the problem.
+/// Reader and problem of each built-in problem.
 static PROBLEMS: LazyLock<Vec<(Reader, Arc<dyn Problem>)>> = LazyLock::new(|| {
     let both = |about: &&'static About| (reader(about), (about.make)(&options(about)).unwrap());
     BUILT_IN.iter().map(both).collect()
@@ -35,16 +35,16 @@ fn known(about: &About) -> &'static (Reader, Arc<dyn Problem>) {
     PROBLEMS.iter().find(|(reader, _)| reader.about().name == about.name).unwrap()
 }
 
-/// The records of a problem in a document.
+/// Reads the records of a problem from a document.
 pub(crate) fn records(about: &About, bytes: &[u8]) -> Vec<Result<Record, InputError>> {
     known(about).0.read(Input::new(bytes, about.name))
 }
 
-/// The same, as instances.
+/// Reads the instances of a problem from a document.
 pub(crate) fn instances(about: &About, bytes: &[u8]) -> Vec<Result<Instance, String>> {
     let mut formulating = Formulating::new(Arc::clone(&known(about).1));
     let read = records(about, bytes);
-    assert!(!read.is_empty(), "a document with nothing in it has no error");
+    assert!(!read.is_empty(), "an empty document gives no error");
     read.into_iter()
         .map(|record| {
             let record = record.map_err(|error| error.to_string())?;
@@ -54,7 +54,7 @@ pub(crate) fn instances(about: &About, bytes: &[u8]) -> Vec<Result<Instance, Str
         .collect()
 }
 
-/// What is written of a record is the same record again.
+/// Checks that a record stays the same when it is written and read.
 fn written_and_read(about: &About, record: &Record) {
     let json = record_json(record).unwrap();
     let again = records(about, json.as_bytes()).remove(0).expect(&json);
@@ -80,7 +80,7 @@ fn written_and_read(about: &About, record: &Record) {
     }
 }
 
-/// Users, as every problem reads them.
+/// Reads the input as users of every problem.
 pub(crate) fn users(bytes: &[u8]) {
     for about in BUILT_IN.iter().filter(|about| !about.is_of_arrays()) {
         for instance in instances(about, bytes) {
@@ -105,7 +105,7 @@ pub(crate) fn users(bytes: &[u8]) {
             for user in 0..size {
                 let id = record.id(user);
                 assert!(!id.is_empty() && !id.chars().any(char::is_control));
-                assert!(ids.insert(id.clone()), "{id} stands twice");
+                assert!(ids.insert(id.clone()), "{id} appears twice");
             }
         }
     }
@@ -156,7 +156,7 @@ pub(crate) fn samples(bytes: &[u8]) {
     };
     assert!(!rows.is_empty());
     assert!(rows.iter().all(|row| row.x.is_finite() && row.y.is_finite() && row.k >= 1));
-    // A few kilobytes can hold millions of rows; the first ones say enough.
+    // A few kilobytes can contain millions of rows; the first rows are enough.
     let rows = &rows[..rows.len().min(1000)];
     let numbered = rows[0].instance.is_some();
     let mut text = format!("k,x,y{}\n", if numbered { ",instance" } else { "" });
@@ -194,7 +194,7 @@ pub(crate) fn fading(bytes: &[u8]) {
     assert!(mean > 0.0 && mean.is_finite(), "mean {mean}");
 }
 
-/// Samples of a cost: what is one is solved for three users.
+/// Reads the input as samples of a cost; if they are valid, solves the problem for three users.
 pub(crate) fn cost(bytes: &[u8]) {
     let samples = match read_cost_samples(bytes, "cost") {
         Ok(samples) => samples,
@@ -209,7 +209,7 @@ pub(crate) fn cost(bytes: &[u8]) {
         assert!((cost.value(u) - value).abs() <= 1e-9 * size, "{u}: {value}");
     }
     let (low, high) = cost.range();
-    // A budget that gives them something between the least and the most.
+    // A budget between the minimum and the maximum of the amounts.
     let budget = (3.5 * (low + 0.3 * (high - low))).clamp(1e-50, 1e50);
     let Ok(problem) = Separable::uniform(cost, [1.0, 0.5, 2.0], budget) else { return };
     let solution = SeparableSolver::default().solve(&problem);

@@ -1,9 +1,9 @@
-//! Fuzz targets: each takes bytes and panics when the library breaks one of its promises about files. Bad
-//! input gets an error; what is accepted holds no number that is not finite, and can be written and read back.
+//! Fuzz targets. Each takes bytes and panics if the library breaks a guarantee about files: bad input gives an error,
+//! and accepted input contains only finite numbers and can be written and read back.
 //!
-//! `cargo xtask fuzz` runs them; `fuzz/README.md` says how.
+//! `cargo xtask fuzz` runs the targets; see `fuzz/README.md`.
 
-// A target tells of a broken promise by a panic.
+// A target reports a finding by a panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_panics_doc)]
 
 mod answers;
@@ -16,16 +16,16 @@ pub mod sections;
 pub use mutate::mutate;
 pub use sealed::{opened, sealed};
 
-/// One target.
+/// A fuzz target.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// Its name, and that of its folder of the corpus.
+    /// Name of the target and of its folder in the corpus.
     pub name: &'static str,
-    /// Takes an input; panics on a finding.
+    /// Function that takes an input and panics on a finding.
     pub run: fn(&[u8]),
 }
 
-/// Every target.
+/// All targets.
 pub static TARGETS: &[Target] = &[
     Target { name: "users", run: files::users },
     Target { name: "gains", run: files::gains },
@@ -39,10 +39,10 @@ pub static TARGETS: &[Target] = &[
     Target { name: "section", run: sections::section },
 ];
 
-/// The target of a name.
+/// Returns the target with a name.
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
-/// The longest input: more only makes each run slower.
+/// Maximum length of an input; longer inputs only make a run slower.
 pub const MOST_BYTES: usize = 16 * 1024;

@@ -1,12 +1,12 @@
-//! Runs targets without any instrumentation: mutations of the corpus for a given time.
+//! Runs targets without instrumentation, on mutations of the corpus, for a given time.
 //!
 //! ```text
-//! anyk-fuzz TARGET SECONDS SEED CURRENT    mutations; the file CURRENT always holds the input at hand
-//! anyk-fuzz run TARGET FILE…               these inputs alone
-//! anyk-fuzz open KIND FILE                 a container as two lines of JSON and numbers, to standard output
+//! anyk-fuzz TARGET SECONDS SEED CURRENT    run mutations; the file CURRENT always contains the current input
+//! anyk-fuzz run TARGET FILE…               run only these inputs
+//! anyk-fuzz open FILE                      print a container as two lines of JSON and its numbers
 //! ```
 //!
-//! A finding ends the process by a panic, or by a signal where memory or time run out: CURRENT is then the input.
+//! A finding ends the process by a panic, or by a signal if memory or time run out. The input is then in CURRENT.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 use anyk_fuzz::{MOST_BYTES, Target, mutate, opened, target};
 
-/// One input that takes more of the processor is a finding, and so is one that waits for so long: a machine may
-/// have other things to do.
+/// Maximum processor time of one input; more is a finding. [`LONGEST_WAIT`] limits the wall time, and is longer because
+/// the machine may be busy.
 const LONGEST: Duration = Duration::from_secs(20);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
@@ -62,7 +62,7 @@ fn open(file: &str) -> Result<(), Box<dyn Error>> {
     Ok(std::io::stdout().write_all(&text)?)
 }
 
-/// The inputs of a target: what is in the repository.
+/// Reads the inputs of a target from the repository.
 fn corpus(name: &str) -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
     let mut paths: Vec<PathBuf> =
@@ -89,13 +89,13 @@ fn fuzz(name: &str, seconds: &str, seed: &str, current: &Path) -> Result<(), Box
         let first = pool.get(draw(1)).unwrap_or(&empty);
         let second = pool.get(draw(2)).unwrap_or(&empty);
         let input = mutate(first, second, MOST_BYTES, seed.wrapping_add(count));
-        // One file, written over: a signal leaves no time to save the input.
+        // Save the input before the run, because a signal leaves no time to do it afterwards.
         file.rewind()?;
         file.set_len(0)?;
         file.write_all(&input)?;
         (target.run)(&input);
         runs.fetch_add(1, Ordering::Relaxed);
-        // Now and then one mutation leads on from another.
+        // Keep some mutations, so that later ones start from them.
         if count.is_multiple_of(64) {
             if pool.len() < own + 200 {
                 pool.push(input);
@@ -111,7 +111,7 @@ fn fuzz(name: &str, seconds: &str, seed: &str, current: &Path) -> Result<(), Box
     Ok(())
 }
 
-/// Ends the process when one input takes too long.
+/// Starts a thread that ends the process if one input takes too long.
 fn watch(runs: &Arc<AtomicU64>) {
     let runs = Arc::clone(runs);
     thread::spawn(move || {
@@ -131,10 +131,10 @@ fn watch(runs: &Arc<AtomicU64>) {
     });
 }
 
-/// Processor time of this process; 0 where the system does not say.
+/// Returns the processor time of this process, or 0 if the system does not provide it.
 fn processor_time() -> Duration {
     let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name, in parentheses, may hold anything; user and system time are the 12th and 13th after it.
+    // The name, in parentheses, may contain any text. User and system time are the 12th and 13th field after it.
     let after = text.rsplit(')').next().unwrap_or_default();
     let ticks =
         after.split_whitespace().skip(11).take(2).filter_map(|word| word.parse::<u64>().ok());

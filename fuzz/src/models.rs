@@ -1,4 +1,4 @@
-//! Models, with a checksum that holds.
+//! Target that reads and runs models with a valid checksum.
 
 use anyk::Model;
 use anyk::exchange::Input;
@@ -8,12 +8,12 @@ use crate::{answers, sealed};
 
 const CELLS: &[u8] = b"{\"users\":[{\"id\":\"a\",\"distance_m\":60}]}\n\
     {\"users\":[{\"id\":\"a\",\"distance_m\":60},{\"id\":\"b\",\"distance_m\":90},{\"id\":\"c\",\"distance_m\":240}]}";
-/// Users and links.
+/// Instance with two users; [`LINKS`] has three links.
 pub(crate) const USERS: &[u8] =
     b"{\"users\":[{\"id\":\"a\",\"distance_m\":60},{\"id\":\"b\",\"distance_m\":90}]}";
 pub(crate) const LINKS: &[u8] = b"[[1,0.1,0.2],[0.2,0.9,0.01],[0,0.3,2]]";
 
-/// A model, sealed if it stands opened.
+/// Reads the input as a model, which it seals first if it is in opened form.
 pub(crate) fn model(bytes: &[u8]) {
     let file = sealed(bytes).unwrap_or_else(|| bytes.to_vec());
     let model = match read_model(&file) {
@@ -30,7 +30,7 @@ pub(crate) fn model(bytes: &[u8]) {
     assert!(!(cells && links), "users and links are not the same");
 }
 
-/// Asks a model; whether it has an answer.
+/// Runs a model on an input; returns whether it gave an answer.
 fn answer(model: &dyn Model, bytes: &[u8]) -> bool {
     let about = model.about();
     let mut answering = allocating(model, &answers::options(about)).unwrap();

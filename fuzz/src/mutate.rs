@@ -1,9 +1,9 @@
-//! Mutations that know texts with numbers in them, and rows of floats.
+//! Mutations for text with numbers and for arrays of floats.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Numbers that break things.
+/// Numbers that often cause faults, as text.
 const NUMBERS: [&str; 24] = [
     "0",
     "-0",
@@ -30,7 +30,7 @@ const NUMBERS: [&str; 24] = [
     "18446744073709551615",
     "NaN",
 ];
-/// Pieces of the formats.
+/// Pieces of the input formats.
 const PIECES: [&str; 24] = [
     "{",
     "}",
@@ -57,7 +57,7 @@ const PIECES: [&str; 24] = [
     "=",
     "\0",
 ];
-/// Floats that break things.
+/// Floats that often cause faults.
 const FLOATS: [f64; 12] = [
     0.0,
     -0.0,
@@ -73,8 +73,8 @@ const FLOATS: [f64; 12] = [
     f64::INFINITY,
 ];
 
-/// A mutation of `bytes`, with pieces of `other` now and then, at most `most` bytes long: the same for the same
-/// seed.
+/// Mutates `bytes`, sometimes with pieces of `other`, to at most `most` bytes. The result depends only on the
+/// arguments.
 pub fn mutate(bytes: &[u8], other: &[u8], most: usize, seed: u64) -> Vec<u8> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut bytes = bytes.to_vec();
@@ -92,7 +92,7 @@ fn once(bytes: &mut Vec<u8>, other: &[u8], rng: &mut ChaCha8Rng) {
         0 if at < length => bytes[at] ^= 1 << rng.random_range(0..8),
         1 if at < length => bytes[at] = rng.random(),
         2 => bytes.insert(at, rng.random()),
-        // A piece goes, or comes again somewhere.
+        // Remove a piece, or copy it to another position.
         3 => drop(bytes.drain(piece(at, length, rng))),
         4 => {
             let copy = bytes[piece(at, length, rng)].to_vec();
@@ -100,19 +100,19 @@ fn once(bytes: &mut Vec<u8>, other: &[u8], rng: &mut ChaCha8Rng) {
             bytes.splice(to..to, copy);
         }
         5 => bytes.truncate(at),
-        // A piece of another input, in place of one or in between.
+        // Insert a piece of another input, or replace a piece by it.
         6 => {
             let from = other[piece(rng.random_range(0..=other.len()), other.len(), rng)].to_vec();
             let replaced = if rng.random() { piece(at, length, rng) } else { at..at };
             bytes.splice(replaced, from);
         }
         7 => drop(bytes.splice(at..at, pick(&PIECES, rng).bytes())),
-        // Another float in a row of them, counted from the end.
+        // Replace a float; positions are multiples of 8 from the end.
         8 if length >= 8 => {
             let start = length - 8 * rng.random_range(1..=length / 8);
             bytes[start..start + 8].copy_from_slice(&pick(&FLOATS, rng).to_le_bytes());
         }
-        // Another length or count of two, four or eight bytes.
+        // Replace a length or count of two, four or eight bytes.
         9 => {
             let width = pick(&[2, 4, 8], rng);
             if at + width <= length {
@@ -121,7 +121,7 @@ fn once(bytes: &mut Vec<u8>, other: &[u8], rng: &mut ChaCha8Rng) {
                 bytes[at..at + width].copy_from_slice(&number.to_le_bytes()[..width]);
             }
         }
-        // Another number in a text.
+        // Replace a number in text.
         _ => {
             let is_number = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
             let Some(start) = (at..length).find(|&i| bytes[i].is_ascii_digit()) else { return };

@@ -1,7 +1,7 @@
-//! Containers opened and sealed again: a mutation then reaches what stands behind the checksum.
+//! Opening and sealing of containers, so that mutations get past the checksum.
 //!
-//! Opened, a file is two lines of JSON and the numbers: what stands in the header, the shapes of the tensors by
-//! name, and the tensors one after the other.
+//! The opened form of a file has two lines of JSON, the header and the shapes of the tensors by name, and then the
+//! values of the tensors.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ struct Entry {
     data_offsets: [usize; 2],
 }
 
-/// A model file from its opened form, with a checksum that holds; `None` if it is not of that form. Numbers
-/// that are missing are 0, those that are left over are left out.
+/// Builds a model file with a valid checksum from its opened form; returns `None` for other input. Missing numbers are
+/// 0, and extra numbers are left out.
 pub fn sealed(opened: &[u8]) -> Option<Vec<u8>> {
     let mut lines = opened.splitn(3, |byte| *byte == b'\n');
     let content: &RawValue = serde_json::from_slice(lines.next()?).ok()?;
@@ -61,7 +61,7 @@ pub fn sealed(opened: &[u8]) -> Option<Vec<u8>> {
     Some([&(head.len() as u64).to_le_bytes()[..], &head, &numbers].concat())
 }
 
-/// The opened form of a file; `None` if it is no container.
+/// Returns the opened form of a file, or `None` if the file is not a container.
 pub fn opened(file: &[u8]) -> Option<Vec<u8>> {
     let length = usize::try_from(u64::from_le_bytes(*file.first_chunk()?)).ok()?;
     let head: serde_json::Map<String, serde_json::Value> =
@@ -70,7 +70,7 @@ pub fn opened(file: &[u8]) -> Option<Vec<u8>> {
     let header = head.get("__metadata__")?.get("anyk")?.as_str()?;
     let header: Header<'_> = serde_json::from_str(header).ok()?;
     let (mut shapes, mut data) = (Shapes::new(), Vec::new());
-    // A map of JSON is in the order of its names, as `sealed` takes them.
+    // The map is sorted by name, the order that `sealed` expects.
     for (name, entry) in head.iter().filter(|(name, _)| *name != "__metadata__") {
         let Entry { shape, data_offsets: [start, end], .. } =
             serde_json::from_value(entry.clone()).ok()?;

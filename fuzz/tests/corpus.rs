@@ -1,4 +1,4 @@
-//! Every input of the corpus through its target: what was found once stays mended.
+//! Regression tests that run every input of the corpus through its target.
 
 #![allow(clippy::unwrap_used)]
 
@@ -43,7 +43,7 @@ fn the_corpus_has_no_finding() {
     }
 }
 
-/// Some of each kind are accepted: a corpus that is refused as a whole would test nothing.
+/// Each target accepts some inputs of its corpus; a corpus of rejected inputs would test little.
 #[test]
 fn the_corpus_reaches_what_is_behind_the_checks() {
     let accepted = |target: &str, accept: &dyn Fn(&[u8]) -> bool| {
@@ -58,7 +58,7 @@ fn the_corpus_reaches_what_is_behind_the_checks() {
     let links = reader(&INTERFERENCE);
     assert!(accepted("gains", &|bytes| read_networks(&links, Input::new(bytes, "")).is_ok()) >= 8);
     assert!(accepted("gains", &|bytes| is_read(&INTERFERENCE, bytes)) >= 8);
-    // Of allocations, some for every problem.
+    // The corpus has allocations for every problem.
     for about in BUILT_IN {
         let is_read = |bytes: &[u8]| Allotment::of_json(about, Input::new(bytes, "")).is_ok();
         assert!(accepted("allocations", &is_read) >= 1, "{}", about.name);
@@ -79,14 +79,14 @@ fn the_corpus_reaches_what_is_behind_the_checks() {
     assert!(accepted("section", &section) >= 3);
 }
 
-/// Sealing is what the library's own writer does.
+/// Sealing gives the same file as the writer of the library.
 #[test]
 fn sealed_and_opened_are_inverse() {
     for (name, bytes) in files("model") {
         let Some(file) = sealed(&bytes) else { continue };
         if let Ok(model) = anyk::problems::read_model(&file) {
             let own = model.bytes().unwrap();
-            // Keys of JSON may stand in another order.
+            // The keys of JSON objects may have another order.
             let again = sealed(&opened(&own).unwrap()).unwrap();
             let again = anyk::problems::read_model(&again).unwrap().bytes().unwrap();
             assert!(again == own, "{name}");

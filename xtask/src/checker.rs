@@ -1,4 +1,5 @@
-//! The independent checker: random cells, the program's answers, and the paper's formulas again in NumPy.
+//! Independent checker: it solves random cells with the program and checks the answers with the paper's formulas in
+//! NumPy.
 
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,18 +9,18 @@ use anyhow::Result;
 use crate::{build_programs, package, python, root, step};
 
 const FOLDER: &str = "crates/anyk-cli/tests/checker";
-/// Configurations of the usual tests, and of the long ones.
+/// Number of configurations in the usual tests; the long tests have [`LONG`].
 pub(crate) const USUAL: &str = "100";
 pub(crate) const LONG: &str = "2000";
-/// The same configurations in every run, unless others are asked for.
+/// Default seed, so that every run has the same configurations.
 pub(crate) const SEED: &str = "11";
 
-/// A seed that no run had before.
+/// Returns a new seed.
 pub(crate) fn fresh_seed() -> String {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros()).to_string()
 }
 
-/// `cargo xtask checker [COUNT] [SEED]`.
+/// Runs `cargo xtask checker [COUNT] [SEED]`.
 pub(crate) fn command(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let count = arguments.next().unwrap_or_else(|| USUAL.into());
     let seed = arguments.next().unwrap_or_else(|| SEED.into());
@@ -27,8 +28,8 @@ pub(crate) fn command(mut arguments: impl Iterator<Item = String>) -> Result<()>
     check(&count, &seed)
 }
 
-/// Checks the program that the tests use on so many random configurations. Without NumPy there is no check, and a
-/// line says so.
+/// Checks the program that the tests use on `count` random configurations. If NumPy cannot be installed, this prints a
+/// message instead.
 pub(crate) fn check(count: &str, seed: &str) -> Result<()> {
     let python = match python::environment(package::TESTS, package::REQUIREMENTS) {
         Ok(python) => python,
@@ -43,7 +44,7 @@ pub(crate) fn check(count: &str, seed: &str) -> Result<()> {
     let program = root().join("target/debug/anyk");
     let mut command = Command::new(python);
     command.arg(script).arg(program).args([count, seed]);
-    // Arrays of a few hundred kilobytes come and go: kept by the allocator, they halve the time.
+    // The check often allocates arrays of a few hundred kilobytes. It takes half the time if the allocator keeps them.
     command.env("MALLOC_MMAP_THRESHOLD_", "1000000000").env("MALLOC_TRIM_THRESHOLD_", "1000000000");
     step("independent checker", &mut command)
 }

@@ -1,4 +1,4 @@
-//! Fuzzing on the stable tool chain: by libFuzzer, which coverage leads, or without it by mutations of the corpus.
+//! Fuzzing on the stable toolchain, by libFuzzer with coverage, or by plain mutations of the corpus.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::checker::fresh_seed;
 use crate::{build_programs, cargo, note, root, step};
 
-/// The targets of `fuzz/src/lib.rs`.
+/// Names of the targets in `fuzz/src/lib.rs`.
 const TARGETS: [&str; 10] = [
     "users",
     "gains",
@@ -25,17 +25,18 @@ const TARGETS: [&str; 10] = [
     "model",
     "section",
 ];
-/// What makes the compiler count edges and comparisons, as libFuzzer reads them.
+/// Compiler flags that count edges and comparisons in the format of libFuzzer.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
-/// Flags are for the target alone: build scripts and macros stay as they are.
+/// Target triple. If it is given, the compiler flags do not apply to build scripts and macros.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 /// Seconds of processor time for all targets together in `cargo xtask test --long`.
 const USUAL_SECONDS: f64 = 60.0;
-/// Seed there: a change should not fail by a finding that it did not cause. `cargo xtask fuzz` draws a new one.
+/// Fixed seed in `cargo xtask test --long`, so that a change cannot fail because of a finding that it did not cause.
+/// `cargo xtask fuzz` draws a new seed.
 const USUAL_SEED: &str = "20220201";
-/// Memory of a process without libFuzzer, which has a limit of its own, kB.
+/// Memory limit of a process without libFuzzer, which has its own limit, in kB.
 const MOST_KB: &str = "3000000";
 
 enum Engine {
@@ -43,7 +44,7 @@ enum Engine {
     Plain(PathBuf),
 }
 
-/// `cargo xtask fuzz [TARGET] [--time SECONDS] [--plain]`.
+/// Runs `cargo xtask fuzz [TARGET] [--time SECONDS] [--plain]`.
 pub(crate) fn command(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let (mut targets, mut seconds, mut plain) = (TARGETS.to_vec(), USUAL_SECONDS, false);
     while let Some(argument) = arguments.next() {
@@ -58,8 +59,8 @@ pub(crate) fn command(mut arguments: impl Iterator<Item = String>) -> Result<()>
             name => {
                 let known = TARGETS.iter().find(|target| **target == name);
                 let expected = TARGETS.join(", ");
-                let known =
-                    known.with_context(|| format!("no target {name:?}, expected {expected}"))?;
+                let known = known
+                    .with_context(|| format!("unknown target {name:?}, expected {expected}"))?;
                 targets = vec![*known];
             }
         }
@@ -78,7 +79,7 @@ pub(crate) fn command(mut arguments: impl Iterator<Item = String>) -> Result<()>
     fuzz(&engine, &targets, seconds, &fresh_seed())
 }
 
-/// Part of `cargo xtask test --long`: a minute, without instrumentation, from a fixed seed.
+/// Fuzzes for a minute without coverage from a fixed seed, as part of `cargo xtask test --long`.
 pub(crate) fn usual() -> Result<()> {
     fuzz(&plain(), &TARGETS, USUAL_SECONDS, USUAL_SEED)
 }
@@ -95,7 +96,7 @@ fn guided() -> Result<Engine> {
     Ok(Engine::Guided(root().join("target/fuzz").join(TRIPLE).join("debug/anyk-fuzz-guided")))
 }
 
-/// Runs targets, as many at a time as there are cores, each for its share of the processor time.
+/// Runs targets in parallel on all cores, each for its share of the processor time.
 fn fuzz(engine: &Engine, targets: &[&str], seconds: f64, seed: &str) -> Result<()> {
     let started = Instant::now();
     let share = (seconds / targets.len() as f64).max(1.0);
@@ -129,7 +130,7 @@ fn fuzz(engine: &Engine, targets: &[&str], seconds: f64, seed: &str) -> Result<(
     Ok(())
 }
 
-/// Executions and processor time of one target.
+/// Runs a target; returns its number of executions and its processor time.
 fn one(
     engine: &Engine,
     name: &str,
@@ -140,7 +141,7 @@ fn one(
     let folder = root().join("target/fuzz-work").join(name);
     fs::create_dir_all(&folder)?;
     let current = folder.with_extension("current");
-    // The shell's `times` is the processor time of what it ran; a limit on memory turns a bomb into a finding.
+    // The shell command `times` prints the processor time. The memory limit turns excessive allocation into a finding.
     let mut command = Command::new("sh");
     match engine {
         Engine::Plain(program) => {
@@ -150,7 +151,7 @@ fn one(
         }
         Engine::Guided(program) => {
             command.args(["-c", "\"$@\"; status=$?; times; exit $status", "sh"]).arg(program);
-            // New inputs go to the first folder; those of the repository are only read.
+            // libFuzzer writes new inputs to the first folder and only reads the one of the repository.
             command.arg(&folder).arg(root().join("fuzz/corpus").join(name));
             command.arg(format!("-max_total_time={}", seconds.ceil()));
             command.args([
@@ -189,7 +190,8 @@ fn number_after(text: &str, mark: &str) -> Option<u64> {
     text.split(mark).nth(1)?.split_whitespace().next()?.parse().ok()
 }
 
-/// The second line of the shell's `times`: `1m2.5s 0m0.25s`, user and system time of its children.
+/// Parses the second line of the shell command `times`: user and system time of child processes, such as
+/// `1m2.5s 0m0.25s`.
 fn processor_seconds(text: &str) -> f64 {
     let seconds = |word: &str| -> Option<f64> {
         let (minutes, seconds) = word.strip_suffix('s')?.split_once('m')?;

@@ -1,11 +1,11 @@
-//! `cargo xtask test --long`: what takes long and rarely breaks, and more random cases. The usual tests come first.
+//! `cargo xtask test --long`: checks that take long and rarely fail, and more random cases. Run the usual tests first.
 
 use anyhow::{Context, Result};
 
 use crate::checker::{self, fresh_seed};
 use crate::{build_programs, cargo, fuzz, package, repeat, seed, step};
 
-/// Cases of each property test, whatever number it asks for.
+/// Number of cases of each property test; overrides the number in the test.
 const CASES: &str = "500";
 
 pub(crate) fn long() -> Result<()> {
@@ -27,8 +27,8 @@ pub(crate) fn long() -> Result<()> {
     step("benchmarks run", cargo().args(bench))
 }
 
-/// `cargo deny` with deny.toml; installed first where it is missing. Its database of advisories is
-/// not consulted: that needs a network that not every machine has.
+/// Runs `cargo deny` with deny.toml, and installs it first if it is missing. It does not check security advisories,
+/// because that needs a network connection.
 fn licences() -> Result<()> {
     let installed = cargo().args(["deny", "--version"]).output().is_ok_and(|o| o.status.success());
     if !installed {

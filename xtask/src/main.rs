@@ -1,5 +1,5 @@
-//! The project's own commands: `cargo xtask test` runs every check, `cargo xtask compare` measures
-//! this program beside what one would write in Python.
+//! Commands of the project: `cargo xtask test` runs all checks, `cargo xtask compare` compares the speed of the program
+//! with Python code.
 
 mod checker;
 mod fuzz;
@@ -18,15 +18,15 @@ use anyhow::{Context, Result, bail};
 const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
-  test               format, lints, documentation, tests, the checker and the Python package
-  test --long        only the long part: licences, packaging, the site, fuzzing, and more random cases
-  python [--torch]   the tests of the Python package, or of its PyTorch layers (a download of 3 GB)
-  checker [COUNT] [SEED]   the program's answers on random cells against an independent computation
-  fuzz [TARGET] [--time SECONDS] [--plain]   hostile files, guided by coverage unless --plain (fuzz/README.md)
-  compare            speed of the exact solver and of SciPy, in one run (bench/README.md)
-  compare learning   speed of training and allocation, and of PyTorch and JAX
-  compare wmmse      speed of WMMSE, and of NumPy
-  compare python     speed of the Python package, of Rust alone, SciPy and CVXPY";
+  test               check format, lints, documentation, tests, the checker and the Python package
+  test --long        run only the long checks: licences, packaging, the site, fuzzing, more random cases
+  python [--torch]   test the Python package, or its PyTorch layers (downloads 3 GB)
+  checker [COUNT] [SEED]   check answers on random cells by an independent computation
+  fuzz [TARGET] [--time SECONDS] [--plain]   read hostile files, guided by coverage unless --plain (fuzz/README.md)
+  compare            compare the speed of the exact solver with SciPy (bench/README.md)
+  compare learning   compare the speed of training and allocation with PyTorch and JAX
+  compare wmmse      compare the speed of WMMSE with NumPy
+  compare python     compare the speed of the Python package with Rust, SciPy and CVXPY";
 
 fn main() -> ExitCode {
     let has = |flag: &str| env::args().any(|argument| argument == flag);
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The project's root: cargo runs xtask from anywhere below it.
+/// Returns the root of the repository; cargo may run xtask from any folder in it.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_path_buf)
 }
@@ -63,17 +63,17 @@ fn root() -> PathBuf {
 fn cargo() -> Command {
     let mut command = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
     command.current_dir(root());
-    // The bindings compile without an interpreter, if they are told not to look for one.
+    // Without an interpreter, the bindings compile only with this variable.
     if !package::has_python() {
         command.env("PYO3_NO_PYTHON", "1");
     }
     command
 }
 
-/// The steps so far, with their seconds.
+/// Names and seconds of the steps so far.
 static STEPS: Mutex<Vec<(String, f64)>> = Mutex::new(Vec::new());
 
-/// Runs one step, says how long it took, and fails with its name.
+/// Runs a step and prints its time; an error names the step.
 fn step(name: &str, command: &mut Command) -> Result<()> {
     println!("== {name}");
     let started = Instant::now();
@@ -85,7 +85,7 @@ fn step(name: &str, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Says how long a step took, and keeps it for the list at the end.
+/// Prints the time of a step and records it for the list at the end.
 fn note(name: &str, started: Instant) {
     let seconds = started.elapsed().as_secs_f64();
     println!("== {name}: {seconds:.0} s");
@@ -93,7 +93,7 @@ fn note(name: &str, started: Instant) {
     steps.push((name.to_owned(), seconds));
 }
 
-/// Runs checks and lists the seconds of each step.
+/// Runs checks and then lists the seconds of each step.
 fn timed(checks: impl FnOnce() -> Result<()>) -> Result<()> {
     let started = Instant::now();
     checks()?;
@@ -125,28 +125,28 @@ fn test() -> Result<()> {
     package::check()
 }
 
-/// The seed of random cases: a new one in every run, unless the variable asks for that of an earlier run.
+/// Returns the seed of random cases: that of the environment variable, or a new one.
 fn seed() -> String {
     env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| checker::fresh_seed())
 }
 
-/// How to repeat a failure of random cases.
+/// Returns a message that says how to repeat a failure of random cases.
 fn repeat(seed: &str, command: &str) -> String {
     format!(
-        "PROPTEST_RNG_SEED={seed} cargo xtask {command} repeats the random cases. Failing property tests save theirs in \
-         proptest-regressions/ and *.proptest-regressions; commit these files, and every later run tries them first"
+        "PROPTEST_RNG_SEED={seed} cargo xtask {command} repeats the random cases. Property tests save failing cases in \
+         proptest-regressions/ and *.proptest-regressions; commit these files, so that later runs try these cases first"
     )
 }
 
-/// Builds the tests, the programs and the Python module that they use, for the whole workspace at once: a build of
-/// less selects other features of the dependencies, and compiles them again.
+/// Builds the tests, and the programs and the Python module that they use. It builds the whole workspace at once, since
+/// a partial build would select other features of the dependencies and compile them again.
 fn build_programs() -> Result<()> {
     let build = ["build", "--workspace", "--lib", "--bins", "--tests", "--quiet", "--locked"];
     step("build", cargo().args(build))
 }
 
-/// Builds the program, makes a Python environment, and runs a comparison of bench/ in it: the exact
-/// optimum, with the word `learning` training and allocation, with `wmmse` interference networks.
+/// Builds the program, creates a Python environment, and runs a comparison of bench/ in it. The default is the exact
+/// optimum; `learning` compares training and allocation, `wmmse` interference networks, `python` the Python package.
 fn compare() -> Result<()> {
     let mut arguments = env::args().skip(2).peekable();
     if arguments.next_if(|argument| argument == "python").is_some() {
@@ -155,7 +155,7 @@ fn compare() -> Result<()> {
     let subject = arguments.next_if(|argument| argument == "learning" || argument == "wmmse");
     let (environment, requirements, script) = match subject.as_deref() {
         Some("learning") => {
-            println!("== PyTorch brings its GPU libraries along: 3 GB to load, 6 GB on the disk");
+            println!("== PyTorch includes its GPU libraries: 3 GB of downloads, 6 GB on disk");
             ("target/bench-python-learning", "bench/requirements-learning.txt", "bench/learning.py")
         }
         Some(_) => ("target/bench-python", "bench/requirements.txt", "bench/wmmse.py"),

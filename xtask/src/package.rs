@@ -1,4 +1,4 @@
-//! The Python package: its tests on the module that the workspace builds, and the archives that people install.
+//! Python package: tests of the module that the workspace builds, and of the archives that users install.
 
 use std::env::{self, consts};
 use std::fs;
@@ -11,20 +11,20 @@ use anyhow::{Context, Result, bail};
 use crate::python::environment;
 use crate::{cargo, root, step};
 
-/// The environment of all Python checks.
+/// Python environment of all checks.
 pub(crate) const TESTS: &str = "target/python-tests";
 pub(crate) const REQUIREMENTS: &str = "crates/anyk-py/requirements-test.txt";
-/// What packaging and the site need as well.
+/// Requirements of the tests, of packaging and of the site.
 const LONG_REQUIREMENTS: &str = "crates/anyk-py/requirements-long.txt";
-/// The same with PyTorch.
+/// Python environment with PyTorch.
 const TORCH: &str = "target/python-torch";
 const TORCH_REQUIREMENTS: &str = "crates/anyk-py/requirements-torch.txt";
-/// The sources of the package, and where the tests find them together with the compiled module.
+/// Sources of the package. The tests find them, together with the compiled module, in [`PACKAGE`].
 const SOURCES: &str = "crates/anyk-py/python/anyk";
 const PACKAGE: &str = "target/python-package";
-/// Where the archives come to lie.
+/// Folder for the archives.
 const DIST: &str = "target/python-dist";
-/// What a user has: the wheel and what it asks for.
+/// Python environment with only the wheel and its dependencies, as a user has it.
 const CLEAN: &str = "target/python-clean";
 
 /// Checks types and runs the Python tests.
@@ -34,7 +34,7 @@ pub(crate) fn check() -> Result<()> {
     }
     let package = assemble()?;
     let python = environment(TESTS, REQUIREMENTS)?;
-    // What builds on PyTorch is checked with it.
+    // `check_torch` checks the files that need PyTorch.
     let mut typed = sources(SOURCES)?;
     typed.extend(sources("examples/python")?);
     typed.retain(|path| fs::read_to_string(path).is_ok_and(|text| !text.contains("import torch")));
@@ -43,9 +43,9 @@ pub(crate) fn check() -> Result<()> {
     step("python tests", command(&python, &pytest).env("PYTHONPATH", &package))
 }
 
-/// The same for what builds on PyTorch.
+/// Checks types and runs the Python tests that need PyTorch.
 pub(crate) fn check_torch() -> Result<()> {
-    println!("== PyTorch brings its GPU libraries along: 3 GB to load");
+    println!("== PyTorch includes its GPU libraries: 3 GB of downloads");
     let package = assemble()?;
     let python = environment(TORCH, TORCH_REQUIREMENTS)?;
     let mypy = ["-m", "mypy", SOURCES, "examples/python"];
@@ -54,7 +54,7 @@ pub(crate) fn check_torch() -> Result<()> {
     step("python tests with torch", command(&python, &pytest).env("PYTHONPATH", &package))
 }
 
-/// Puts the sources and the module that cargo built into one folder, which it returns.
+/// Copies the sources and the module that cargo built to one folder, and returns the folder.
 fn assemble() -> Result<PathBuf> {
     let folder = root().join(PACKAGE);
     if folder.exists() {
@@ -68,7 +68,7 @@ fn assemble() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Copies a folder.
+/// Copies a folder with its subfolders.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to).with_context(|| format!("cannot create {}", to.display()))?;
     for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
@@ -83,7 +83,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds the source archive and a wheel from it, tries the wheel as a user would, and builds the site with it.
+/// Builds the source archive and a wheel from it, installs the wheel as a user would, and builds the site with it.
 pub(crate) fn archives() -> Result<()> {
     if !needs_python("packaging and the site")? {
         return Ok(());
@@ -99,21 +99,22 @@ pub(crate) fn archives() -> Result<()> {
     site(&tests)
 }
 
-/// Whether there is an interpreter. Without one a line says what is left out; in CI that is an error.
+/// Returns whether a Python interpreter exists. If not, this prints which checks are skipped; in CI it returns an
+/// error.
 fn needs_python(what: &str) -> Result<bool> {
     if has_python() {
         return Ok(true);
     }
     if env::var("CI").is_ok_and(|value| value == "true") {
-        bail!("{what}: there is no python3 from version 3.10");
+        bail!("{what}: no python3 of version 3.10 or later was found");
     }
-    println!("== SKIPPED: {what}, since there is no python3 from version 3.10 here");
+    println!("== SKIPPED: {what}, since no python3 of version 3.10 or later was found");
     Ok(false)
 }
 
-/// What `cargo publish` would do, up to the upload.
+/// Runs `cargo publish` without the upload.
 pub(crate) fn publish() -> Result<()> {
-    // A checkout that is being worked on is checked as it is.
+    // Allow uncommitted changes.
     let publish = ["publish", "--dry-run", "--locked", "--allow-dirty", "--quiet", "-p", "anyk"];
     step("the library is fit to publish", cargo().args(publish))
 }
@@ -127,15 +128,15 @@ pub(crate) fn has_python() -> bool {
     })
 }
 
-/// A command of an environment, in the root.
+/// Builds a command that runs Python in the root of the repository.
 fn command(python: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(python);
     command.current_dir(root()).args(arguments);
     command
 }
 
-/// The source archive, and a wheel built from it alone, in an environment that pip makes for it. The profile is that of
-/// the tests: the code is the same, and built in a fraction of the time.
+/// Builds the source archive, and from it a wheel, in an isolated environment of pip. It uses the profile of the tests,
+/// which compiles the same code in a fraction of the time.
 fn build_archives(python: &Path) -> Result<(PathBuf, PathBuf)> {
     let dist = root().join(DIST);
     if dist.exists() {
@@ -157,7 +158,7 @@ fn build_archives(python: &Path) -> Result<(PathBuf, PathBuf)> {
     Ok((source, wheel))
 }
 
-/// The one file with an ending.
+/// Returns the only file of a folder with this extension; another number of files is an error.
 fn only(folder: &Path, ending: &str) -> Result<PathBuf> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
@@ -170,7 +171,7 @@ fn only(folder: &Path, ending: &str) -> Result<PathBuf> {
     }
 }
 
-/// What a user does: a new environment, the wheel, the lines of README.md.
+/// Installs the wheel in a new environment and runs the Python code of README.md, as a user would.
 fn clean(wheel: &Path) -> Result<()> {
     let folder = root().join(CLEAN);
     if folder.exists() {
@@ -186,7 +187,7 @@ fn clean(wheel: &Path) -> Result<()> {
     step("README's Python lines", command(&python, &[]).arg(&lines).current_dir(&folder))
 }
 
-/// The Python of README.md, block after block.
+/// Returns the Python code blocks of README.md as one program.
 fn readme_lines() -> Result<String> {
     let text = fs::read_to_string(root().join("README.md")).context("cannot read README.md")?;
     let mut lines = String::new();
@@ -194,12 +195,12 @@ fn readme_lines() -> Result<String> {
         lines.push_str(block.split("```").next().unwrap_or_default());
     }
     if lines.trim().is_empty() {
-        bail!("README.md has no Python lines, expected some to try");
+        bail!("README.md has no Python code blocks, expected at least one");
     }
     Ok(lines)
 }
 
-/// The Python files of a folder.
+/// Lists the Python files of a folder.
 fn sources(folder: &str) -> Result<Vec<PathBuf>> {
     let entries =
         fs::read_dir(root().join(folder)).with_context(|| format!("cannot list {folder}"))?;
@@ -224,14 +225,14 @@ fn install(python: &Path, wheel: &Path) -> Result<()> {
     step("install the wheel", command(python, &install).arg(wheel))
 }
 
-/// The site, with its notebooks executed; a warning is an error.
+/// Builds the site and executes its notebooks; a warning is an error.
 fn site(python: &Path) -> Result<()> {
     let build =
         ["-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs/site", "target/site"];
     step("documentation site", &mut command(python, &build))
 }
 
-/// The package, built as people install it, beside what else they could use.
+/// Builds the package as users install it, and compares its speed with alternatives.
 pub(crate) fn compare() -> Result<()> {
     let python = environment("target/bench-python-package", "bench/requirements-python.txt")?;
     let install =

@@ -1,4 +1,4 @@
-//! Python environments under `target/`, with what a script asks for.
+//! Python environments under `target/` with the requirements of a script.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,7 +7,8 @@ use anyhow::Result;
 
 use crate::{root, step};
 
-/// The interpreter of an environment that has a file of requirements installed; both paths from the root.
+/// Creates an environment, if it is missing, and installs a file of requirements. Returns the interpreter. Both paths
+/// are relative to the root.
 pub(crate) fn environment(folder: &str, requirements: &str) -> Result<PathBuf> {
     let folder = root().join(folder);
     let python = folder.join("bin/python");

@@ -1,11 +1,11 @@
-//! From the options that a problem describes to flags and help pages, and back.
+//! Translation between the options that a problem describes and the flags of the program.
 
 use anyk::framework::{OptionSpec, OptionValue, Options, Verb};
 use anyk::problems;
 use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-/// The flag of an option.
+/// Builds the flag of an option.
 fn argument(spec: &OptionSpec) -> Arg {
     let mut help = spec.help.to_owned();
     if !spec.default.is_empty() {
@@ -17,7 +17,8 @@ fn argument(spec: &OptionSpec) -> Arg {
     match &spec.value {
         OptionValue::Switch => argument.action(ArgAction::SetTrue),
         OptionValue::Number(unit) => argument.value_name(*unit).allow_negative_numbers(true),
-        // A list that starts with a negative number is no number: our own message says what is expected.
+        // clap would reject a list that starts with a negative number. Let it pass, so that the message of the library
+        // says what is expected.
         OptionValue::Numbers(unit) => argument.value_name(*unit).allow_hyphen_values(true),
         OptionValue::Whole(what) => argument.value_name(*what).allow_negative_numbers(true),
         OptionValue::Sizes => argument.value_name("K,…").allow_hyphen_values(true),
@@ -33,12 +34,12 @@ fn argument(spec: &OptionSpec) -> Arg {
     }
 }
 
-/// Adds the flags of options, each in its group.
+/// Adds the flags of options to a command, each in its group.
 pub(crate) fn with_options(command: Command, specs: &[OptionSpec]) -> Command {
     command.args(specs.iter().filter(|spec| spec.file.is_none()).map(argument))
 }
 
-/// What was given of some options.
+/// Returns the options that the user set.
 pub(crate) fn given(matches: &ArgMatches, specs: &[OptionSpec]) -> Options {
     let mut options = Options::default();
     for spec in specs.iter().filter(|spec| spec.file.is_none()) {
@@ -53,8 +54,8 @@ pub(crate) fn given(matches: &ArgMatches, specs: &[OptionSpec]) -> Options {
     options
 }
 
-/// The options of a verb on models, whatever the model: of several problems with an option of one name, the first
-/// describes it.
+/// Returns the options that a verb has for models of any problem. If problems share the name of an option, the help is
+/// that of the first problem.
 pub(crate) fn model_options(verb: Verb) -> Vec<OptionSpec> {
     let mut all: Vec<OptionSpec> = Vec::new();
     for spec in problems::all().into_iter().flat_map(|about| (about.flags)(verb)) {

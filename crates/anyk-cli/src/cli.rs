@@ -1,5 +1,5 @@
-//! The command line: one command for each verb, one subcommand for each problem where the problem is not in a
-//! model's file.
+//! Definition of the command line. Each verb is a command. `solve`, `train`, `sample` and `assess` have a subcommand
+//! for each problem; the other commands read the problem from a model file or an option.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::arguments::{model_options, with_options};
 use crate::failure::EXIT_CODES;
 use crate::values::{Listed, seconds, seeds, size, sizes, whole};
 
-/// The whole command line.
+/// Builds the command line of `anyk`.
 pub(crate) fn command() -> Command {
     let sample = by_problem(
         Verb::Sample,
@@ -29,16 +29,20 @@ pub(crate) fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand_required(true)
         .subcommands([
-            by_problem(Verb::Solve, "solve", "Find the best allocation of a problem's instances"),
+            by_problem(
+                Verb::Solve,
+                "solve",
+                "Find the best allocation for each instance of a problem",
+            ),
             by_problem(
                 Verb::Train,
                 "train",
-                "Train a policy at one number of users, for use at any other",
+                "Train a policy at one number of users for use at any other",
             ),
             by_problem(
                 Verb::Assess,
                 "assess",
-                "Judge allocations of your own: who is served, and how far from the optimum",
+                "Check allocations that you already have and compare them with the optimum",
             ),
             evaluate(),
             allocate(),
@@ -57,22 +61,23 @@ pub(crate) fn command() -> Command {
     let train = format!("train {name} --method price --out price.safetensors");
     let command = page(
         command,
-        "Power and bandwidth for the users of a wireless cell, at any number of users",
+        "Allocate power and bandwidth to the users of a wireless cell, at any number of users",
         &[&draw_and_solve, &train, "evaluate price.safetensors --k 1,10,100,1000"],
         "AnyK finds the powers and bandwidths that meet every user's latency and reliability target with the \
-         least total bandwidth, and proves the optimum. It also learns policies at one number of users \
-         that serve any other number. More problems: one rate for all users, and links that share a band.",
+         least total bandwidth, and bounds the distance to the optimum. It also trains policies at one number of \
+         users for use at any other. Other problems: minimum power, one data rate for all users, links that share \
+         a band, and your own cost function.",
     );
     let examples = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     command.after_help(EXIT_CODES).after_long_help(format!("{examples}\n\n{EXIT_CODES}"))
 }
 
-/// The problem that examples are about.
+/// Returns the problem that examples use.
 fn first() -> &'static About {
     problems::BUILT_IN[0]
 }
 
-/// The first example of each problem for a verb.
+/// Returns the first example of each problem for a verb.
 fn examples_of(verb: Verb) -> Vec<&'static str> {
     let all = problems::all().into_iter();
     let mut examples: Vec<&str> =
@@ -81,14 +86,15 @@ fn examples_of(verb: Verb) -> Vec<&'static str> {
     examples
 }
 
-/// Adds a help page to a command: a line, for the long help also details and examples without the program's name.
+/// Adds a help page to a command. The short page has only the line `about`; the long page also has the details and the
+/// examples, which are given without the name of the program.
 fn page(command: Command, about: &str, examples: &[&str], details: &str) -> Command {
     let long = if details.is_empty() { about.to_owned() } else { format!("{about}\n\n{details}") };
     let lines: String = examples.iter().map(|line| format!("\n  anyk {line}")).collect();
     command.about(about.to_owned()).long_about(long).after_long_help(format!("Examples:{lines}"))
 }
 
-/// Adds the help page of a problem's subcommand.
+/// Adds the help page to the subcommand of a problem.
 fn problem_page(command: Command, about: &About, verb: Verb) -> Command {
     let details = match verb {
         Verb::Solve => format!("{}\n\n{}", about.formula, about.input),
@@ -97,7 +103,7 @@ fn problem_page(command: Command, about: &About, verb: Verb) -> Command {
     page(command, about.line, (about.examples)(verb), &details)
 }
 
-/// A command with a subcommand for each problem, which has the problem's own options and no others.
+/// Builds a command with a subcommand for each problem. A subcommand accepts only the options of its problem.
 fn by_problem(verb: Verb, name: &'static str, about: &str) -> Command {
     let all = problems::all().into_iter();
     let trained = all.filter(|about| verb != Verb::Train || about.train.is_some());
@@ -123,26 +129,26 @@ fn by_problem(verb: Verb, name: &'static str, about: &str) -> Command {
     page(command.after_help(hint), about, &examples_of(verb), "")
 }
 
-/// Flags of `solve`, and of whatever else answers the instances of an input.
+/// Flags of `solve`, shared by the other commands that answer the instances of an input.
 #[derive(Debug, Args)]
 pub(crate) struct SolveArgs {
-    /// File with the instances, or - for standard input
+    /// File with the instances; - for standard input
     #[arg(long, short, value_name = "FILE")]
     pub(crate) input: String,
-    /// Form of the answers [default: table]
+    /// Output format [default: table]
     #[arg(long, value_name = "NAME", display_order = 890, value_parser = PossibleValuesParser::new([
-        PossibleValue::new("table").help("Tables and sentences"),
-        PossibleValue::new("json").help("A JSON object on a line for each instance, while the input arrives"),
+        PossibleValue::new("table").help("Tables and text"),
+        PossibleValue::new("json").help("One line of JSON per instance, printed while the input arrives"),
         PossibleValue::new("csv").help("One table of all users or links"),
     ]))]
     pub(crate) format: Option<String>,
-    /// The same as --format json
+    /// Print JSON (short for --format json)
     #[arg(long, conflicts_with = "format", display_order = 891)]
     pub(crate) json: bool,
-    /// End at the first instance that cannot be answered; else it gets a line with the reason, and the rest goes on
+    /// Stop at the first instance that fails instead of reporting it and continuing
     #[arg(long, display_order = 892, hide_short_help = true)]
     pub(crate) fail_fast: bool,
-    /// File to write to, instead of standard output
+    /// Output file [default: standard output]
     #[arg(long, value_name = "FILE", display_order = 899)]
     pub(crate) out: Option<PathBuf>,
     /// Overwrite the output file if it exists
@@ -153,7 +159,7 @@ pub(crate) struct SolveArgs {
 /// Flags of `assess`.
 #[derive(Debug, Args)]
 pub(crate) struct AssessArgs {
-    /// File with the allocations (JSON in the form of `solve --json`, or CSV), or - for standard input
+    /// File with the allocations (CSV, or JSON of `solve --json`); - for standard input
     #[arg(long, short, value_name = "FILE")]
     pub(crate) allocations: String,
     #[command(flatten)]
@@ -163,18 +169,20 @@ pub(crate) struct AssessArgs {
 /// Flags of `train`.
 #[derive(Debug, Args)]
 pub(crate) struct TrainArgs {
-    /// File to write the model to
+    /// Model file to write
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// Train from several seeds at once (1..10 or 1,2,3): FILE becomes FILE-1, FILE-2, … before its ending, and p-gnn
-    /// shares one outer function (FILE.outer), pre-trained from the first seed. Finished models are kept: after an
-    /// interruption, the same command trains only the rest
+    /// Several seeds (1..10 or 1,2,3), each for its own model
+    ///
+    /// AnyK trains the models in parallel. With --out p.safetensors, the model of seed 3 is p-3.safetensors. With
+    /// p-gnn, all models share one outer function (p.safetensors.outer), which is pre-trained from the first seed.
+    /// Finished models are kept: after an interruption, run the same command again to train the others.
     #[arg(long, value_name = "SEED,…", conflicts_with = "seed", value_parser = seeds)]
     pub(crate) seeds: Option<Listed<u64>>,
     /// Overwrite an existing file even if it is not a model
     #[arg(long, display_order = 900)]
     pub(crate) force: bool,
-    /// Print one JSON object instead of sentences
+    /// Print one JSON object instead of text
     #[arg(long, display_order = 901)]
     pub(crate) json: bool,
 }
@@ -182,7 +190,7 @@ pub(crate) struct TrainArgs {
 /// Flags of `sample`.
 #[derive(Debug, Args)]
 pub(crate) struct SampleArgs {
-    /// File to write to, instead of standard output
+    /// Output file [default: standard output]
     #[arg(long, value_name = "FILE", display_order = 899)]
     pub(crate) out: Option<PathBuf>,
     /// Overwrite the output file if it exists
@@ -194,7 +202,7 @@ fn fading() -> Command {
     let command = FadingArgs::augment_args(Command::new("fading"));
     page(
         command,
-        "Small-scale gains g of a law of fading, as samples to train with",
+        "Draw samples of the small-scale gain g from a fading distribution",
         &["sample fading --law rician:k=3 --count 2000 --format npy --out samples.npy"],
         "",
     )
@@ -203,19 +211,22 @@ fn fading() -> Command {
 /// Flags of `sample fading`.
 #[derive(Debug, Args)]
 pub(crate) struct FadingArgs {
-    /// Law: rayleigh, nakagami:m=2, rician:k=3, shadowed:sigma_db=4 or mixture:share=0.1,loss_db=10
+    /// Fading distribution, such as rayleigh or rician:k=3
+    ///
+    /// The distributions are rayleigh, nakagami:m=2, rician:k=3, shadowed:sigma_db=4 and
+    /// mixture:share=0.1,loss_db=10.
     #[arg(long, value_name = "LAW")]
     pub(crate) law: FadingLaw,
-    /// Number of gains
+    /// Number of samples
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 10_000_000))]
     pub(crate) count: u64,
     /// Seed of the random numbers
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Antennas N_t at the base station; g has the mean N_t
+    /// Number of antennas N_t at the base station; g has mean N_t
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole(1, 1024))]
     pub(crate) antennas: u64,
-    /// Format of the output
+    /// Output format
     #[arg(long, value_name = "NAME", default_value = "json", value_parser = PossibleValuesParser::new([
         PossibleValue::new("json").help("One JSON object"),
         PossibleValue::new("npy").help("A NumPy array with one axis, float64"),
@@ -225,10 +236,10 @@ pub(crate) struct FadingArgs {
     pub(crate) sample: SampleArgs,
 }
 
-/// Random instances to measure on.
+/// Flags that choose the random instances of a measurement.
 #[derive(Debug, Args)]
 pub(crate) struct CellsArgs {
-    /// Numbers of users, or of links, separated by commas
+    /// Numbers of users, separated by commas
     #[arg(
         long,
         value_name = "K,…",
@@ -237,7 +248,7 @@ pub(crate) struct CellsArgs {
         value_parser = size
     )]
     pub(crate) k: Vec<usize>,
-    /// Random instances for each of them
+    /// Random instances for each number of users
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole(1, 1_000_000))]
     pub(crate) samples: u64,
     /// Seed of the random numbers
@@ -259,20 +270,20 @@ fn evaluate() -> Command {
         }
     }
     let details = format!(
-        "Means over random instances that no model was trained on. One model by its file alone gets the table of its \
-         problem, beside the optimum, the closed form or the classical policies.\n\n\
-         Several policies, or any that is not a model, are put side by side on the same instances, all judged alike: \
-         files of models, baselines by name ({}), and programs (cmd:COMMAND). The best that is known and the trivial \
-         baseline are always there. The cell is that of the first model unless options say otherwise.\n\n\
-         A program is started once. It reads an instance on each line, in the form that `solve` reads, and answers on a \
-         line in the form that `solve --json` writes, such as {}. It is also asked with the users in another order, and \
-         its size law is diagnosed.",
+        "Reports means over random instances that were not used for training. A single model file gets the table of \
+         its problem, which compares it with the optimum, the closed form or the classical algorithms.\n\n\
+         Several policies, or one that is not a model file, are all checked on the same instances. A policy is a model \
+         file, the name of a baseline ({}), or a program (cmd:COMMAND). AnyK always adds the best known policy and a \
+         simple baseline. The instances come from the cell of the first model; options override its parameters.\n\n\
+         AnyK starts a program once. The program reads one instance per line, in the input format of `solve`, and \
+         prints one line for each, in the format of `solve --json`, such as {}. AnyK also sends it the users in another \
+         order and finds its size law.",
         baselines.join(", "),
         answer_shape(first()),
     );
     page(
         with_options(command, &model_options(Verb::Evaluate)),
-        "Measure models, or programs of your own, at many numbers of users, beside the optimum",
+        "Compare models and your own programs with the optimum",
         &[
             "evaluate price.safetensors",
             "evaluate p.safetensors price.safetensors --k 1,2,5,10-50:10,100 --csv out.csv --plot out.svg",
@@ -283,7 +294,7 @@ fn evaluate() -> Command {
     )
 }
 
-/// What a program answers for a problem of users: what each user gets.
+/// Returns the shape of a program's answer for a problem with users.
 fn answer_shape(about: &About) -> String {
     let amounts = about.amounts.iter().map(|amount| format!(",\"{}\":…", amount.name));
     format!("{{\"users\":[{{\"id\":\"u1\"{}}}]}}", amounts.collect::<String>())
@@ -292,13 +303,13 @@ fn answer_shape(about: &About) -> String {
 /// Flags of `evaluate`.
 #[derive(Debug, Args)]
 pub(crate) struct EvaluateArgs {
-    /// Files of models, names of baselines, cmd:COMMAND
+    /// Model files, names of baselines, or programs (cmd:COMMAND)
     #[arg(value_name = "POLICY", required = true)]
     pub(crate) policies: Vec<String>,
-    /// The problem, where no model says it
+    /// Problem to evaluate; required if no model file is given
     #[arg(long, value_name = "NAME", value_parser = problems())]
     pub(crate) problem: Option<String>,
-    /// Numbers of users, or of links: 1,2,5,10-50:10,100
+    /// Numbers of users or links, also as ranges with a step: 1,2,5,10-50:10,100
     #[arg(
         long,
         value_name = "K,…",
@@ -307,13 +318,13 @@ pub(crate) struct EvaluateArgs {
         value_parser = sizes
     )]
     pub(crate) k: Listed<usize>,
-    /// Random instances for each of them
+    /// Random instances for each number of users
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole(1, 1_000_000))]
     pub(crate) samples: u64,
     /// Seed of the instances [default: 7]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Several seeds, each with as many instances: 1..10 or 1,2,3
+    /// Several seeds (1..10 or 1,2,3), each with its own instances
     #[arg(
         long,
         value_name = "SEED,…",
@@ -322,16 +333,16 @@ pub(crate) struct EvaluateArgs {
         value_parser = seeds
     )]
     pub(crate) seeds: Option<Listed<u64>>,
-    /// Longest time for an answer of a program
+    /// Time limit for each answer of a program
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds, hide_short_help = true)]
     pub(crate) timeout: f64,
-    /// File for the table, as CSV
+    /// CSV file for the table
     #[arg(long, value_name = "FILE", display_order = 897)]
     pub(crate) csv: Option<PathBuf>,
-    /// File for a picture (SVG): the distance to the best policy over K
+    /// SVG file for a plot of the gap to the reference against K
     #[arg(long, value_name = "FILE", display_order = 898)]
     pub(crate) plot: Option<PathBuf>,
-    /// Overwrite output files that exist
+    /// Overwrite existing output files
     #[arg(long, display_order = 900)]
     pub(crate) force: bool,
     /// Print one JSON object instead of a table
@@ -349,17 +360,17 @@ fn allocate() -> Command {
     let command = AllocateArgs::augment_args(Command::new("allocate"));
     page(
         with_options(command, &model_options(Verb::Allocate)),
-        "Allocate with a model, in the form of `solve`",
+        "Allocate resources with a model",
         &examples_of(Verb::Allocate),
-        "Input and output are those of `anyk solve` for the model's problem, so that the two can be compared. The \
-         cell is the model's; for the price policy, options may change it.",
+        "Input and output have the format of `anyk solve` for the problem of the model, so you can compare the two. The \
+         parameters of the cell come from the model; with the price policy, options override them.",
     )
 }
 
 /// Flags of `allocate`.
 #[derive(Debug, Args)]
 pub(crate) struct AllocateArgs {
-    /// File of the model, written by `train` or `calibrate`
+    /// Model file, written by `train` or `calibrate`
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
     #[command(flatten)]
@@ -370,34 +381,35 @@ fn calibrate() -> Command {
     let command = CalibrateArgs::augment_args(Command::new("calibrate"));
     page(
         with_options(command, &model_options(Verb::Calibrate)),
-        "Give a model the smallest margin that carries a guarantee",
+        "Give a model the smallest bandwidth margin that carries a guarantee",
         (first().examples)(Verb::Calibrate),
-        "Draws independent cells that no training has seen, judges one user of each by quadrature, and chooses \
-         the smallest factor on the bandwidths such that, with confidence 1 − δ over that draw, at most a share β \
-         of users miss their QoS: an exact binomial bound (docs/guarantees.md has the proof). It holds at the \
-         sizes named here. `allocate` and `evaluate` apply and report it.",
+        "Draws independent cells that were not used for training and checks one user of each by quadrature. From \
+         the result it chooses the smallest factor on the bandwidths for which, with confidence 1 − δ over the \
+         draw, at most a share β of users miss their QoS. The bound is an exact binomial bound (proof: \
+         docs/guarantees.md) and holds for the numbers of users in --k. `allocate` and `evaluate` apply the factor and \
+         report the guarantee.",
     )
 }
 
 /// Flags of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// File of the model, for users with a loss and delay target
+    /// Model file of the problem urllc
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
-    /// Sizes at which the guarantee is to hold, separated by commas
+    /// Numbers of users for which the guarantee must hold, separated by commas
     #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "10", value_parser = size)]
     pub(crate) k: Vec<usize>,
-    /// Independent cells of each size; one user of each is judged
+    /// Independent cells for each number of users; one user of each is checked
     #[arg(long, value_name = "N", default_value_t = 2995, value_parser = whole(1, 1_000_000_000))]
     pub(crate) cells: u64,
     /// Share β of users that may miss their QoS
     #[arg(long, value_name = "SHARE", default_value_t = 1e-3, allow_negative_numbers = true)]
     pub(crate) beta: f64,
-    /// Probability δ, over the draw of the cells, that more users than that miss it
+    /// Probability δ, over the draw of the cells, that the guarantee fails
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.05, allow_negative_numbers = true)]
     pub(crate) delta: f64,
-    /// Let the factor be below 1 where the model gives more than the guarantee needs
+    /// Allow a factor below 1 if the model gives more than the guarantee needs
     #[arg(long)]
     pub(crate) shrink: bool,
     /// Seed of the cells
@@ -411,7 +423,7 @@ fn info() -> Command {
     let command = InfoArgs::augment_args(Command::new("info"));
     page(
         command,
-        "Show what a model is, how it was trained, what it reached, and its tensors",
+        "Show a model's problem, method, training record and tensors",
         &["info model.safetensors", "info model.safetensors --json"],
         "",
     )
@@ -420,7 +432,7 @@ fn info() -> Command {
 /// Flags of `info`.
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// File of a model of any kind
+    /// Model file
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
     /// Print one JSON object instead of tables
@@ -432,24 +444,26 @@ fn diagnose() -> Command {
     let command = DiagnoseArgs::augment_args(Command::new("diagnose"));
     page(
         with_options(command, &CellOptions::ALL.specs()),
-        "Find the size law of a policy, and the network that follows it",
+        "Find the size law of a policy and a network that matches it",
         &[
             "diagnose --policy urllc-bandwidth --out out/diagnose",
             "diagnose model.safetensors --quantity bandwidth",
             "diagnose --samples samples.csv --json",
         ],
-        "Remark 1 of the paper: a network generalizes to the size of a permutation-equivariant policy if its size \
-         law aligns with that of the policy. Estimates f(x, K), what a user of input x gets among K, tests whether \
-         the policy is permutation-equivariant and asymptotically size-invariant, fits its size law, measures the \
-         law of every aggregator with every output on random networks, and recommends the pair that matches. Then \
-         predicts from sizes up to --train-k what networks trained there will miss at the largest size, with a \
-         range, and measures it: the factor by which outputs are off, in the geometric mean over users, less \
-         1.\n\n\
-         The policy is one of the paper's (--policy), a model, or a file of samples: CSV with the columns\n\n  \
+        "By Remark 1 of the paper, a network generalizes over the number of users of a permutation-equivariant \
+         policy if its size law matches that of the policy. The command estimates f(x, K), the mean output for a \
+         user with input x among K users. It tests whether the policy is permutation-equivariant and asymptotically \
+         size-invariant, and fits its size law. On random networks it measures the size law of every combination of \
+         aggregator and output layer, and recommends the one that matches.\n\n\
+         From the outputs for up to --train-k users, it then predicts how far networks trained at --train-k are off \
+         for the largest K, with a range. It also trains such networks and measures the error: the geometric mean \
+         over users of the factor by which outputs are off, minus 1.\n\n\
+         The policy is one of the paper's (--policy), a model file, or a file of samples (--samples): CSV with the \
+         columns\n\n  \
          k,x,y,instance\n\n\
-         and one row for each user: the number of users, input, output, and (if known) which rows belong \
-         together.\n\n\
-         The exit code is 0 whatever is found, and 2 for bad input.",
+         and one row for each user: the number of users, the input, the output and, if known, the instance of the \
+         user.\n\n\
+         The exit code is 0 for every finding, and 2 for bad input.",
     )
 }
 
@@ -457,44 +471,44 @@ fn diagnose() -> Command {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("subject").required(true).args(["model", "policy", "rows"])))]
 pub(crate) struct DiagnoseArgs {
-    /// File of a model of any kind
+    /// Model file
     #[arg(value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// A policy of the paper, with random users or links
+    /// Policy of the paper, with random users or links
     #[arg(long, value_name = "NAME", value_parser = policies())]
     pub(crate) policy: Option<String>,
-    /// File of samples (CSV), or - for standard input
+    /// CSV file of samples; - for standard input
     #[arg(
         long = "samples",
         value_name = "FILE",
         conflicts_with_all = ["k", "users", "quantity"]
     )]
     pub(crate) rows: Option<String>,
-    /// Which output of a model [default: power]
+    /// Output of the model to diagnose [default: power]
     #[arg(long, value_name = "NAME", conflicts_with = "policy", value_parser = PossibleValuesParser::new(diagnosis::quantities()))]
     pub(crate) quantity: Option<String>,
-    /// Sizes, separated by commas [default: 2,3,5,10,20,50,100,200]
+    /// Numbers of users K, separated by commas [default: 2,3,5,10,20,50,100,200]
     #[arg(long, value_name = "K,…", value_delimiter = ',', value_parser = size)]
     pub(crate) k: Vec<usize>,
-    /// Users drawn of each size, in whole cells [default: 20000]
+    /// Users to draw for each K, in whole cells [default: 20000]
     #[arg(long, value_name = "N", value_parser = whole(100, 10_000_000))]
     pub(crate) users: Option<u64>,
-    /// Size K_0 of the training; the law of networks is measured from it on
+    /// Training size K_0; size laws of networks are measured from K_0 upwards
     #[arg(long, value_name = "K", default_value_t = 20, value_parser = size)]
     pub(crate) train_k: usize,
-    /// Leave out the training that checks the prediction
+    /// Skip the training runs that check the prediction
     #[arg(long)]
     pub(crate) no_check: bool,
-    /// Seed of draws, networks and trainings
+    /// Seed of draws, networks and training runs
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Folder for plots, CSV and one HTML page
+    /// Folder for plots, CSV files and an HTML report
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Overwrite existing files even if AnyK did not write them, or they have changed since
+    /// Overwrite files that AnyK did not write, or that were changed since
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
 }
@@ -508,7 +522,7 @@ fn reproduce() -> Command {
     let command = ReproduceArgs::augment_args(Command::new("reproduce"));
     page(
         command,
-        "Reproduce the paper's tables, figures and propositions, beside what it says itself",
+        "Reproduce the paper's tables, figures and propositions",
         &[
             "reproduce",
             "reproduce table3 table6 --out tables",
@@ -516,44 +530,46 @@ fn reproduce() -> Command {
             "reproduce fig1 fig2c propositions",
             "reproduce --full --out full",
         ],
-        "Trains and measures what each one needs, prints it beside what the paper says, and writes CSV, Markdown, \
-         plots (SVG) and one self-contained report.html, which begins with a summary: what of the paper reproduces, \
-         what does not, and what is new. A run with some names updates their sections of the report and leaves the \
-         others. Interrupted, it continues where it stopped; what another version of the program has measured is \
-         measured again.",
+        "Trains and measures the policies that each study needs, compares the results with the paper, and writes CSV, \
+         Markdown, plots (SVG) and a self-contained report.html. The report begins with a summary of the statements \
+         that reproduce, those that do not, and the new findings. If you name studies, only their sections of the \
+         report are updated. After an interruption, run the same command again: it reuses the results that the same \
+         version of AnyK has measured.",
     )
 }
 
-/// Where `reproduce` writes to, if nobody says.
+/// Default output folder of `reproduce`.
 pub(crate) const OUT: &str = "out/reproduce";
 
 /// Flags of `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// Tables and figures, by the paper's numbers or their subject; all that the paper shows without a name
+    /// Studies to run [default: those of the paper, and price]
     #[arg(value_name = "NAME", value_parser = studies())]
     pub(crate) names: Vec<String>,
-    /// The paper's ten trainings for each entry, the FNN's 100,000 samples, 100,000 realizations for
-    /// fig2a and fig2b
+    /// Use the paper's numbers of training runs, samples and realizations
+    ///
+    /// 10 training runs for each entry, 100,000 training samples for the FNN, and 100,000 realizations for fig2a and
+    /// fig2b.
     #[arg(long)]
     pub(crate) full: bool,
-    /// Every table from a few cells and short trainings, to see that it runs: its figures mean nothing
+    /// Use few cells and training steps, only to test that a study runs; ignore the figures
     #[arg(long, conflicts_with = "full")]
     pub(crate) trial: bool,
-    /// Trainings for each entry [default: 3, or 10 with --full (closed-forms: 5)]
+    /// Training runs for each entry [default: 3, or 10 with --full (closed-forms: 5)]
     #[arg(long, value_name = "N", value_parser = whole(1, 100))]
     pub(crate) trainings: Option<u64>,
     /// Folder for the results
     #[arg(long, value_name = "DIR", default_value = OUT)]
     pub(crate) out: PathBuf,
-    /// Overwrite existing files even if AnyK did not write them, or they have changed since
+    /// Overwrite files that AnyK did not write, or that were changed since
     #[arg(long)]
     pub(crate) force: bool,
 }
 
 fn studies() -> PossibleValuesParser {
     let shown = |study: &'static anyk_study::Study| {
-        let alone = if study.by_default { "" } else { "; by its name alone" };
+        let alone = if study.by_default { "" } else { " (only if you name it)" };
         PossibleValue::new(study.name).help(format!("{}{alone}", study.about))
     };
     let former = PossibleValue::new(FORMER_PRICE).hide(true);
@@ -566,8 +582,8 @@ fn sweep() -> Command {
         with_options(command, &CellOptions::ALL.specs()),
         SWEEP,
         &["sweep --k 1,2,5,10,50,100,200 --samples 1000 --seed 7"],
-        "Solves random cells of each size exactly, beside equal power with exact bandwidths on the same cells: \
-         what any other policy is to be measured against.",
+        "Solves random cells of each size exactly, and allocates the same cells by equal power with exact bandwidths. \
+         Compare other policies with these two.",
     )
 }
 
@@ -582,7 +598,7 @@ fn config() -> Command {
     let solve = format!("solve {} --config cell.toml --input users.json", first().name);
     page(
         with_options(Command::new("config"), &CellOptions::specs_of_files()),
-        "Print the cell's parameters as TOML, to edit and use with --config",
+        "Print the parameters of the cell as TOML, for use with --config",
         &["config --max-power-dbm 40 > cell.toml", &solve],
         "",
     )
@@ -592,10 +608,10 @@ fn bench() -> Command {
     let command = BenchArgs::augment_args(Command::new("bench"));
     page(
         command,
-        "Measure the speed of this program on this machine",
+        "Measure the speed of AnyK on this machine",
         &["bench --json"],
-        "On one thread unless said; each figure is the median over repeated runs. `cargo xtask compare` runs what \
-         one would write in Python beside it.",
+        "Each figure is the median over repeated runs, on one thread unless noted. `cargo xtask compare` \
+         compares them with Python code for the same tasks.",
     )
 }
 
@@ -616,7 +632,7 @@ fn completions() -> Command {
 /// Flags of `completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell to complete commands in
     #[arg(value_enum)]
     pub(crate) shell: Shell,
 }
@@ -632,7 +648,8 @@ mod tests {
         super::command().debug_assert();
     }
 
-    /// Each argument that names a file is an input or an output, so that no command overwrites its own input.
+    /// Checks that each argument that names a file is registered as an input or an output, so that no command
+    /// overwrites its own input.
     #[test]
     fn every_file_is_an_input_or_an_output() {
         fn check(command: &Command) {
@@ -650,7 +667,7 @@ mod tests {
         check(&super::command());
     }
 
-    /// The examples of a command's help and of those below it.
+    /// Collects the examples in the help of a command and of its subcommands.
     fn examples(command: &Command, all: &mut Vec<String>) {
         let page = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
         let lines = page.lines().filter_map(|line| line.strip_prefix("  anyk "));

@@ -1,14 +1,14 @@
-//! Whether standard output was closed when the program started (`anyk … >&-`).
+//! Detection of a standard output that was closed when the program started (`anyk … >&-`).
 //!
-//! Before `main`, the standard library opens `/dev/null` in the place of a standard stream that is closed. From then on
-//! writing succeeds and the answer is lost, and nothing tells this `/dev/null` from one that the caller chose. So the
-//! check runs before `main`: the loader calls the functions that are listed in this section.
+//! Before `main`, the standard library replaces a closed standard stream by `/dev/null`. After that, writing succeeds
+//! but the answer is lost, and this `/dev/null` looks the same as one that the caller chose. The check must therefore
+//! run earlier: the loader calls the functions that are listed in the section below before it starts the program.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether standard output was closed at the start.
+/// Returns whether standard output was closed when the program started.
 pub(crate) fn stdout_was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
@@ -16,13 +16,13 @@ pub(crate) fn stdout_was_closed() -> bool {
 #[cfg(unix)]
 extern "C" fn look() {
     use std::os::fd::AsFd as _;
-    // A file that is closed cannot be duplicated.
+    // A closed file descriptor cannot be duplicated.
     let copy = std::io::stdout().as_fd().try_clone_to_owned();
     CLOSED.store(copy.is_err(), Ordering::Relaxed);
 }
 
-// Safety: the section holds pointers to functions of this signature. `look` does not unwind, needs no arguments, and
-// nothing that `main` sets up.
+// Safety: the section holds pointers to functions with this signature. `look` does not unwind, and needs neither
+// arguments nor anything that the runtime sets up before `main`.
 #[cfg(unix)]
 #[allow(unsafe_code)]
 #[used]

@@ -1,4 +1,4 @@
-//! How a command fails, and with which exit code.
+//! Errors of commands, their messages and exit codes.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use crate::cli;
 use crate::output;
 use crate::printable::is_obeyed;
 
-/// The exit codes, for the help page.
+/// Section of the help page on exit codes.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
     0  done
@@ -25,10 +25,10 @@ Exit codes:
     3  infeasible: the power budget cannot serve every user
   130  interrupted";
 
-/// Ends the program with what clap says about its arguments. Its colours are escape sequences, too: arguments that
-/// hold some themselves are told without.
+/// Prints clap's message about the arguments and ends the program. If an argument contains control characters, they are
+/// escaped, and the message has no colours, since these are control characters, too.
 pub(crate) fn usage(error: &clap::Error) -> ! {
-    // Help and versions are answers, too.
+    // Help and version go to standard output, which must be open.
     if !error.use_stderr()
         && let Err(error) = output::check_stdout()
     {
@@ -47,7 +47,7 @@ pub(crate) fn usage(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code())
 }
 
-/// The message about a flag of earlier versions that is now a field of the file for `--config`.
+/// Returns the message about a flag of earlier versions that is now a field of the file for `--config`.
 fn moved_to_file(error: &clap::Error) -> Option<String> {
     if error.kind() != ClapErrorKind::UnknownArgument {
         return None;
@@ -59,7 +59,7 @@ fn moved_to_file(error: &clap::Error) -> Option<String> {
     ))
 }
 
-/// The flags of the command that runs, without dashes.
+/// Flags of the command that runs, without dashes.
 static FLAGS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let all = cli::command();
     let mut command = &all;
@@ -69,7 +69,8 @@ static FLAGS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     command.get_arguments().filter_map(|flag| flag.get_long().map(str::to_owned)).collect()
 });
 
-/// The message of an error. If the command has a flag for the wrong value, the message names the flag and no file.
+/// Returns the message of an error. If the command has a flag for the invalid value, the message names the flag and not
+/// a file.
 pub(crate) fn message(error: &Error) -> String {
     let wrong = error.invalid().filter(|wrong| wrong.user.is_none());
     let flag = wrong.map(|wrong| wrong.field.replace('_', "-"));
@@ -79,32 +80,32 @@ pub(crate) fn message(error: &Error) -> String {
     }
 }
 
-/// Exit code of an answer in which not everyone is served.
+/// Exit code if an answer does not serve every user.
 pub(crate) const INFEASIBLE: u8 = 3;
-/// Exit code of a program that was interrupted, as shells have it.
+/// Exit code after an interruption (128 + SIGINT, as in shells).
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Why a command ended without an answer.
+/// Reason why a command ended without an answer.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The library says why.
+    /// Error of the library, with its message.
     Error(Error),
-    /// Whoever read our output has gone: nothing to say to anyone.
+    /// The reader of standard output has exited, so no message is printed.
     PipeClosed,
 }
 
 impl Failure {
-    /// A file that cannot be written.
+    /// Returns the error for a file that cannot be written.
     pub(crate) fn write(path: &Path, source: io::Error) -> Self {
         Self::from(Error::write(path, source))
     }
 
-    /// Says what went wrong and returns the exit code.
+    /// Prints the error message and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         self.report_of("")
     }
 
-    /// The same for one of several works, which the message names first.
+    /// Prints the error message after the prefix `work`, which names one of several tasks, and returns the exit code.
     pub(crate) fn report_of(self, work: &str) -> ExitCode {
         let error = match self {
             Self::PipeClosed => return ExitCode::SUCCESS,
@@ -119,7 +120,7 @@ impl Failure {
         })
     }
 
-    /// Whether somebody stopped the work.
+    /// Returns whether the command was interrupted.
     pub(crate) fn is_interruption(&self) -> bool {
         matches!(self, Self::Error(error) if error.kind() == ErrorKind::Interrupted)
     }
@@ -137,7 +138,7 @@ impl From<Error> for Failure {
 }
 
 impl From<io::Error> for Failure {
-    /// An error while writing output.
+    /// Converts an error of writing to standard output.
     fn from(error: io::Error) -> Self {
         Self::write("standard output".as_ref(), error)
     }
@@ -149,7 +150,7 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-/// Errors of the library that say nothing more when they are wrapped.
+/// Converts errors of the library that need no further context.
 macro_rules! through_error {
     ($($type:ty),*) => {$(
         impl From<$type> for Failure {

@@ -1,4 +1,4 @@
-//! The program `anyk`: arguments → library → rendering.
+//! The program `anyk`: it parses arguments, calls the library and prints the results.
 
 mod arguments;
 mod cli;
@@ -19,12 +19,12 @@ use std::process::ExitCode;
 
 use crate::failure::Failure;
 
-/// Where no thread can be started (a limit on processes), all work is done on this one. A pool that fails cannot be
-/// tried again, and ends the program: the one that is tried first is for that alone.
+/// Uses only the current thread if the system allows no further threads (a limit on processes). Rayon cannot retry a
+/// global pool that failed, and then ends the program; so a temporary pool is tried first.
 fn start_threads() {
     let threads = rayon::ThreadPoolBuilder::new;
     if threads().build().is_err() {
-        // An error here is a pool that is there already.
+        // This fails only if the global pool exists already.
         let _ = threads().num_threads(1).use_current_thread().build_global();
     }
 }

@@ -1,4 +1,4 @@
-//! Tables and JSON on standard output, remarks on standard error.
+//! Tables and JSON on standard output, notes on standard error.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
@@ -13,10 +13,11 @@ use crate::closed::stdout_was_closed;
 use crate::failure::Failure;
 use crate::printable::{printable, printable_cell};
 
-/// Rows of a table, which is held whole: the width of each cell decides that of its column.
+/// Maximum number of rows in a printed table. A table is held in memory, since the width of a column depends on all
+/// rows.
 const MOST_ROWS: usize = 1_000_000;
 
-/// Standard output; writing to it is an error if it was closed when the program started.
+/// Standard output that returns an error on writing if it was closed when the program started.
 pub(crate) struct Stdout(StdoutLock<'static>);
 
 impl Write for Stdout {
@@ -30,22 +31,22 @@ impl Write for Stdout {
     }
 }
 
-/// An error if standard output was closed when the program started.
+/// Returns an error if standard output was closed when the program started.
 pub(crate) fn check_stdout() -> io::Result<()> {
     if stdout_was_closed() { Err(io::Error::other("it is closed")) } else { Ok(()) }
 }
 
-/// Standard output, buffered; a reader that has gone is an error, not a panic.
+/// Returns a buffered standard output. Writing to it returns an error, and does not panic, if the reader has exited.
 pub(crate) fn stdout() -> BufWriter<Stdout> {
     BufWriter::with_capacity(1 << 16, Stdout(io::stdout().lock()))
 }
 
-/// A line on standard error. It may be closed or full: a remark that nobody reads is no reason to stop.
+/// Prints a line to standard error. Errors are ignored: a closed or full standard error does not stop the command.
 pub(crate) fn note(line: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(line));
 }
 
-/// One JSON object on a line of its own.
+/// Writes a JSON object and a line break; returns an error if it contains NaN or infinity.
 pub(crate) fn json(out: &mut (impl Write + ?Sized), value: &impl Serialize) -> Result<(), Failure> {
     check_finite(value)?;
     serde_json::to_writer(&mut *out, value)?;
@@ -53,7 +54,7 @@ pub(crate) fn json(out: &mut (impl Write + ?Sized), value: &impl Serialize) -> R
     Ok(())
 }
 
-/// One report.
+/// Prints a report as JSON or text.
 pub(crate) fn page(page: &Page, as_json: bool) -> Result<ExitCode, Failure> {
     let mut out = stdout();
     if as_json {
@@ -65,12 +66,12 @@ pub(crate) fn page(page: &Page, as_json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line, or several.
+/// Writes text with escaped control characters and a line break.
 pub(crate) fn line(out: &mut impl Write, line: &str) -> io::Result<()> {
     writeln!(out, "{}", printable(line))
 }
 
-/// Tables and lines.
+/// Writes text that consists of tables and lines.
 pub(crate) fn text(out: &mut impl Write, text: &Text) -> Result<(), Failure> {
     for part in &text.parts {
         match part {
@@ -88,7 +89,7 @@ pub(crate) fn text(out: &mut impl Write, text: &Text) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An aligned table: the first column to the left, numbers to the right.
+/// Formats a table: the first column is aligned left, the others right.
 pub(crate) fn table(header: &[impl AsRef<str>], rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -105,7 +106,7 @@ pub(crate) fn table(header: &[impl AsRef<str>], rows: &[Vec<String>]) -> String 
     table.trim_fmt()
 }
 
-/// A table of the library, without its heading and its note.
+/// Formats a table of the library without its title and note.
 pub(crate) fn report_table(table: &anyk::framework::Table) -> String {
     let (heads, rows) = table.text();
     self::table(&heads, &rows)

@@ -1,7 +1,8 @@
 //! Output files: the rule that decides which existing files a command may overwrite.
 //!
-//! A command never overwrites its own input. It overwrites any other existing file only with `--force`, or if it
-//! writes a model over a model whose checksum holds, or if the manifest of a report folder lists the file as it is.
+//! A command never overwrites its own input. It overwrites any other existing file only with `--force`, with two
+//! exceptions: a model may replace a model with a valid checksum, and a report may replace a file that the manifest of
+//! its folder lists with the current checksum.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
-/// Arguments that name input files, and how messages show them: those of commands, and those of problems.
+/// Returns the arguments of commands and problems that name input files, each with its name in messages.
 pub(crate) fn inputs() -> Vec<(&'static str, String)> {
     let of_commands = [
         ("input", "--input"),
@@ -46,7 +47,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Reads them from the arguments of a command.
+    /// Reads the paths from the arguments of a command.
     pub(crate) fn of(matches: &ArgMatches) -> Self {
         let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
         let paths = |id: &str| -> Vec<PathBuf> {
@@ -99,7 +100,7 @@ impl Outputs {
         may_overwrite: impl FnOnce(&Path) -> bool,
     ) -> Result<(), Failure> {
         let target = destination(path).map_err(|error| match error.kind() {
-            // No --force makes a file of a folder or a device.
+            // Even --force cannot write to a folder or a device.
             io::ErrorKind::InvalidInput => {
                 let error = error.to_string();
                 let expected = error.trim_start_matches("expected ").to_owned();
@@ -134,8 +135,8 @@ fn exists(path: &Path) -> Failure {
     cannot_write(path, "the file exists; pass --force to overwrite it")
 }
 
-/// A report folder. Its manifest lists the files that AnyK wrote there, with checksums: AnyK overwrites these, unless
-/// somebody has changed them since.
+/// A report folder. Its manifest lists the files that AnyK wrote there, with checksums. AnyK overwrites these files
+/// unless they were changed since.
 #[derive(Debug)]
 pub(crate) struct ReportFolder<'a> {
     path: &'a Path,
@@ -176,7 +177,7 @@ impl<'a> ReportFolder<'a> {
         Ok(folder)
     }
 
-    /// Writes files, after all of them are entered in the manifest.
+    /// Enters files in the manifest, then writes them.
     pub(crate) fn write(&self, files: &[ReportFile]) -> Result<(), Failure> {
         let mut manifest = self.manifest()?;
         for (name, bytes) in files {
@@ -196,7 +197,7 @@ impl<'a> ReportFolder<'a> {
         Ok(())
     }
 
-    /// Error of a file that could not be made.
+    /// Returns the error for a file whose content could not be generated.
     pub(crate) fn cannot(&self, error: io::Error) -> Failure {
         Failure::write(self.path, error)
     }

@@ -1,22 +1,21 @@
-//! Text that a terminal shows as it is. Names of users, links, columns and files come from elsewhere, and a terminal
-//! obeys what it is sent: nothing that it could obey leaves this program.
+//! Escaping of text for terminals. Names of users, links, columns and files come from input files and may contain
+//! escape sequences that a terminal would interpret. The program prints them only as visible escapes.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Longest line that is shown whole, in characters.
+/// Maximum number of characters of a printed line; longer lines are cut.
 const LONGEST_LINE: usize = 10_000;
 
-/// Whether a character is not shown but obeyed: control characters, and those that turn the direction of the text
-/// around them, so that it reads as something else.
+/// Returns whether a terminal interprets a character instead of showing it. These are control characters, and
+/// characters that change the text direction and so could make the text read differently.
 pub(crate) fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{2028}' | '\u{2029}')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The same text with what would be obeyed as escapes like `\u{1b}`, but for the ends of lines; endless lines are
-/// cut.
+/// Returns the text with interpreted characters as escapes like `\u{1b}`. Line breaks stay, and overlong lines are cut.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     let is_long = |line: &str| line.len() > LONGEST_LINE;
     let obeyed = |c: char| c != '\n' && is_obeyed(c);
@@ -33,7 +32,7 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same in one line: for a cell of a table, whose row a line break would end.
+/// Returns the text like [`printable`], but also escapes line breaks, which would end the row of a table.
 pub(crate) fn printable_cell(text: &str) -> Cow<'_, str> {
     if !text.contains(is_obeyed) && text.len() <= LONGEST_LINE {
         return Cow::Borrowed(text);

@@ -1,4 +1,5 @@
-//! A policy that is a program: started once, it reads an instance on each line and writes an allocation on each.
+//! Policies that are external programs. A program is started once, reads one instance per line, and prints one
+//! allocation per line.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,30 +13,30 @@ use anyk::core::{Allocation, Allotment, Instance, Outcome, Policy, Status, recor
 use anyk::exchange::Input;
 use anyk::framework::Error;
 
-/// Longest line that is read of a program: an allocation of a million users takes a third of it.
+/// Maximum length of a line from a program in bytes, three times that of an allocation of a million users.
 const LONGEST: usize = 1 << 28;
-/// Bytes of its messages that are kept, to be shown where it fails.
+/// Number of last bytes of standard error that are kept for error messages.
 const KEPT: usize = 2000;
-/// Characters of an answer that are shown.
+/// Number of characters of an answer that error messages show.
 const SHOWN: usize = 200;
-/// How often a program that is silent is looked at.
+/// Interval at which a silent program is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A command line, run by the shell.
+/// Policy that runs a command line in the shell.
 pub(crate) struct Program {
     command: String,
     timeout: Duration,
     running: Option<Running>,
-    /// What it has written unasked.
+    /// Line that the program printed before it received an instance.
     surplus: Option<String>,
 }
 
 struct Running {
     child: Child,
     questions: Sender<Vec<u8>>,
-    /// Shared by nobody: a policy must be able to be.
+    /// Locked only because a policy must be `Sync`; the lock is never contended.
     answers: Mutex<Receiver<Vec<Vec<u8>>>>,
-    /// Lines that arrived with others.
+    /// Lines that arrived together with the last one that was used.
     unread: VecDeque<Vec<u8>>,
     messages: Arc<Mutex<VecDeque<u8>>>,
 }
@@ -56,21 +57,23 @@ impl Program {
             command
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = spawn(&mut command)
-            .map_err(|error| format!("the program cannot be started: {error}"))?;
+        let mut child =
+            spawn(&mut command).map_err(|error| format!("cannot start the program: {error}"))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (questions, asked) = channel::<Vec<u8>>();
-        // No more than a batch is read ahead: a program that floods us waits.
+        // At most one batch is read ahead, so a program that prints too much must wait.
         let (answered, answers) = sync_channel(1);
         let messages = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&messages);
         let answers = Mutex::new(answers);
         let running = Running { child, questions, answers, unread: VecDeque::new(), messages };
         let (Some(mut stdin), Some(stdout), Some(mut stderr)) = pipes else {
-            return Err("the program cannot be spoken to".to_owned());
+            return Err("cannot open pipes to the program".to_owned());
         };
-        let cannot = |error: std::io::Error| format!("no thread can be started for it: {error}");
-        // Each pipe has a thread: a program that does not read, or only writes messages, holds nobody up.
+        let cannot =
+            |error: std::io::Error| format!("cannot start a thread for the program: {error}");
+        // Each pipe has its own thread, so that a program that does not read, or only prints messages, cannot block
+        // AnyK.
         thread::Builder::new()
             .spawn(move || {
                 for question in asked {
@@ -99,8 +102,9 @@ impl Program {
     }
 }
 
-/// Hands on the lines of a program: those that arrived together are handed on together, so that one too many is seen
-/// with the one that it follows. One that is too long is handed on as far as it was read, and is the last.
+/// Passes on the lines of a program. Lines that arrived together are passed on together, so that an extra line is
+/// noticed together with the line before it. If a line is too long, this passes on the part that it has read, and then
+/// stops.
 fn read(stdout: ChildStdout, answered: &SyncSender<Vec<Vec<u8>>>) {
     let mut reader = BufReader::with_capacity(1 << 16, stdout);
     let mut line = Vec::new();
@@ -132,14 +136,15 @@ fn read(stdout: ChildStdout, answered: &SyncSender<Vec<Vec<u8>>>) {
     }
 }
 
-/// The process groups of all programs that run, which a signal ends. None is started or ended while it is locked.
+/// Process groups of all running programs, so that a signal can end them. No program starts or ends while this is
+/// locked.
 static GROUPS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 fn groups() -> MutexGuard<'static, BTreeSet<u32>> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a program in its own process group, so that the processes that it starts can be ended with it.
+/// Starts a program in its own process group, so that its child processes can be ended with it.
 fn spawn(command: &mut Command) -> std::io::Result<Child> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
@@ -149,7 +154,7 @@ fn spawn(command: &mut Command) -> std::io::Result<Child> {
     Ok(child)
 }
 
-/// Ends all processes of a group.
+/// Kills all processes of a group.
 fn kill_group(group: u32) {
     #[cfg(unix)]
     if let Ok(group) = i32::try_from(group) {
@@ -160,7 +165,7 @@ fn kill_group(group: u32) {
     let _ = group;
 }
 
-/// The start of a line, quoted.
+/// Quotes the start of a line.
 fn shown(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN + 4)]);
     let text = text.trim_end();
@@ -172,26 +177,26 @@ fn shown(line: &[u8]) -> String {
 }
 
 impl Running {
-    /// How it ended, with the last that it said.
+    /// Describes how the program ended, with its last messages.
     fn epitaph(mut self) -> String {
-        // What it said last may still be on its way.
+        // Its last messages may still be in the pipe.
         thread::sleep(Duration::from_millis(20));
         let status = match self.child.try_wait() {
             Ok(Some(status)) => format!("the program ended ({status})"),
-            _ => "the program closed its output and runs on".to_owned(),
+            _ => "the program closed its output but is still running".to_owned(),
         };
         let messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let said =
             String::from_utf8_lossy(&messages.into_iter().collect::<Vec<u8>>()).trim().to_owned();
-        if said.is_empty() { status } else { format!("{status}; it said: {said}") }
+        if said.is_empty() { status } else { format!("{status}; last messages: {said}") }
     }
 
-    /// Lines that arrive within some time.
+    /// Waits for lines.
     fn arrived(&mut self, wait: Duration) -> Result<Vec<Vec<u8>>, RecvTimeoutError> {
         self.answers.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(wait)
     }
 
-    /// The next line, or why there is none.
+    /// Returns the next line, or the reason why there is none.
     fn line(mut self, timeout: Duration) -> Result<(Self, Vec<u8>), String> {
         let started = Instant::now();
         let mut ended = false;
@@ -203,7 +208,7 @@ impl Running {
             match self.arrived(left.min(LOOK)) {
                 Ok(lines) => self.unread.extend(lines),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.epitaph()),
-                // What it has started may hold its output open.
+                // A child process may keep the output open after the program has ended.
                 Err(RecvTimeoutError::Timeout) if ended => return Err(self.epitaph()),
                 Err(RecvTimeoutError::Timeout) if left <= LOOK => {
                     return Err(format!("no answer within {} s", timeout.as_secs_f64()));
@@ -217,7 +222,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Ends it, with all processes of its group.
+    /// Kills the program and all processes of its group.
     fn drop(&mut self) {
         let mut groups = groups();
         kill_group(self.child.id());
@@ -228,7 +233,8 @@ impl Drop for Running {
 }
 
 impl Program {
-    /// Takes a line that it has written unasked, if there is one; it is then ended, since it may be out of step.
+    /// Looks for a line that the program printed before it received an instance. If there is one, this ends the
+    /// program, since its lines no longer match the instances.
     fn look(&mut self, wait: Duration) {
         let Some(running) = self.running.as_mut() else { return };
         if running.unread.is_empty() {
@@ -241,7 +247,7 @@ impl Program {
         }
     }
 
-    /// The line that it answers with, or why there is none.
+    /// Sends an instance and returns the line of the answer, or the reason why there is none.
     fn ask(&mut self, question: String) -> Result<Vec<u8>, String> {
         let running = match self.running.take() {
             Some(running) => running,
@@ -257,10 +263,10 @@ impl Program {
             self.running = Some(running);
             return Ok(answer);
         }
-        // It may be out of step from here on, and is ended.
+        // Later lines may not match their instances, so the program is not kept.
         let holds = |word: &[u8]| answer.windows(word.len()).any(|window| window == word);
         let hint = if !answer.ends_with(b"\n") {
-            format!(" and so on, {} bytes without the end of a line", answer.len())
+            format!(" and more: {} bytes without a line break", answer.len())
         } else if holds(b"NaN") || holds(b"Infinity") {
             " (JSON has no NaN and no infinity)".to_owned()
         } else {
@@ -270,12 +276,12 @@ impl Program {
     }
 }
 
-/// The amounts in a line of JSON.
+/// Reads the allocation from a line of JSON.
 fn amounts(instance: &Instance, answer: &[u8]) -> Result<Allocation, String> {
     let input = Input::new(answer, "the answer");
     let found = Allotment::of_json(instance.about(), input).map_err(|error| error.to_string())?;
     if let Some(reason) = &found.absent {
-        return Err(format!("there is no allocation; in its place: {reason}"));
+        return Err(format!("the answer has no allocation: {reason}"));
     }
     found.of_instance(instance).map_err(|error| error.to_string())
 }
@@ -290,7 +296,7 @@ impl Policy for Program {
                 Outcome::Served(Status::Heuristic)
             }
             Err(why) => {
-                // What follows may be the answer to another question.
+                // The next line may be the answer to another instance.
                 self.look(Duration::ZERO);
                 self.running = None;
                 Outcome::Refused(why)
@@ -302,14 +308,14 @@ impl Policy for Program {
         self.look(if at_rest { LOOK } else { Duration::ZERO });
         let surplus = self.surplus.take()?;
         Some(format!(
-            "expected one line for each instance, received another before it was asked, so that nobody knows which \
-             answer is whose: {surplus}"
+            "expected one line for each instance, received an extra line, so answers cannot be matched to instances: \
+             {surplus}"
         ))
     }
 }
 
-/// Ends all programs when we are interrupted or asked to end, since a signal of the terminal does not reach their
-/// groups; then ends as the signal would have ended us.
+/// Installs a handler for SIGINT and SIGTERM that kills all programs and exits with the code of the signal. It is
+/// needed because a signal from the terminal does not reach the process groups of the programs.
 pub(crate) fn end_with_us() {
     #[cfg(unix)]
     {
@@ -319,7 +325,7 @@ pub(crate) fn end_with_us() {
         };
         let _ = thread::Builder::new().spawn(move || {
             if let Some(signal) = signals.forever().next() {
-                // Locked until we have ended, so that no program is started meanwhile.
+                // Stays locked until the exit, so that no other program starts.
                 let groups = groups();
                 groups.iter().for_each(|&group| kill_group(group));
                 std::process::exit(128 + signal);

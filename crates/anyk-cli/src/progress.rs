@@ -1,5 +1,5 @@
-//! Progress on standard error: a bar with the time left on a terminal, plain lines elsewhere, and
-//! nothing at all for work that is done within two seconds.
+//! Progress on standard error: a bar with the remaining time on a terminal, plain lines otherwise. Work that takes less
+//! than two seconds prints nothing.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,14 +14,15 @@ use crate::output;
 
 const QUIET: Duration = Duration::from_secs(2);
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// Looks at the clock are kept this far apart by a count of calls, since parts may take microseconds.
+/// Number of calls after which the clock is read again. Parts may take microseconds, so reading it every time would be
+/// slow.
 const CALLS_BETWEEN_LOOKS: u64 = 16;
 
-/// Set by the first Ctrl-C while work listens; the second ends the program.
+/// Request to stop. The first Ctrl-C sets it if the work can be interrupted; the second ends the program.
 static STOP: AtomicBool = AtomicBool::new(false);
 static LISTENS: AtomicBool = AtomicBool::new(false);
 
-/// Watches the library's work for a person.
+/// Observer that shows the progress of the library's work.
 #[derive(Default)]
 pub(crate) struct Watcher {
     work: Mutex<Option<Work>>,
@@ -29,21 +30,21 @@ pub(crate) struct Watcher {
     calls: AtomicU64,
 }
 
-/// What is going on.
+/// Work in progress.
 struct Work {
     what: String,
     parts: u64,
     started: Instant,
-    /// Parts that were done when it began: those of an earlier run take no time now.
+    /// Time of the last line that was printed.
     last_line: Option<Instant>,
     bar: Option<ProgressBar>,
 }
 
 impl Watcher {
-    /// One that stops work on Ctrl-C: what is done is saved first.
+    /// Returns an observer that requests a stop on Ctrl-C, so that the work can save its state first.
     pub(crate) fn interruptible() -> Self {
         LISTENS.store(true, Ordering::Relaxed);
-        // A second handler is refused, and the first does the same.
+        // An error means that a handler exists already; it does the same.
         let _ = ctrlc::set_handler(|| {
             let again = STOP.swap(true, Ordering::Relaxed);
             if again || !LISTENS.load(Ordering::Relaxed) {
@@ -95,7 +96,7 @@ impl Observer for Watcher {
     fn done(&self, parts: u64) {
         let done = self.done.fetch_add(parts, Ordering::Relaxed) + parts;
         let calls = self.calls.fetch_add(1, Ordering::Relaxed);
-        // The first few always: parts that take minutes are not many.
+        // The first calls always read the clock: work with few parts may take minutes for each.
         if calls < CALLS_BETWEEN_LOOKS || calls.is_multiple_of(CALLS_BETWEEN_LOOKS) {
             self.look(done);
         }

@@ -1,6 +1,6 @@
-//! Values of flags: whole numbers within bounds, lists with ranges, times.
+//! Parsers for the values of flags: whole numbers, lists of numbers and ranges, and times.
 
-/// What is wrong with a whole number.
+/// Error for text that is not a whole number within its bounds.
 #[derive(Debug)]
 pub(crate) struct NotWhole {
     what: &'static str,
@@ -17,7 +17,7 @@ impl std::fmt::Display for NotWhole {
 
 impl std::error::Error for NotWhole {}
 
-/// A whole number within bounds.
+/// Returns a parser for whole numbers from `least` to `most`.
 pub(crate) fn whole(least: u64, most: u64) -> impl Fn(&str) -> Result<u64, NotWhole> + Clone {
     move |text| {
         let number = text.trim().parse().ok().filter(|number| (least..=most).contains(number));
@@ -25,18 +25,18 @@ pub(crate) fn whole(least: u64, most: u64) -> impl Fn(&str) -> Result<u64, NotWh
     }
 }
 
-/// A number of users.
+/// Parses a number of users.
 pub(crate) fn size(text: &str) -> Result<usize, NotWhole> {
     let most = anyk::limits::MOST_USERS;
     let size = text.trim().parse().ok().filter(|size| (1..=most).contains(size));
     size.ok_or(NotWhole { what: " of users", least: 1, most: most as u64 })
 }
 
-/// Numbers that were given as one text.
+/// Numbers from one list in an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Listed<T>(pub(crate) Vec<T>);
 
-/// Sizes with ranges: `1,2,10-50:10`.
+/// Parses numbers of users, also as ranges with a step: `1,2,10-50:10`.
 pub(crate) fn sizes(text: &str) -> Result<Listed<usize>, String> {
     let most = anyk::limits::MOST_USERS as u64;
     let sizes = numbers(text, '-', (1, most))?;
@@ -44,19 +44,19 @@ pub(crate) fn sizes(text: &str) -> Result<Listed<usize>, String> {
     Ok(Listed(sizes))
 }
 
-/// Seeds with ranges: `1..10`.
+/// Parses seeds, also as ranges: `1..10`.
 pub(crate) fn seeds(text: &str) -> Result<Listed<u64>, String> {
     numbers(&text.replace("..", "-"), '-', (0, u64::MAX)).map(Listed)
 }
 
-/// Most numbers that ranges may stand for.
+/// Maximum length of a list after its ranges are expanded.
 const MOST_LISTED: usize = 10_000;
 
-/// Numbers and ranges, both ends included, with an optional step.
+/// Parses a list of numbers and ranges. A range includes both ends and may have a step after a colon.
 fn numbers(text: &str, dash: char, (least, most): (u64, u64)) -> Result<Vec<u64>, String> {
     let wrong = |part: &str| {
         format!(
-            "{part:?} is none; expected numbers from {least} to {most} and ranges, such as 1,5,10-50:10"
+            "{part:?} is invalid; expected numbers from {least} to {most} or ranges, such as 1,5,10-50:10"
         )
     };
     let mut all = Vec::new();
@@ -78,19 +78,19 @@ fn numbers(text: &str, dash: char, (least, most): (u64, u64)) -> Result<Vec<u64>
             return Err(wrong(part));
         }
         for number in (first..=last).step_by(step).take(MOST_LISTED + 1) {
-            // The same twice would count twice.
+            // Otherwise a repeated number would be measured twice.
             if !all.contains(&number) {
                 all.push(number);
             }
         }
         if all.len() > MOST_LISTED {
-            return Err(format!("more than {MOST_LISTED} numbers, expected fewer"));
+            return Err(format!("the list has more than {MOST_LISTED} numbers; shorten it"));
         }
     }
     Ok(all)
 }
 
-/// A time that is worth waiting.
+/// Parses a time limit in seconds.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.trim().parse().ok().filter(|seconds| (0.001..=86400.0).contains(seconds));
     seconds.ok_or_else(|| "expected a number of seconds from 0.001 to 86400".to_owned())

@@ -1,4 +1,5 @@
-//! libFuzzer around the target that the variable `ANYK_FUZZ_TARGET` names, with our mutations beside its own.
+//! Runs libFuzzer on the target in the environment variable `ANYK_FUZZ_TARGET`, with its own mutations and those of
+//! this crate in turn.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Answers to the instances of an input, written while it arrives: what `solve`, `allocate` and `assess` share.
+//! Output of `solve`, `allocate` and `assess`: answers to the instances of an input, written while the input arrives.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
@@ -21,7 +21,7 @@ use crate::output;
 use crate::printable::{printable, printable_cell};
 use crate::rows::csv_line;
 
-/// Reasons that are told one by one where answers are tables.
+/// Maximum number of errors that are printed one by one if the answers are tables or CSV.
 const MOST_TOLD: usize = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,9 +31,9 @@ enum Format {
     Csv,
 }
 
-/// What is to be written of one instance.
+/// Output for one instance.
 enum Part {
-    /// Text, or a line of JSON, and whether everyone is served.
+    /// Text or a line of JSON, and whether every user is served.
     Text {
         name: Option<String>,
         text: Vec<u8>,
@@ -44,7 +44,7 @@ enum Part {
         rows: Rows,
         served: bool,
     },
-    /// Why there is no answer, the name of the cell, and the line that says so.
+    /// Error, name of the cell, and the JSON line that reports the error.
     Refused {
         error: Error,
         name: Option<String>,
@@ -52,12 +52,12 @@ enum Part {
     },
 }
 
-/// Answers all of an input; the exit code says whether everyone is served, and every instance answered.
+/// Answers all instances of an input. The exit code says whether every instance was answered and every user is served.
 pub(super) fn run(args: &SolveArgs, answering: &Answering) -> Result<ExitCode, Failure> {
     through(args, || answering.fork(), Answering::answer)
 }
 
-/// The same with anything that turns a document into answers.
+/// Answers all instances of an input with workers from `make`; `answer` turns a document into answers.
 pub(super) fn through<W: Send>(
     args: &SolveArgs,
     make: impl Fn() -> Result<W, Error> + Sync,
@@ -76,7 +76,7 @@ pub(super) fn through<W: Send>(
     } else {
         Box::new(File::open(&args.input).map_err(unread)?)
     };
-    // Whoever waits for an answer before the next question writes to a pipe.
+    // A program that waits for an answer before it sends the next instance writes to a pipe.
     let is_stream =
         args.input == "-" || std::fs::metadata(&args.input).is_ok_and(|found| !found.is_file());
     let mut sink = Sink::new(args, format, is_stream)?;
@@ -96,7 +96,7 @@ pub(super) fn through<W: Send>(
     })?;
     match failure {
         None => sink.finish(),
-        // What came before it is there to be read, unless it was to be a file.
+        // Earlier answers stay on standard output; an output file is not written.
         Some(why) => {
             sink.give_up()?;
             Err(why)
@@ -104,7 +104,7 @@ pub(super) fn through<W: Send>(
     }
 }
 
-/// What is to be written of an answer.
+/// Formats an answer.
 fn part(answer: Result<Answer, Error>, format: Format, input: Input<'_>) -> Part {
     let refused = |error: Error| {
         let cell = error.cell();
@@ -120,7 +120,7 @@ fn part(answer: Result<Answer, Error>, format: Format, input: Input<'_>) -> Part
     };
     let written = |answer: &Answer| -> Result<Part, Error> {
         let (name, served) = (answer.cell(), answer.is_served());
-        // Without what grows with the cell.
+        // Leave out the list of missed users, which grows with the cell.
         let brief = |verdict: &Verdict| Verdict { missed: Vec::new(), ..verdict.clone() };
         let verdict = answer.verdict().map(brief);
         Ok(match format {
@@ -142,7 +142,8 @@ fn part(answer: Result<Answer, Error>, format: Format, input: Input<'_>) -> Part
     answer.and_then(|answer| written(&answer)).unwrap_or_else(refused)
 }
 
-/// The line of an instance that is not answered: why, where it stands, and its name, if that can be read.
+/// Formats the JSON line of an instance without an answer: the error, the line number and, if known, the name of the
+/// cell.
 fn refusal(error: &Error, cell: Option<&RawValue>, line: u64) -> Vec<u8> {
     #[derive(Serialize)]
     struct Line<'a> {
@@ -153,13 +154,13 @@ fn refusal(error: &Error, cell: Option<&RawValue>, line: u64) -> Vec<u8> {
     }
     let line = Line { cell, line, error: message(error) };
     let mut text = Vec::new();
-    // Into memory: nothing can fail.
+    // Writing to memory cannot fail.
     let _ = write_json(&mut text, &line);
     text.push(b'\n');
     text
 }
 
-// Serde hands over references.
+// Serde passes a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_zero(count: &usize) -> bool {
     *count == 0
@@ -170,32 +171,32 @@ enum Out {
     File(io::BufWriter<NewFile>),
 }
 
-/// Where answers go, and what has been said so far.
+/// Destination of the answers, with the state of the output.
 struct Sink<'a> {
     args: &'a SolveArgs,
     format: Format,
     out: Out,
-    /// Instances so far, and how many of them were not answered, or not served.
+    /// Number of instances so far; of those, `refused` have no answer and `unserved` are not served.
     count: usize,
     refused: usize,
     unserved: usize,
     exit: ExitCode,
-    /// Whether somebody may wait for an answer before there is more input.
+    /// Whether a program may wait for an answer before it sends more input.
     is_stream: bool,
-    /// Whether several instances came at once.
+    /// Whether several instances arrived together.
     together: bool,
-    /// The first table of a file: whether it needs a heading is known with the second.
+    /// First table of a file. It gets a heading only if there is a second one.
     first: Option<Vec<u8>>,
-    /// Tables that were written.
+    /// Number of tables written.
     shown: usize,
-    /// The columns of a table of all users, and the rows that wait for them: cells and why they are refused.
+    /// Columns of the CSV table, once they are known. Until then, the cells without an answer wait with their errors.
     columns: Option<Vec<String>>,
     waiting: Vec<(String, String)>,
-    /// Whether a terminal reads them.
+    /// Whether the output is a terminal, so that control characters must be escaped.
     careful: bool,
-    /// A column was left out, and that was said.
+    /// Whether a message about a column that was left out has been printed.
     left_out: bool,
-    /// Of verdicts, by size.
+    /// Summary of the verdicts for each number of users.
     summary: Summary,
 }
 
@@ -243,7 +244,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// What came of documents that arrived together: all of it is on its way when this returns.
+    /// Writes the output for documents that arrived together, and flushes it.
     fn write(&mut self, parts: Vec<Part>, fail_fast: bool) -> Result<(), Failure> {
         self.together |= parts.len() > 1;
         for part in parts {
@@ -271,7 +272,7 @@ impl<'a> Sink<'a> {
                     }
                     self.refused += 1;
                     let first = self.refused == 1;
-                    // A line of JSON says it already; the first is told in any case.
+                    // Later errors are only in their lines of JSON; the first is always printed.
                     if first || self.format != Format::Json && self.refused <= MOST_TOLD {
                         let exit = Failure::from(error).report();
                         self.exit = if first { exit } else { self.exit };
@@ -289,7 +290,7 @@ impl<'a> Sink<'a> {
         if self.format == Format::Json {
             return self.put(&text);
         }
-        // A cell without a name that is the only one has no heading; whether it is, is known at the end of a file.
+        // A single cell without a name has no heading. In a file, only the end shows whether the cell is the only one.
         if self.count == 1 && name.is_none() && !self.together {
             if !self.is_stream {
                 self.first = Some(text);
@@ -302,7 +303,7 @@ impl<'a> Sink<'a> {
         self.table(name, self.count, &text)
     }
 
-    /// The table that waits, if one does, which is not the only one.
+    /// Writes the first table, if it waits, with a heading because it is not the only one.
     fn first(&mut self) -> Result<(), Failure> {
         match self.first.take() {
             None => Ok(()),
@@ -322,7 +323,7 @@ impl<'a> Sink<'a> {
         self.put(text)
     }
 
-    /// Rows of cells that are refused, once the columns are known.
+    /// Writes the rows of cells without an answer, if the columns are known.
     fn write_waiting(&mut self) -> Result<(), Failure> {
         let Some(columns) = self.columns.take() else { return Ok(()) };
         for (cell, why) in std::mem::take(&mut self.waiting) {
@@ -337,7 +338,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// One line of CSV. What people's files hold may be obeyed by a terminal.
+    /// Writes one line of CSV; escapes control characters if the output is a terminal.
     fn put_row(&mut self, line: &[u8]) -> Result<(), Failure> {
         match self.careful {
             true => self.put(printable(&String::from_utf8_lossy(line)).as_bytes()),
@@ -345,7 +346,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The header of a table, and what waited for it.
+    /// Writes the header of the CSV table, and the rows that waited for it.
     fn begin(&mut self, columns: Vec<String>) -> Result<(), Failure> {
         if columns.len() > MOST_CSV_COLUMNS {
             let expected =
@@ -368,19 +369,19 @@ impl<'a> Sink<'a> {
         if let Some(name) = left_out.filter(|_| !self.left_out) {
             self.left_out = true;
             output::note(&format!(
-                "cell {cell} has {name:?}, which the first has not: left out, as is all that is not in the header"
+                "cell {cell} has {name:?}, which the first cell does not have; columns that are not in the header are left out"
             ));
         }
         self.columns = Some(columns);
         Ok(())
     }
 
-    /// Of several verdicts, what they come to at each size.
+    /// Writes a summary for each number of users if there are several verdicts.
     fn sum_up(&mut self) -> Result<(), Failure> {
         #[derive(Serialize)]
         struct Line {
             summary: Vec<Standing>,
-            /// Instances of which not even the size is known.
+            /// Number of instances of unknown size.
             #[serde(skip_serializing_if = "is_zero")]
             unread: usize,
         }
@@ -402,7 +403,7 @@ impl<'a> Sink<'a> {
         self.put(&text)
     }
 
-    /// What waited for more that did not come.
+    /// Writes what waited for further instances that did not arrive.
     fn catch_up(&mut self) -> Result<(), Failure> {
         if self.count > 1 {
             self.first()?;
@@ -415,7 +416,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// The end of the input.
+    /// Completes the output at the end of the input and returns the exit code.
     fn finish(mut self) -> Result<ExitCode, Failure> {
         self.catch_up()?;
         self.sum_up()?;
@@ -443,7 +444,7 @@ impl<'a> Sink<'a> {
         Ok(exit)
     }
 
-    /// The end before that of the input: answers that are tables or lines are complete, a file is not written.
+    /// Ends the output early: standard output gets all earlier answers, an output file is not written.
     fn give_up(mut self) -> Result<(), Failure> {
         self.catch_up()?;
         if let Out::Standard(out) = &mut self.out {

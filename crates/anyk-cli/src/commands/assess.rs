@@ -1,4 +1,4 @@
-//! `anyk assess`: the judge's verdict on anyone's allocations.
+//! `anyk assess`: checks allocations that the user already has.
 
 use std::fs::File;
 use std::io::Read;
@@ -22,7 +22,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     };
     let args: AssessArgs = parsed(matches);
     if args.allocations == "-" && args.solve.input == "-" {
-        let expected = "a file: standard input is what --input reads already";
+        let expected = "a file, since --input reads standard input";
         return Err(Invalid::value("allocations", "-", expected).into());
     }
     let (path, name) = (&args.allocations, files::name(&args.allocations));
@@ -47,9 +47,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     )?;
     let left = answering.left(unread.into_inner())?;
     if left > 0 {
-        output::note(&format!(
-            "{name}: {left} more allocations than there are cells to judge them by"
-        ));
+        output::note(&format!("{name}: {left} more allocations than cells"));
     }
     Ok(exit)
 }

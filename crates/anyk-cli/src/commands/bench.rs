@@ -1,4 +1,4 @@
-//! `anyk bench`.
+//! `anyk bench`: measures the speed of the program.
 
 use std::io::Write;
 use std::path::Path;
@@ -25,13 +25,13 @@ pub(super) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
             vec![(*what).to_owned(), format!("{value:.2}"), (*unit).to_owned()]
         };
         let rows: Vec<Vec<String>> = figures.0.iter().map(row).collect();
-        writeln!(out, "{}", output::table(&["one thread unless said, median", "", ""], &rows))?;
+        writeln!(out, "{}", output::table(&["median, one thread unless noted", "", ""], &rows))?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Answers a file of cells into a file, as commands do.
+/// Answers the cells of a file and writes a file, like the command `solve`.
 fn stream(input: &Path, out: &Path, answering: &Answering) -> Result<(), Error> {
     let args = SolveArgs {
         input: input.display().to_string(),

@@ -1,4 +1,4 @@
-//! `anyk diagnose`: the size law of a policy, and the networks that follow it.
+//! `anyk diagnose`: finds the size law of a policy and networks that match it.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ pub(super) fn run(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, F
         let samples = subject.sample(&sizes, users, args.seed)?;
         Ok((Finding::of_subject(&mut subject, &samples, args.train_k, args.seed)?, samples))
     };
-    // Options of the cell are for policies that are built in.
+    // Options of the cell apply only to built-in policies.
     let refuse_cell =
         |what: &str| given(matches, &CellOptions::ALL.specs()).refuse_others(&[], what);
     let (mut finding, samples) =
@@ -63,7 +63,7 @@ pub(super) fn run(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, F
         output::json(&mut out, &finding)?;
     } else {
         let text = text(&finding, !args.no_check);
-        // The label may be a file's name.
+        // The label may be a file name, which may contain any text.
         check_text("of the diagnosis", &text.replace(&finding.diagnosis.label, ""))?;
         output::line(&mut out, &text)?;
     }
@@ -82,7 +82,7 @@ pub(super) fn run(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-/// The verdict, as lines that a person reads.
+/// Formats the findings as text.
 fn text(finding: &Finding, check: bool) -> String {
     let Finding { diagnosis, recommendation, predictions } = finding;
     let mut lines = vec![
@@ -101,7 +101,7 @@ fn text(finding: &Finding, check: bool) -> String {
     if !predictions.is_empty() {
         lines.push(output::report_table(&finding.prediction_table()));
     } else if check {
-        lines.push("no prediction: it takes whole instances with positive outputs".to_owned());
+        lines.push("no prediction: it needs complete instances with positive outputs".to_owned());
     }
     lines.join("\n")
 }

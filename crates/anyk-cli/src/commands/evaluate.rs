@@ -1,4 +1,4 @@
-//! `anyk evaluate`: a model on random instances, or many policies side by side.
+//! `anyk evaluate`: measures a model, or compares several policies, on random instances.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ use crate::progress::Watcher;
 use crate::rows::csv_line;
 use crate::{output, report};
 
-/// How a command is told from a file or a name.
+/// Prefix of a policy that is a command line.
 const COMMAND: &str = "cmd:";
 
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
@@ -41,7 +41,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Whether a policy is named by its file, and not as a baseline or a command.
+/// Returns whether a policy is a file, and not a baseline or a command.
 fn is_file(policy: &str) -> bool {
     let mut rows = problems::all().into_iter().flat_map(|about| about.policies);
     let is_name = rows.any(|known| known.name == policy);
@@ -58,14 +58,14 @@ fn one_model(args: &EvaluateArgs, path: &str, matches: &ArgMatches) -> Result<Ex
     output::page(&report, args.json)
 }
 
-/// Tells that a model is measured at sizes that it was not validated at.
+/// Prints a note if a model is measured at sizes at which it was not validated.
 fn note_sizes(path: &str, model: &dyn Model, sizes: &[usize]) {
     if let Some(note) = sizes.iter().max().and_then(|&most| model.beyond_validation(most)) {
         note_beyond(path, &note);
     }
 }
 
-/// The size law of a policy that is known by its answers.
+/// Size law of a policy, estimated from its answers.
 #[derive(Serialize)]
 struct SizeLaw {
     policy: String,
@@ -106,7 +106,7 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
         match &about {
             None => about = Some((own, files::name(path).to_owned())),
             Some((known, said)) if known.name != own.name => {
-                let expected = format!("a model for {}, as {said} says", known.name);
+                let expected = format!("a model for {}, the problem of {said}", known.name);
                 let value = format!("{path}, {}", model.describe());
                 return Err(Invalid::value("policy", value, expected).into());
             }
@@ -116,7 +116,7 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     }
     let Some((about, _)) = about else {
         let names: Vec<&str> = problems::all().iter().map(|about| about.name).collect();
-        let expected = format!("one of {}, since no model says it", names.join(", "));
+        let expected = format!("one of {}, since no model file is given", names.join(", "));
         return Err(Invalid::missing("problem", expected).into());
     };
     let problem = (about.make)(&instance_options(about, &models, matches)?)?;
@@ -124,7 +124,7 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     for policy in &args.policies {
         players.push(player(policy, &*problem, &models, args)?);
     }
-    // What everyone is to be compared with, whoever was named.
+    // The best policy and a baseline take part in every comparison.
     for row in about.policies.iter().take(2) {
         if !players.iter().any(|player| player.name == row.name) {
             players.push(player(row.name, &*problem, &models, args)?);
@@ -154,7 +154,7 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     output::page(&Page::new(&report, report.text())?, args.json)
 }
 
-/// The options of the instances: what was given, and for the rest the cell of the first model.
+/// Returns the options of the instances: those that the user set, completed by the cell of the first model.
 fn instance_options(
     about: &About,
     models: &[(String, Arc<dyn Model>)],
@@ -193,14 +193,13 @@ fn player(
     })??)
 }
 
-/// What the diagnosis finds in the answers of a policy.
+/// Finds the size law of a policy from its answers.
 fn size_law(policy: &str, rows: &[SampleRow]) -> SizeLaw {
     let (size_law, recommended) = match Finding::law_of_rows(policy, rows) {
-        Err(why) => (
-            format!("not known, since {why} (--k, --samples)"),
-            "no network to recommend".to_owned(),
-        ),
-        Ok((law, network)) => (law, format!("a network that follows it: {network}")),
+        Err(why) => {
+            (format!("unknown: {why} (--k, --samples)"), "no recommended network".to_owned())
+        }
+        Ok((law, network)) => (law, format!("recommended network: {network}")),
     };
     SizeLaw { policy: policy.to_owned(), size_law, recommended }
 }
@@ -253,7 +252,8 @@ fn csv(comparison: &Comparison) -> Vec<u8> {
     bytes
 }
 
-/// The gap to the reference over K, a curve for each policy; those that do not serve everyone say so.
+/// Plots the gap to the reference against K, with a curve for each policy. The label of a policy that does not serve
+/// every user gives its lowest availability.
 fn plot(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
     let mut series: Vec<Series> = Vec::new();
     for row in &comparison.rows {
@@ -280,7 +280,7 @@ fn plot(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
         }
     }
     let chart = Chart {
-        title: format!("{}: how far from {}", comparison.problem, comparison.reference),
+        title: format!("{}: gap to {}", comparison.problem, comparison.reference),
         x_label: "K".to_owned(),
         y_label: format!("{}: % worse than {}", comparison.objective, comparison.reference),
         log_x: true,

@@ -1,4 +1,4 @@
-//! `anyk info`: what a model is, how it was trained, what it reached, and its tensors.
+//! `anyk info`: shows a model's problem, method, training record and tensors.
 
 use std::process::ExitCode;
 
@@ -20,7 +20,7 @@ struct Info {
     problem: String,
     method: String,
     bytes: usize,
-    /// The largest K that it was measured at, for methods that depend on it.
+    /// Largest K at which the model was validated, for methods whose quality depends on K.
     #[serde(skip_serializing_if = "Option::is_none")]
     validated_k: Option<usize>,
     record: Box<RawValue>,
@@ -38,7 +38,7 @@ pub(super) fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
     let name = files::name(&args.model);
     let bytes = files::model_file(&args.model)?;
     let named = |error: anyk::framework::ModelError| Error::from(error).in_file(name);
-    // As a whole, so that nothing is said about a file that could not be used.
+    // Load the whole model, so that an unusable file is an error.
     let model = read_model(&bytes).map_err(named)?;
     let file = ModelFile::read(&bytes).map_err(named)?;
     let tensors: Vec<TensorInfo> = file
@@ -83,7 +83,7 @@ impl Info {
     }
 }
 
-/// A record as lines: `training.seed`, `1`.
+/// Flattens a record to rows of name and value: `training.seed`, `1`.
 fn flatten(name: String, value: &Value, rows: &mut Vec<Vec<String>>) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands of the program.
 
 mod answers;
 mod assess;
@@ -22,7 +22,7 @@ use crate::outputs::Outputs;
 /// Runs a command.
 pub(crate) fn run(name: &str, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let outputs = Outputs::of(matches);
-    // The others write models and report folders, which have their own rules.
+    // The other commands write models and report folders, which have their own rules.
     if !["train", "calibrate", "diagnose", "reproduce"].contains(&name) {
         outputs.claim_all()?;
     }
@@ -44,8 +44,8 @@ pub(crate) fn run(name: &str, matches: &ArgMatches) -> Result<ExitCode, Failure>
     }
 }
 
-/// The flags of a command as its type; the program ends with clap's message if they do not fit, which they
-/// do where the type has described them.
+/// Converts the flags of a command to its type. The type also defines the flags, so this succeeds; otherwise the
+/// program would end with clap's message.
 fn parsed<T: FromArgMatches>(matches: &ArgMatches) -> T {
     T::from_arg_matches(matches).unwrap_or_else(|error| error.exit())
 }

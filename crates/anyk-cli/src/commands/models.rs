@@ -1,4 +1,4 @@
-//! `anyk allocate`, `anyk calibrate`: the model's file says which problem it is of.
+//! `anyk allocate`, `anyk calibrate`: the model file determines the problem.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::outputs::Outputs;
 use crate::{files, output};
 
-/// A model, and what was given of the options that have a meaning for it; others are refused.
+/// Reads a model and the options that the user set; options that do not apply to the model are an error.
 pub(super) fn opened(
     path: &str,
     matches: &ArgMatches,
@@ -32,7 +32,7 @@ pub(super) fn opened(
     Ok((model, options))
 }
 
-/// Errors of the model itself name its file.
+/// Adds the name of the file to errors of the model itself.
 pub(super) fn named(path: &str) -> impl Fn(Error) -> Failure {
     move |error| match error {
         Error::Model(_) | Error::NoGuarantee(_) | Error::Other(_) => error.in_file(path).into(),
@@ -45,7 +45,7 @@ pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let (model, options) = opened(&args.model, matches, Verb::Allocate)?;
     let answering = allocating(&*model, &options)?;
     let noted = AtomicBool::new(false);
-    // At once, since a stream may never end.
+    // The note is printed immediately, since a stream may never end.
     let answer = |worker: &mut Answering, input: Input<'_>| {
         let answers = worker.answer(input);
         let beyond = model.beyond_validation(worker.largest());
@@ -57,7 +57,7 @@ pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     answers::through(&args.solve, || answering.fork(), answer)
 }
 
-/// Tells that a model is used for more users than it was measured at.
+/// Prints a note that a model is used for more users than it was validated for.
 pub(super) fn note_beyond(path: &str, note: &str) {
     output::note(&format!("note: {}: {note}", files::name(path)));
 }
@@ -82,8 +82,7 @@ pub(super) fn calibrate(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitC
     };
     let path = files::name(&args.model);
     let Some(calibrated) = model.calibrate(&options, &settings) else {
-        let message = "it has no loss target, and so nothing to calibrate; expected a model of p-gnn, m-gnn, \
-                       fnn or price";
+        let message = "there is nothing to calibrate; expected a model for urllc";
         return Err(Error::from(ModelError::Content(message.to_owned())).in_file(path).into());
     };
     let (model, guarantee) = calibrated.map_err(named(path))?;

@@ -1,4 +1,4 @@
-//! `anyk solve`, `anyk sample`: the problem is a subcommand.
+//! `anyk solve`, `anyk sample`: a subcommand names the problem.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::cli::{FadingArgs, SampleArgs, SolveArgs};
 use crate::failure::Failure;
 use crate::output;
 
-/// The problem that a subcommand names, with its flags and what was given of its options.
+/// Returns the problem that a subcommand names, with its flags and the options that the user set.
 pub(super) fn chosen(
     matches: &ArgMatches,
     verb: Verb,
@@ -38,7 +38,7 @@ pub(super) fn solve(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     answers::run(&args, &solving(about, &options)?)
 }
 
-/// Writes a model whole or not at all, once it reads back.
+/// Checks that a model can be read back, then writes it atomically.
 pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     read_model(bytes)?;
     write_atomically(path, bytes).map_err(|error| Failure::write(path, error))
@@ -57,7 +57,7 @@ pub(super) fn sample(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     write(&args, array, |out| Ok(write_samples(&*problem, &options, out)?))
 }
 
-/// Writes to the file that was named, whole or not at all, or to standard output.
+/// Writes atomically to the output file, or to standard output if there is none.
 fn write(
     args: &SampleArgs,
     array: bool,
@@ -71,7 +71,7 @@ fn write(
         }
         None => {
             if array && io::stdout().is_terminal() {
-                let expected = "json on a terminal; an array goes to a file or a pipe";
+                let expected = "json on a terminal; write an array to a file (--out) or a pipe";
                 return Err(Invalid::value("format", "npy", expected).into());
             }
             let mut out = output::stdout();
@@ -82,7 +82,7 @@ fn write(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Small-scale gains: what is known of fading where its law is not.
+/// Draws samples of the small-scale gain, from which a model can be trained if the fading distribution is unknown.
 fn sample_fading(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     #[derive(Serialize)]
     struct Gains {

@@ -1,4 +1,4 @@
-//! `anyk reproduce`: runs the library's studies, prints their tables and writes the report.
+//! `anyk reproduce`: runs studies, prints their tables and writes the report.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ const TITLE: &str =
     "Size Generalization for Resource Allocation with Graph Neural Networks, reproduced";
 
 pub(super) fn run(args: &ReproduceArgs, outputs: &Outputs) -> Result<ExitCode, Failure> {
-    // Before hours of work, of which each table is printed.
+    // Checked first, since the studies may take hours and print their tables.
     output::check_stdout()?;
     let studies: Vec<&Study> = if args.names.is_empty() {
         STUDIES.iter().filter(|study| study.by_default).collect()
@@ -46,7 +46,7 @@ pub(super) fn run(args: &ReproduceArgs, outputs: &Outputs) -> Result<ExitCode, F
             if failure.is_interruption() {
                 let kept = args.out.join("cache");
                 output::note(&format!(
-                    "what is done is kept in {}; the same command does the rest",
+                    "finished work is kept in {}; run the same command again to continue",
                     kept.display()
                 ));
             }
@@ -65,12 +65,12 @@ pub(super) fn run(args: &ReproduceArgs, outputs: &Outputs) -> Result<ExitCode, F
         }
         let section = Section::new(study, &lab, made).to_bytes().map_err(|e| folder.cannot(e))?;
         folder.write(&[(Section::file_of(study.name), section)])?;
-        // Of all studies that were ever run into this folder; and now, in case the next is interrupted.
+        // The report covers all studies in the folder. It is written after each study, in case the next is interrupted.
         sections = Sections::read(&args.out);
         report::write_studies(&folder, TITLE, &sections.found, named)?;
     }
     for error in sections.refused {
-        output::note(&format!("note: {error}; it is left out of the report"));
+        output::note(&format!("note: {error}; the report leaves it out"));
     }
     output::line(&mut out, &format!("written to {}", args.out.join("report.html").display()))?;
     out.flush()?;

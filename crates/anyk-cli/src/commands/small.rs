@@ -1,4 +1,4 @@
-//! `anyk sweep`, `anyk config`, `anyk completions`.
+//! The short commands `anyk sweep`, `anyk config` and `anyk completions`.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::Watcher;
 
-/// The cell that the flags of a command describe.
+/// Returns the cell that the flags of a command describe.
 pub(super) fn system(matches: &ArgMatches) -> Result<System, Failure> {
     let options = given(matches, &CellOptions::ALL.specs());
     let system = CellOptions::ALL.system(&options, &Config::default());
@@ -42,7 +42,7 @@ pub(super) fn config(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 pub(super) fn completions(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
-    // Into memory first: the generator panics on a reader that has gone.
+    // Generate the script in memory, since the generator panics if the reader has exited.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut cli::command(), "anyk", &mut script);
     let mut out = output::stdout();

@@ -1,4 +1,4 @@
-//! `anyk train`: one training, or several from their seeds side by side.
+//! `anyk train`: trains a model, or several in parallel from different seeds.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ fn run(about: &About, options: &Options, workshop: &Workshop<'_>) -> Result<Trai
     about.train.ok_or(Error::NothingToTrain(about.name))?(options, workshop)
 }
 
-/// Writes the model, unless its file is there already, with a warning if it is not what it should be.
+/// Writes the model unless its file exists already, and prints the warning of the run, if there is one.
 fn keep(out: &Path, trained: &Trained) -> Result<(), Failure> {
     if let Some(bytes) = trained.new_file()? {
         save(out, &bytes)?;
@@ -47,7 +47,7 @@ fn keep(out: &Path, trained: &Trained) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the model of one of several seeds goes: `p.safetensors` becomes `p-3.safetensors`.
+/// Returns the path for the model of a seed: for seed 3, `p.safetensors` becomes `p-3.safetensors`.
 fn out_of(out: &Path, seed: u64) -> PathBuf {
     let stem = out.file_stem().unwrap_or_default().to_string_lossy();
     let name = match out.extension() {
@@ -57,7 +57,7 @@ fn out_of(out: &Path, seed: u64) -> PathBuf {
     out.with_file_name(name)
 }
 
-/// One of several trainings: counted when it is done, its messages named.
+/// Observer of one of several training runs. It prefixes messages with the seed.
 struct OneOf<'a> {
     all: &'a Watcher,
     seed: u64,
@@ -73,9 +73,9 @@ impl Observer for OneOf<'_> {
     }
 }
 
-/// Trains from every seed, one run per core at a time. A run that fails does not end the others. A model that is there
-/// already, with equal settings, seed and sources, is kept, and so is the outer function that the runs share: after an
-/// interruption, the same command trains only the rest.
+/// Trains a model from every seed, with one run per core at a time. A run that fails does not end the others. Existing
+/// models with the same settings, seed and sources are kept, and so is the outer function that the runs share. After an
+/// interruption, the same command therefore trains only the remaining models.
 fn train_several(
     about: &About,
     options: &Options,
@@ -90,7 +90,7 @@ fn train_several(
     outputs.claim_model(&Shared::file_of(&args.out))?;
     let watcher = Watcher::interruptible();
     let shared = Shared::new(seeds.first().copied().unwrap_or(1), &args.out);
-    watcher.begin("trainings", seeds.len() as u64);
+    watcher.begin("training runs", seeds.len() as u64);
     let results: Vec<Result<Trained, Failure>> = seeds
         .par_iter()
         .zip(&outs)
@@ -128,7 +128,7 @@ fn train_several(
     if interrupted {
         let all = seeds.len();
         output::note(&format!(
-            "{written} of {all} models are written; the same command does the rest"
+            "{written} of {all} models are written; run the same command again to continue"
         ));
         return Err(Error::Interrupted.into());
     }

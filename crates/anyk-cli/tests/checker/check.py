@@ -1,9 +1,10 @@
-"""Checks the program from outside: random cells, its answers, and the formulas of the paper again.
+"""Check the answers of the program for random cells with a separate implementation of the paper's formulas.
 
     python check.py PROGRAM [COUNT] [SEED]
 
-Shares nothing with the program but the statement of the problems: its own integration over fading (Gauss-Legendre
-panels), its own roots, and no number that the program prints other than powers, bandwidths and what it claims.
+The checker shares only the problem statements with the program. It has its own integration over fading
+(Gauss-Legendre panels) and its own root finding. From the program's output it uses only powers, bandwidths and the
+claims to be checked.
 """
 
 import json
@@ -16,18 +17,21 @@ from statistics import NormalDist
 
 import numpy as np
 
-LOSS = 1e-6  # relative distance of a loss from its target at an optimum
+LOSS = 1e-6  # tolerance: relative distance of a loss from its target at an optimum
 BUDGET = 1e-9
-POWER = 1e-7  # relative distance of a least power from ours
-BETTER = 1e-8  # how much better, relative, a perturbation may be before the answer was no optimum
-PRICE = 1e-5  # relative spread of the prices of power, away from the fold
+POWER = 1e-7  # tolerance: relative distance of a minimum power from the checker's
+BETTER = 1e-8  # tolerance: relative improvement by a perturbation of an optimum
+PRICE = 1e-5  # tolerance: relative spread of the prices of power, away from the fold
 
 X, W = np.polynomial.legendre.leggauss(16)
 
 
 def fading(antennas):
-    """Nodes g and logarithms of weights for g ~ Gamma(antennas, 1): panels in ln g, down to 1e-60 of the mass. They
-    are short around the mean, and longer where the density is all but a power of g."""
+    """Return nodes g and logarithms of weights for g ~ Gamma(antennas, 1).
+
+    The rule has panels in ln g that leave out at most 1e-60 of the probability. Panels are short around the mean, and
+    longer where the density is nearly a power of g.
+    """
     knee, high = log(antennas) - 2.5, log(antennas + 14.0 * antennas**0.5 + 60.0)
     tail = np.arange(knee, -140.0 / antennas - 6.0, -min(4.0, 10.0 / antennas))[::-1]
     edges = np.append(tail, np.linspace(knee, high, int(14 + 4 * antennas**0.5))[1:])
@@ -37,7 +41,7 @@ def fading(antennas):
 
 
 class Cell:
-    """What the users of one input ask for; arrays over users."""
+    """Demands of the users of one cell, as arrays over users."""
 
     def __init__(self, config, users):
         self.config, self.ids = config, [user["id"] for user in users]
@@ -60,7 +64,7 @@ class Cell:
         return part
 
     def margin(self, received, bandwidth, epsilon=None, users=slice(None)):
-        """theta (C^E - S^E), and its derivatives by ln u and ln B: (P1a), sections IV-B and V-A."""
+        """Return theta (C^E - S^E) and its derivatives by ln u and ln B; see (P1a), sections IV-B and V-A."""
         epsilon = self.epsilon[users] if epsilon is None else epsilon
         frames = self.config["queueing-delay-ms"] / self.config["frame-ms"]
         theta = np.log1p(-np.log(epsilon / 2) / (self.arrivals[users] * frames))
@@ -80,7 +84,7 @@ class Cell:
         return value, slope * share, slope * ((tilted * rate).sum(axis=1) / total - share) - back_off / 2
 
     def losses(self, received, bandwidth):
-        """The epsilon at which the margin is 0, by secants in its logarithm from a target that nearly is one."""
+        """Return the epsilon at which the margin is 0, by the secant method in ln epsilon, starting near the target."""
         here, there = np.log(self.epsilon), np.log(self.epsilon) - 1e-3
         before = self.margin(received, bandwidth, np.exp(there))[0]
         for _ in range(30):
@@ -92,7 +96,7 @@ class Cell:
         return np.exp(here)
 
     def bandwidth(self, received, start):
-        """The bandwidth that a received power needs: Newton from one that nearly does."""
+        """Return the bandwidth that a received power needs, by Newton's method from a start close to the solution."""
         ln_b = np.log(start)
         for _ in range(40):
             value, _, by_b = self.margin(received, np.exp(ln_b))
@@ -100,10 +104,13 @@ class Cell:
             ln_b += step
             if not np.any(np.abs(step) > 1e-13):
                 break
-        return np.exp(ln_b)  # NaN past the fold: no answer
+        return np.exp(ln_b)  # NaN beyond the fold, where there is no solution
 
     def received(self, bandwidth, start, users=slice(None)):
-        """The received power that a bandwidth needs: Newton in ln u, where the margin grows and is concave."""
+        """Return the received power that a bandwidth needs.
+
+        Newton's method in ln u converges, because the margin is increasing and concave in ln u.
+        """
         ln_u = np.log(start)
         for _ in range(60):
             value, by_u, _ = self.margin(np.exp(ln_u), bandwidth, users=users)
@@ -114,7 +121,7 @@ class Cell:
         return np.exp(ln_u)
 
     def folds(self):
-        """Least received power of each user over all bandwidths, and the bandwidth there: a search that zooms in."""
+        """Return the minimum received power of each user over all bandwidths, and its bandwidth, by a grid search."""
         found, known = [], self.config.setdefault("folds", {})
         for i, key in enumerate(zip(self.epsilon, self.bits, self.arrivals)):
             if key not in known:
@@ -202,7 +209,7 @@ def check_equal_bandwidth(cell, answer, _):
         return
     power, band = np.array([user["power_w"] for user in answer["users"]]), answer["bandwidth_hz"]
     assert abs(power.sum() / cell.budget - 1) < BUDGET, "budget"
-    # One bandwidth, every rate exact and the whole budget used: there is one such answer.
+    # One bandwidth for all, every rate exact and the whole budget used determine the answer uniquely.
     rates = band * np.log1p(cell.gain * power / (cell.noise * band)) / log(2)
     assert np.all(np.abs(rates / rate - 1) < 1e-8), "rates"
 
@@ -222,7 +229,7 @@ def check_losses(cell, power, band, answer):
 
 SERVICE = ("antennas", "epsilon", "packet-bits", "arrival-rate", "frame-ms", "transmission-ms", "queueing-delay-ms")
 RADIO = ("noise-density-dbm-hz", "path-loss-intercept-db", "path-loss-slope-db")
-# Parameters without a flag: section and field of the file for --config.
+# Section and field in the file for --config of the parameters without a flag.
 FILE = {
     "frame-ms": ("frame", "frame_ms"), "transmission-ms": ("frame", "transmission_ms"),
     "path-loss-intercept-db": ("path_loss", "intercept_db"), "path-loss-slope-db": ("path_loss", "slope_db"),
@@ -236,7 +243,7 @@ PROBLEMS = {
 
 
 def draw(rng):
-    """A configuration, and the users of two cells in it."""
+    """Draw a configuration and the users of two cells."""
     decades = lambda low, high: float(10.0 ** rng.uniform(low, high))
     frame, k = float(rng.choice([0.05, 0.1, 0.25])), int(rng.integers(1, 51))
     config = {
@@ -287,7 +294,7 @@ def main():
     kinds, failures = {}, 0
     configurations = [draw(np.random.default_rng([seed, i])) for i in range(count)]
     plain = [[{key: user[key] for key in user if key in ("id", "distance_m", "gain_db")} for user in cells[0]]
-             for _, cells in configurations]  # the closed forms know no classes
+             for _, cells in configurations]  # the closed forms have no service classes
 
     def one(i, problem):
         config, cells = configurations[i]

@@ -1,4 +1,4 @@
-//! `anyk calibrate` and what follows from it, through the real binary.
+//! Tests of `anyk calibrate` and of calibrated models.
 
 #![allow(clippy::unwrap_used)]
 
@@ -73,11 +73,11 @@ fn a_model_is_calibrated_applied_and_reported() {
     let shown = run(&["allocate", &calibrated, "--input", "-"], users).stdout;
     assert!(shown.contains("guarantee: at K = 10, at most 1 % of users"), "{shown}");
 
-    // A certificate that was edited by hand is refused, whatever its checksum says.
+    // An edited certificate is rejected even if the checksum of the file is correct.
     let mut forged = bytes;
     let from = b"\"beta\":0.01";
     let at = forged.windows(from.len()).position(|window| window == from);
-    // The text is JSON inside JSON: quotes are escaped there.
+    // The header is JSON inside JSON, so its quotes are escaped.
     let at = at.or_else(|| forged.windows(13).position(|w| w == b"\\\"beta\\\":0.01".as_slice()));
     let at = at.unwrap();
     let end = forged[at..].windows(4).position(|window| window == b"0.01").unwrap() + at;

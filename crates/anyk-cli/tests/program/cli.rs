@@ -1,4 +1,4 @@
-//! The program, through its real binary.
+//! Tests of the commands of the program.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -44,7 +44,7 @@ fn json_and_csv_distance_and_gain_are_the_same() {
     // 100 m is −110.5 dB.
     let power = |i: usize| one["users"][i]["power_w"].as_f64().unwrap();
     assert!((power(0) / power(1) - 1.0).abs() < 1e-9);
-    // A byte-order mark, Windows line ends and blanks are no obstacle.
+    // A byte-order mark, Windows line breaks and spaces are accepted.
     let windows = "\u{feff}id, distance_m, gain_db\r\na , 100 ,\r\nb,,-110.5\r\n";
     assert_eq!(solve_json(windows, &[]), one);
 }
@@ -57,7 +57,7 @@ fn service_classes_config_and_flags() {
     let loss = |i: usize| answer["users"][i]["packet_loss"].as_f64().unwrap();
     assert!((loss(0) / 1e-5 - 1.0).abs() < 1e-6 && loss(0) <= 1e-5);
     assert!((loss(1) / 1e-7 - 1.0).abs() < 1e-6 && loss(1) <= 1e-7);
-    // A flag and a file say the same; a flag overrides the file.
+    // A flag and a file have the same effect; a flag overrides the file.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("cell.toml");
     fs::write(&file, "[cell]\nmax_power_dbm = 40.0\n").unwrap();
@@ -67,7 +67,7 @@ fn service_classes_config_and_flags() {
     let back = solve_json(FIVE, &["--config", file, "--max-power-dbm", "43"]);
     assert_eq!(back, solve_json(FIVE, &[]));
     assert!(by_flag["total_bandwidth_hz"].as_f64() > back["total_bandwidth_hz"].as_f64());
-    // The printed config is one that is read.
+    // The printed config can be read.
     let printed = run(&["config", "--antennas", "4"], "").stdout;
     assert!(printed.contains("antennas = 4"), "{printed}");
     let copy = folder.path().join("copy.toml");
@@ -94,7 +94,7 @@ fn a_wrong_value_is_told_where_it_was_given() {
         let expected = format!("error: standard input: cell nn: {expected}");
         assert!(answer.stderr.starts_with(&expected), "{}", answer.stderr);
     }
-    // A cell that sets nothing is not to blame.
+    // The error names the flag if the cell does not set the value.
     let cell = format!(r#"{{"cell":"nn",{users}}}"#);
     let answer = run(&["solve", "urllc", "--input", "-", "--path-loss", "free-space"], cell);
     assert!(answer.stderr.contains("error: --carrier-ghz is missing"), "{}", answer.stderr);
@@ -144,13 +144,13 @@ fn infeasible_is_exit_code_3_with_numbers() {
     let table = run(&["solve", "urllc", "--input", "-", "--max-power-dbm", "10"], FIVE);
     assert_eq!(table.code, 3);
     assert!(table.stdout.contains("4 of 5 users can be served; drop 1: edge"), "{}", table.stdout);
-    // Nobody can be served.
+    // No user can be served.
     let nobody = run(&["solve", "urllc", "--input", "-", "--json", "--max-power-dbm", "-40"], FIVE);
     assert_eq!(nobody.code, 3);
     assert!(nobody.stdout.contains("\"admissible\":null"));
 }
 
-/// What goes in, and words that the message must have.
+/// The table lists inputs and words that the error message must contain.
 #[test]
 fn bad_input_is_exit_code_2_with_a_message_that_helps() {
     let user = |fields: &str| format!(r#"{{"users":[{{"id":"a","distance_m":60}},{{{fields}}}]}}"#);
@@ -221,7 +221,7 @@ fn bad_input_is_exit_code_2_with_a_message_that_helps() {
         {
             let outcome = run(format, input.clone());
             assert_eq!(outcome.code, 2, "{shown}: {}", outcome.stderr);
-            // A program that reads lines gets one with the reason.
+            // With --json, a line contains the error.
             let reasons = outcome.stdout.matches("\"error\":").count();
             assert_eq!(reasons, usize::from(format.contains(&"--json")), "{shown}");
             assert_eq!(outcome.stdout.lines().count(), reasons, "{shown}");
@@ -265,12 +265,12 @@ fn bad_usage_names_the_file_or_the_flag() {
         (solve(&[]), vec!["--input"]),
         (on_stdin(&["--config", &path(&typo)]), vec!["typo.toml", "antenas", "antennas"]),
         (on_stdin(&["--config", &path(&range)]), vec!["range.toml", "service.epsilon is 2", "0.1"]),
-        // What is wrong in a file stays the file's, whatever flags say.
+        // An error in a file names the file, even if a flag overrides the value.
         (
             on_stdin(&["--config", &path(&range), "--epsilon", "2"]),
             vec!["range.toml", "service.epsilon is 2", "0.1"],
         ),
-        // What the file says and the flags leave no room for.
+        // A value of the file that contradicts a flag.
         (
             on_stdin(&["--config", &path(&small), "--min-distance-m", "200"]),
             vec!["small.toml: road.cell_radius_m is 100, expected a distance in m from 200"],
@@ -313,7 +313,7 @@ fn bad_usage_names_the_file_or_the_flag() {
     }
 }
 
-/// 100 MB: users that are solved, and garbage that is refused, both without falling over.
+/// AnyK answers a large file of users and rejects 100 MB of garbage.
 #[test]
 fn very_large_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -408,8 +408,7 @@ fn sweep_does_not_depend_on_threads() {
     assert!(optimum < equal && equal < 1.02 * optimum);
 }
 
-/// Train, evaluate, allocate: the files of one fit the next, and the learned answer stands beside the
-/// exact one.
+/// `evaluate` and `allocate` accept the file of `train`, and the answer compares the model with the optimum.
 #[test]
 fn train_evaluate_allocate() {
     let folder = tempfile::tempdir().unwrap();
@@ -436,7 +435,7 @@ fn train_evaluate_allocate() {
     assert!((learned["duality_gap"].as_f64().unwrap() - gap).abs() < 1e-9);
     assert_eq!(learned["users"][4]["id"], "edge");
     assert!(run(&["allocate", model, "--input", "-"], FIVE).stdout.contains("learned: the QoS of"));
-    // Users of another class are not what it was trained for.
+    // The model was not trained for users of another service class.
     let other = r#"{"users":[{"id":"a","distance_m":60,"epsilon":1e-7}]}"#;
     let refused = run(&["allocate", model, "--input", "-"], other);
     assert_eq!(refused.code, 2);

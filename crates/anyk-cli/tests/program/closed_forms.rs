@@ -1,4 +1,4 @@
-//! The problems with closed forms, through the real binary.
+//! Tests of the problems with closed forms.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -7,14 +7,14 @@ use std::fs;
 use assert_cmd::Command;
 use serde_json::Value;
 
-/// Exit code, standard output and standard error.
+/// Runs the program; returns its exit code, standard output and standard error.
 fn run(args: &[&str], stdin: &str) -> (i32, String, String) {
     let mut command = Command::cargo_bin("anyk").unwrap();
     command.timeout(std::time::Duration::from_secs(600));
     let output = command.args(args).write_stdin(stdin).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (code, stderr) = (output.status.code().unwrap_or(-1), text(&output.stderr));
-    // A signal or a panic (101) is never an answer.
+    // Neither a signal nor a panic (101) is acceptable.
     assert!((0..=3).contains(&code) && !stderr.contains("panicked"), "{code}: {stderr}");
     (code, text(&output.stdout), stderr)
 }
@@ -67,7 +67,7 @@ fn infeasible_is_exit_code_3_with_numbers() {
     assert!(nobody.0 == 3 && nobody.1.contains("\"admissible\":null"));
 }
 
-/// Flags that would do nothing, values out of range, users with a class of their own.
+/// Flags without an effect, values out of range, users with their own service class.
 #[test]
 fn bad_usage_is_exit_code_2_with_a_message_that_helps() {
     let own = r#"{"users":[{"id":"a","distance_m":60,"epsilon":1e-7}]}"#;
@@ -88,7 +88,7 @@ fn bad_usage_is_exit_code_2_with_a_message_that_helps() {
             FIVE,
             &["error: --bandwidth-hz is 1", "from 2000"],
         ),
-        // Flags of other problems are none of these.
+        // Flags of other problems are rejected.
         (
             [EQUAL, &["--bandwidth-hz", "1e6"]].concat(),
             FIVE,
@@ -145,7 +145,7 @@ fn bad_usage_is_exit_code_2_with_a_message_that_helps() {
     assert!(!never.exists());
 }
 
-/// Train, evaluate, allocate: the files of one fit the next.
+/// `evaluate` and `allocate` accept the file of `train`.
 #[test]
 fn train_evaluate_allocate() {
     let folder = tempfile::tempdir().unwrap();
@@ -167,14 +167,14 @@ fn train_evaluate_allocate() {
         let learned = json(&["allocate", model, "--input", "-", "--json"], FIVE);
         assert_eq!(learned["status"], "learned");
         assert_eq!(learned["users"][4]["id"], "edge");
-        // The cells of the training have fading, these have none: farther off, but not far.
+        // The training cells have fading and this cell has none, so the gap is larger, but not large.
         assert!(number(&learned["gap_percent"]).abs() < 20.0, "{learned}");
         let shown = run(&["allocate", model, "--input", "-"], FIVE).1;
         assert!(shown.contains("learned: ") && shown.contains("to the optimum"), "{shown}");
         let own = r#"{"users":[{"id":"a","distance_m":60,"epsilon":1e-7}]}"#;
         assert_eq!(run(&["allocate", model, "--input", "-"], own).0, 2);
     }
-    // Cut short, it is refused.
+    // A truncated model is rejected.
     let bytes = fs::read(&power).unwrap();
     fs::write(&power, &bytes[..bytes.len() - 8]).unwrap();
     let (code, _, stderr) = run(&["evaluate", &power], "");
@@ -192,6 +192,6 @@ fn reproduce_writes_its_files() {
     for file in ["closed-forms.csv", "closed-forms.md", "closed-forms.svg", "report.html"] {
         assert!(out.join(file).exists(), "{file}");
     }
-    // What is done is kept.
+    // A second run reuses the results.
     assert_eq!(run(&args, "").1, stdout);
 }

@@ -1,6 +1,6 @@
-//! Running the real binary.
+//! Functions that run the program.
 
-// Each test binary uses what it needs.
+// Not every platform uses all of these functions.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::path::Path;
@@ -13,7 +13,7 @@ pub(crate) fn anyk() -> Command {
     command
 }
 
-/// Standard output and error, and the exit code.
+/// Exit code and output of a run.
 pub(crate) struct Outcome {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &[&str], stdin: impl Into<Vec<u8>>) -> Outcome {
     outcome(&output)
 }
 
-/// A line of a shell, run in a folder, in which `$ANYK` is the program.
+/// Runs a shell command line in a folder; `$ANYK` is the path of the program.
 #[cfg(unix)]
 pub(crate) fn shell(line: &str, folder: &Path) -> Outcome {
     let mut command = std::process::Command::new("sh");
@@ -33,7 +33,7 @@ pub(crate) fn shell(line: &str, folder: &Path) -> Outcome {
     outcome(&command.output().unwrap())
 }
 
-/// The answers for networks that came on lines of their own, as one.
+/// Combines the answers to consecutive networks into one.
 pub(crate) fn gathered(stdout: &str) -> serde_json::Value {
     let mut lines =
         stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
@@ -48,7 +48,7 @@ pub(crate) fn gathered(stdout: &str) -> serde_json::Value {
 pub(crate) fn outcome(output: &std::process::Output) -> Outcome {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    // A signal or a panic (101) is never an answer.
+    // Neither a signal nor a panic (101) is acceptable.
     let code = output.status.code().unwrap_or(-1);
     assert!([0, 1, 2, 3, 130].contains(&code), "exit code {code}: {stderr}");
     assert!(!stderr.contains("panicked"), "{stderr}");

@@ -1,4 +1,4 @@
-//! `anyk diagnose`, through the real binary.
+//! Tests of `anyk diagnose`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use std::fs;
 use crate::common::run;
 use serde_json::Value;
 
-/// Samples of a policy that falls as 1/K: `y = (1 + x)/K`, x spread evenly.
+/// Samples of a policy that falls as 1/K, `y = (1 + x)/K`, with evenly spaced x.
 fn samples(instances: bool) -> String {
     let mut text = String::from(if instances { "k,x,y,instance\n" } else { "k,x,y\n" });
     for k in [2u32, 4, 8, 16, 32, 64] {
@@ -51,7 +51,7 @@ fn samples_are_diagnosed_as_json() {
     assert_eq!(found["recommendation"]["candidates"][chosen]["output"], "softmax");
     let predictions = found["predictions"].as_array().unwrap();
     assert_eq!(predictions.len(), 4);
-    // A size-invariant network trained at 16 gives four times too much at 64.
+    // A size-invariant network that is trained at K = 16 gives four times too much at K = 64.
     let number = |name: &str| predictions[0][name].as_f64().unwrap();
     assert!((number("predicted_percent") / 300.0 - 1.0).abs() < 0.1, "{}", predictions[0]);
     assert!((number("measured_percent") / 300.0 - 1.0).abs() < 0.1, "{}", predictions[0]);

@@ -1,11 +1,11 @@
-//! The console examples in the documentation run, and print what it says; every other command in it is understood.
+//! Tests of the documentation: console examples print the output that is shown, and all other commands are valid.
 
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The project's root, from where a reader runs what is written.
+/// Root of the repository, where readers run the commands.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
@@ -27,17 +27,17 @@ fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Commands in a text: lines of code blocks, and code within lines.
+/// Returns the commands in a document, from code blocks and from code spans.
 fn commands(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim_start().trim_start_matches("$ "));
     let blocks = lines.filter(|line| line.starts_with("anyk ")).map(str::to_owned);
-    // A span of code may be broken over two lines.
+    // A code span may continue on the next line.
     let text = text.replace('\n', " ");
     let spans = text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     blocks.chain(spans.into_iter().filter(|span| span.starts_with("anyk "))).collect()
 }
 
-/// With --help at its end a command does nothing, but what stands before it is looked at.
+/// With `--help` at the end, a command does nothing, but its other arguments are checked.
 #[test]
 fn every_command_is_understood() {
     let mut files = vec![root().join("README.md"), root().join("bench/README.md")];
@@ -49,7 +49,7 @@ fn every_command_is_understood() {
             for part in command.split(" | ") {
                 let part = part.split([';', '>', '&']).next().unwrap();
                 let words: Vec<&str> = part.split_whitespace().skip(1).collect();
-                // What stands for any of several names.
+                // Skip commands with placeholders.
                 if words.iter().any(|word| ["PROBLEM", "NAME", "…"].contains(word)) {
                     continue;
                 }

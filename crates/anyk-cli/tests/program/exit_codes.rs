@@ -1,5 +1,4 @@
-//! Every exit code, through the real binary: 0 done, 1 the machine failed, 2 bad input or usage, 3 infeasible, 130
-//! interrupted.
+//! Tests of the exit codes: 0 done, 1 the machine failed, 2 bad input or usage, 3 infeasible, 130 interrupted.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +9,7 @@ use crate::common::run;
 
 const FIVE: &str = include_str!("../../../../examples/five-users.json");
 
-/// A small model, for whatever needs one.
+/// Trains a small model and returns its path.
 fn small_model(folder: &Path) -> String {
     let model = folder.join("small.safetensors").to_str().unwrap().to_owned();
     let args = ["train", "urllc", "--method", "m-gnn", "--samples", "20", "--out", &model];
@@ -27,7 +26,7 @@ fn done_is_0() {
     assert_eq!(run(&["solve", "urllc", "--input", "-"], FIVE).code, 0);
 }
 
-/// A file that cannot be written is the machine's part: not of the caller's input, and told apart from it.
+/// A file that cannot be written is a failure of the machine, not of the input, and has its own exit code.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_cannot_be_written_is_1() {
@@ -78,16 +77,16 @@ fn a_full_standard_output_is_1() {
         let outcome = crate::common::shell(&format!("$ANYK {line} > /dev/full"), folder.path());
         assert_eq!(outcome.code, 1, "{line}: {}", outcome.stderr);
         let message = "error: standard output: cannot write: No space left on device";
-        // A slow machine shows progress before it.
+        // On a slow machine, progress is printed before the error.
         let last = outcome.stderr.lines().last().unwrap();
         assert!(last.starts_with(message), "{line}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.matches("error: ").count(), 1, "{line}: {}", outcome.stderr);
     }
-    // What was asked for is there all the same.
+    // The model was written nevertheless.
     assert!(folder.path().join("other.safetensors").exists());
 }
 
-/// A disk that fills up while a file is written: the old file stays, and nothing is left beside it.
+/// If the disk is full while a file is written, the old file stays and no other file is left behind.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_1_and_leaves_the_old_file() {
@@ -104,7 +103,7 @@ fn a_full_disk_is_1_and_leaves_the_old_file() {
         0
     );
     let before = (fs::read(&users).unwrap(), names());
-    // Files of at most one block; the signal is ignored, so that the write fails.
+    // Limit files to one block, and ignore the signal, so that the write returns an error.
     for command in [
         "sample urllc --k 1000 --out users.json --force",
         "train urllc --method m-gnn --samples 20 --out model.safetensors",
@@ -127,7 +126,7 @@ fn bad_input_and_usage_are_2() {
         (&["solve", "nonsense"], "", "unrecognized subcommand 'nonsense'"),
         (&["solve", "urllc"], "", "--input"),
         (&["solve", "urllc", "--input", "-", "--nonsense"], "", "'--nonsense'"),
-        // The old command line is not understood by halves.
+        // The command line of earlier versions is rejected.
         (&["solve", "--problem", "urllc", "--input", "-"], FIVE, "'--problem'"),
         (&["solve", "urllc", "--input", "-"], "{", "line 1"),
         (&["solve", "urllc", "--input", "-", "--antennas", "x"], FIVE, "--antennas is x"),
@@ -158,12 +157,12 @@ fn infeasible_is_3() {
     let outcome = run(&[&["solve", "urllc-power", "--input", "-"], &band[..]].concat(), FIVE);
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     assert!(outcome.stdout.starts_with("infeasible: "), "{}", outcome.stdout);
-    // One cell of two is enough.
+    // One infeasible cell of two is enough.
     let far = r#"{"users":[{"id":"far","distance_m":90000}]}"#;
     let outcome = run(&["solve", "urllc", "--input", "-"], format!("{FIVE}{far}"));
     assert_eq!(outcome.code, 3);
     assert!(outcome.stdout.contains("optimal: ") && outcome.stdout.contains("infeasible: "));
-    // A budget that serves nobody leaves nothing to train on.
+    // If the budget can serve no user, there are no training samples.
     for method in ["p-gnn", "m-gnn", "fnn", "price"] {
         let args = ["train", "urllc", "--method", method, "--max-power-dbm", "-30"];
         let outcome = run(&[&args[..], &["--samples", "20", "--out", never]].concat(), "");
@@ -173,7 +172,7 @@ fn infeasible_is_3() {
     }
 }
 
-/// An interrupted run exits with 130 at once, names its step, and leaves no file.
+/// An interrupted run immediately exits with 130, names its step, and leaves no file.
 #[test]
 #[cfg(target_os = "linux")]
 fn interrupted_is_130_and_leaves_no_file() {
@@ -181,7 +180,7 @@ fn interrupted_is_130_and_leaves_no_file() {
     use std::time::Duration;
 
     let folder = tempfile::tempdir().unwrap();
-    // Signals that the program has handlers for, as the system counts them: 2 is SIGINT.
+    // Bit mask of the signals that the program handles; bit 1 is SIGINT (signal 2).
     let listens = |id: u32| {
         let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -214,8 +213,8 @@ fn interrupted_is_130_and_leaves_no_file() {
     }
 }
 
-/// An answer that cannot be written is an error: the standard library opens `/dev/null` in the place of a standard
-/// output that is closed, and writing to that succeeds.
+/// Closed standard output is an error. Without a check, writing would succeed, because the standard library replaces
+/// closed standard output by `/dev/null`.
 #[test]
 #[cfg(unix)]
 fn an_answer_on_a_closed_standard_output_is_1() {
@@ -233,17 +232,17 @@ fn an_answer_on_a_closed_standard_output_is_1() {
             assert_eq!(outcome.stderr, told, "{command} {ending}");
         }
     }
-    // Nothing is lost here, whoever opened the file and however: some callers open it to read and write.
+    // Here no answer is lost. Some callers open `/dev/null` for reading and writing.
     for ending in [">/dev/null", "1<>/dev/null", "--out answer --force >&-", "| true"] {
         let outcome = shell(&format!("{solve} {ending}"));
         assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{ending}");
     }
     assert!(fs::read_to_string(folder.path().join("answer")).unwrap().contains("optimal: "));
-    // Other errors come first.
+    // Other errors take precedence.
     assert_eq!(shell("$ANYK solve urllc --input none >&-").code, 2);
 }
 
-/// Nobody has to listen: the model is written in any case. Only the report is lost with a closed standard output.
+/// The model is written even if the standard streams are closed. Closed standard output loses only the report.
 #[test]
 #[cfg(unix)]
 fn closed_standard_streams_do_not_break_a_training() {
@@ -256,14 +255,14 @@ fn closed_standard_streams_do_not_break_a_training() {
     }
     let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
     assert!(read("open") == read("error") && read("open") == read("all"));
-    // A closed standard error does not swallow the exit code.
+    // Closed standard error does not change the exit code.
     assert_eq!(crate::common::shell("$ANYK solve urllc --input none 2>&-", folder.path()).code, 2);
-    // Nor does one that is full.
+    // Full standard error does not change it either.
     #[cfg(target_os = "linux")]
     assert_eq!(crate::common::shell(&format!("{train} full 2>/dev/full"), folder.path()).code, 0);
 }
 
-/// A rule for expectations over fading that was removed is named with what to do.
+/// The error about a removed quadrature rule says what to do.
 #[test]
 fn a_quadrature_that_was_removed_is_2() {
     let folder = tempfile::tempdir().unwrap();
@@ -280,7 +279,7 @@ fn a_quadrature_that_was_removed_is_2() {
     }
 }
 
-/// What is never read as a model or as parameters has no end: it is refused by its start.
+/// An endless file is rejected after its first bytes, since it is not a model or a file of parameters.
 #[test]
 #[cfg(target_os = "linux")]
 fn endless_files_are_2() {

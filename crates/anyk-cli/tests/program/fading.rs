@@ -1,4 +1,4 @@
-//! Fading of unknown law, through the real binary: from samples to an allocation.
+//! Tests of models that are trained from samples of an unknown fading distribution.
 
 #![allow(clippy::unwrap_used)]
 
@@ -28,7 +28,7 @@ fn from_samples_to_an_allocation() {
         assert_eq!(run(&args, "").code, 0);
         assert_eq!(fs::read(&model).unwrap(), bytes, "the same command, the same file");
 
-        // The standard errors added are enough for everyone, at little over the optimum.
+        // With the added standard errors, every user is served with little extra bandwidth.
         let evaluate =
             ["evaluate", &model, "--fading", "rician:k=3", "--k", "1,10,200", "--samples"];
         let measured = run(&[&evaluate[..], &["20", "--json"]].concat(), "");
@@ -38,7 +38,7 @@ fn from_samples_to_an_allocation() {
             assert!(size["gap_percent"].as_f64().unwrap() < 2.0, "{pretraining}: {size}");
         }
     }
-    // The model does not know the law: what judges it must be named, and may be samples.
+    // The model does not contain the distribution, so evaluation needs a distribution or samples.
     let unknown = run(&["evaluate", &model], "");
     assert_eq!(unknown.code, 2);
     let words = "--fading is missing, expected a fading distribution, or held-out samples";
@@ -53,7 +53,7 @@ fn from_samples_to_an_allocation() {
     assert_eq!(answer["status"], "learned");
     assert!((answer["total_power_w"].as_f64().unwrap() / 19.9526 - 1.0).abs() < 1e-5);
     assert!(answer["users"][0]["packet_loss"].as_f64().unwrap() < 1e-4);
-    // Nobody needs to judge it: then nothing is said of losses, and the rest is the same.
+    // Without a distribution, the answer has no packet losses, and is otherwise unchanged.
     let unjudged = json(&[], &users);
     assert_eq!(unjudged["total_bandwidth_hz"], answer["total_bandwidth_hz"]);
     assert!(unjudged["users"][0].get("packet_loss").is_none());
@@ -61,7 +61,7 @@ fn from_samples_to_an_allocation() {
     assert_eq!(unjudged["in_distribution"], true);
     let text = run(&allocate, users.clone());
     assert!(text.stdout.contains("the fading distribution is unknown"), "{}", text.stdout);
-    // A law certifies, samples do not, and nothing does not.
+    // Certificates need a distribution; samples are not enough.
     assert_eq!(json(&["--certify", "--fading", "rician:k=3"], &users)["certified"], true);
     let given = format!("--fading is {held_out}, expected");
     for (flags, words) in [
@@ -74,26 +74,26 @@ fn from_samples_to_an_allocation() {
             assert!(refused.stderr.contains(word), "{}", refused.stderr);
         }
     }
-    // Too little power: refused, with an answer for those who can be served.
+    // With too little power, the answer is infeasible and allocates for the users that can be served.
     let denied =
         json(&["--max-power-dbm", "10"], &run(&["sample", "urllc", "--k", "40"], "").stdout);
     assert_eq!(denied["status"], "infeasible");
     let count = denied["admissible_count"].as_u64().unwrap();
     assert!((1..40).contains(&count), "{denied}");
     assert_eq!(denied["admissible"]["users"].as_array().unwrap().len() as u64, count);
-    // Another class than the one learned.
+    // A service class that the model was not trained for.
     let strict = r#"{"users":[{"id":"a","distance_m":60.0,"epsilon":1e-6}]}"#;
     let refused = run(&allocate, strict);
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("samples of fading"), "{}", refused.stderr);
-    // Calibrated under a law, it says so.
+    // The report names the distribution of the calibration.
     let calibrated = path("calibrated.safetensors");
     let calibrate = ["calibrate", &model, "--k", "10", "--beta", "0.01", "--cells", "299"];
     let fading = ["--fading", "rician:k=3", "--shrink", "--out", &calibrated];
     let said = run(&[&calibrate[..], &fading[..]].concat(), "");
     assert!(said.stdout.contains("under rician:k=3"), "{}{}", said.stdout, said.stderr);
     assert_eq!(run(&[&calibrate[..], &["--out", &calibrated]].concat(), "").code, 2);
-    // A damaged model is refused.
+    // A damaged model is rejected.
     let mut bytes = fs::read(&model).unwrap();
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
@@ -132,7 +132,7 @@ fn hostile_samples_and_flags_are_refused() {
         assert_eq!(refused.code, 2, "{message}");
         assert!(refused.stderr.contains(message), "{message}: {}", refused.stderr);
     }
-    // A matrix of gains has two axes.
+    // A gain matrix has two axes.
     let dense =
         ["sample", "interference", "--k", "30", "--format", "npy", "--out", &file, "--force"];
     assert_eq!(run(&dense, "").code, 0);
@@ -170,7 +170,7 @@ fn hostile_samples_and_flags_are_refused() {
         assert_eq!(refused.code, 2, "{args:?}");
         assert!(refused.stderr.contains(word), "{args:?}: {}", refused.stderr);
     }
-    // Users may go to a file as well as to standard output.
+    // Users are the same in a file and on standard output.
     let users = path("users.json");
     assert_eq!(run(&["sample", "urllc", "--k", "3", "--out", &users], "").code, 0);
     let printed = run(&["sample", "urllc", "--k", "3"], "").stdout;

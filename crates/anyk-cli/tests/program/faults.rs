@@ -1,5 +1,5 @@
-//! A disk that fails, and a program that is killed, at every call that the writer makes to the disk: the old file
-//! is there or the new one, whole, and the same command then ends as if nothing had been.
+//! Fault injection: at every call of the writer to the disk, the call fails or the program is killed. Either the old
+//! file or the complete new file remains, and the same command then succeeds.
 
 #![allow(clippy::unwrap_used)]
 #![cfg(unix)]
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Files by name, with their content; folders are looked into.
+/// Content of the files in a folder and its subfolders, by name.
 type Files = BTreeMap<String, Vec<u8>>;
 
 fn files(folder: &Path) -> Files {
@@ -37,7 +37,7 @@ fn put(folder: &Path, files: &Files) {
     }
 }
 
-/// Runs the program in a folder, with a fault.
+/// Runs the program in a folder with an injected fault.
 fn run(folder: &Path, args: &[&str], fault: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_anyk"));
     command.args(args).current_dir(folder);
@@ -47,19 +47,19 @@ fn run(folder: &Path, args: &[&str], fault: &str) -> Output {
     command.output().unwrap()
 }
 
-/// Unfinished files of a writer, which a kill leaves behind.
+/// Returns whether a file is the unfinished file of a writer that was killed.
 fn is_leftover(name: &str) -> bool {
     name.ends_with(".anyk-part")
 }
 
-/// Files that only help: the cache and the manifest of a study.
+/// Returns whether a file belongs to the cache or is the manifest of a study.
 fn is_helper(name: &str) -> bool {
     name.starts_with("out/cache/") || name == "out/anyk-manifest.json"
 }
 
-/// Breaks a command at every call to the disk in turn, and returns how many faults there were.
+/// Breaks a command at each of its calls to the disk in turn, and returns the number of faults.
 ///
-/// `before` are the files that are there when it starts.
+/// `before` contains the files that exist when the command starts.
 fn break_everywhere(args: &[&str], before: &Files) -> usize {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("work");
@@ -76,7 +76,7 @@ fn break_everywhere(args: &[&str], before: &Files) -> usize {
             let said = String::from_utf8_lossy(&broken.stderr).into_owned();
             assert!(!said.contains("panicked"), "{said}");
             if !said.contains(&format!("fault {call} ")) {
-                // It ended before there were so many calls.
+                // The command ended before it reached this call.
                 assert!(broken.status.success(), "{said}");
                 break;
             }
@@ -84,7 +84,7 @@ fn break_everywhere(args: &[&str], before: &Files) -> usize {
             let place = format!("{args:?}, call {call}, {how}: {said}");
             match how {
                 "kill" => assert_eq!(broken.status.code(), None, "{place}"),
-                // A full or broken disk is the machine's part, and is told.
+                // A full or broken disk is reported as a failure of the machine.
                 _ => {
                     assert_eq!(broken.status.code(), Some(1), "{place}");
                     assert!(said.contains("cannot write"), "{place}");
@@ -102,7 +102,7 @@ fn break_everywhere(args: &[&str], before: &Files) -> usize {
             for name in before.keys() {
                 assert!(folder.join(name).exists(), "{place}: {name} is gone");
             }
-            // The same command again ends as if nothing had been, and clears what was left.
+            // The same command then succeeds and removes leftover files.
             if faults % 7 == 1 {
                 let again = run(&folder, args, "");
                 assert!(again.status.success(), "{place}");
@@ -117,7 +117,7 @@ fn break_everywhere(args: &[&str], before: &Files) -> usize {
     faults
 }
 
-/// A model that was there before.
+/// Returns the files of a model that exists before the command.
 fn old_model() -> Files {
     let folder = tempfile::tempdir().unwrap();
     let args = ["train", "qos-power", "--samples", "20", "--out", "model"];

@@ -1,4 +1,4 @@
-//! `anyk reproduce` for the paper's figures, through the real binary.
+//! Tests of `anyk reproduce` for the paper's figures.
 
 #![allow(clippy::unwrap_used)]
 
@@ -29,7 +29,7 @@ fn figures_are_written() {
         assert!(texts[2].starts_with("<svg "));
         assert!(page.contains(&format!("<section id=\"{name}\">")));
     }
-    // K = 2: the mean is 1 − e·E₁(1) = 0.4037 for g_k = 1, a little more over the window.
+    // For K = 2 and g_k = 1, the mean is 1 − e·E₁(1) = 0.4037. The mean over the window is slightly larger.
     let csv = read("fig2c.csv".into());
     let row = csv.lines().find(|line| line.starts_with("2,")).unwrap();
     let mean: f64 = row.split(',').nth(2).unwrap().parse().unwrap();

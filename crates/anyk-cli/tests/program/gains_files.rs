@@ -1,5 +1,5 @@
-//! People's own networks through the real binary: every format with gains, weights, noise and largest powers, flags
-//! beside them, and files that are damaged or hostile.
+//! Tests of networks from files: all formats with gains, weights, noise and maximum powers, flags in addition, and
+//! damaged or hostile files.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Outcome, gathered, run};
 
-/// Three links; not symmetric, so that a matrix read the wrong way round shows.
+/// Gains of three links. The matrix is not symmetric, so that the test notices a transposed matrix.
 const GAINS: [f64; 9] = [1.0, 0.1, 0.3, 0.2, 0.9, 0.05, 0.4, 0.15, 1.2];
 const WEIGHTS: [f64; 3] = [1.0, 0.5, 4.0];
 const NOISE: [f64; 3] = [0.1, 0.2, 0.05];
@@ -27,7 +27,7 @@ fn answer(file: &Path, flags: &[&str]) -> Value {
     gathered(&outcome.stdout)
 }
 
-/// The file is refused in words that name it, and what is wrong.
+/// Checks that the file is rejected and that the error names the file and contains the words.
 fn refused(file: &Path, flags: &[&str], words: &[&str]) {
     let outcome = solve(file, flags);
     assert_eq!(outcome.code, 2, "{}: {}", file.display(), outcome.stderr);
@@ -42,14 +42,14 @@ fn bytes(values: &[f64]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// A NumPy array.
+/// Builds a `.npy` file.
 fn npy(kind: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{kind}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
     let length = u16::try_from(header.len()).unwrap().to_le_bytes();
     [b"\x93NUMPY\x01\0", &length[..], header.as_bytes(), data].concat()
 }
 
-/// Fortran's order: the first index fastest.
+/// Returns the values in Fortran order, where the first index changes fastest.
 fn by_columns(values: &[f64]) -> Vec<f64> {
     (0..9).map(|at| values[3 * (at % 3) + at / 3]).collect()
 }
@@ -59,7 +59,7 @@ fn json_network() -> Value {
     json!({"gains": rows, "weights": WEIGHTS, "noise": NOISE, "max_power": MAX_POWER})
 }
 
-/// All files and flags that say the same give the same answer, to the last bit.
+/// Files and flags with the same content give the same answer, bit for bit.
 #[test]
 fn every_format_is_the_same_network() {
     let folder = tempfile::tempdir().unwrap();
@@ -78,7 +78,7 @@ fn every_format_is_the_same_network() {
     let c = |shape: &str, values: &[f64]| npy("<f8", "False", shape, &bytes(values));
     let fortran = npy("<f8", "True", "(3, 3)", &bytes(&by_columns(&GAINS)));
     let big: Vec<u8> = GAINS.iter().flat_map(|gain| gain.to_be_bytes()).collect();
-    // Gains alone, the rest by flags: lists, and files of three kinds.
+    // Gains from a file and everything else by flags, as lists and as files in three formats.
     let rows: Vec<String> = GAINS
         .chunks(3)
         .map(|row| row.iter().map(f64::to_string).collect::<Vec<_>>().join(","))
@@ -119,14 +119,14 @@ fn every_format_is_the_same_network() {
             assert_eq!(answer(file, &flags), expected, "{}", file.display());
         }
     }
-    // Said twice, it is not clear what holds.
+    // A value in the file and in a flag is ambiguous.
     let words = [
         "all.json: instance 0: the noise of links is in the file and an option, expected one of them",
     ];
     refused(&all, &["--noise", "2"], &words);
 }
 
-/// N networks with weights of each, of all, and one for all.
+/// N networks with weights for each network, weights for all networks, and one weight for all links.
 #[test]
 fn several_networks() {
     let folder = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ fn several_networks() {
     let same = answer(&write("same.json", two([json!([1, 2]), json!([1, 2])]).as_bytes()), &[]);
     let list = json!({"gains": [[[1, 2], [3, 4]], [[5, 6], [7, 8]]], "weights": [[1, 2], [3, 1]], "noise": 2});
     assert_eq!(answer(&write("list.json", list.to_string().as_bytes()), &[]), rows);
-    // Rows by a flag.
+    // Weights of each network from the file of a flag.
     let file = write("rows.csv", b"1,2\n3,1\n");
     let plain = write(
         "plain.npy",
@@ -157,12 +157,12 @@ fn several_networks() {
     let flags = ["--weights", file.to_str().unwrap(), "--noise", "2"];
     assert_eq!(answer(&plain, &flags), rows);
     assert_eq!(answer(&plain, &["--weights", "1,2", "--noise", "2"]), same);
-    // Weights of 1 are none, in the file and by a flag.
+    // Weights of 1 have no effect, in the file and in a flag.
     let none = answer(&plain, &[]);
     assert!(none["instances"][0].get("weighted_sum_rate_bits").is_none());
     assert_eq!(answer(&plain, &["--weights", "1"]), none);
     assert_eq!(answer(&plain, &["--weights", "1,1"]), none);
-    // Every method takes them, in both problems, and a table shows them.
+    // Every method of both problems accepts weights, and a table shows them.
     let best = |method: &str| {
         answer(&plain, &[&flags[..], &["--method", method]].concat())["instances"][0]["weighted_sum_rate_bits"]
             .as_f64()
@@ -180,7 +180,7 @@ fn several_networks() {
     );
 }
 
-/// What goes in, and words that the message must have.
+/// Each check has a file and words that the error message must contain.
 #[test]
 fn damaged_files_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -240,7 +240,7 @@ fn damaged_files_are_refused_by_name() {
     check("twice.json", br#"{"gains":[[1]],"noise":1,"noise":1}"#, &["duplicate field `noise`"]);
     let many = json!({"gains": [[[1]], [[2]]], "weights": [[1], [-1]]}).to_string();
     check("second.json", many.as_bytes(), &["instance 1: weights[0] is -1"]);
-    // Formats that Python converts.
+    // Formats that the user can convert with Python.
     for (name, start, words) in [
         ("net.npz", &b"PK\x03\x04"[..], "this is an archive (.npz, .zip)"),
         ("net.mat", b"MATLAB 5.0 MAT-file", "scipy.io.loadmat and numpy.save"),
@@ -253,7 +253,7 @@ fn damaged_files_are_refused_by_name() {
     }
 }
 
-/// What else stands beside the gains is nobody's business, and comes back where it can.
+/// Other fields next to the gains are accepted and, where possible, copied to the answer.
 #[test]
 fn whatever_else_is_in_a_file_is_accepted() {
     let folder = tempfile::tempdir().unwrap();
@@ -283,7 +283,7 @@ fn whatever_else_is_in_a_file_is_accepted() {
     refused(&write("long.csv", long.as_bytes()), &[], &words);
 }
 
-/// Headers and elements that claim what cannot be.
+/// Headers and elements with impossible values.
 #[test]
 fn absurd_claims_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -310,7 +310,7 @@ fn absurd_claims_are_refused() {
     check("magic.npy", b"\x93NUMPY", &["no known version"]);
 }
 
-/// Flags beside the gains.
+/// Invalid values of flags.
 #[test]
 fn flags_are_checked() {
     let folder = tempfile::tempdir().unwrap();
@@ -336,7 +336,7 @@ fn flags_are_checked() {
     );
 }
 
-/// `sample --random-weights | solve` and `| allocate`; a model without weights says what to train.
+/// `sample --random-weights | solve` and `| allocate` work; a model without weights says how to train one with weights.
 #[test]
 fn samples_and_models_with_weights() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Help pages, as somebody new reads them.
+//! Tests of the help pages.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ const PROBLEMS: [&str; 7] = [
     "separable",
 ];
 
-/// Every page there is, as words.
+/// Returns the arguments that lead to each help page.
 fn pages() -> Vec<Vec<&'static str>> {
     let commands = [
         "solve",
@@ -45,7 +45,7 @@ fn page(command: &[&str], flag: &str) -> String {
     outcome.stdout
 }
 
-/// Most lines of a short page.
+/// Maximum number of lines of a short page.
 const MOST_LINES: usize = 40;
 
 #[test]
@@ -63,7 +63,7 @@ fn short_pages_are_short_and_long_pages_have_examples() {
         for text in [&short, &long] {
             assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{command:?}: {text}");
         }
-        // What the short page shows is on the long one.
+        // The long page contains all flags of the short one.
         let flags = |text: &str| -> Vec<String> {
             let words = text.split_whitespace().filter(|word| word.starts_with("--"));
             words.map(|word| word.trim_end_matches([',', ')', '\'']).to_owned()).collect()
@@ -71,7 +71,7 @@ fn short_pages_are_short_and_long_pages_have_examples() {
         let all = flags(&long);
         assert!(flags(&short).iter().all(|flag| all.contains(flag)), "{command:?}: {short}");
     }
-    // Without anything to do, the program says what it can do.
+    // A command without a subcommand prints its help page.
     for command in [&[][..], &["solve"], &["train"], &["sample"]] {
         let outcome = run(command, "");
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
@@ -79,10 +79,10 @@ fn short_pages_are_short_and_long_pages_have_examples() {
     }
 }
 
-/// The flags of a page.
+/// Returns the flags of a help page.
 fn flags(command: &[&str]) -> Vec<String> {
     let page = page(command, "--help");
-    // Examples may have flags at the start of a line.
+    // Leave out the examples, where a line may start with a flag.
     let options = page.split_once("Usage:").unwrap().1.split("\nExamples:").next().unwrap();
     let words = options.lines().filter_map(|line| {
         let line = line.trim_start();
@@ -213,7 +213,7 @@ fn a_problem_has_its_own_flags_and_no_others() {
     }
 }
 
-/// A model's file says what it is for; flags of other kinds are refused by name, with the model's.
+/// Flags that do not apply to a model are rejected; the error names the flag and describes the model.
 #[test]
 fn flags_of_another_kind_of_model_are_refused_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -263,7 +263,7 @@ fn flags_of_another_kind_of_model_are_refused_with_its_name() {
     let cells = run(&["diagnose", &paper, "--epsilon", "1e-6"], "");
     assert_eq!(cells.code, 2);
     assert!(cells.stderr.contains("--epsilon has no meaning for a model"), "{}", cells.stderr);
-    // There is nothing to calibrate in a model without a loss target.
+    // Only models for urllc can be calibrated.
     for (model, name) in
         [(&band, "band.safetensors"), (&power, "power.safetensors"), (&links, "links.safetensors")]
     {

@@ -1,4 +1,4 @@
-//! Interference networks through the real binary: every method, every form of input, and bad ones.
+//! Tests of interference networks: all methods, all input formats, and bad input.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -50,7 +50,7 @@ fn every_method_answers_with_all_fields() {
             assert_eq!(solve_json(&SCHEDULE, &flags, FOUR), answer);
         }
     }
-    // Twice the power and twice the noise are the same network.
+    // Twice the power and twice the noise give the same sum rate.
     let (one, other) = (["--p-max", "10"], ["--p-max", "20", "--noise", "2"]);
     let (one, other) = (solve_json(&SOLVE, &one, FOUR), solve_json(&SOLVE, &other, FOUR));
     assert!((rate(&one) - rate(&other)).abs() < 1e-12);
@@ -129,7 +129,7 @@ fn threads_do_not_change_the_answer() {
     }
 }
 
-/// What goes in, and words that the message must have.
+/// The table lists inputs and words that the error message must contain.
 #[test]
 fn bad_gains_are_exit_code_2_with_a_message_that_helps() {
     let deep = "[".repeat(200_000);
@@ -160,7 +160,7 @@ fn bad_gains_are_exit_code_2_with_a_message_that_helps() {
         for command in [&SOLVE[..], &SCHEDULE, &[&SOLVE[..], &["--json"]].concat()] {
             let outcome = run(command, input.clone());
             assert_eq!(outcome.code, 2, "{words:?}: {}", outcome.stderr);
-            // The networks before it are answered; a program that reads lines gets one with the reason.
+            // Earlier networks are answered; with --json, a line contains the error.
             let json = command.contains(&"--json");
             assert_eq!(outcome.stdout.contains("\"error\":"), json, "{words:?}");
             assert!(outcome.stderr.starts_with("error: standard input: "), "{}", outcome.stderr);
@@ -219,7 +219,7 @@ fn stray_flags_are_refused_by_name() {
         (&["urllc", "--format", "npy"], 2, "invalid value 'npy' for '--format"),
         (&["urllc", "--scenario", "dense"], 2, "unexpected argument '--scenario'"),
         (&["urllc", "--max-power-dbm", "40"], 2, "unexpected argument '--max-power-dbm'"),
-        // The machine's part, not the caller's input.
+        // A failure of the machine, not of the input.
         (
             &["interference", "--format", "npy", "--out", "/no/such/folder/x.npy"],
             1,

@@ -1,4 +1,4 @@
-//! Sizes that multiply are refused before anything is drawn, by the documented limits.
+//! Tests of the documented limits: sizes whose product is too large are rejected before anything is drawn.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::common::shell;
 
-/// The command is refused as bad input, with these words.
+/// Checks that the command is rejected as bad input and that the error contains the words.
 #[track_caller]
 fn refused(line: &str, folder: &Path, words: &str) {
     let outcome = shell(&format!("\"$ANYK\" {line}"), folder);
@@ -65,7 +65,7 @@ fn sizes_that_multiply_are_refused() {
             "diagnose --policy interference --k 10,100000",
             "K is 100000, expected at most 20000 links",
         ),
-        // A size that alone says nothing about a law over sizes is not drawn first.
+        // A single size cannot give a size law, so it is rejected before it is drawn.
         (
             "diagnose --policy interference --k 100000",
             "the number of sizes k is 1, expected at least 2",

@@ -1,4 +1,4 @@
-//! Tests through the real program, in one binary.
+//! Tests that run the program, in one test binary.
 
 mod calibration;
 mod cli;

@@ -1,4 +1,4 @@
-//! Numbers that are none: no training, evaluation or answer prints or writes NaN or infinity.
+//! Tests that no training run, evaluation or answer prints or writes NaN or infinity.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,7 +6,7 @@ use std::fs;
 
 use crate::common::{Outcome, run};
 
-/// No number that is none, on any channel.
+/// Checks that neither output stream contains NaN or infinity.
 fn assert_numbers(outcome: &Outcome, what: &str) {
     for text in [&outcome.stdout, &outcome.stderr] {
         let words = text.split(|c: char| !c.is_alphanumeric());
@@ -16,7 +16,7 @@ fn assert_numbers(outcome: &Outcome, what: &str) {
     assert!(!outcome.stdout.contains("null"), "{what}: {}", outcome.stdout);
 }
 
-/// A cell whose budget serves nobody is told at once as such, with what is missing, and the older model stays.
+/// If the budget can serve no user, training stops immediately, reports the missing power, and keeps the old model.
 #[test]
 fn cells_that_nobody_can_serve_train_no_model() {
     let folder = tempfile::tempdir().unwrap();
@@ -24,7 +24,7 @@ fn cells_that_nobody_can_serve_train_no_model() {
     let old = run(&["train", "qos-power", "--samples", "20", "--out", &model], "");
     assert_eq!(old.code, 0, "{}", old.stderr);
     let old = fs::read(&model).unwrap();
-    // Fading so weak that the whole budget serves no user.
+    // Fading gains so small that the whole budget cannot serve one user.
     let weak = folder.path().join("weak.npy").to_str().unwrap().to_owned();
     let mut array = b"\x93NUMPY\x01\0\x76\0".to_vec();
     array.extend(
@@ -59,7 +59,7 @@ fn cells_that_nobody_can_serve_train_no_model() {
     );
 }
 
-/// Sizes that the budget cannot serve, for each kind of evaluation.
+/// Every kind of evaluation reports the sizes that the budget cannot serve.
 #[test]
 fn sizes_that_nobody_can_serve_are_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Model files of version 0.2 still load and give the allocations that version 0.2 gave.
+//! Tests that model files of version 0.2 still load and give the same allocations as in version 0.2.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::run;
 
-/// `answers.json` was written by version 0.2, from the models next to it.
+/// Version 0.2 wrote `answers.json` with the models next to it.
 #[test]
 fn models_of_version_0_2_allocate_as_they_did() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/models-0.2");
@@ -27,7 +27,7 @@ fn models_of_version_0_2_allocate_as_they_did() {
         let outcome = run(&arguments, "");
         assert_eq!(outcome.code, 0, "{name}: {}", outcome.stderr);
         let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
-        // Its response is found again from its cost, closer to the optimum than version 0.2 learned it.
+        // The response of `separable` is recomputed from its cost, and is closer to the optimum than in version 0.2.
         let near = if name == "separable" { 0.02 } else { 1e-9 };
         for amount in ["power_w", "bandwidth_hz", "power"] {
             let Some(expected) = expected[amount].as_array() else { continue };
@@ -42,7 +42,7 @@ fn models_of_version_0_2_allocate_as_they_did() {
     }
 }
 
-/// The amounts of all users or links, or the one amount of the cell.
+/// Returns the amounts of all users or links, or the single amount of the cell.
 fn amounts(answer: &Value, name: &str) -> Vec<f64> {
     let cell = answer["instances"].get(0).unwrap_or(answer);
     match (&cell[name], &answer["users"][0][name]) {
@@ -55,7 +55,7 @@ fn amounts(answer: &Value, name: &str) -> Vec<f64> {
     }
 }
 
-/// P-GNN, M-GNN and FNN depend on K: they state the largest K that they were measured at, and warn beyond it.
+/// P-GNN, M-GNN and FNN depend on K: their models give the largest K of their validation and print a note above it.
 #[test]
 fn models_state_the_size_up_to_which_they_were_validated() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/models-0.2");

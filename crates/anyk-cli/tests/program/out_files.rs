@@ -1,4 +1,5 @@
-//! Output files: checked before any work, never an input, and overwritten only with `--force` or if AnyK keeps them.
+//! Tests of output files: they are checked before any work, they are never an input, and an existing file is
+//! overwritten only with `--force`, or if it is a model or listed in a manifest.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use crate::common::run;
 
-/// A training that takes minutes.
+/// Arguments of a training run that takes minutes.
 const LONG: [&str; 6] = ["train", "urllc", "--method", "fnn", "--preset", "paper"];
 
-/// End of the message about a file that exists.
+/// End of the error about an existing file.
 const EXISTS: &str = ": the file exists; pass --force to overwrite it\n";
 
-/// The shortest of some runs: machines of tests are busy with other things.
+/// Returns the shortest time of five runs, since other programs may slow down a run.
 fn quickest(mut once: impl FnMut()) -> Duration {
     let times = (0..5).map(|_| {
         let started = Instant::now();
@@ -53,30 +54,30 @@ fn a_target_that_cannot_be_is_told_before_any_work() {
             assert_eq!(outcome.stdout, "");
         });
         assert!(elapsed < Duration::from_secs(1), "{out}: {elapsed:?}");
-        // So does a calibration, and it needs no model for that.
+        // `calibrate` reports the same error, even before it reads the model.
         let calibration = run(&["calibrate", "/no/such/model", "--out", out], "");
         assert_eq!(calibration.code, code, "{out}: {}", calibration.stderr);
         assert!(calibration.stderr.contains(words), "{out}: {}", calibration.stderr);
-        // A hundred million users would take long as well.
+        // Drawing a hundred million users would also take long.
         let sample = ["sample", "urllc", "--k", "10000000", "--count", "10", "--out", out];
         let drawn = run(&sample, "");
         assert_eq!(drawn.code, code, "{out}: {}", drawn.stderr);
         assert!(drawn.stderr.contains(words), "{out}: {}", drawn.stderr);
-        // No device, FIFO or folder is made a file by force.
+        // --force does not replace a device, a FIFO or a folder.
         if out != foreign {
             let forced = run(&[&args[..], &["--force"]].concat(), "");
             assert_eq!(forced.code, code, "{out}: {}", forced.stderr);
         }
     }
     assert_eq!(fs::read_to_string(&foreign).unwrap(), "a letter\n");
-    // Nothing is left behind by looking.
+    // The checks leave no files behind.
     let mut left: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["fifo", "foreign.txt"]);
 }
 
-/// Trains a small model, and returns the exit code.
+/// Trains a small model and returns the exit code.
 fn train(out: &str, flags: &[&str]) -> i32 {
     let args = ["train", "urllc", "--method", "price", "--samples", "20", "--out", out];
     run(&[&args[..], flags].concat(), "").code
@@ -92,11 +93,11 @@ fn only_a_model_whose_checksum_holds_is_overwritten_by_a_model() {
     let first = read(&model);
     assert_eq!(train(&model, &["--seed", "2"]), 0);
     assert_ne!(read(&model), first);
-    // Models of other problems count, and so do those of several seeds.
+    // A model of another problem may be overwritten, too.
     assert_eq!(run(&["train", "qos-power", "--samples", "20", "--out", &model], "").code, 0);
     assert_eq!(train(&model, &[]), 0);
     assert_eq!(read(&model), first);
-    // Somebody else's weights in the same format, a model with one changed byte, text, an empty file.
+    // Foreign weights in the same format, a model with one changed byte, text, and an empty file.
     let foreign = b"\x20\0\0\0\0\0\0\0{\"__metadata__\":{\"format\":\"pt\"}}";
     let mut damaged = first.clone();
     *damaged.last_mut().unwrap() ^= 1;
@@ -114,18 +115,18 @@ fn only_a_model_whose_checksum_holds_is_overwritten_by_a_model() {
     let calibrated = run(&calibrate, "");
     assert_eq!(calibrated.code, 0, "{}", calibrated.stderr);
     assert_ne!(read(&other), first);
-    // Each file of several seeds.
+    // With several seeds, each file is checked.
     fs::write(path("p-2"), "mine").unwrap();
     let several = ["train", "qos-power", "--samples", "20", "--seeds", "1,2", "--out", &path("p")];
     let refused = run(&several, "");
     assert_eq!((refused.code, fs::exists(path("p-1")).unwrap()), (2, false));
     assert_eq!(refused.stderr, format!("error: cannot write {}{EXISTS}", path("p-2")));
-    // Nothing but a model is overwritten by one: answers do not replace it.
+    // Other output does not overwrite a model.
     let refused = run(&["sample", "urllc", "--out", &model], "");
     assert_eq!((refused.code, read(&model) == first), (2, true));
 }
 
-/// Whatever is in a file, also if AnyK wrote it.
+/// Other commands overwrite no existing file without `--force`, even if AnyK wrote it.
 #[test]
 fn other_files_are_overwritten_only_by_force() {
     let folder = tempfile::tempdir().unwrap();
@@ -159,7 +160,7 @@ fn other_files_are_overwritten_only_by_force() {
         assert!([0, 3].contains(&first.code), "{command:?}: {}", first.stderr);
         let written = fs::read(&out).unwrap();
         assert!(!written.starts_with(b"#"), "{command:?}");
-        // Its own file of before, and files that start as its own do.
+        // The file that the same command wrote, and files that start like its output.
         for content in [
             &written[..],
             b"id,distance_m\nmine,1\n",
@@ -179,7 +180,7 @@ fn other_files_are_overwritten_only_by_force() {
         assert_eq!(forced.code, first.code, "{command:?}: {}", forced.stderr);
         assert_ne!(fs::read(&out).unwrap(), b"", "{command:?}");
     }
-    // Without a file there is nothing to force.
+    // --force requires an output file.
     let stray = run(&["sample", "urllc", "--force"], "");
     assert!(stray.code == 2 && stray.stderr.contains("--out"), "{}", stray.stderr);
 }
@@ -234,7 +235,7 @@ fn an_input_is_never_overwritten() {
         ),
     ] {
         for force in ["--force", ""] {
-            // The flag goes before a redirection.
+            // Insert the flag before the redirection.
             let line = format!(
                 "$ANYK {} {force} {}",
                 command.split(" <").next().unwrap(),
@@ -255,7 +256,7 @@ fn an_input_is_never_overwritten() {
     assert!(contents(folder.path()) == before);
 }
 
-/// All files of a folder and of those below it.
+/// Returns all files of a folder and its subfolders.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -270,7 +271,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Report folders: files that the manifest lists are overwritten, unless somebody has changed them.
+/// Files that the manifest of a report folder lists are overwritten unless they were changed since.
 #[test]
 fn a_report_overwrites_only_files_of_its_manifest() {
     let commands: [(&[&str], &[&str]); 2] = [
@@ -288,7 +289,7 @@ fn a_report_overwrites_only_files_of_its_manifest() {
         let out = folder.path().join("out");
         let command = [command, &["--out", out.to_str().unwrap()]].concat();
         let force = [&command[..], &["--force"]].concat();
-        // In a folder that is not AnyK's alone.
+        // The folder also contains a foreign file.
         fs::create_dir(&out).unwrap();
         fs::write(out.join("notes.txt"), "mine").unwrap();
         assert_eq!(run(&command, "").code, 0);
@@ -305,7 +306,7 @@ fn a_report_overwrites_only_files_of_its_manifest() {
             assert_eq!(run(&force, "").code, 0);
             assert!(contents(&out) == first, "{name}");
         }
-        // A folder without a manifest.
+        // Without the manifest, existing files are not overwritten.
         fs::remove_file(out.join("anyk-manifest.json")).unwrap();
         assert_eq!(run(&command, "").code, 2);
         fs::remove_dir_all(&out).unwrap();

@@ -1,4 +1,4 @@
-//! Path losses by name, through the program.
+//! Tests of named path-loss models.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +22,7 @@ fn users(args: &[&str]) -> Vec<Value> {
 
 const UMA_LOS: [&str; 4] = ["--path-loss", "uma-los", "--carrier-ghz", "3.5"];
 
-/// A user by its distance gets what one by the gain at that distance gets.
+/// A distance and the gain at that distance give the same allocation.
 #[test]
 fn distances_are_turned_into_gains_by_the_named_path_loss() {
     let site = Tr38901::standard(Scenario::Uma, 3.5);
@@ -41,7 +41,7 @@ fn distances_are_turned_into_gains_by_the_named_path_loss() {
         let (named, given) = (power(&UMA_LOS, by_distance), power(&[], &by_gain));
         assert!((named / given - 1.0).abs() < 1e-9, "{problem}: {named} {given}");
         assert!((power(&[], by_distance) / named - 1.0).abs() > 1e-3, "{problem}");
-        // The paper's, by its name and without one.
+        // The default is the path loss of the paper.
         let paper = power(&["--path-loss", "paper"], by_distance);
         assert_eq!(paper.to_bits(), power(&[], by_distance).to_bits());
     }
@@ -54,26 +54,26 @@ fn a_config_holds_a_path_loss_and_options_override_it() {
     let file = file.to_str().unwrap();
     let flags = ["--path-loss", "rma", "--carrier-ghz", "0.7", "--shadowing", "standard"];
     let written = text(&[&["config"], &flags[..]].concat(), "");
-    // A template has every parameter of the path loss.
+    // The printed config contains every parameter of the path loss.
     let section = "[path_loss]\nmodel = \"rma\"\ncarrier_ghz = 0.7\nbase_height_m = 35.0\nuser_height_m = 1.5\n\
                    street_width_m = 20.0\nbuilding_height_m = 5.0\nshadowing = \"standard\"\n\n";
     assert!(written.contains(section), "{written}");
     fs::write(file, &written).unwrap();
     assert_eq!(text(&["config", "--config", file], ""), written);
-    // The same by the file and by flags.
+    // The file and the flags give the same samples.
     let sample = ["sample", "urllc", "--k", "20", "--seed", "3"];
     let drawn = text(&[&sample[..], &["--config", file]].concat(), "");
     assert_eq!(drawn, text(&[&sample[..], &flags].concat(), ""));
     let wide = written.replace("street_width_m = 20.0", "street_width_m = 30.0");
     fs::write(file, &wide).unwrap();
     assert_ne!(drawn, text(&[&sample[..], &["--config", file]].concat(), ""));
-    // Another name keeps what has a meaning for it and is not a default of the former one.
+    // Another model keeps the parameters that it also has, unless they are defaults of the former model.
     let other = text(&["config", "--config", file, "--path-loss", "umi-los"], "");
     let section = "[path_loss]\nmodel = \"umi-los\"\ncarrier_ghz = 0.7\nbase_height_m = 10.0\nuser_height_m = 1.5\n\n";
     assert!(other.contains(section), "{other}");
     let paper = text(&["config", "--config", file, "--path-loss", "log-distance"], "");
     assert_eq!(paper, text(&["config"], ""));
-    // Who takes a gain for a distance cannot take this file as it is.
+    // `solve` computes gains from distances without shadowing, so it rejects this file.
     let solve = ["solve", "urllc", "--input", "-", "--config", file];
     let refused = run(&solve, "id,distance_m\na,120\n");
     assert_eq!(refused.code, 2);
@@ -87,12 +87,12 @@ fn users_are_drawn_by_gain_where_distance_does_not_tell() {
     let sample = ["sample", "urllc", "--k", "200", "--seed", "5"];
     let with = |flags: &[&str]| users(&[&sample[..], flags].concat());
     let value = |user: &Value, name: &str| user[name].as_f64().unwrap();
-    // As ever, by distance.
+    // The default samples have distances.
     let places = with(&[]);
     assert!(places.iter().all(|user| user.as_object().unwrap().len() == 2));
     let distances: Vec<f64> = places.iter().map(|user| value(user, "distance_m")).collect();
     assert_eq!(with(&["--path-loss", "paper"]), places);
-    // In line of sight or not, at the same places.
+    // Some users have a line of sight and others do not, at the same positions.
     let site = Tr38901::standard(Scenario::Umi, 28.0);
     let umi = ["--path-loss", "umi", "--carrier-ghz", "28"];
     let mixed = with(&umi);
@@ -105,7 +105,7 @@ fn users_are_drawn_by_gain_where_distance_does_not_tell() {
         seen += u32::from((gain_db - los).abs() < 1e-9);
     }
     assert!((20..150).contains(&seen), "{seen}");
-    // Shadowing of the standard, or of a deviation, for any path loss.
+    // Shadowing of the standard, or with a given standard deviation for any path loss.
     let shadowed = with(&[&umi[..], &["--shadowing", "standard"]].concat());
     assert_ne!(shadowed, mixed);
     assert_eq!(with(&[&umi[..], &["--shadowing", "standard"]].concat()), shadowed);
@@ -114,9 +114,9 @@ fn users_are_drawn_by_gain_where_distance_does_not_tell() {
         (value(user, "gain_db") + 35.3 + 37.6 * distance_m.log10()).abs()
     });
     let mean = excess.sum::<f64>() / 200.0;
-    // The mean of |N(0, 8)| is 6.38, to 0.34 at 200 users.
+    // The mean of |X| for X ~ N(0, 8²) is 6.38; its standard error for 200 users is 0.34.
     assert!((mean - 6.38).abs() < 1.4, "{mean}");
-    // CSV says the same, and solve takes it.
+    // CSV contains the same values, and `solve` accepts it.
     let csv = text(&[&sample[..], &umi, &["--format", "csv"]].concat(), "");
     let mut lines = csv.lines();
     assert_eq!(lines.next(), Some("id,gain_db"));
@@ -171,7 +171,7 @@ fn bad_values_are_told_by_their_options() {
             assert_eq!(refused.stderr, format!("error: {message}\n"));
         }
     }
-    // What is drawn is for those who draw.
+    // Only `sample` accepts random shadowing and line of sight.
     let input = "id,distance_m\na,120\n";
     for flags in [&["--shadowing", "8"][..], &uma] {
         let refused = run(&[&["solve", "urllc", "--input", "-"], flags].concat(), input);
@@ -180,7 +180,7 @@ fn bad_values_are_told_by_their_options() {
     }
 }
 
-/// Errors in a file name the file and the field.
+/// Errors about values in a file name the file and the field.
 #[test]
 fn bad_values_in_the_file_are_told_by_their_fields() {
     let folder = tempfile::tempdir().unwrap();
@@ -258,7 +258,7 @@ fn flags_that_moved_to_the_file_say_so() {
     }
 }
 
-/// A network is trained and measured under a path loss by name, and its file says which.
+/// A model is trained and evaluated with a named path loss, and its file records the name.
 #[test]
 fn a_model_keeps_its_path_loss() {
     let folder = tempfile::tempdir().unwrap();
@@ -275,7 +275,7 @@ fn a_model_keeps_its_path_loss() {
     };
     assert!(evaluate(&[]).contains("1.0000"));
     assert_eq!(evaluate(&[]), evaluate(&UMA_LOS));
-    // The carrier is the model's own where another path loss has one too.
+    // Another path loss uses the carrier of the model, if it needs one.
     assert_eq!(
         evaluate(&["--path-loss", "umi-nlos"]),
         evaluate(&["--path-loss", "umi-nlos", "--carrier-ghz", "3.5"])

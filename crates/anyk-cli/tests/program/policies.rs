@@ -1,4 +1,4 @@
-//! Anyone's policies and allocations, judged through the real program.
+//! Tests of `assess` and `evaluate` with external policies and allocations.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -21,7 +21,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().and_then(Path::parent).unwrap()
 }
 
-/// What `solve` writes is judged as what it is: feasible, at the optimum.
+/// `assess` finds that the answers of `solve` are feasible and optimal.
 #[test]
 fn the_solvers_own_answers_are_optimal_to_the_judge() {
     let folder = tempfile::tempdir().unwrap();
@@ -50,7 +50,7 @@ fn the_solvers_own_answers_are_optimal_to_the_judge() {
         let table = shell(&line, folder.path()).stdout;
         assert!(table.starts_with("cell,status,k,") && table.lines().count() == 4, "{table}");
         let verdicts = lines(&outcome.stdout);
-        // Three cells and the sum of them, twice.
+        // Three cells and their summary, twice.
         assert_eq!(verdicts.len(), 8, "{problem}");
         assert_eq!(verdicts[3]["summary"][0]["instances"], 3, "{problem}");
         for verdict in verdicts.iter().filter(|line| line["summary"].is_null()) {
@@ -61,7 +61,7 @@ fn the_solvers_own_answers_are_optimal_to_the_judge() {
     }
 }
 
-/// With weights the objective is the weighted sum rate, for the judge as for the solver.
+/// With weights, the objective is the weighted sum rate, both in `solve` and in `assess`.
 #[test]
 fn weights_count_for_the_judge_too() {
     let folder = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ fn weights_count_for_the_judge_too() {
         assert!(verdict["gap_percent"].as_f64().unwrap().abs() < 1e-9, "{verdict}");
     }
     assert!(lines[3]["rows"][0]["gap_percent"].as_f64().unwrap().abs() < 1e-9, "{}", lines[3]);
-    // Rows that are not those of their links, and a power that is no schedule.
+    // Rows in the wrong order, and a power that is not valid in a schedule.
     fs::write(folder.path().join("g"), "[[1,0.1],[0.2,1]]").unwrap();
     fs::write(folder.path().join("p.csv"), "link,power\n1,1\n0,0\n").unwrap();
     fs::write(folder.path().join("p.json"), "{\"power\":[1,0.5]}").unwrap();
@@ -105,7 +105,7 @@ fn who_is_not_served_is_told_and_by_how_much() {
          {\"cell\":\"south\",\"users\":[{\"id\":\"c\",\"distance_m\":90}]}\n\
          {\"cell\":\"east\",\"users\":[{\"id\":\"d\",\"distance_m\":90}]}\n",
     );
-    // By name, in another order, with users in another order; one takes too much, one cell is missing.
+    // Cells and users are matched by name in any order. One cell exceeds the budget, one is missing.
     let mine = path(
         "mine.csv",
         "cell;id;power_w;bandwidth_hz;note\n\
@@ -125,7 +125,7 @@ fn who_is_not_served_is_told_and_by_how_much() {
     assert!(verdicts[0]["missed"][0]["value"].as_f64().unwrap() > 1e-5);
     assert_eq!(verdicts[1]["status"], "over-budget");
     assert!(verdicts[2]["error"].as_str().unwrap().contains("no allocation"), "{}", verdicts[2]);
-    // As text, with the same words.
+    // The text output contains the same words.
     let outcome =
         run(&arguments[..2].iter().chain(&arguments[3..]).copied().collect::<Vec<_>>(), "");
     for word in ["cell north", "user b: packet loss", "over-budget", "factor of"] {
@@ -133,7 +133,7 @@ fn who_is_not_served_is_told_and_by_how_much() {
     }
 }
 
-/// A name is what it reads, however it is written.
+/// Names of cells match by their value, regardless of how JSON writes it.
 #[test]
 fn cells_are_matched_by_what_their_names_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -198,7 +198,7 @@ fn allocations_that_cannot_be_judged_are_told() {
     }
 }
 
-/// The policies in examples/policies, each worth what it says.
+/// The policies in examples/policies perform as they claim.
 #[test]
 fn programs_are_policies() {
     let line = "$ANYK evaluate --problem urllc --k 1,5,40 --samples 20 --json \
@@ -208,7 +208,7 @@ fn programs_are_policies() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let report = json(&outcome.stdout);
     let rows = report["rows"].as_array().unwrap();
-    // Two programs, and what everyone is compared with.
+    // Two programs, the best policy and the baseline.
     assert_eq!(rows.len(), 4 * 3);
     let row = |policy: &str, k: u64| {
         let fits = |row: &&Value| {
@@ -233,7 +233,7 @@ fn programs_are_policies() {
     assert_eq!(report["size_laws"].as_array().unwrap().len(), 2);
 }
 
-/// A program that fails for some cells: these are told, the others count.
+/// If a program fails for some cells, these are reported and the others are evaluated.
 #[test]
 fn a_program_that_fails_is_told_and_the_rest_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -275,11 +275,11 @@ for line in sys.stdin:
         ("count", "for 2 users, expected 3"),
         ("nan", "NaN"),
         ("words", "I do not know"),
-        ("twice", "another before it was asked"),
+        ("twice", "received an extra line"),
         ("huge", "is 1e308, expected a number from 0 to 1e15"),
     ];
     for (mode, told) in told {
-        // A machine that is busy may take seconds to start a program.
+        // A busy machine may take seconds to start a program.
         let timeout = if mode == "slow" { 1 } else { 30 };
         let line = format!(
             "$ANYK evaluate --problem urllc --k 3 --samples 6 --timeout {timeout} --json \
@@ -290,7 +290,7 @@ for line in sys.stdin:
         let report = json(&outcome.stdout);
         let row = &report["rows"][0];
         let failed = row["failed"].as_u64().unwrap();
-        // Of one that always says too much, nothing is believed: whose answer is whose, nobody knows.
+        // If a program always prints too many lines, all its answers are discarded.
         assert!(if mode == "twice" { failed == 6 } else { (1..=5).contains(&failed) }, "{row}");
         assert!(mode == "twice" || row["value"].as_f64().unwrap() > 1e6, "{mode}: {row}");
         assert!(row["availability"].as_f64().unwrap() < 1.0, "{mode}: {row}");
@@ -300,7 +300,7 @@ for line in sys.stdin:
             "{mode}: {failures}"
         );
     }
-    // One that never answers, and one that is not there: every cell is told, none is lost.
+    // If a program never answers or does not exist, every cell is reported.
     for (command, told) in
         [("python3 policy.py never", "no answer within 0.3 s"), ("./no-such-program", "ended")]
     {
@@ -312,17 +312,17 @@ for line in sys.stdin:
         assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
         assert!(!outcome.stdout.contains("NaN"));
     }
-    // What goes by the place of a user is no function of the users.
+    // A policy that depends on the position of a user is not equivariant.
     let line = "$ANYK evaluate --problem urllc --k 4 --samples 3 'cmd:python3 policy.py order'";
     let outcome = shell(line, folder.path());
     assert!(outcome.stdout.contains("NOT equivariant"), "{}", outcome.stdout);
 }
 
-/// One line too many: what came since it was last in step is not believed, however late the line is seen.
+/// After an extra line, all answers since the counts last agreed are discarded, however late AnyK notices the line.
 #[test]
 fn a_line_too_many_spoils_what_came_before_it() {
     let folder = tempfile::tempdir().unwrap();
-    // The surplus comes late: it is taken for the answer to the next cell before it can be seen.
+    // The extra line comes late, so AnyK first takes it for the answer to the next cell.
     let policy = r#"
 import json, sys, time
 for count, line in enumerate(sys.stdin):
@@ -347,17 +347,17 @@ for count, line in enumerate(sys.stdin):
     }
 }
 
-/// Programs that do harm: each is told within the time, and nothing of them is left behind.
+/// Hostile programs are reported within the time limit, and none of their processes remains.
 #[test]
 fn hostile_programs_are_told_and_ended() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "bytes without the end of a line";
+    let line = "bytes without a line break";
     for (command, timeout, told) in [
         ("yes", 9.0, "received \"y\""),
         ("yes \"{}\"", 9.0, "there is no allocation in {}"),
         ("head -c 1000000000 /dev/zero | tr \"\\0\" x", 9.0, line),
         ("yes 1>&2", 0.1, "no answer within 0.1 s"),
-        ("exec >&-; sleep 6543", 9.0, "the program closed its output and runs on"),
+        ("exec >&-; sleep 6543", 9.0, "the program closed its output but is still running"),
         ("(exec >&-; sleep 6543); true", 0.5, "no answer within 0.5 s"),
         ("sleep 6543 & exit 3", 9.0, "the program ended (exit status: 3)"),
         ("sleep 6543 & sleep 6543 & wait", 0.1, "no answer within 0.1 s"),
@@ -376,7 +376,7 @@ fn hostile_programs_are_told_and_ended() {
     assert!(is_over("sleep 6543"), "something is left behind");
 }
 
-/// Whether no process has a command line any more; it may take a moment.
+/// Waits until no process has this command line; returns whether that happens in time.
 fn is_over(command: &str) -> bool {
     let runs = || {
         let entries = fs::read_dir("/proc").unwrap().flatten();
@@ -389,13 +389,13 @@ fn is_over(command: &str) -> bool {
     !cfg!(target_os = "linux") || looks.any(|()| !runs())
 }
 
-/// Ctrl-C and SIGTERM also end the program that we wait for, with the processes that it has started.
+/// Ctrl-C and SIGTERM also end the program that AnyK waits for, and its child processes.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_program_ends_with_us() {
     let folder = tempfile::tempdir().unwrap();
     for (index, (signal, code)) in [("TERM", 128 + 15), ("INT", 130)].into_iter().enumerate() {
-        // A time that nobody else sleeps.
+        // Use a time that no other process sleeps.
         let waits = format!("sleep {}{index}", 100_000 + std::process::id());
         let outcome = shell(
             &signalled(signal, &format!("{waits} & touch started; {waits}; true")),
@@ -406,7 +406,7 @@ fn a_program_ends_with_us() {
     }
 }
 
-/// SIGKILL leaves us no time: the standard input of the program ends, so that it can.
+/// After SIGKILL, AnyK cannot end the program, but the program's standard input is closed, so that it can exit.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_input_of_a_program_ends_with_us() {
@@ -417,7 +417,8 @@ fn the_input_of_a_program_ends_with_us() {
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, "137\n"), "{}", outcome.stderr);
 }
 
-/// A line that sends a signal to `anyk` once its program has made the file `started`, and prints the exit code.
+/// Returns a command line that sends a signal to `anyk` after its program has created the file `started`, and prints
+/// the exit code.
 #[cfg(target_os = "linux")]
 fn signalled(signal: &str, command: &str) -> String {
     format!(
@@ -427,7 +428,7 @@ fn signalled(signal: &str, command: &str) -> String {
     )
 }
 
-/// A process that starts its own session leaves the group that is stopped, which is all that the documents promise.
+/// A process that starts its own session leaves the process group and survives, as documented.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_program_that_starts_its_own_session_survives() {
@@ -446,7 +447,7 @@ fn a_program_that_starts_its_own_session_survives() {
     assert!(is_over(&stays));
 }
 
-/// Two allocations of one cell are an error, which names both places; those of cells that are not judged are not.
+/// Two allocations of one cell are an error that names both positions, unless the cell is not in the input.
 #[test]
 fn a_cell_has_one_allocation() {
     let folder = tempfile::tempdir().unwrap();
@@ -475,9 +476,9 @@ fn a_cell_has_one_allocation() {
         ("nameless", "nameless-2", 2, "line 2: allocation 2 has no cell".into()),
         ("one", "nameless-2", 2, "line 2: allocation 2 has no cell".into()),
         ("two", "csv", 2, "it is for 2 users, expected 1".into()),
-        // As many as there are cells of that name; and some of another cell.
+        // As many allocations as cells of that name, and an allocation of another cell.
         ("twins", "a-a", 0, String::new()),
-        ("one", "a-b", 0, "a-b: 1 more allocations than there are cells to judge them by\n".into()),
+        ("one", "a-b", 0, "a-b: 1 more allocations than cells\n".into()),
     ] {
         for stream in ["--input", "--input - <"] {
             let line =
@@ -488,7 +489,7 @@ fn a_cell_has_one_allocation() {
             assert_eq!(outcome.stderr.is_empty(), told.is_empty(), "{line}: {}", outcome.stderr);
         }
     }
-    // Powers of more networks than a document has.
+    // Powers for more networks than the document contains.
     write("network", &["{\"gains\":[[1]]}"]);
     write("powers", &["{\"instances\":[{\"power\":[1]},{\"power\":[1]}]}"]);
     let outcome =
@@ -497,8 +498,7 @@ fn a_cell_has_one_allocation() {
     assert!(outcome.stderr.contains("it is for 2 networks, expected 1"), "{}", outcome.stderr);
 }
 
-/// What `solve` writes is judged whatever it says: a cell that is infeasible, or that it could not read, has no
-/// allocation, and counts.
+/// `assess` accepts all output of `solve`. Cells that are infeasible or unreadable have no allocation and are counted.
 #[test]
 fn answers_without_an_allocation_are_judged_as_such() {
     let folder = tempfile::tempdir().unwrap();
@@ -529,7 +529,7 @@ fn answers_without_an_allocation_are_judged_as_such() {
             );
             let outcome = shell(&line, folder.path());
             assert_eq!(outcome.code, 2, "{problem}: {}", outcome.stderr);
-            // The cell that cannot be read is refused both times, and its line in the answers is its own.
+            // Both commands reject the unreadable cell, and its line in the answers belongs to it.
             assert!(outcome.stderr.contains("distance_m is -4"), "{}", outcome.stderr);
             assert!(!outcome.stderr.contains("more allocations"), "{}", outcome.stderr);
             let lines = lines(&outcome.stdout);
@@ -548,7 +548,7 @@ fn answers_without_an_allocation_are_judged_as_such() {
             assert_eq!(lines[4]["unread"], 1);
         }
     }
-    // A cell that nobody can read takes nobody's allocation along.
+    // An unreadable cell does not use up the allocation of another cell.
     let line = "{ echo '{\"x\":}'; tail -1 named; head -1 named; } > some; head -1 named > alone; \
                 $ANYK solve urllc --input alone --json > answers; tail -1 named > alone; \
                 $ANYK solve urllc --input alone --json >> answers; \
@@ -559,7 +559,7 @@ fn answers_without_an_allocation_are_judged_as_such() {
     for (at, name) in [(1, "d"), (2, "a")] {
         assert_eq!((&all[at]["cell"], &all[at]["status"]), (&name.into(), &"feasible".into()));
     }
-    // Without the cell that nobody can read, the exit code says that not everyone is served.
+    // Without the unreadable cell, the exit code says that a user is not served.
     let line = "grep -v -e -4 named > good; $ANYK solve urllc --max-power-dbm 11 --input good --json > answers; \
                 $ANYK assess urllc --max-power-dbm 11 --input good --allocations answers";
     let outcome = shell(line, folder.path());
@@ -570,7 +570,7 @@ fn answers_without_an_allocation_are_judged_as_such() {
     assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
 }
 
-/// A cell without an allocation that can be judged is counted, whether it is missing, broken or refused by its author.
+/// A cell without a valid allocation counts as not served, whether its allocation is missing, invalid or an error.
 #[test]
 fn what_is_missing_counts_as_not_served() {
     let folder = tempfile::tempdir().unwrap();
@@ -579,7 +579,7 @@ fn what_is_missing_counts_as_not_served() {
     write("cells", &cell.repeat(5));
     let good =
         "{\"users\":[{\"power_w\":9,\"bandwidth_hz\":2e5},{\"power_w\":9,\"bandwidth_hz\":2e5}]}\n";
-    // Good, refused by its author, for another number of users, broken, missing.
+    // Valid, an error, for another number of users, truncated, missing.
     write(
         "mine",
         &format!("{good}{{\"error\":\"singular\"}}\n{{\"users\":[{{\"power_w\":1}}]}}\n{{\"us\n"),
@@ -601,7 +601,7 @@ fn what_is_missing_counts_as_not_served() {
     assert_eq!(row["availability"], 0.2, "{row}");
     let words = "K = 2: availability covers 5 of 5 instances; 4 of them have no allocation that can be judged";
     assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
-    // The same for links, which have names, too.
+    // Networks of links, which may also have names.
     let network = "\"gains\":[[1,0.1],[0.2,1]],\"site\":7}\n";
     write("networks", &format!("{{\"cell\":\"p\",{network}{{\"cell\":\"q\",{network}"));
     write("powers", "{\"cell\":\"q\",\"power\":[1,1]}\n{\"cell\":\"p\",\"error\":\"lost\"}\n");
@@ -626,12 +626,12 @@ fn many_policies_side_by_side_with_a_table_and_a_picture() {
     for word in ["price.safetensors", "m.safetensors", "optimum", "equal-power", "availability"] {
         assert!(outcome.stdout.contains(word), "{word}: {}", outcome.stdout);
     }
-    // Header and four policies at three sizes.
+    // Rows of four policies at three sizes.
     let csv: Vec<&str> = outcome.stdout.lines().filter(|line| line.contains(",20,")).collect();
     assert_eq!(csv.len(), 12, "{}", outcome.stdout);
     let svg = fs::read_to_string(folder.path().join("out.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("equal-power"));
-    // Infeasible cells are counted, sizes that cannot be served stand beside the others, and nothing is NaN.
+    // Infeasible cells are counted, sizes that cannot be served have their rows, and no value is NaN.
     let line =
         "$ANYK evaluate price.safetensors optimum --k 2,400 --samples 5 --max-power-dbm 16 --json";
     let outcome = shell(line, folder.path());
@@ -641,14 +641,15 @@ fn many_policies_side_by_side_with_a_table_and_a_picture() {
     assert_eq!((row["k"].as_u64(), row["infeasible"].as_u64()), (Some(400), Some(5)));
     assert_eq!(row["availability"], Value::Null);
     assert_eq!(row["value"], Value::Null);
-    // A model in a cell that it does not know is refused by name.
+    // A model is rejected if the cell is not the one of its training; the error names the model.
     let line = "$ANYK evaluate m.safetensors optimum --k 2 --samples 2 --max-power-dbm 16";
     let outcome = shell(line, folder.path());
     assert_eq!(outcome.code, 2);
     assert!(outcome.stderr.contains("m.safetensors was trained for"), "{}", outcome.stderr);
 }
 
-/// What a model is, in words and for programs; one that did not learn is told, and whoever stands at the edge is inside.
+/// `info` describes a model as text and JSON. A model that did not learn gets a warning, and users at the edge of the
+/// cell are within the training range.
 #[test]
 fn models_say_what_they_are() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Learned powers through the real binary: train, evaluate, allocate, and what is refused.
+//! Tests of learned powers: train, evaluate, allocate, and rejected input.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -40,7 +40,7 @@ fn train_evaluate_allocate() {
     let table = run(&["evaluate", &priced, "--k", "5,20", "--samples", "4"], "");
     assert!(table.code == 0 && table.stdout.contains("of WMMSE (%)"), "{}", table.stderr);
 
-    // The same form as `solve`, for several networks, on any number of cores.
+    // The output has the format of `solve` and does not depend on the number of cores.
     let networks =
         run(&["sample", "interference", "--scenario", "d2d", "--k", "7", "--count", "3"], "")
             .stdout;
@@ -62,7 +62,7 @@ fn train_evaluate_allocate() {
     let learned = json(&flags, FOUR);
     assert!(rate(&learned) <= rate(&best) * (1.0 + 1e-12));
     assert_eq!(learned["instances"][0]["binary"], true);
-    // A network of one link, and none.
+    // A network of one link, and an empty list.
     let alone = json(&["allocate", &ranked, "--input", "-", "--json"], "[[0.5]]");
     assert_eq!(alone["instances"][0]["power"], serde_json::json!([1.0]));
     assert_eq!(run(&["allocate", &ranked, "--input", "-"], "[]").code, 2);

@@ -1,4 +1,4 @@
-//! The price policy and certified answers, through the real binary.
+//! Tests of the price policy and of certified answers.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -18,7 +18,7 @@ fn json(args: &[&str], stdin: &str) -> (i32, Value) {
     (outcome.code, value.unwrap_or_else(|_| panic!("{}", outcome.stderr)))
 }
 
-/// A model in a folder of its own.
+/// Trains a model in a new folder.
 fn trained(flags: &[&str]) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("model.safetensors").to_str().unwrap().to_owned();
@@ -35,7 +35,7 @@ fn trains_evaluates_and_allocates() {
     for size in evaluation["sizes"].as_array().unwrap() {
         assert!(number(&size["availability"]) >= 1.0 && number(&size["gap_percent"]) < 0.002);
     }
-    // In another cell: half the power.
+    // A cell with half the power.
     let other = run(&["evaluate", &model, "--k", "10", "--max-power-dbm", "40"], "");
     assert!(other.stdout.contains("1.0000"), "{}", other.stderr);
 
@@ -50,7 +50,7 @@ fn trains_evaluates_and_allocates() {
     }
     assert!((number(&answer["total_power_w"]) / 19.952_623_149_688_8 - 1.0).abs() < 1e-12);
     assert!(number(&answer["duality_gap"]) < 1e-4);
-    // Service classes of their own are served and certified, and said to be new if they are.
+    // Users with their own service classes are served and certified; a class outside the training range is reported.
     let (_, mixed) = json(&[&allocate[..], &["--json", "--certify"]].concat(), MIXED);
     assert_eq!((&mixed["certified"], &mixed["in_distribution"]), (&true.into(), &true.into()));
     let large = MIXED.replace("1024", "4096");
@@ -62,7 +62,7 @@ fn trains_evaluates_and_allocates() {
     assert!(text.contains("outside the training range: packet_bits 4096.00"));
 }
 
-/// The names of version 0.2 are accepted, and shown nowhere.
+/// The names of version 0.2 are accepted but not shown.
 #[test]
 fn former_names_are_understood() {
     let (_folder, model) = trained(&["--method", "any-gnn", "--samples", "50"]);
@@ -89,7 +89,7 @@ fn too_small_a_budget_is_refused_as_solve_does() {
 
 #[test]
 fn certifies_what_other_networks_say() {
-    // Untrained, more or less: far too little bandwidth or far too much.
+    // A nearly untrained model gives far too little or far too much bandwidth.
     let (_folder, model) =
         trained(&["--method", "m-gnn", "--samples", "20", "--epsilon-d", "5e-2"]);
     let allocate = ["allocate", &model, "--input", "-", "--json"];
@@ -101,7 +101,7 @@ fn certifies_what_other_networks_say() {
     let added_hz = number(&after["added_bandwidth_hz"]);
     let total = |answer: &Value| number(&answer["total_bandwidth_hz"]);
     assert!((total(&after) - total(&before) - added_hz).abs() < 1e-6 * total(&after));
-    // Raised users are on the edge of their target, and not over it.
+    // Users whose bandwidth was raised have a loss just below their target.
     let rows = before["users"].as_array().unwrap().iter().zip(after["users"].as_array().unwrap());
     for (before, after) in rows {
         let loss = number(&after["packet_loss"]);
@@ -110,11 +110,11 @@ fn certifies_what_other_networks_say() {
             assert!(loss > 0.999e-5, "{loss}");
         }
     }
-    // A load that nobody could serve.
+    // More users than the budget can serve.
     let crowd = run(&["sample", "urllc", "--k", "12000"], "").stdout;
     let refused = run(&[&allocate[..], &["--certify"]].concat(), crowd);
     assert_eq!(refused.code, 3);
-    // Its cell is its own.
+    // The cell of the model cannot be changed.
     let moved = run(&[&allocate[..], &["--antennas", "4"]].concat(), FIVE);
     assert_eq!(moved.code, 2);
     let why = "a model for urllc (m-gnn); leave it out";

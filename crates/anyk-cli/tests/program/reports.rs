@@ -1,4 +1,4 @@
-//! The report of `anyk reproduce`: a run updates its own sections, and leaves all others as they are.
+//! Tests of the report of `anyk reproduce`: a run updates its own sections and leaves the others unchanged.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,7 +6,7 @@ use std::fs;
 
 use crate::common::run;
 
-/// The tables of a page, in their order.
+/// Returns the names of the sections of a page, in their order.
 fn sections(page: &str) -> Vec<String> {
     let main = page.split_once("<main>").unwrap().1;
     let parts = main.split("<section id=\"").skip(1);
@@ -26,13 +26,13 @@ fn a_run_with_one_name_leaves_the_other_sections() {
         let start = page.find(&format!("<section id=\"{name}\">")).unwrap();
         page[start..][..page[start..].find("</section>").unwrap()].to_owned()
     };
-    // Whatever order they are run in, they stand in that of the registry.
+    // Sections have the order of the registry, and not the order of the runs.
     let (first, _) = reproduce(&["fig1", "table2"]);
     assert_eq!(sections(&first), ["table2", "fig1"]);
     let (second, notes) = reproduce(&["table1", "--trial"]);
     assert_eq!(sections(&second), ["table1", "table2", "fig1"]);
     assert_eq!(notes, "");
-    // The page of before has one line on how all was made; this one says it of each.
+    // The first page describes in one line how all studies ran; the second has such a line in each section.
     let plain = |section: String| -> String {
         section.lines().filter(|line| !line.starts_with("<p class=\"about\">")).collect()
     };
@@ -43,7 +43,7 @@ fn a_run_with_one_name_leaves_the_other_sections() {
     assert!(!section(&second, "fig1").contains("a trial"));
     assert!(second.contains("On trial, with a few cells and steps: table1."));
 
-    // The summary says what was tested, what was not, and how to.
+    // The summary lists the statements that were tested, and the command for those that were not.
     assert!(second.contains(
         "Of 1 statement of the paper that the studies below test, 1 reproduces and 0 do not."
     ));
@@ -55,7 +55,7 @@ fn a_run_with_one_name_leaves_the_other_sections() {
     );
     assert!(second.contains(&missing), "{second}");
 
-    // Nothing is taken from a page.
+    // The content of an existing page is not used.
     for foreign in [
         &b"not ours"[..],
         &second.as_bytes()[..second.len() / 2],
@@ -67,7 +67,7 @@ fn a_run_with_one_name_leaves_the_other_sections() {
         assert_eq!((page, notes.as_str()), (second.clone(), ""));
     }
 
-    // What is kept of a study and damaged is left out, and named; the rest stays, and a run mends it.
+    // A damaged section is reported and left out, the others stay, and a new run of its study restores it.
     let kept = out.join("sections/fig1.json");
     let text = fs::read_to_string(&kept).unwrap();
     for damaged in
@@ -77,13 +77,13 @@ fn a_run_with_one_name_leaves_the_other_sections() {
         let (page, notes) = reproduce(&["table2"]);
         assert_eq!(sections(&page), ["table1", "table2"]);
         assert!(notes.contains("fig1.json") && notes.contains("`anyk reproduce fig1`"), "{notes}");
-        assert!(notes.ends_with("it is left out of the report\n"), "{notes}");
+        assert!(notes.ends_with("the report leaves it out\n"), "{notes}");
     }
     let (mended, notes) = reproduce(&["fig1", "--force"]);
     assert_eq!((mended, notes.as_str()), (second, ""));
 }
 
-/// Ctrl-C says where the finished parts are and how to go on.
+/// After Ctrl-C, a message says where finished work is kept and how to continue.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_says_how_to_continue() {
@@ -92,6 +92,6 @@ fn an_interrupted_run_says_how_to_continue() {
                 while [ -z \"$(ls r/cache 2> /dev/null)\" ]; do sleep 0.02; done; kill -INT $!; wait $!";
     let outcome = crate::common::shell(line, folder.path());
     assert_eq!(outcome.code, 130, "{}", outcome.stderr);
-    let told = "what is done is kept in r/cache; the same command does the rest";
+    let told = "finished work is kept in r/cache; run the same command again to continue";
     assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
 }

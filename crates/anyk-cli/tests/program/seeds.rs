@@ -1,4 +1,4 @@
-//! `anyk train --seeds`: several trainings at once.
+//! Tests of `anyk train --seeds`.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
@@ -16,14 +16,14 @@ fn model(folder: &Path, name: &str) -> Vec<u8> {
     fs::read(folder.join(name)).unwrap()
 }
 
-/// The header of a model, and the bytes of its tensors.
+/// Splits a model into its header and the bytes of its tensors.
 fn parts(model: &[u8]) -> (serde_json::Value, &[u8]) {
     let length = usize::try_from(u64::from_le_bytes(model[..8].try_into().unwrap())).unwrap();
     let (header, data) = model[8..].split_at(length);
     (serde_json::from_slice(header).unwrap(), data)
 }
 
-/// Bytes of the outer function's tensors, as the header places them.
+/// Returns the bytes of the tensors of the outer function.
 fn law(model: &[u8]) -> Vec<u8> {
     let (header, data) = parts(model);
     let tensors = header.as_object().unwrap().iter().filter(|(name, _)| name.starts_with("law."));
@@ -34,7 +34,7 @@ fn law(model: &[u8]) -> Vec<u8> {
     tensors.flat_map(|(_, tensor)| range(&tensor["data_offsets"])).collect()
 }
 
-/// Problem, method and record, as the header states them.
+/// Returns the problem, method and record from the header of a model.
 fn content(model: &[u8]) -> serde_json::Value {
     let about = parts(model).0["__metadata__"]["anyk"].as_str().unwrap().to_owned();
     let mut content = serde_json::from_str::<serde_json::Value>(&about).unwrap()["content"].take();
@@ -43,7 +43,7 @@ fn content(model: &[u8]) -> serde_json::Value {
 }
 
 /// The first model equals the model of a single run with its seed; the others share its outer function. After an
-/// interruption, the same command keeps the models that are there and ends with the same files.
+/// interruption, the same command keeps existing models and produces the same files.
 #[test]
 fn seeds_are_trained_side_by_side_and_share_the_outer_function() {
     let (folder, alone, broken) =
@@ -74,7 +74,7 @@ fn seeds_are_trained_side_by_side_and_share_the_outer_function() {
     );
     let outcome = shell(&line, broken.path());
     assert_eq!(outcome.code, 130, "{}", outcome.stderr);
-    let told = "of 6 models are written; the same command does the rest";
+    let told = "of 6 models are written; run the same command again to continue";
     assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
     let written = |name: &str| fs::metadata(broken.path().join(name)).unwrap().modified().unwrap();
     let before = ["p-3.safetensors", "p.safetensors.outer"].map(written);
@@ -89,7 +89,7 @@ fn seeds_are_trained_side_by_side_and_share_the_outer_function() {
     assert_eq!(fs::read_dir(broken.path()).unwrap().count(), 7);
 }
 
-/// What is wrong with one training does not end the others, and names its seed.
+/// A run that fails does not end the others, and its error names the seed.
 #[test]
 fn seeds_that_cannot_be_trained_are_told_apart() {
     let folder = TempDir::new().unwrap();
@@ -109,7 +109,8 @@ fn seeds_that_cannot_be_trained_are_told_apart() {
     );
 }
 
-/// A model counts as finished only with equal settings, and so does the outer function. It is not a policy.
+/// A model or an outer function is reused only if the settings are equal. The file of an outer function is not a
+/// policy.
 #[test]
 fn other_settings_are_trained_again() {
     let folder = TempDir::new().unwrap();
@@ -120,7 +121,7 @@ fn other_settings_are_trained_again() {
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         (["m-1", "m-2", "m.outer"].map(|name| model(path, name)), outcome.stderr)
     };
-    // A file of an earlier version is left as it is.
+    // A file that an earlier version wrote is left unchanged.
     fs::write(path.join("m-1.checkpoint"), "mine").unwrap();
     let (first, _) = train("");
     let (again, told) = train("");

@@ -1,4 +1,4 @@
-//! A cost of one's own, through the real binary.
+//! Tests of the problem separable, with built-in and user-defined costs.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -18,7 +18,7 @@ fn powers(answer: &Value) -> Vec<f64> {
     users.iter().map(|user| user["power_w"].as_f64().unwrap()).collect()
 }
 
-/// Weak users are dry with little power; samples of the same cost say the same.
+/// Weak users get no power if there is little; samples of the same cost give the same answer.
 #[test]
 fn water_filling_by_name_and_by_samples() {
     let folder = tempfile::tempdir().unwrap();
@@ -37,7 +37,7 @@ fn water_filling_by_name_and_by_samples() {
     };
     let (named, sampled) = (solve("log1p"), solve(&file));
     assert!(powers(&named).iter().any(|power_w| *power_w <= 0.0), "{named}");
-    // The water level: 1/α_k + x_k is the same for all who have some, and 1/price.
+    // The water level 1/α_k + x_k is equal for all users with power, and is 1/price.
     for user in named["users"].as_array().unwrap() {
         let [power_w, snr] = ["power_w", "snr"].map(|field| user[field].as_f64().unwrap());
         if power_w > 0.0 {
@@ -48,7 +48,7 @@ fn water_filling_by_name_and_by_samples() {
     for (a, b) in powers(&named).iter().zip(powers(&sampled)) {
         assert!((a - b).abs() < 1e-3 * 1e-3, "{a} {b}");
     }
-    // Equal powers are worse, also where costs are negative.
+    // Equal powers are worse than the optimum, even if costs are negative.
     let given = folder.path().join("equal.csv").to_str().unwrap().to_owned();
     let rows = ["near", "bridge", "square", "school", "edge"].map(|id| format!("{id},2e-4\n"));
     std::fs::write(&given, format!("id,power_w\n{}", rows.concat())).unwrap();
@@ -78,7 +78,7 @@ fn trains_evaluates_and_allocates() {
     let (_, exact) = json(&solve, FIVE);
     let of = |answer: &Value| answer["total_cost"].as_f64().unwrap();
     assert!(of(&learned) / of(&exact) < 1.001 && of(&learned) > of(&exact) * (1.0 - 1e-9));
-    // Beside the optimum and equal powers, by the judge, with the cost that the model was trained for.
+    // Compare the model with the optimum and equal powers, with the cost of its training.
     let args =
         ["evaluate", &model, "optimum", "equal-power", "--k", "5", "--samples", "3", "--json"];
     let outcome = run(&args, "");

@@ -1,4 +1,4 @@
-//! People's own files, and streams of cells, through the real program.
+//! Tests of input files and of streams of cells.
 
 #![allow(clippy::unwrap_used)]
 
@@ -36,7 +36,7 @@ fn a_bad_cell_gets_a_line_and_the_rest_goes_on() {
     assert_eq!(answers[4]["cell"], "last");
     assert_eq!(answers[4]["status"], "optimal");
     assert!(outcome.stderr.contains("3 of 5 instances were not answered"), "{}", outcome.stderr);
-    // The old way: the first ends it, and what came before is there.
+    // With --fail-fast, the first error ends the run, and earlier answers are printed.
     let outcome = solve(&["--json", "--fail-fast"], input);
     assert_eq!(outcome.code, 2);
     assert_eq!(lines(&outcome.stdout).len(), 1, "{}", outcome.stdout);
@@ -63,7 +63,7 @@ fn answers_are_in_order_whatever_the_size_of_the_cells() {
     }
 }
 
-/// The same in a table that holds several: the bad cell says what is wrong with it, wherever its rows stand.
+/// In a table with several cells, a bad row only affects its cell, wherever the rows of that cell are.
 #[test]
 fn a_bad_row_refuses_its_cell_alone() {
     let table = "cell,id,distance_m,note\nn,a,60,x\ns,b,-5,y\ns,c,70,z\nn,d,90,w\ne,f,90\nw,h,80,v\nw,h,81,u\n7,i,80,t\n";
@@ -87,7 +87,7 @@ fn a_bad_row_refuses_its_cell_alone() {
         assert!(answers[at]["error"].as_str().unwrap().contains(told), "{}", answers[at]);
     }
     assert!(outcome.stderr.contains("3 of 5 instances were not answered"), "{}", outcome.stderr);
-    // As a table, in order, with the reason in the place of a status.
+    // In CSV, rows keep their order, and the status contains the error.
     let outcome = solve(&["--format", "csv"], table);
     let rows: Vec<&str> = outcome.stdout.lines().collect();
     let starts = ["cell,id,", "n,a,", "n,d,", "s,,,,,,\"error: ", "e,,", "w,,", "7,i,"];
@@ -95,10 +95,10 @@ fn a_bad_row_refuses_its_cell_alone() {
     for (row, start) in rows.iter().zip(starts) {
         assert!(row.starts_with(start), "{row}");
     }
-    // The old way.
+    // With --fail-fast, the first error ends the run.
     let outcome = solve(&["--json", "--fail-fast"], table);
     assert_eq!((outcome.code, outcome.stdout.lines().count()), (2, 1), "{}", outcome.stdout);
-    // A name that may have moved is nobody's: the user would be missing where it belongs.
+    // If a row has no name of a cell, no cell is answered, since the row may belong to any of them.
     let outcome = solve(&["--json"], "distance_m,cell\n60,n\n70\n");
     assert_eq!(
         (outcome.code, outcome.stdout.contains("optimal")),
@@ -108,8 +108,8 @@ fn a_bad_row_refuses_its_cell_alone() {
     );
 }
 
-/// Rows of users that are dropped stand where they stood, with all that the file says of them, and a table that starts
-/// with a cell that nobody can be served in, or that is refused, has all columns.
+/// Rows of dropped users keep their positions and their other fields. The table has all columns even if it starts with
+/// a cell in which no user can be served, or with a rejected cell.
 #[test]
 fn infeasible_cells_keep_their_rows() {
     let users = "cell,id,distance_m,sector\nz,a,250,1\nz,b,60,2\nz,c,250,3\ny,d,60,4\n";
@@ -125,7 +125,7 @@ fn infeasible_cells_keep_their_rows() {
         ["z a 1 infeasible", "z b 2 infeasible", "z c 3 infeasible", "y d 4 optimal"]
     );
     assert_eq!(rows[1..4].iter().filter(|row| row[2].is_empty()).count(), 1, "{rows:?}");
-    // Nobody, then somebody.
+    // A rejected cell, one without served users, and one with a served user.
     let users = "{\"users\":[{\"distance_m\":-1}]}\n{\"users\":[{\"gain_db\":-200,\"sector\":5}]}\n{\"users\":[{\"distance_m\":60,\"sector\":6}]}\n";
     let outcome = solve(&["--format", "csv"], users);
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
@@ -136,12 +136,12 @@ fn infeasible_cells_keep_their_rows() {
         "{rows:?}"
     );
     assert!(rows[3].starts_with("3,1,19.95") && rows[3].ends_with(",6,optimal"), "{rows:?}");
-    // Nothing at all.
+    // Only a rejected cell.
     let outcome = solve(&["--format", "csv"], "{\"cell\":\"q\"}");
     assert!(outcome.stdout.starts_with("cell,status\nq,\"error: "), "{}", outcome.stdout);
 }
 
-/// What a file calls like a field of the answers comes back under another name.
+/// Fields of the input with the name of an output field get another name in the answer.
 #[test]
 fn nothing_of_a_file_is_lost_to_a_name() {
     let csv = "distance_m,power_w,status,packet_loss,input_status\n60,5,on,,x\n";
@@ -181,7 +181,7 @@ fn nothing_of_a_file_is_lost_to_a_name() {
     assert_eq!(judged.stdout.matches("\"value\":").count(), 1, "{}", judged.stdout);
 }
 
-/// A user's own field `cell` is not the name of its cell.
+/// The field `cell` of a user is not the name of the cell.
 #[test]
 fn a_cell_keeps_its_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -199,12 +199,12 @@ fn a_cell_keeps_its_name() {
     for (row, start) in rows[1..].iter().zip(["\"#north\",a,", "\"#north\",b,", "south,a,"]) {
         assert!(row.starts_with(start) && row.ends_with(",south,optimal"), "{row}");
     }
-    // Who is dropped, too.
+    // The same holds for dropped users.
     let short = solve(&["--format", "csv", "--max-power-dbm", "10"], &cells);
     assert!(short.stdout.contains("\n\"#north\",b,,,,south,infeasible\n"), "{}", short.stdout);
     let solved = solve(&["--json"], &cells);
     assert_eq!(lines(&solved.stdout)[0]["users"][1]["input_cell"], "south");
-    // Each cell is judged by its own, from either form, and answers are read as data.
+    // `assess` matches each cell with its own allocation in both formats, and accepts answers as input.
     fs::write(path("cells"), &cells).unwrap();
     for answers in [&outcome.stdout, &solved.stdout] {
         fs::write(path("answers"), answers).unwrap();
@@ -226,7 +226,7 @@ fn a_cell_keeps_its_name() {
     assert_eq!(again[0]["users"][0]["input_cell"], "south");
 }
 
-/// Names of cells have the limits of names of users, since messages and tables repeat them.
+/// Names of cells have the same limits as names of users, since messages and tables repeat them.
 #[test]
 fn names_of_cells_are_short_and_in_one_line() {
     let with = |name: &str| format!("{{\"cell\":{name:?},\"users\":[{{\"distance_m\":60}}]}}\n");
@@ -243,7 +243,7 @@ fn names_of_cells_are_short_and_in_one_line() {
             assert!(stderr.contains(told) && stderr.contains(shown), "{stderr}");
             assert!(!format!("{stdout}{stderr}").contains("\nerror: fake"), "{stdout}{stderr}");
         }
-        // A refusal as JSON does not repeat the name in full, either.
+        // The JSON line of an error does not repeat the whole name either.
         let endless = "é".repeat(10_000);
         for cells in [with(&endless), format!("cell,distance_m\n{endless},60\n")] {
             let outcome = solve(&["--json"], &cells);
@@ -266,7 +266,7 @@ fn names_of_cells_are_short_and_in_one_line() {
     );
 }
 
-/// Which table is whose, whatever came of the other cells.
+/// Headings name the cell of each table, even if other cells fail.
 #[test]
 fn tables_have_headings_where_there_are_several() {
     let (good, bad) =
@@ -291,7 +291,7 @@ fn tables_have_headings_where_there_are_several() {
     }
 }
 
-/// In every form, and the first, too.
+/// Every output format prints each answer at once, even the first.
 #[test]
 fn a_cell_that_comes_alone_is_answered_at_once() {
     for (format, last) in [("json", "}"), ("csv", "optimal"), ("table", "Hz/W here")] {
@@ -299,7 +299,7 @@ fn a_cell_that_comes_alone_is_answered_at_once() {
     }
 }
 
-/// `last` is how the last line of an answer ends.
+/// Checks this for a format; `last` is the end of the last line of an answer.
 fn answered_at_once(format: &str, last: &str) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_anyk"))
         .args(["solve", "urllc", "--format", format, "--input", "-"])
@@ -309,7 +309,7 @@ fn answered_at_once(format: &str, last: &str) {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap());
-    // Each answer is read before the next cell is sent: this ends only if nothing is held back.
+    // Each answer is read before the next cell is sent, so the test ends only if no answer is held back.
     for cell in 0..3 {
         let name = if format == "json" { format!("\"cell\":{cell},") } else { String::new() };
         writeln!(stdin, "{{{name}\"users\":[{{\"distance_m\":{}}}]}}", 60 + cell).unwrap();
@@ -339,11 +339,11 @@ fn what_else_is_in_a_file_comes_back() {
     assert_eq!(answer["users"][0]["name"], "Zoë");
     assert_eq!(answer["users"][0]["tags"][1], 2);
     assert_eq!(answer["users"][1]["id"], "7");
-    // On one line, however the input is spread.
+    // The answer is one line, even if the input has line breaks.
     let spread =
         solve(&["--json"], &json.replace("52.5", "\n52.5\r\n").replace("[1,2]", "[1,\n2]"));
     assert_eq!(lines(&spread.stdout)[0], *answer, "{}", spread.stdout);
-    // An answer is as good an input as any: its own numbers come back as what they were.
+    // An answer is valid input; its output fields are copied as input fields.
     let mut again = answer.clone();
     for user in again["users"].as_array_mut().unwrap() {
         user["distance_m"] = Value::from(60);
@@ -354,7 +354,7 @@ fn what_else_is_in_a_file_comes_back() {
     assert_eq!(twice["site"]["lat"], 52.5);
     assert_eq!(twice["users"][0]["input_power_w"], answer["users"][0]["power_w"]);
 
-    // The same as CSV, in and out: semicolons, comments, quotes, no ids, two cells.
+    // CSV as input and output, with semicolons, comments, quotes, missing ids and two cells.
     let csv = "# measured on Tuesday\ncell;\"distance_m\";sector;remark\nn;60;3;\"a; b\"\nn;90;3;\ns;120;4;far\n";
     let outcome = solve(&["--format", "csv"], csv);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -419,11 +419,11 @@ fn slips_of_the_pen_are_refused() {
     }
 }
 
-/// Unknown keys are bounded as columns are, wherever they are, and each is compared with the others once.
+/// The number of unknown keys is limited like that of columns, at every level, and duplicate keys are found.
 #[test]
 fn an_object_has_at_most_a_thousand_unknown_keys() {
     let keys = |count: usize| (0..count).map(|i| format!(",\"k{i}\":1")).collect::<String>();
-    // Of a user, of a cell and of a network: what is before the keys, and after them.
+    // Keys of a user, of a cell and of a network: the text before and after the keys.
     for (problem, before, after) in [
         ("urllc", "{\"users\":[{\"distance_m\":60", "}]}"),
         ("urllc", "{\"users\":[{\"distance_m\":60}]", "}"),
@@ -448,7 +448,7 @@ fn an_object_has_at_most_a_thousand_unknown_keys() {
         let outcome = crate::common::run(&args, form(&twice));
         assert!(outcome.stderr.contains("duplicate field `k0`"), "{}", outcome.stderr);
     }
-    // Keys that differ between users become columns of their own.
+    // Each key becomes a column, also if only one user has it.
     let users = |count: usize| {
         let keys = |user: usize| keys(1000).replace("\"k", &format!("\"u{user}_"));
         let user = |user: usize| format!("{{\"distance_m\":60{}}}", keys(user));
@@ -475,7 +475,7 @@ fn answers_go_to_a_file_whole_or_not_at_all() {
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, ""));
     let first = fs::read_to_string(&out).unwrap();
     assert_eq!(lines(&first).len(), 1);
-    // A run that ends early leaves it as it was.
+    // A run that ends early leaves the output file unchanged.
     let force = ["--json", "--force", "--out", &path];
     let outcome = solve(&[&force[..], &["--fail-fast"]].concat(), &format!("{good}nonsense\n"));
     assert_eq!(outcome.code, 2);

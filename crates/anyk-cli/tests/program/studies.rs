@@ -1,4 +1,4 @@
-//! Every study there is, on trial: each makes its tables, and no table has a hole.
+//! Runs every study with `--trial` and checks that its tables are complete.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ fn every_study_makes_its_tables() {
     let out = folder.path().join("trial");
     let mut names: Vec<&str> = anyk_study::STUDIES.iter().map(|study| study.name).collect();
     if std::env::var_os("ANYK_LONG").is_none() {
-        // These take as long as all others; the long part has them.
+        // These take as long as all others together, so only the long tests run them.
         names.retain(|name| !["ablation", "price", "diagnose", "fading"].contains(name));
     }
     let mut args = vec!["reproduce", "--trial", "--out", out.to_str().unwrap()];
@@ -32,7 +32,7 @@ fn every_study_makes_its_tables() {
         assert!(text.lines().count() > 1, "{}", table.display());
         assert!(!text.contains("NaN") && !text.contains("inf"), "{}: {text}", table.display());
     }
-    // What was trained is kept.
+    // A second run reuses the trained models.
     let again = run(&["reproduce", "--trial", "--out", out.to_str().unwrap(), "table3"], "");
     assert_eq!(again.code, 0, "{}", again.stderr);
     assert!(first.stdout.contains(again.stdout.split("\n\n").nth(1).unwrap()));

@@ -1,5 +1,5 @@
-//! Names that come from elsewhere reach the terminal as text: no control character but the ends of lines leaves the
-//! program, and nothing that turns the direction of the text around it.
+//! Tests that names from input reach the terminal as text: the program prints no control characters except line breaks,
+//! and no characters that change the text direction.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::common::{Outcome, shell};
 use tempfile::TempDir;
 
-/// Nothing that a terminal would obey, on either stream.
+/// Checks that neither stream contains a character that a terminal interprets, and that `part` is printed.
 #[track_caller]
 fn harmless(outcome: &Outcome, part: &str) {
     let both = format!("{}{}", outcome.stdout, outcome.stderr);
@@ -30,15 +30,15 @@ fn run(line: &str, folder: &Path) -> Outcome {
 fn names_of_users_are_shown() {
     let folder = TempDir::new().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-    // A direction that turns is printable by the letter, and a name may have it.
+    // A character that changes the text direction is not a control character, so a name may contain it.
     write("turned.json", "{\"users\":[{\"id\":\"a\u{202e}nimda\",\"distance_m\":60}]}");
     let outcome = run("solve urllc --input turned.json", folder.path());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     harmless(&outcome, "a\\u{202e}nimda");
-    // JSON is for programs, and has the name itself.
+    // JSON is for programs and contains the name unchanged.
     let json = run("solve urllc --input turned.json --json", folder.path());
     assert!(json.stdout.contains("a\u{202e}nimda"), "{}", json.stdout);
-    // Raw and escaped control characters: in an id, a key, and in text that is no JSON.
+    // Raw and escaped control characters in an id, in a key, and in text that is not JSON.
     for (text, part) in [
         ("{\"users\":[{\"id\":\"\\u001b]0;owned\\u0007\",\"distance_m\":60}]}", "\\u{1b}]0;owned"),
         ("{\"users\":[{\"id\":\"a\",\"\\u001b[2J\":60}]}", "none of distance_m"),
@@ -55,7 +55,7 @@ fn names_of_users_are_shown() {
     }
 }
 
-/// `script` is a terminal: people read the CSV.
+/// The command `script` provides a terminal, on which CSV is escaped.
 #[cfg(target_os = "linux")]
 #[test]
 fn names_of_columns_are_shown() {
@@ -78,14 +78,14 @@ fn names_of_files_and_flags_are_shown() {
     let path = folder.path();
     let name = "\u{1b}[31mred\u{202e}";
     let shown = "\\u{1b}[31mred\\u{202e}";
-    // As file to read that is not there, as one that is, as model, as parameters, as samples.
+    // Name of a missing input file, an existing input file, a model, a config and samples.
     harmless(&run(&format!("solve urllc --input '{name}'"), path), shown);
     fs::write(path.join(name), "{\"users\":[]}").unwrap();
     harmless(&run(&format!("solve urllc --input '{name}'"), path), shown);
     harmless(&run(&format!("evaluate '{name}'"), path), shown);
     harmless(&run(&format!("config --config '{name}'"), path), shown);
     harmless(&run(&format!("diagnose --samples '{name}'"), path), shown);
-    // As files and folders to write.
+    // Name of output files and folders.
     harmless(&run(&format!("train urllc --out '{name}'"), path), shown);
     let out = format!("{name}.st");
     let train = format!("train urllc --method price --samples 50 --out '{out}'");
@@ -93,7 +93,7 @@ fn names_of_files_and_flags_are_shown() {
     assert_eq!(trained.code, 0, "{}", trained.stderr);
     harmless(&trained, shown);
     harmless(&run(&format!("allocate '{out}' --input nowhere --p-max 1"), path), shown);
-    // As flag, as problem, and as value of a flag; what reads the flags leaves colours out by itself.
+    // Name of a flag, of a problem, and value of a flag; clap removes the escape sequences of colours.
     let without = "red\\u{202e}";
     harmless(&run(&format!("solve urllc '--{name}'"), path), without);
     harmless(&run(&format!("solve '{name}'"), path), without);
@@ -112,7 +112,7 @@ fn names_in_parameters_and_samples_are_shown() {
     harmless(&run("config --config cell.toml", path), "cell.toml");
     write("samples.csv", "k,x,y,\u{1b}[31m\n1,1,1,1\n");
     harmless(&run("diagnose --samples samples.csv", path), "\\u{1b}[31m");
-    // A file that is diagnosed is the title of the report: as text there, as text in HTML.
+    // The name of the diagnosed file is the title of the report, as plain text and in HTML.
     let rows: String =
         (0..400).map(|i| format!("{},{},{}\n", 2 + i / 200, i % 7, 1 + i % 5)).collect();
     let name = "<b>\u{1b}[31m\u{202e}.csv";

@@ -1,4 +1,4 @@
-//! The least power in a fixed band, through the real binary.
+//! Tests of minimum power in a fixed band.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -37,11 +37,11 @@ fn trains_evaluates_and_allocates() {
     assert_eq!(exact["status"].as_str(), Some("optimal"));
     let power_w = |answer: &Value| answer["total_power_w"].as_f64().unwrap();
     assert!((power_w(&learned) / power_w(&exact) - 1.0).abs() < 1e-3);
-    // Too little power for everyone: the answer of `solve`, and its exit code.
+    // With too little power, `allocate` gives the answer and the exit code of `solve`.
     let tight = [&["allocate", &model], &band[..], &["--max-power-dbm", "15"]].concat();
     let (code, denied) = json(&tight, FIVE);
     assert_eq!((code, denied["status"].as_str()), (3, Some("infeasible")));
-    // What it does not know is refused by name.
+    // An option that does not apply is rejected with the name of the problem.
     let outcome = run(&["evaluate", &model, "--fading", "rayleigh"], "");
     assert_eq!(outcome.code, 2);
     assert!(outcome.stderr.contains("--fading") && outcome.stderr.contains("urllc-power"));
@@ -83,12 +83,12 @@ fn bad_budgets_are_named() {
     ] {
         let outcome = run(&[&["solve", "urllc-power", "--input", "-"], flags].concat(), FIVE);
         assert_eq!(outcome.code, 2, "{flags:?}");
-        // Not of the input: the flag is at fault.
+        // The error names the flag and not the input.
         let says = format!("error: {says}");
         assert!(outcome.stderr.starts_with(&says), "{flags:?}: {}", outcome.stderr);
         assert!(outcome.stdout.is_empty());
     }
-    // The band may be in the data.
+    // The input may contain the bandwidth budget.
     let outcome = run(&["solve", "urllc-power", "--input", "-"], FIVE);
     let says = "max_bandwidth_hz is missing, expected the band of all users in Hz, as an option or in the data";
     assert!(outcome.code == 2 && outcome.stderr.contains(says), "{}", outcome.stderr);
@@ -97,7 +97,7 @@ fn bad_budgets_are_named() {
     assert!(outcome.stdout.contains("\"max_bandwidth_hz\":1000000.0"), "{}", outcome.stderr);
 }
 
-/// The least power in the least bandwidth is the power that this was least for.
+/// The minimum power in the minimum bandwidth is the power budget for which that bandwidth is the minimum.
 #[test]
 fn it_mirrors_urllc() {
     let (_, least) = json(&["solve", "urllc", "--input", "-", "--json"], FIVE);

@@ -36,13 +36,13 @@ pub(super) fn link_options() -> [OptionSpec; 3] {
         OptionSpec::new(
             "noise",
             OptionValue::Numbers("POWER|LIST|FILE"),
-            "Noise power σ_0 at each receiver, in the same unit and forms",
+            "Noise power σ_0 at each receiver, in the unit and formats of P_max",
         )
         .or("1, or noise of the input"),
         OptionSpec::new(
             "weights",
             OptionValue::Numbers("WEIGHT|LIST|FILE"),
-            "Weight of each link's rate in the objective, in the same forms",
+            "Weight of each link's rate in the objective, in the formats of P_max",
         )
         .or("1, or weights of the input"),
     ]

@@ -55,7 +55,7 @@ pub(super) fn training_options(
     vec![
         scenario.or("dense"),
         OptionSpec {
-            help: "Train for the weighted sum rate, over random weights of the links",
+            help: "Random weights of the links, to train for the weighted sum rate",
             ..weights.or("all 1")
         },
         OptionSpec::new("train-k", OptionValue::Whole("K"), "Links in the training samples")
@@ -65,11 +65,11 @@ pub(super) fn training_options(
         OptionSpec::choice(
             Aggregator::NAMES,
             "aggregator",
-            "How a link combines messages from others",
+            "Aggregation of the messages from other links",
         )
         .or("mean for dense, sum for d2d")
         .rare(),
-        OptionSpec::choice(PowerLoss::ALL, "labels", "Labels to learn, or none").or("none"),
+        OptionSpec::choice(PowerLoss::ALL, "labels", "Labels of the training samples").or("none"),
         if scheduling {
             output.without(&["sigmoid", "priced"]).or("ranked")
         } else {
@@ -78,7 +78,7 @@ pub(super) fn training_options(
         OptionSpec::new(
             "hidden",
             OptionValue::Whole("N"),
-            "Number of features of a link and of a message: 8, 16 or 32",
+            "Number of features of each link and message: 8, 16 or 32",
         )
         .or("16 for dense, 8 for d2d")
         .rare(),

@@ -22,11 +22,11 @@ use crate::problems::separable::{
 /// Options of a training run, except those of the problem.
 pub(super) fn training_options() -> Vec<OptionSpec> {
     let whole = |name, unit, help| OptionSpec::new(name, OptionValue::Whole(unit), help);
-    let sizes = "Numbers of users in the instances that measure the policy, separated by commas";
+    let sizes = "Numbers of users in the test instances, separated by commas";
     vec![
         OptionSpec::new("train-k", OptionValue::Sizes, sizes).or("10"),
-        whole("samples", "N", "Number of these instances for each size").or("200"),
-        whole("seed", "SEED", "Seed of these instances").or("1"),
+        whole("samples", "N", "Number of test instances for each number of users").or("200"),
+        whole("seed", "SEED", "Seed of the test instances").or("1"),
     ]
 }
 

@@ -116,7 +116,7 @@ fn cost_option() -> OptionSpec {
 }
 
 fn bandwidth_option() -> OptionSpec {
-    let help = "Bandwidth B of each user, over which the noise is counted";
+    let help = "Bandwidth B of each user, which determines its noise power";
     OptionSpec::new("bandwidth-hz", OptionValue::Number("HZ"), help).or("1e6").rare()
 }
 

@@ -25,16 +25,15 @@ const OTHER_CELL: &str = "Cell other than the model's own, for models of the pri
 pub(super) fn options(verb: Verb, other_cells: bool, sampled: bool) -> Vec<OptionSpec> {
     let mut options = Vec::new();
     if verb == Verb::Allocate {
-        let certify = "Raise bandwidths that are too small for the user's power, and check each user's QoS by \
-                       quadrature over fading; for a budget that cannot serve every user, answer as `solve` does";
+        let certify =
+            "Raise bandwidths that are too small, and certify each user's QoS by quadrature";
         options.extend([OptionSpec::new("certify", OptionValue::Switch, certify), no_check()]);
     }
     if sampled {
         options.push(OptionSpec::new(
             "fading",
             OptionValue::Text("LAW|FILE"),
-            "Fading for judging a model that was learned from samples: a distribution (rician:k=3, see `anyk sample \
-             fading`) or a NumPy array of held-out samples",
+            "Fading for checks: distribution (see `anyk sample fading`), or held-out samples",
         ));
     }
     let options = options.into_iter().map(|spec| spec.of("Models for urllc")).collect();

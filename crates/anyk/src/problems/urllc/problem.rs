@@ -146,7 +146,7 @@ pub(crate) fn no_check() -> OptionSpec {
     OptionSpec::new(
         "no-check",
         OptionValue::Switch,
-        "Do not check answers by quadrature: no packet losses and, for models, no comparison with the optimum",
+        "Skip checks by quadrature: no packet losses and, for models, no comparison with the optimum",
     )
     .rare()
 }

@@ -45,7 +45,7 @@ impl Trainable {
         ),
         (
             PRICE,
-            "Power by each user's response to one price, bandwidth by what the received power needs; certified",
+            "Power by each user's response to a price, minimum bandwidth for it; certified",
             Self::Price,
         ),
         (FORMER_PRICE, "", Self::Price),
@@ -62,7 +62,7 @@ impl Preset {
     /// Name, help text and value of each preset.
     const ALL: &'static [(&'static str, &'static str, Self)] = &[
         ("fast", "Fast recipe; training takes seconds", Self::Fast),
-        ("paper", "The paper's: plain gradient steps, 5000 epochs (table II)", Self::Paper),
+        ("paper", "Recipe of the paper: plain gradient steps, 5000 epochs (table II)", Self::Paper),
     ];
 }
 
@@ -77,37 +77,41 @@ impl PretrainLoss {
 pub(super) fn training_options() -> Vec<OptionSpec> {
     let [train_k, samples, seed] = training_specs();
     vec![
-        OptionSpec::choice(Trainable::ALL, "method", "Method to train").or("p-gnn; price with samples of fading"),
+        OptionSpec::choice(Trainable::ALL, "method", "Method to train")
+            .or("p-gnn; price with samples of fading"),
         train_k,
         samples,
         OptionSpec::new(
             "epsilon-d",
             OptionValue::Number("PROBABILITY"),
-            "Loss target to train for, stricter than the users' own; not for price",
+            "Loss target for training, stricter than that of the users; not for price",
         )
         .or("6e-6"),
-        OptionSpec::choice(Aggregator::NAMES, "aggregator",
+        OptionSpec::choice(
+            Aggregator::NAMES,
+            "aggregator",
             "Aggregation over the other users, for p-gnn and m-gnn",
         )
         .or("mean")
         .rare(),
         OptionSpec::choice(Preset::ALL, "preset", "Optimizer, schedule and batch; not for price")
             .or("fast"),
-        OptionSpec::choice(PretrainLoss::ALL, "pretraining",
-            "Loss of the pre-training, for p-gnn, or of the learned bandwidth, with samples of fading",
+        OptionSpec::choice(
+            PretrainLoss::ALL,
+            "pretraining",
+            "Training loss of the outer function (p-gnn), or of price with samples of fading",
         )
         .or("supervised")
         .rare(),
         OptionSpec::new(
             "fading",
             OptionValue::File,
-            "Samples of the small-scale gain g, if its distribution is unknown: a NumPy array with one axis, 500 or \
-             more; price only",
+            "Samples of an unknown fading distribution (.npy, one axis, 500 or more; price only)",
         ),
         OptionSpec::new(
             "deviations",
             OptionValue::Number("N"),
-            "Standard errors added to the bandwidth that is learned from samples of fading",
+            "Standard errors added to a bandwidth that is learned from samples of fading",
         )
         .or("3.719, which 9,999 of 10,000 normal errors do not exceed")
         .rare(),
