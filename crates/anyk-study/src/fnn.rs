@@ -22,9 +22,9 @@ pub(crate) fn paper_methods(lab: &mut Lab<'_>) -> Result<([Entry; 4], String), E
         )
     } else {
         format!(
-            "The FNN uses {samples} samples and {epochs} epochs ({} steps), a part of the paper's 100,000 samples and 5,000 \
-             epochs, which take 7 hours. With `--full` it uses all samples and as many epochs as the paper's own rule \
-             requires.",
+            "The FNN uses {samples} samples and {epochs} epochs ({} steps), a part of the paper's 100,000 samples and \
+             5,000 epochs, which take 7 hours. With `--full` it uses all samples and as many epochs as the paper's own \
+             rule requires.",
             fnn.settings.steps()
         )
     };

@@ -135,7 +135,7 @@ pub(crate) fn table3(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let claims = stricter_claim(&strictness).into_iter().chain([enough_claim(&serves)]);
     Ok(vec![Table {
         name: "table3".into(),
-        title: "Table III: availability and bandwidth of P-GNN trained at K = 10 for different ε_D (preset paper)".into(),
+        title: "Table III: availability and bandwidth of P-GNN for different ε_D, trained at K = 10".into(),
         note: format!(
             "Each figure is the {}; all runs for one ε_D share one outer function B^v. {COUNTS} {BANDWIDTHS} Runs that \
              serve every user at every K, with equal halves and as coded: {}. The paper prints W_1 and W_2 with two \
@@ -198,8 +198,8 @@ fn stricter_claim(measured: &[(f64, f64)]) -> Option<Claim> {
     Some(Claim::paper(
         "A stricter ε_D raises availability at a small cost in bandwidth",
         format!(
-            "the lowest availability over all K goes from {first_a:.2} to {last_a:.2}, and the bandwidth at K = {LARGEST} changes by {:+.1} % (up to \
-             {:.0} % counts as small)",
+            "the lowest availability over all K goes from {first_a:.2} to {last_a:.2}, and the bandwidth at \
+             K = {LARGEST} changes by {:+.1} % (up to {:.0} % counts as small)",
             100.0 * more,
             100.0 * A_LITTLE,
         ),
@@ -458,7 +458,8 @@ fn baseline_claim(label: &str, gaps: &[(usize, f64, f64)]) -> Claim {
     let most = |figure: fn(&(usize, f64, f64)) -> f64| gaps.iter().map(figure).fold(0.0, f64::max);
     Claim::own(
         format!(
-            "Equal power with exact bandwidths, which needs no training but the exact b, is nearer to the optimum than {label}"
+            "Equal power with exact bandwidths, which needs no training but the exact b, is nearer to the optimum \
+             than {label}"
         ),
         format!(
             "at {nearer} of {} sizes K ≥ {FROM}; its extra bandwidth is at most {:.1} %, compared with {:.1} %",
