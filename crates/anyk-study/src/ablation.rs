@@ -130,12 +130,12 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         title: "Choices that Algorithm 1 leaves open: availability and bandwidth of P-GNN trained at K = 10".into(),
         note: format!(
             "{} runs of each kind: plain gradient steps with rate 0.01/(1 + 0.01t), 5,000 epochs of 2,000 samples in \
-             batches of 10, ε_D = 6e-6; all runs of a kind share one B^v. {COUNTS} The column of runs counts those whose \
-             availability rounds to 1.00 at K = {TEST_SIZES:?}. The lowest A_K and the bandwidths are the {}; “worst \
-             run” is the lowest A_K of any run. The error of B^v is its mean relative error on held-out gains. The paper \
-             reports 1.00 and {w50}, {w100}, {w200} MHz. In {} of {} kinds, no run fails with equal halves; as coded, in \
-             {}. So few runs do not give a failure rate; the study `rates` does. A run that diverges starts again up to \
-             five times, then counts as diverged.",
+             batches of 10, ε_D = 6e-6; all runs of a kind share one B^v. {COUNTS} The column of runs counts those \
+             whose availability rounds to 1.00 at K = {TEST_SIZES:?}. The lowest A_K and the bandwidths are the {}; \
+             “worst run” is the lowest A_K of any run. The error of B^v is its mean relative error on held-out gains. \
+             The paper reports 1.00 and {w50}, {w100}, {w200} MHz. In {} of {} kinds, no run fails with equal halves; \
+             as coded, in {}. So few runs do not give a failure rate; the study `rates` does. A run that diverges \
+             starts again up to five times, then counts as diverged.",
             lab.runs(),
             lab.rule(),
             all[0],

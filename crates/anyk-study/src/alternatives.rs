@@ -63,10 +63,11 @@ pub(crate) fn alternatives(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     rows.push(row![BASELINE, (); figures(&equal_power_on(&test)?, &SIZES)]);
     Ok(vec![Table {
         name: "alternatives".into(),
-        title: "Availability and extra bandwidth of training at several K, and of K as an input".into(),
+        title: "Availability and extra bandwidth of training at several K, and of K as an input"
+            .into(),
         note: format!(
-            "Figures are for {OUR_TRAINING}. Each cell shows A_K and the extra bandwidth in percent, the {}. Training is \
-             for ε_D = 6e-6 (M-GNN at K = 10: 5e-6, as in the paper), with {SAMPLES} samples in total if there are \
+            "Figures are for {OUR_TRAINING}. Each cell shows A_K and the extra bandwidth in percent, the {}. Training \
+             is for ε_D = 6e-6 (M-GNN at K = 10: 5e-6, as in the paper), with {SAMPLES} samples in total if there are \
              several K. “K as an input” adds ln K to the input of every user; “larger” has {} hidden features instead \
              of 4 and {} steps instead of 20,000. No run was trained at K = 500. {}",
             lab.rule(),
@@ -99,19 +100,22 @@ pub(crate) fn aggregators(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     rows.push(row![BASELINE, (); figures(&lab.equal_power()?, &TEST_SIZES)]);
     Ok(vec![Table {
         name: "aggregators".into(),
-        title: "Availability and extra bandwidth by aggregator on the URLLC task, trained at K = 10 (proposition 4)".into(),
+        title: "Availability and extra bandwidth by aggregator, trained at K = 10 (proposition 4)"
+            .into(),
         note: format!(
             "Figures are for {OUR_TRAINING}. Each cell shows A_K and the extra bandwidth in percent, the {}.",
             lab.rule()
         ),
         columns: columns(["method", "aggregator"], &TEST_SIZES),
         rows,
-        claims: vec![Claim::own(
-            "With the pre-trained output, only the mean aggregator follows K (proposition 4)",
-            who_follows(&follow),
-            is_mean_alone(&follow),
-        )
-        .covering(format!("{}, preset fast", lab.covers()))],
+        claims: vec![
+            Claim::own(
+                "With the pre-trained output, only the mean aggregator follows K (proposition 4)",
+                who_follows(&follow),
+                is_mean_alone(&follow),
+            )
+            .covering(format!("{}, preset fast", lab.covers())),
+        ],
         ..Table::default()
     }])
 }

@@ -145,7 +145,11 @@ fn claims(worst: &[f64]) -> Vec<Claim> {
     vec![
         Claim::paper(
             "The powers of (P6), learned at K = 10, are right at every K with softmax and with sum-normalisation",
-            format!("off by at most {:.3} % with softmax and {:.3} % with sum-normalisation", at(1), at(5)),
+            format!(
+                "off by at most {:.3} % with softmax and {:.3} % with sum-normalisation",
+                at(1),
+                at(5)
+            ),
             Holds::in_all([learned(1), learned(5)]),
         ),
         Claim::paper(
@@ -159,7 +163,11 @@ fn claims(worst: &[f64]) -> Vec<Claim> {
         ),
         Claim::paper(
             "The bandwidth of (P6) generalizes with a pre-trained outer function, but not without one",
-            format!("off by up to {:.1} % without an outer function and {:.1} % with one", at(6), at(7)),
+            format!(
+                "off by up to {:.1} % without an outer function and {:.1} % with one",
+                at(6),
+                at(7)
+            ),
             Holds::in_all([at(6) > OFF_PERCENT, at(7) <= OFF_PERCENT]),
         ),
     ]
@@ -170,14 +178,14 @@ fn note((runs, test_cells): (u64, u64), infeasible: usize) -> String {
     let all = test_cells * SIZES.len() as u64;
     let rule = if runs >= SECOND_WORST_FROM { "second worst" } else { "worst" };
     format!(
-        "Each figure is the {rule} of {runs} runs on {test_cells} cells (seed {TEST_SEED}), with the best and the worst \
-         in brackets: the mean relative error of the powers of (P5), the total variation between learned and optimal \
-         power shares of (P6), and the mean distance of its bandwidth, followed by the signed mean gap. A penalty keeps \
-         V, the weights on the other users, small, because a single training size does not determine them; with V free, \
-         sums over more users than in training can push hidden features over their kinks. A policy counts as learned if \
-         it is within {LEARNED_PERCENT} % of its closed form; a bandwidth generalizes if it is within {OFF_PERCENT:.0} %. \
-         The rate of (P6) is 100 kbit/s, so that the budget can serve 1,000 users; cells that it cannot serve \
-         ({infeasible} of {all}) have no bandwidth.",
+        "Each figure is the {rule} of {runs} runs on {test_cells} cells (seed {TEST_SEED}), with the best and the \
+         worst in brackets: the mean relative error of the powers of (P5), the total variation between learned and \
+         optimal power shares of (P6), and the mean distance of its bandwidth, followed by the signed mean gap. A \
+         penalty keeps V, the weights on the other users, small, because a single training size does not determine \
+         them; with V free, sums over more users than in training can push hidden features over their kinks. A policy \
+         counts as learned if it is within {LEARNED_PERCENT} % of its closed form; a bandwidth generalizes if it is \
+         within {OFF_PERCENT:.0} %. The rate of (P6) is 100 kbit/s, so that the budget can serve 1,000 users; cells \
+         that it cannot serve ({infeasible} of {all}) have no bandwidth.",
     )
 }
 

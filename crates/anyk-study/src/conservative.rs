@@ -45,11 +45,12 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     rows.push(row![BASELINE, (), (); figures(&lab.equal_power()?)]);
     Ok(vec![Table {
         name: "conservative".into(),
-        title: "Extra bandwidth of each method at the ε_D that gives availability 1.00 at every K".into(),
+        title: "Extra bandwidth of each method at the ε_D that gives availability 1.00 at every K"
+            .into(),
         note: format!(
-            "Figures are for {OUR_TRAINING}. “ε_D for A_K = 1.00” is the loosest of the paper's ε_D and {LADDER:?} whose \
-             availability is 1.00 at every K on the selection cells. The other figures are the {} on the test set. Extra \
-             bandwidth of {MUCH_PERCENT} % or more at some K counts as much.",
+            "Figures are for {OUR_TRAINING}. “ε_D for A_K = 1.00” is the loosest of the paper's ε_D and {LADDER:?} \
+             whose availability is 1.00 at every K on the selection cells. The other figures are the {} on the test \
+             set. Extra bandwidth of {MUCH_PERCENT} % or more at some K counts as much.",
             lab.rule(),
         ),
         columns: row![

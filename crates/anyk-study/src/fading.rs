@@ -115,15 +115,15 @@ fn shown(rows: Rows) -> Vec<Table> {
     vec![
         Table {
             name: "fading".into(),
-            title: "Price policy learned from fading samples: error of b̂, availability and extra bandwidth by distribution".into(),
+            title: "Price policy from fading samples: error of b̂, availability and extra bandwidth".into(),
             note: format!(
                 "The policy is trained at K = 10, with a separate budget for each training cell. Errors of b̂ are \
                  relative to the exact b at seven received powers: the mean (bias), the standard deviation over draws \
                  of the samples (spread), and the largest. Availability and extra bandwidth are the worst of ten sizes \
-                 from K = 1 to 1000, each a mean over draws and {TEST_CELLS} cells under the true distribution. “Plain” \
-                 uses b̂ unchanged; “widened” adds {DEVIATIONS} standard errors, which follow from the samples. The last \
-                 column counts the draws for which a user at any size misses its QoS although b̂ is widened. 20,000 \
-                 gains are those of the paper's 2,000 training samples, which have ten users each."
+                 from K = 1 to 1000, each a mean over draws and {TEST_CELLS} cells under the true distribution. \
+                 “Plain” uses b̂ unchanged; “widened” adds {DEVIATIONS} standard errors, which follow from the \
+                 samples. The last column counts the draws for which a user at any size misses its QoS although b̂ is \
+                 widened. 20,000 gains are those of the paper's 2,000 training samples, which have ten users each."
             ),
             columns: row![
                 "distribution",
@@ -145,10 +145,10 @@ fn shown(rows: Rows) -> Vec<Table> {
         },
         Table {
             name: "fading-trade-off".into(),
-            title: "Unknown fading distribution: availability and extra bandwidth by standard errors added to b̂".into(),
-            note: "Each cell shows the worst availability over the sizes and, in brackets, the largest extra bandwidth in \
-                   percent; σ is the standard error of b̂. All users share one b̂, so a draw of samples that gives too \
-                   little bandwidth affects many of them."
+            title: "Unknown fading distribution: availability and extra bandwidth by standard errors".into(),
+            note: "Each cell shows the worst availability over the sizes and, in brackets, the largest extra bandwidth \
+                   in percent; σ is the standard error of b̂. All users share one b̂, so a draw of samples that gives \
+                   too little bandwidth affects many of them."
                 .into(),
             columns: row![
                 "distribution", "samples", "training of b̂";
@@ -160,7 +160,9 @@ fn shown(rows: Rows) -> Vec<Table> {
         },
         Table {
             name: "fading-sizes".into(),
-            title: format!("Unknown fading distribution: availability and extra bandwidth by K, {DEVIATIONS} standard errors added"),
+            title: format!(
+                "Unknown fading distribution, {DEVIATIONS} standard errors: availability and extra bandwidth by K"
+            ),
             note: "Each cell shows the availability and the extra bandwidth in percent.".into(),
             columns: row![
                 "distribution", "samples", "training of b̂"; SIZES.map(|k| (format!("K = {k}"), "{:.4}, {:+.2}"))

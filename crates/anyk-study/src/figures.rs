@@ -75,9 +75,9 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         name: "fig1".into(),
         title: "Figure 1: output of two toy policies against the number of users K".into(),
         note: format!(
-            "Policy 1 is y_k = x_k/(1 + (1/K)·Σ_(j≠k) x_j), policy 2 is y_k = x_k·ln(1 + Σ_(j≠k) x_j), with exponential \
-             x of mean 1 ({TOY_DRAWS} draws). The paper gives no formulas; these are AnyK's. At K = 2, policy 1 differs \
-             from its asymptotic form f(x_k, K) by {off:+.0} %. Trends over K: {}.",
+            "Policy 1 is y_k = x_k/(1 + (1/K)·Σ_(j≠k) x_j), policy 2 is y_k = x_k·ln(1 + Σ_(j≠k) x_j), with \
+             exponential x of mean 1 ({TOY_DRAWS} draws). The paper gives no formulas; these are AnyK's. At K = 2, \
+             policy 1 differs from its asymptotic form f(x_k, K) by {off:+.0} %. Trends over K: {}.",
             Trend::RULE,
         ),
         claims: vec![
@@ -95,7 +95,8 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         columns: row!["", "K"; columns.into_iter().flatten()],
         rows,
         chart: Some(Chart {
-            title: "Output y_k for a given x_k: mean and standard deviation over the other users".into(),
+            title: "Output y_k for a given x_k: mean and standard deviation over the other users"
+                .into(),
             x_label: "number of users K".into(),
             y_label: "y_k".into(),
             log_x: true,
@@ -152,9 +153,9 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         name: "fig2c".into(),
         title: "Figure 2(c): closed-form power of a user with g_k in (0.9, 1.1) against K, Rayleigh fading".into(),
         note: format!(
-            "{realizations} realizations for each K, P_max = 1; “integrated” comes from an exact formula. A deviation of \
-             at most {:.0} % of P_max counts as next to zero. A power whose deviation is more than {:.0} % of its mean \
-             at K = 100 is not a function of g_k and K only.",
+            "{realizations} realizations for each K, P_max = 1; “integrated” comes from an exact formula. A deviation \
+             of at most {:.0} % of P_max counts as next to zero. A power whose deviation is more than {:.0} % of its \
+             mean at K = 100 is not a function of g_k and K only.",
             100.0 * NEXT_TO_ZERO,
             100.0 * SPREAD_OUT,
         ),
@@ -219,7 +220,10 @@ fn spread_claims(deviation: &[(f64, f64)], relative: &[(f64, f64)]) -> Vec<Claim
         ),
         Claim::own(
             "Relative to its mean that power still varies, so it is not a function of g_k and K only",
-            format!("standard deviation of {:.0} % of the mean at K = 100", 100.0 * at(relative, 100.0)),
+            format!(
+                "standard deviation of {:.0} % of the mean at K = 100",
+                100.0 * at(relative, 100.0)
+            ),
             at(relative, 100.0) > SPREAD_OUT,
         ),
     ]

@@ -71,8 +71,8 @@ pub(crate) fn fig2a(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         name: "fig2a".into(),
         title: "Figure 2(a): probability of full power under WMMSE against the direct gain".into(),
         note: format!(
-            "{} networks for each K, 100 iterations of WMMSE from full power, P_max = σ_0 = 1. Probabilities that differ \
-             by at most {PROBABILITY} count as equal.",
+            "{} networks for each K, 100 iterations of WMMSE from full power, P_max = σ_0 = 1. Probabilities that \
+             differ by at most {PROBABILITY} count as equal.",
             lab.networks(),
         ),
         claims: covering(gain_claims(&at), &lab.networks_words()),
@@ -145,10 +145,12 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let fitted = points.iter().map(|&(k, _)| (k, at(50) * (k / 50.0).powf(rate.value))).collect();
     Ok(vec![Table {
         name: "fig2b".into(),
-        title: "Figure 2(b): mean probability of full power under WMMSE against the number of links K".into(),
+        title:
+            "Figure 2(b): mean probability of full power under WMMSE against the number of links K"
+                .into(),
         note: format!(
-            "{} networks for each K. Over all K, the probability scales as K^({:.2} ± {:.2}), and the number of links at \
-             full power goes from {:.1} to {:.1}. Trends over K: {}.",
+            "{} networks for each K. Over all K, the probability scales as K^({:.2} ± {:.2}), and the number of links \
+             at full power goes from {:.1} to {:.1}. Trends over K: {}.",
             lab.networks(),
             rate.value,
             rate.half_width,

@@ -173,8 +173,8 @@ fn shown(
         title: format!("Sum rates relative to WMMSE (%): {}", plan.title),
         note: format!(
             "WMMSE runs 100 iterations from full power, then from {} random points; the test networks have seed \
-             {TEST_SEED}. Times are for the {STARTS} starts and for one pass of a policy at K = {TIMED}. An independent \
-             audit measured a published network at {} in this setting.",
+             {TEST_SEED}. Times are for the {STARTS} starts and for one pass of a policy at K = {TIMED}. An \
+             independent audit measured a published network at {} in this setting.",
             STARTS - 1,
             plan.published,
         ),

@@ -53,11 +53,13 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }
     Ok(vec![Table {
         name: "parameters".into(),
-        title: "Availability and extra bandwidth in other cells than the paper's: P-GNN and the price policy, trained at K = 10".into(),
+        title:
+            "Availability and extra bandwidth in other cells than the paper's, trained at K = 10"
+                .into(),
         note: format!(
             "Each figure is the {}. Each cell has {} test cells for each K in {TEST_SIZES:?}. P-GNN is shown at the \
-             paper's ratio ε_D = {} ε and, if it differs, at the first ratio of {LADDER:?} whose availability is 1.00 at \
-             every K on the selection cells. The price policy has no margin. Results are similar if availability is \
+             paper's ratio ε_D = {} ε and, if it differs, at the first ratio of {LADDER:?} whose availability is 1.00 \
+             at every K on the selection cells. The price policy has no margin. Results are similar if availability is \
              1.00 at every K and the extra bandwidth at most {SIMILAR_PERCENT} % at K = {SHOWN:?}.{}",
             lab.rule(),
             lab.cells,

@@ -290,7 +290,8 @@ fn note(plan: &Plan, results: &[PowerSizeResult], runs: u64) -> String {
     let more = if plan.scenario == Scenario::Dense {
         let improved = results.iter().map(|result| result.greedy_improved_percent);
         format!(
-            "With greedy's order instead of the network's, the same outer function stays above {:.1} %. Trends over K: {}.",
+            "With greedy's order instead of the network's, the same outer function stays above {:.1} %. Trends over K: \
+             {}.",
             improved.fold(f64::INFINITY, f64::min),
             Trend::RULE,
         )
@@ -400,7 +401,8 @@ fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
         name: "binary".into(),
         title: format!("WMMSE compared with the best schedule at K = {BINARY_SIZE}"),
         note: format!(
-            "{samples} networks of each scenario, seed {TEST_SEED}. “Nearly all” means at least {:.0} %, as in the paper.",
+            "{samples} networks of each scenario, seed {TEST_SEED}. “Nearly all” means at least {:.0} %, as in the \
+             paper.",
             100.0 * NEARLY_ALL,
         ),
         columns: row![

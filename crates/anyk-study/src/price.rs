@@ -271,12 +271,13 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
         title: "Availability and extra bandwidth of the price policy and the paper's methods on the same cells".into(),
         note: format!(
             "P-GNN, M-GNN and FNN are {OUR_TRAINING}. Each figure is the {} on {} cells for each K (seed {TEST_SEED}); \
-             brackets show the lowest availability and the range of the extra bandwidth over all runs. The bandwidth of \
-             the price policy is b(α_k P_k) from the certified table, so its availability does not depend on what the \
-             network learned. “Softmax” uses a fixed price instead of the one that spends the budget, so the powers keep \
-             the shape that they have at K = {PRICED}. The policy from fading samples learns from as many gains as the \
-             paper trains on, drawn separately for each run; it does not know the distribution under which it is judged. \
-             A negative extra bandwidth comes with an availability below 1.00: some users lack bandwidth.",
+             brackets show the lowest availability and the range of the extra bandwidth over all runs. The bandwidth \
+             of the price policy is b(α_k P_k) from the certified table, so its availability does not depend on what \
+             the network learned. “Softmax” uses a fixed price instead of the one that spends the budget, so the \
+             powers keep the shape that they have at K = {PRICED}. The policy from fading samples learns from as many \
+             gains as the paper trains on, drawn separately for each run; it does not know the distribution under \
+             which it is judged. A negative extra bandwidth comes with an availability below 1.00: some users lack \
+             bandwidth.",
             lab.rule(),
             lab.cells,
         ),
@@ -286,7 +287,7 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
         ],
         rows: cells,
         chart: Some(Chart {
-            title: "Extra bandwidth compared with the optimum against the number of users K (paper's networks: preset fast)".into(),
+            title: "Extra bandwidth against the number of users K (paper's networks: preset fast)".into(),
             x_label: "number of users K".into(),
             y_label: "extra bandwidth (%)".into(),
             log_x: true,
@@ -336,11 +337,11 @@ fn times(rows: &[Row], solve_us: f64, pretrain_seconds: f64) -> Table {
         title: format!("Time of an allocation at K = {TIMED} (µs) and of a training run (s)"),
         note: format!(
             "Medians on one thread. The price policy with a known distribution is certified by construction; “with \
-             certificate” adds the check of every user, which certifies the allocations of the paper's methods as well. \
-             The training time of P-GNN does not include its outer function ({pretrain_seconds:.1} s of pre-training). \
-             With a known fading distribution, the solver is exact and needs no training. If the distribution is \
-             unknown, the solver has nothing to tabulate, so use the network. Also use the network if you differentiate \
-             through the allocation."
+             certificate” adds the check of every user, which certifies the allocations of the paper's methods as \
+             well. The training time of P-GNN does not include its outer function ({pretrain_seconds:.1} s of \
+             pre-training). With a known fading distribution, the solver is exact and needs no training. If the \
+             distribution is unknown, the solver has nothing to tabulate, so use the network. Also use the network if \
+             you differentiate through the allocation."
         ),
         columns: row![
             "method",

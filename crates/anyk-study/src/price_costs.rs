@@ -205,13 +205,13 @@ fn shown(outcomes: &[(&str, Outcome)], seeds: u64, instances: u64) -> Table {
         name: "price-costs".into(),
         title: "Gap of the price policy to the optimum for other costs, K = 1 to 1000".into(),
         note: format!(
-            "The gap is the cost above the optimum, in percent of |optimum| + price·X. The table shows the largest mean \
-             over {instances} instances of one size, K = {SIZES:?}, for any of {seeds} seeds. The policy depends only on \
-             the cost; a seed draws the instances. Gains are uniform in their logarithm, over three decades, or for (P1) \
-             over the range of the paper's cell. The budget is the same at every K. Equal shares are for K ≥ 2. The \
-             training time includes the fit of the responses and the 200 instances on which the policy is measured. \
-             “100 classes” has 25 each of 1/(a+u), (1+au)⁻², −ln(1+au) and max(1−u/a, 0)², with a from 0.1 to 10, at \
-             random in one cell."
+            "The gap is the cost above the optimum, in percent of |optimum| + price·X. The table shows the largest \
+             mean over {instances} instances of one size, K = {SIZES:?}, for any of {seeds} seeds. The policy depends \
+             only on the cost; a seed draws the instances. Gains are uniform in their logarithm, over three decades, \
+             or for (P1) over the range of the paper's cell. The budget is the same at every K. Equal shares are for K \
+             ≥ 2. The training time includes the fit of the responses and the 200 instances on which the policy is \
+             measured. “100 classes” has 25 each of 1/(a+u), (1+au)⁻², −ln(1+au) and max(1−u/a, 0)², with a from 0.1 \
+             to 10, at random in one cell."
         ),
         columns: row![
             "cost",

@@ -137,13 +137,14 @@ fn policies() -> Table {
     });
     Table {
         name: "proposition1".into(),
-        title: "Proposition 1: relative spread of a user's output over draws of the other users".into(),
+        title: "Proposition 1: relative spread of a user's output over draws of the other users"
+            .into(),
         note: format!(
             "Standard deviation over mean of a user's output for a given x_k, over {POLICY_DRAWS} draws of the other \
-             users. Proposition 1 holds if this ratio and the deviation itself fall with K; it holds slowly if the ratio \
-             falls slowly, and only relative to the mean if only the ratio falls. Trends over K: {}. In theory, the ratio \
-             scales as K^(−1/2) if a law of large numbers applies, as √(ln K/K) for the power with two antennas, and as \
-             1/√ln K with one.",
+             users. Proposition 1 holds if this ratio and the deviation itself fall with K; it holds slowly if the \
+             ratio falls slowly, and only relative to the mean if only the ratio falls. Trends over K: {}. In theory, \
+             the ratio scales as K^(−1/2) if a law of large numbers applies, as √(ln K/K) for the power with two \
+             antennas, and as 1/√ln K with one.",
             Trend::RULE,
         ),
         claims: vec![
@@ -249,7 +250,9 @@ impl Quantity {
     /// Claims of the propositions about this quantity.
     fn claims(self, laws: &[SizeLaw]) -> Vec<Claim> {
         let said = |number: u32| match (self, number) {
-            (_, 2) => "Proposition 2: with the mean aggregator, an output becomes a function of x_k and K",
+            (_, 2) => {
+                "Proposition 2: with the mean aggregator, an output becomes a function of x_k and K"
+            }
             (_, 3) => "Proposition 3: with the mean aggregator, an output converges as K grows",
             (Self::Spread, _) => {
                 "Proposition 4: with sum and max as well, an output becomes a function of x_k and K"
@@ -319,12 +322,15 @@ fn spread(laws: &[SizeLaw], made: &str) -> Table {
         "proposition2",
         "Propositions 2 and 4: spread of a network's output over draws of the other users",
         format!(
-            "For a given x_k, the output becomes a function of x_k and K if its spread falls, fast or slowly. Proposition 2 \
-             states this for the mean, and the first sentence of proposition 4 for sum and max. Figures are {made}. \
-             Trends over K: {}.",
+            "For a given x_k, the output becomes a function of x_k and K if its spread falls, fast or slowly. \
+             Proposition 2 states this for the mean, and the first sentence of proposition 4 for sum and max. Figures \
+             are {made}. Trends over K: {}.",
             Trend::RULE,
         ),
-        ["Standard deviation of the output over the other users, for a given x_k", "spread of the output"],
+        [
+            "Standard deviation of the output over the other users, for a given x_k",
+            "spread of the output",
+        ],
     )
 }
 
@@ -334,15 +340,18 @@ fn movement(laws: &[SizeLaw], made: &str) -> Table {
         "proposition3",
         "Propositions 3 and 4: change of a network's mean output from K to 2K users",
         format!(
-            "Proposition 3 says that the output converges with the mean aggregator, proposition 4 that it does not with \
-             sum and max. It converges if its movement, the change from K to 2K users, falls and not only slowly, so that \
-             the sum over all doublings of K is finite. The exponents of the mean are {} (leaky ReLU) and {} (tanh) over \
-             these sizes; −1 is expected in the limit. Figures are {made}. Trends over K: {}.",
+            "Proposition 3 says that the output converges with the mean aggregator, proposition 4 that it does not \
+             with sum and max. It converges if its movement, the change from K to 2K users, falls and not only slowly, \
+             so that the sum over all doublings of K is finite. The exponents of the mean are {} (leaky ReLU) and {} \
+             (tanh) over these sizes; −1 is expected in the limit. Figures are {made}. Trends over K: {}.",
             Value::from(exponent(laws[0].movement_exponent)).text(EXPONENT),
             Value::from(exponent(laws[1].movement_exponent)).text(EXPONENT),
             Trend::RULE,
         ),
-        ["Movement of the mean output from K to 2K users, for a given x_k", "movement of the output"],
+        [
+            "Movement of the mean output from K to 2K users, for a given x_k",
+            "movement of the output",
+        ],
     )
 }
 
@@ -387,9 +396,9 @@ fn bandwidth_form(system: &System) -> Result<Table, Error> {
         name: "asymptotic-bandwidth".into(),
         title: "Optimum of (P6) relative to its asymptotic forms f_3 and f_4: users on the road, 1 Mbit/s each".into(),
         note: format!(
-            "Means tend to their forms if they are within {:.0} % of them at K = 1000. There is no limit K → ∞: F(B) only \
-             falls to N_0·s_0·ln 2, so a fixed P_max serves at most about {most:.0} users here, whatever the bandwidth. \
-             {FORM_REALIZATIONS} cells for each K, P_max = 43 dBm.",
+            "Means tend to their forms if they are within {:.0} % of them at K = 1000. There is no limit K → ∞: F(B) \
+             only falls to N_0·s_0·ln 2, so a fixed P_max serves at most about {most:.0} users here, whatever the \
+             bandwidth. {FORM_REALIZATIONS} cells for each K, P_max = 43 dBm.",
             100.0 * AT_THE_FORM,
         ),
         claims: vec![
@@ -442,10 +451,10 @@ fn power_form() -> Table {
         name: "asymptotic-power".into(),
         title: "Mean power of (P6) relative to its asymptotic form f_3".into(),
         note: format!(
-            "If E(1/g) is finite, the form is f_3 = P_max/(K·g_k·E(1/g)); means tend to it if they are within {:.0} % of it \
-             at K = 1e6. With two antennas, the variance of 1/g is infinite. Under the Rayleigh fading of figure 2(c), \
-             E(1/g) is infinite and f_3 does not exist; K·g_k·P_k {} for K ≥ 1000 ({:.3} at K = 100, {:.3} at K = 1e6). \
-             Trends over K: {}.",
+            "If E(1/g) is finite, the form is f_3 = P_max/(K·g_k·E(1/g)); means tend to it if they are within {:.0} % \
+             of it at K = 1e6. With two antennas, the variance of 1/g is infinite. Under the Rayleigh fading of figure \
+             2(c), E(1/g) is infinite and f_3 does not exist; K·g_k·P_k {} for K ≥ 1000 ({:.3} at K = 100, {:.3} at K \
+             = 1e6). Trends over K: {}.",
             100.0 * AT_THE_FORM,
             Trend::fit(&one[5..]).word(),
             one[4].1,

@@ -71,8 +71,8 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             note: format!(
                 "Preset paper, ε_D = {EPSILON_D:e}, {}, each with its own B^v, measured at K = {TEST_SIZES:?}. A run \
                  serves every user if its availability rounds to 1.00 at every K, with equal halves of the loss or as \
-                 coded. Brackets show the 95 % interval of the rate (Wilson) for {ENOUGH} runs or more. The last columns \
-                 show how many runs fail at each K, with equal halves and as coded.",
+                 coded. Brackets show the 95 % interval of the rate (Wilson) for {ENOUGH} runs or more. The last \
+                 columns show how many runs fail at each K, with equal halves and as coded.",
                 lab.trainings_words(),
             ),
             columns: row![
@@ -186,10 +186,10 @@ pub(crate) fn outer_functions(lab: &mut Lab<'_>) -> Result<Table, Error> {
         name: "outer-function".into(),
         title: format!("Relative error of B^v by K at ε_D = {EPSILON_D:e}"),
         note: format!(
-            "Relative error of B^v(α, K) compared with the exact b(αP_max/K) on 1,000 held-out gains. The three numbers \
-             are the signed mean over gains and {} pre-training runs, the lowest mean of any of these runs (0 if none is \
-             negative), and the largest error of any gain. ε_D = {EPSILON_D:e} leaves a margin of about 3 % at \
-             ε = 1e-5; a B^v that is too low uses up part of it.",
+            "Relative error of B^v(α, K) compared with the exact b(αP_max/K) on 1,000 held-out gains. The three \
+             numbers are the signed mean over gains and {} pre-training runs, the lowest mean of any of these runs (0 \
+             if none is negative), and the largest error of any gain. ε_D = {EPSILON_D:e} leaves a margin of about 3 % \
+             at ε = 1e-5; a B^v that is too low uses up part of it.",
             lab.runs(),
         ),
         columns: row![

@@ -136,11 +136,7 @@ pub static STUDIES: [Study; 27] = {
             "Links on published fields, compared with the best of 60 WMMSE starts",
             links_published::tables,
         ),
-        own(
-            "seeds",
-            "Fifty training runs of every kind: worst, median and spread",
-            seeds::tables,
-        ),
+        own("seeds", "Fifty training runs of every kind: worst, median and spread", seeds::tables),
         own("fading", "Unknown fading distribution, learned from samples", fading::tables),
     ]
 };

@@ -94,11 +94,11 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         title: "Table V by its own rule: the smallest number of samples that more improve by less than 1 %"
             .into(),
         note: format!(
-            "Figures are for {OUR_TRAINING}. “Samples” is the smallest of {COUNTS:?} and the table's own number such that \
-             no larger number improves availability or bandwidth at the training K by {} % or more on the selection \
-             cells. The other figures are the {} on the test set. The last two columns are the changes of A_K and W_K \
-             with the largest number of samples, and with twice the steps. A sample of preset fast has several fading \
-             states; one of the paper has one.",
+            "Figures are for {OUR_TRAINING}. “Samples” is the smallest of {COUNTS:?} and the table's own number such \
+             that no larger number improves availability or bandwidth at the training K by {} % or more on the \
+             selection cells. The other figures are the {} on the test set. The last two columns are the changes of \
+             A_K and W_K with the largest number of samples, and with twice the steps. A sample of preset fast has \
+             several fading states; one of the paper has one.",
             100.0 * LITTLE,
             lab.rule(),
         ),

@@ -337,7 +337,9 @@ mod tests {
         assert!(forged("{}").contains("damaged"));
         assert!(forged(&text(&section_of("table5", vec![]))).contains("another study"));
         assert!(forged(&text(&of(vec![plain("../../etc")]))).contains("not a valid table name"));
-        assert!(forged(&text(&of(vec![plain("a\" onload=\"b")]))).contains("not a valid table name"));
+        assert!(
+            forged(&text(&of(vec![plain("a\" onload=\"b")]))).contains("not a valid table name")
+        );
         let nan = text(&of(vec![plain("table3")])).replace("\"6e-6\"", "\"NaN\"");
         assert!(forged(&nan).contains("NaN"));
         // One long row, and many short rows that would be padded.

@@ -243,12 +243,14 @@ fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
     };
     Table {
         name: "seeds".into(),
-        title: format!("Worst, median and best of {count} training runs of every kind (%), seeds 1 to {count}"),
+        title: format!(
+            "Worst, median and best of {count} training runs of every kind (%), seeds 1 to {count}"
+        ),
         note: format!(
             "Usual settings; p-gnn and m-gnn are {OUR_TRAINING}. Of each measured percentage, more is better. A run \
              fails if it is more than {NEAR_PERCENT} % below the median of its kind, or if its availability rounds to \
-             less than 1.00. Links are measured on validation networks of the training size, as printed by `anyk train`; \
-             the others on {} cells for each K (seed {}).",
+             less than 1.00. Links are measured on validation networks of the training size, as printed by `anyk \
+             train`; the others on {} cells for each K (seed {}).",
             TEST.1, TEST.0,
         ),
         columns: row![

@@ -64,13 +64,13 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         name: "table4".into(),
         title: "Table IV: samples that P-GNN needs at small training sizes (preset paper), and controls".into(),
         note: format!(
-            "“Enough samples” is the smallest of {counts:?} whose availability is 1.00 at every size ({}). It is chosen \
-             on the selection cells (seed {SELECTION_SEED}) for the paper's ε_D = {PAPER:e}, or, if no number suffices, \
-             for the next of {targets:?}. The other figures are measured on the test set for the first number found with \
-             equal halves, or else as coded, or else for the paper's number. All runs for one ε_D share one B^v. {COUNTS} \
-             The controls are untrained networks, one training sample, and equal power with the bandwidths of B^v or of \
-             the exact b at ε_D. Rows with preset fast are {OUR_TRAINING}, whose samples have 64 fading states each; the \
-             paper's have one.",
+            "“Enough samples” is the smallest of {counts:?} whose availability is 1.00 at every size ({}). It is \
+             chosen on the selection cells (seed {SELECTION_SEED}) for the paper's ε_D = {PAPER:e}, or, if no number \
+             suffices, for the next of {targets:?}. The other figures are measured on the test set for the first \
+             number found with equal halves, or else as coded, or else for the paper's number. All runs for one ε_D \
+             share one B^v. {COUNTS} The controls are untrained networks, one training sample, and equal power with \
+             the bandwidths of B^v or of the exact b at ε_D. Rows with preset fast are {OUR_TRAINING}, whose samples \
+             have 64 fading states each; the paper's have one.",
             lab.rule(),
         ),
         columns: row![
@@ -240,8 +240,8 @@ mod tests {
         assert_eq!(claim(1.0).holds, Holds::Partly);
         assert_eq!(
             claim(1.0).measured,
-            "lowest A_K (as coded): preset paper: trained 1.00 (1.00), one sample 0.30 (0.30); preset fast: trained 1.00 \
-             (1.00), untrained 1.00 (1.00)"
+            "lowest A_K (as coded): preset paper: trained 1.00 (1.00), one sample 0.30 (0.30); preset fast: trained \
+             1.00 (1.00), untrained 1.00 (1.00)"
         );
     }
 }

@@ -135,7 +135,9 @@ pub(crate) fn table3(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let claims = stricter_claim(&strictness).into_iter().chain([enough_claim(&serves)]);
     Ok(vec![Table {
         name: "table3".into(),
-        title: "Table III: availability and bandwidth of P-GNN for different ε_D, trained at K = 10".into(),
+        title:
+            "Table III: availability and bandwidth of P-GNN for different ε_D, trained at K = 10"
+                .into(),
         note: format!(
             "Each figure is the {}; all runs for one ε_D share one outer function B^v. {COUNTS} {BANDWIDTHS} Runs that \
              serve every user at every K, with equal halves and as coded: {}. The paper prints W_1 and W_2 with two \
