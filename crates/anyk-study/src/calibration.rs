@@ -147,9 +147,9 @@ fn table<P: CellPolicy + Sync>(
         title: format!("Users missed and extra bandwidth after calibration at K = {names}: {subject}"),
         note: format!(
             "{repetitions} calibrations of one trained policy, each on {cells} cells of each of these K, with one user \
-             judged in each cell. The guarantee: at most {} % of users miss their QoS, in all but {} % of \
-             calibrations. The mean margin is {mean:.5}, that is {:+.2} % of bandwidth. Nothing is guaranteed at other \
-             K. With “margin ≥ 1”, the default, margins below 1 are raised to 1; the other columns apply to \
+             judged in each cell. The guarantee is that at most {} % of users miss their QoS; it may fail in at most \
+             {} % of calibrations. The mean margin is {mean:.5}, that is {:+.2} % of bandwidth. Nothing is guaranteed \
+             at other K. With “margin ≥ 1”, the default, margins below 1 are raised to 1; the other columns apply to \
              `--shrink`. Missed users are counted among at least {OWN_POOL} users at the calibrated K, and {POOL} at \
              the others.",
             100.0 * BETA,

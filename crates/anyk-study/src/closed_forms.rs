@@ -179,10 +179,10 @@ fn note((runs, test_cells): (u64, u64), infeasible: usize) -> String {
     let rule = if runs >= SECOND_WORST_FROM { "second worst" } else { "worst" };
     format!(
         "Each figure is the {rule} of {runs} runs on {test_cells} cells (seed {TEST_SEED}), with the best and the \
-         worst in brackets: the mean relative error of the powers of (P5), the total variation between learned and \
-         optimal power shares of (P6), and the mean distance of its bandwidth, followed by the signed mean gap. A \
+         worst in brackets. For powers it is the mean relative error (P5), or the total variation between learned and \
+         optimal shares (P6). For the bandwidth of (P6) it is the mean distance, followed by the signed mean gap. A \
          penalty keeps V, the weights on the other users, small, because a single training size does not determine \
-         them; with V free, sums over more users than in training can push hidden features over their kinks. A policy \
+         them. With V free, sums over more users than in training can push hidden features over their kinks. A policy \
          counts as learned if it is within {LEARNED_PERCENT} % of its closed form; a bandwidth generalizes if it is \
          within {OFF_PERCENT:.0} %. The rate of (P6) is 100 kbit/s, so that the budget can serve 1,000 users; cells \
          that it cannot serve ({infeasible} of {all}) have no bandwidth.",

@@ -154,7 +154,7 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         title: "Figure 2(c): closed-form power of a user with g_k in (0.9, 1.1) against K, Rayleigh fading".into(),
         note: format!(
             "{realizations} realizations for each K, P_max = 1; “integrated” comes from an exact formula. A deviation \
-             of at most {:.0} % of P_max counts as next to zero. A power whose deviation is more than {:.0} % of its \
+             of at most {:.0} % of P_max counts as close to zero. A power whose deviation is more than {:.0} % of its \
              mean at K = 100 is not a function of g_k and K only.",
             100.0 * NEXT_TO_ZERO,
             100.0 * SPREAD_OUT,
@@ -199,7 +199,7 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     Ok(vec![first, relative])
 }
 
-/// Largest deviation, as a share of P_max, that counts as next to zero.
+/// Largest deviation, as a share of P_max, that counts as close to zero.
 const NEXT_TO_ZERO: f64 = 0.05;
 /// Relative spread above which an output is not a function of `x_k` and K only.
 const SPREAD_OUT: f64 = 0.1;

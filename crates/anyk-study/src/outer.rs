@@ -26,8 +26,8 @@ impl OuterFunction {
         Ok(Self::Exact(Box::new(BandwidthTable::new(system.qos(service)?))))
     }
 
-    /// Returns the bandwidths of users with these gains in cells of a size, in Hz; 0 for a user whom no bandwidth
-    /// serves at equal power.
+    /// Returns the bandwidths of users with these gains in cells of a size, in Hz; 0 for a user that no bandwidth
+    /// can serve at equal power.
     pub(crate) fn at_size(&self, gains: &[f64], size: usize, max_power_w: f64) -> Vec<f64> {
         let each_w = max_power_w / size as f64;
         match self {

@@ -244,7 +244,7 @@ fn dense_claims(shares: &[(f64, f64)], sigmoids: [f64; 3], ranked: f64) -> Vec<C
             trend == Trend::Stays,
         ),
         Claim::own(
-            "With a sigmoid output, not every aggregator generalizes from K = 10 on dense networks",
+            "With a sigmoid output, not every aggregator trained at K = 10 generalizes on dense networks",
             format!(
                 "lowest sum rates: {max:.0} % of WMMSE with max, {mean:.0} % with mean, {sum:.0} % with sum"
             ),
@@ -262,7 +262,7 @@ fn dense_claims(shares: &[(f64, f64)], sigmoids: [f64; 3], ranked: f64) -> Vec<C
 fn field_claim(plain: [f64; 3]) -> Claim {
     let [sum, max, mean] = plain;
     Claim::own(
-        "On fields of constant density, every aggregator generalizes from K = 50 without an outer function",
+        "On fields of constant density, every aggregator trained at K = 50 generalizes without an outer function",
         format!(
             "lowest sum rates: {sum:.1} % of WMMSE with sum, {max:.1} % with max, {mean:.1} % with mean"
         ),

@@ -13,7 +13,7 @@ use anyk::row;
 
 /// Seed of the networks and draws.
 const SEED: u64 = 1;
-/// Sizes at which networks are measured; each is compared with twice as many users.
+/// Sizes at which networks are measured; each is compared with its double.
 const SIZES: [usize; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
 /// Numbers of networks of each family, and of draws of the other users: in a trial, by default, and with full effort.
 const COUNTS: [(u64, u64); 3] = [(3, 30), (11, 300), (25, 2_000)];

@@ -44,14 +44,14 @@ pub(super) fn html(sections: &[Section], command: &Command<'_>) -> String {
     html.push_str("<div class=\"verdicts\">\n");
     let none = "No tested statement of the paper.";
     let lists: [(&str, Vec<Said<'_>>, &str); 4] = [
-        ("What reproduces", summary.reproduced.clone(), none),
-        ("What reproduces partly", summary.partly.clone(), none),
+        ("Reproduced", summary.reproduced.clone(), none),
+        ("Reproduced in part", summary.partly.clone(), none),
         (
-            "What does not reproduce",
+            "Not reproduced, or undecided",
             summary.contradicted.iter().chain(&summary.undecided).copied().collect(),
             none,
         ),
-        ("What is new", summary.new.clone(), "No additional study was run."),
+        ("Beyond the paper", summary.new.clone(), "No additional study was run."),
     ];
     for (head, said, none) in lists {
         let _ = writeln!(html, "<div>\n<h3>{head}</h3>");

@@ -267,11 +267,11 @@ fn a_report_begins_with_what_the_numbers_say() {
     ));
     // Each claim is in its list, with a link to its numbers, before the table of contents.
     let order = [
-        "What reproduces",
+        "Reproduced",
         "P-GNN serves &lt;everyone&gt;: <span class=\"measured\">it does, for ε_D = 6e-6.</span> <a href=\"#table6\">",
-        "What does not reproduce",
+        "Not reproduced",
         "FNN serves no one",
-        "What is new",
+        "Beyond the paper",
         "equal power is nearer",
         "Look at &lt;K&gt;. Source: table6. The study price shows more, but was not run",
         "<nav",
@@ -299,6 +299,6 @@ fn a_report_begins_with_what_the_numbers_say() {
     assert!(page.contains(
         "Of 1 statement of the paper tested below, 0 reproduce, 0 reproduce partly, and 1 does not."
     ));
-    assert!(place("What does not reproduce") < place("P-GNN serves everyone"));
+    assert!(place("Not reproduced") < place("P-GNN serves everyone"));
     assert!(!page.contains("caution\"") && !page.contains("--out"), "{page}");
 }

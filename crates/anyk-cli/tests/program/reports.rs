@@ -1,4 +1,4 @@
-//! The report of `anyk reproduce`: a run updates its own sections, and leaves all others as they are.
+//! The report of `anyk reproduce`: a run updates only the sections of its studies.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,7 +6,7 @@ use std::fs;
 
 use crate::common::run;
 
-/// The tables of a page, in their order.
+/// Returns the names of the tables of a page, in order.
 fn sections(page: &str) -> Vec<String> {
     let main = page.split_once("<main>").unwrap().1;
     let parts = main.split("<section id=\"").skip(1);
@@ -26,28 +26,30 @@ fn a_run_with_one_name_leaves_the_other_sections() {
         let start = page.find(&format!("<section id=\"{name}\">")).unwrap();
         page[start..][..page[start..].find("</section>").unwrap()].to_owned()
     };
-    // Whatever order they are run in, they stand in that of the registry.
+    // The report lists studies in the order of the registry, whatever order they are run in.
     let (first, _) = reproduce(&["fig1", "table2"]);
     assert_eq!(sections(&first), ["table2", "fig1"]);
     let (second, notes) = reproduce(&["table1", "--trial"]);
     assert_eq!(sections(&second), ["table1", "table2", "fig1"]);
     assert_eq!(notes, "");
-    // The page of before has one line on how all was made; this one says it of each.
+    // The first page says once how all sections were made; this one says it for each section.
     let plain = |section: String| -> String {
         section.lines().filter(|line| !line.starts_with("<p class=\"about\">")).collect()
     };
     for name in ["table2", "fig1"] {
         assert_eq!(plain(section(&first, name)), plain(section(&second, name)));
     }
-    assert!(section(&second, "table1").contains("a trial, whose figures mean nothing"));
+    assert!(section(&second, "table1").contains("a trial: ignore its figures"));
     assert!(!section(&second, "fig1").contains("a trial"));
-    assert!(second.contains("On trial, with a few cells and steps: table1."));
+    assert!(second.contains("Run with --trial (few cells and steps): table1."));
 
-    // The summary says what was tested, what was not, and how to.
+    // The summary names the tested statements, the studies that were not run, and the command that runs them.
     assert!(second.contains(
-        "Of 1 statement of the paper that the studies below test, 1 reproduces and 0 do not."
+        "Of 1 statement of the paper tested below, 1 reproduces, 0 reproduce partly, and 0 do not."
     ));
-    assert!(second.contains("Figure 1: of two policies one stays and the other grows with K"));
+    assert!(
+        second.contains("Figure 1: of two policies, one stays constant and the other grows with K")
+    );
     let missing = format!(
         "anyk reproduce table3 table4 table5 table6 closed-forms fig2a fig2b fig2c propositions \
          power-control --out {}",
@@ -55,7 +57,7 @@ fn a_run_with_one_name_leaves_the_other_sections() {
     );
     assert!(second.contains(&missing), "{second}");
 
-    // Nothing is taken from a page.
+    // An existing page is never read.
     for foreign in [
         &b"not ours"[..],
         &second.as_bytes()[..second.len() / 2],
@@ -67,7 +69,7 @@ fn a_run_with_one_name_leaves_the_other_sections() {
         assert_eq!((page, notes.as_str()), (second.clone(), ""));
     }
 
-    // What is kept of a study and damaged is left out, and named; the rest stays, and a run mends it.
+    // A damaged section file is named and left out of the report; the other sections stay. A new run replaces it.
     let kept = out.join("sections/fig1.json");
     let text = fs::read_to_string(&kept).unwrap();
     for damaged in
@@ -83,7 +85,7 @@ fn a_run_with_one_name_leaves_the_other_sections() {
     assert_eq!((mended, notes.as_str()), (second, ""));
 }
 
-/// Ctrl-C says where the finished parts are and how to go on.
+/// After Ctrl-C, a message says where the finished parts are and how to continue.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_says_how_to_continue() {
