@@ -171,8 +171,8 @@ impl<'a> Lab<'a> {
         if self.observer.stop() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Pre-trains the outer functions that the entries need, in parallel. Each `ε_D` and pre-training has one, shared
-    /// by all runs, or one for each run if the entry requires it.
+    /// Pre-trains the outer functions that the entries need, in parallel. The runs of an entry share one, or each run
+    /// has its own if the entry requires it.
     pub(crate) fn prepare_laws(&mut self, entries: &[Entry]) -> Result<(), Error> {
         let runs = self.runs();
         let mut wanted = Vec::new();
@@ -262,7 +262,7 @@ impl<'a> Lab<'a> {
         settings
     }
 
-    /// Returns a network for links. It is trained once; the output layer can change without training.
+    /// Returns a network for links. It is trained once; the output layer can be replaced afterwards.
     pub(crate) fn links_policy(
         &self,
         settings: &PowerTrainSettings,
@@ -464,7 +464,7 @@ fn pretraining_steps(entry: &Entry) -> u64 {
     (samples.div_ceil(*batch) * epochs) as u64
 }
 
-/// Measures equal power with exact bandwidths, as the only run of an entry.
+/// Measures equal power with exact bandwidths, and returns the result as one run.
 pub(crate) fn equal_power_on(test: &TestSet) -> Result<EntryResult, Error> {
     let sizes = test.evaluate(&EqualPower::default(), &Silent)?;
     Ok(EntryResult { runs: vec![Measure { train_seconds: 0.0, sizes }], diverged: 0 })

@@ -136,7 +136,11 @@ pub static STUDIES: [Study; 27] = {
             "Links on published fields, compared with the best of 60 WMMSE starts",
             links_published::tables,
         ),
-        own("seeds", "Fifty training runs of every kind: worst, median and spread", seeds::tables),
+        own(
+            "seeds",
+            "20 training runs of every kind (50 with --full): worst, median and best",
+            seeds::tables,
+        ),
         own("fading", "Unknown fading distribution, learned from samples", fading::tables),
     ]
 };
