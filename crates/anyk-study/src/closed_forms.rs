@@ -138,7 +138,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// Claims of the summary, by the largest distances of the rows in percent.
+/// Returns the claims for the summary, by the largest distances of the rows in percent.
 fn claims(worst: &[f64]) -> Vec<Claim> {
     let at = |row: usize| worst.get(row).copied().unwrap_or(f64::NAN);
     let learned = |row: usize| at(row) <= LEARNED_PERCENT;

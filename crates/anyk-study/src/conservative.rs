@@ -74,7 +74,7 @@ fn figures(result: &EntryResult) -> Vec<f64> {
 /// Methods of which the paper says that availability costs much bandwidth.
 const SAID_OF: [&str; 2] = ["M-GNN^10", "FNN"];
 
-/// Claim of the paper about these methods.
+/// Returns the paper's claim about these methods.
 fn claim(found: &[Found]) -> Claim {
     let said = || found.iter().filter(|one| SAID_OF.contains(&one.label));
     let words = said().map(|one| match one.at {

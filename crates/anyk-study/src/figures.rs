@@ -210,7 +210,7 @@ fn at(points: &[(f64, f64)], size: f64) -> f64 {
     found.map_or(f64::NAN, |point| point.1)
 }
 
-/// Claims about the deviation, absolute and relative to the mean; both are curves over K.
+/// Returns claims about the deviation, absolute and relative to the mean; both are curves over K.
 fn spread_claims(deviation: &[(f64, f64)], relative: &[(f64, f64)]) -> Vec<Claim> {
     vec![
         Claim::paper(

@@ -93,7 +93,7 @@ pub(crate) fn fig2a(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
 /// Largest difference between probabilities that count as equal.
 const PROBABILITY: f64 = 0.05;
 
-/// Claims of the paper about figure 2(a), checked on the probabilities `at(K, g_kk)`.
+/// Returns claims of the paper about figure 2(a), checked on the probabilities `at(K, g_kk)`.
 fn gain_claims(at: &impl Fn(usize, f64) -> f64) -> Vec<Claim> {
     let from_50 = |holds: &dyn Fn(usize) -> bool| {
         Holds::in_all(SIZES.into_iter().filter(|&k| k >= 50).map(holds))

@@ -170,7 +170,7 @@ impl Row {
     }
 }
 
-/// Claims in how many cells the results are similar.
+/// Returns claims about the number of cells with similar results.
 fn claims(rows: &[(&str, Row)]) -> Vec<Claim> {
     let all = rows.len();
     let similar = |of: fn(&Row) -> &Figures| rows.iter().map(move |(_, row)| of(row).is_similar());

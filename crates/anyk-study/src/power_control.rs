@@ -204,7 +204,7 @@ fn sizes(results: &[PowerSizeResult]) -> String {
     format!("K = {}", all.join(", "))
 }
 
-/// Claims about a scenario for the summary.
+/// Returns claims about a scenario for the summary.
 fn claims(
     plan: &Plan,
     results: &[PowerSizeResult],
@@ -225,9 +225,9 @@ fn claims(
     }
 }
 
-/// Claims about dense networks. `shares` is the share of power that WMMSE uses, by K. The other numbers are the lowest
-/// sum rates relative to WMMSE, in percent, of networks with a sigmoid (max, mean, sum) and with outputs that only rank
-/// the links.
+/// Returns claims about dense networks. `shares` is the share of power that WMMSE uses, by K. The other numbers are the
+/// lowest sum rates relative to WMMSE, in percent, of networks with a sigmoid (max, mean, sum) and with outputs that
+/// only rank the links.
 fn dense_claims(shares: &[(f64, f64)], sigmoids: [f64; 3], ranked: f64) -> Vec<Claim> {
     let [max, mean, sum] = sigmoids;
     let trend = Trend::fit(shares);
@@ -258,7 +258,7 @@ fn dense_claims(shares: &[(f64, f64)], sigmoids: [f64; 3], ranked: f64) -> Vec<C
     ]
 }
 
-/// Claim about fields, by the lowest rates without an outer function: sum, max, mean.
+/// Returns the claim about fields, by the lowest rates without an outer function: sum, max, mean.
 fn field_claim(plain: [f64; 3]) -> Claim {
     let [sum, max, mean] = plain;
     Claim::own(
@@ -270,9 +270,9 @@ fn field_claim(plain: [f64; 3]) -> Claim {
     )
 }
 
-/// Claim that powers between 0 and P_max reach higher sum rates than schedules on fields. The numbers are sum rates
-/// relative to WMMSE in percent: the lowest of learned powers after one step to the prices, the lowest of learned
-/// schedules, and that of the best schedules.
+/// Returns the claim that powers between 0 and P_max reach higher sum rates than schedules on fields. The numbers are
+/// sum rates relative to WMMSE in percent: the lowest of learned powers after one step to the prices, the lowest of
+/// learned schedules, and that of the best schedules.
 fn schedules_claim(priced: f64, scheduled: f64, best: f64) -> Claim {
     Claim::own(
         "On fields of constant density, schedules reach lower sum rates than powers between 0 and P_max",
@@ -425,7 +425,7 @@ fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
 /// Share of powers that counts as nearly all, as in the paper.
 const NEARLY_ALL: f64 = 0.95;
 
-/// Claim that nearly all powers on dense networks are 0 or P_max.
+/// Returns the claim that nearly all powers on dense networks are 0 or P_max.
 fn binary_claim(dense: &BinaryGap) -> Claim {
     let percent = 100.0 * dense.share_binary_powers;
     Claim::paper(

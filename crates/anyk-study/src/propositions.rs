@@ -247,7 +247,7 @@ impl Quantity {
         )
     }
 
-    /// Claims of the propositions about this quantity.
+    /// Returns claims of the propositions about this quantity.
     fn claims(self, laws: &[SizeLaw]) -> Vec<Claim> {
         let said = |number: u32| match (self, number) {
             (_, 2) => {

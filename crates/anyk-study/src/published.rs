@@ -80,7 +80,7 @@ fn at_sizes(label: &str, result: &EntryResult, paper: Option<&PaperRow>) -> Vec<
     TEST_SIZES.into_iter().enumerate().map(at_size).collect()
 }
 
-/// Claim at which training sizes P-GNN serves every user, by each criterion.
+/// Returns the claim about the training sizes at which P-GNN serves every user, by each criterion.
 fn claim(serve: &[(usize, [bool; 2])]) -> Claim {
     let words = [0, 1].map(|place| {
         let served = serve.iter().filter(|(_, by)| by[place]);

@@ -124,7 +124,7 @@ impl Rate {
     }
 }
 
-/// Claim that nine of ten runs serve every user, at each training size and by each criterion.
+/// Returns the claim that nine of ten runs serve every user, at each training size and by each criterion.
 fn rate_claim(rates: &[(String, [Rate; 2])]) -> Claim {
     let words = rates.iter().map(|(label, [halves, coded])| {
         format!("{label}: {} with equal halves, {} as coded", halves.words(), coded.words())
@@ -142,7 +142,7 @@ fn rate_claim(rates: &[(String, [Rate; 2])]) -> Claim {
     )
 }
 
-/// Claim that more runs serve every user with the exact b than with `B^v`.
+/// Returns the claim that more runs serve every user with the exact b than with `B^v`.
 fn exact_claim(own: &[Rate; 2], exact: &[Rate; 2]) -> Claim {
     let apart = |(own, exact): (&Rate, &Rate)| {
         let ([_, most], [least, _]) = (own.interval()?, exact.interval()?);

@@ -155,8 +155,8 @@ fn controls(lab: &mut Lab<'_>) -> Result<Vec<Control>, Error> {
     Ok(controls)
 }
 
-/// Claim that P-GNN needs its samples: with each preset and by each criterion, the trained networks serve every user,
-/// and no control does.
+/// Returns the claim that P-GNN needs its samples: with each preset and by each criterion, the trained networks serve
+/// every user, and no control does.
 fn control_claim(controls: &[Control]) -> Claim {
     let (mut words, mut cases) = (Vec::new(), Vec::new());
     for preset in PRESETS {
@@ -177,7 +177,7 @@ fn control_claim(controls: &[Control]) -> Claim {
     )
 }
 
-/// Claim that the paper's `ε_D` suffices at each training size, by each criterion.
+/// Returns the claim that the paper's `ε_D` suffices at each training size, by each criterion.
 fn small_claim(found: &[(usize, Enough)]) -> Claim {
     let words = [0, 1].map(|place| {
         let each = found.iter().map(|(size, enough)| match enough[place] {

@@ -166,7 +166,7 @@ pub(crate) const LARGEST: usize = TEST_SIZES[TEST_SIZES.len() - 1];
 /// Largest increase in bandwidth that counts as small.
 const A_LITTLE: f64 = 0.05;
 
-/// Claim for which `ε_D` every user is served at every K, in the paper and by each criterion.
+/// Returns the claim about the `ε_D` that serve every user at every K, in the paper and by each criterion.
 fn enough_claim(found: &[(&str, bool, [bool; 2])]) -> Claim {
     type Found<'a> = (&'a str, bool, [bool; 2]);
     let names = |of: fn(&&Found<'_>) -> bool| {
@@ -191,8 +191,8 @@ fn enough_claim(found: &[(&str, bool, [bool; 2])]) -> Claim {
     )
 }
 
-/// Claim that a stricter `ε_D` raises availability at a small cost in bandwidth. `measured` contains the lowest
-/// availability over all sizes and the bandwidth at the largest, the loosest target first.
+/// Returns the claim that a stricter `ε_D` raises availability at a small cost in bandwidth. `measured` contains the
+/// lowest availability over all sizes and the bandwidth at the largest, the loosest target first.
 fn stricter_claim(measured: &[(f64, f64)]) -> Option<Claim> {
     let (&(first_a, first_w), &(last_a, last_w)) = (measured.first()?, measured.last()?);
     let rises = measured.windows(2).all(|pair| pair[1].0 >= pair[0].0) && last_a > first_a;
@@ -272,8 +272,8 @@ pub(crate) fn table5(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// Claim that training takes less time than in the paper. `times` contains each method's seconds, pre-training
-/// included, and the paper's.
+/// Returns the claim that training takes less time than in the paper. `times` contains each method's seconds,
+/// pre-training included, and the paper's.
 fn faster(times: &[(&str, f64, f64)]) -> Claim {
     let words = times
         .iter()
@@ -390,7 +390,7 @@ fn at_sizes(sizes: &[usize]) -> String {
     }
 }
 
-/// Claim at which sizes a method serves every user, compared with the paper.
+/// Returns the claim about the sizes at which a method serves every user, compared with the paper.
 fn as_printed(paper: &PaperRow, result: &EntryResult) -> Claim {
     let printed: Vec<usize> = TEST_SIZES
         .into_iter()
@@ -420,8 +420,8 @@ fn as_printed(paper: &PaperRow, result: &EntryResult) -> Claim {
     )
 }
 
-/// Claim that the first method uses the least bandwidth at every size of those that serve every user at every size, by
-/// each criterion.
+/// Returns the claim that the first method uses the least bandwidth at every size of those that serve every user at
+/// every size, by each criterion.
 fn least(results: &[(&PaperRow, EntryResult)]) -> Option<Claim> {
     let ((paper, first), others) = results.split_first()?;
     let by = |count: Count| {
@@ -454,7 +454,7 @@ fn least(results: &[(&PaperRow, EntryResult)]) -> Option<Claim> {
     ))
 }
 
-/// Claim that equal power, which needs no training, is nearer to the optimum.
+/// Returns the claim that equal power, which needs no training, is nearer to the optimum.
 fn baseline_claim(label: &str, gaps: &[(usize, f64, f64)]) -> Claim {
     let nearer = gaps.iter().filter(|(_, own, equal)| equal.abs() < own.abs()).count();
     let most = |figure: fn(&(usize, f64, f64)) -> f64| gaps.iter().map(figure).fold(0.0, f64::max);
