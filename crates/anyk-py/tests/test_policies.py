@@ -156,7 +156,7 @@ def test_studies_are_tables() -> None:
     table = found[0]
     assert len(table) > 2 and table.columns and table.chart is not None
     # Numbers have all their digits; the text is the program's.
-    mean, deviation = table["y_k ± deviation, x_k = 1"][0]
+    mean, deviation = table["mean y_k ± standard deviation, x_k = 1"][0]
     assert f" {mean:.4f} ± {deviation:.4f} " in str(table) and mean != round(mean, 4)
     assert table["K"][0] == 2
     assert table.claims[0]["holds"] and "\n[reproduces] Figure 1: of two policies" in str(table)

@@ -1,5 +1,5 @@
-//! What the paper leaves open in Algorithm 1, each way: how the networks start, what t counts in the learning rate,
-//! and what the loss is measured in.
+//! Choices that the paper leaves open in Algorithm 1: the initialization, the meaning of t in the learning rate, and
+//! the unit of the loss.
 
 use crate::entry::BASELINE;
 use crate::rates::small_sizes;
@@ -14,11 +14,11 @@ use anyk::network::LawShape;
 use anyk::problems::urllc::LossScale;
 use anyk::row;
 
-/// Sizes whose bandwidths are shown, and where they stand among the test sizes.
+/// Sizes whose bandwidths are shown.
 const SHOWN: [usize; 3] = [50, 100, 200];
-/// The row of table III that all of it is about: `ε_D = 6e-6`.
+/// Row of table III that the study repeats: `ε_D = 6e-6`.
 const ROW: usize = 2;
-/// Within so many percent a bandwidth is the paper's.
+/// Largest difference from the paper's bandwidth that counts as equal, in percent.
 const NEAR_PERCENT: f64 = 1.0;
 
 const STARTS: [(Initialization, &str); 4] = [
@@ -27,9 +27,9 @@ const STARTS: [(Initialization, &str); 4] = [
     (Initialization::Glorot, "Glorot"),
     (Initialization::Pytorch, "PyTorch's default"),
 ];
-/// Fading states, and the outer function.
+/// Usual way to draw fading states, and usual outer function.
 const ONCE: &str = "once for each sample";
-const LAW: &str = "the paper's, in 30 kHz";
+const LAW: &str = "the paper's, unit 30 kHz";
 const PER: [(RatePer, &str); 2] = [(RatePer::Epoch, "epochs"), (RatePer::Step, "steps")];
 const SCALES: [(LossScale, &str); 2] =
     [(LossScale::Raw, "MHz, as written"), (LossScale::Relative, "relative")];
@@ -70,21 +70,21 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             }
         }
     }
-    // The outer function, of which the paper says what it is trained with but not in which units.
+    // The paper describes the training of the outer function, but not its unit.
     let in_khz = |unit_khz| PretrainSettings {
         shape: LawShape { unit_khz, ..paper.pretraining.shape.clone() },
         ..paper.pretraining.clone()
     };
     let without =
         PretrainSettings { loss: PretrainLoss::Unsupervised, ..paper.pretraining.clone() };
-    // The paper's network with our optimizer.
+    // The paper's network with the optimizer of preset fast.
     let adam = PretrainSettings {
         shape: LawShape::default(),
         sizes: LawSizes::Every { most: 200 },
         rate: Schedule::Cosine { rate: 3e-3, last: 0.0 },
         ..PretrainSettings::default()
     };
-    // As near to the exact one as a network of the paper's inputs gets: whether it is the outer function that decides.
+    // An outer function as accurate as a network with the paper's inputs can be, to see whether its error matters.
     let longer = PretrainSettings {
         shape: LawShape { hidden: vec![64, 64], ..LawShape::default() },
         samples_per_size: 40,
@@ -92,12 +92,12 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         ..adam.clone()
     };
     let ways = [
-        (in_khz(100), "the paper's, in 100 kHz"),
-        (in_khz(1000), "the paper's, in MHz"),
+        (in_khz(100), "the paper's, unit 100 kHz"),
+        (in_khz(1000), "the paper's, unit MHz"),
         (without, "the paper's, without labels"),
-        (adam, "the paper's network, by Adam"),
-        (longer, "a smaller network, by Adam for longer"),
-        (small_sizes(), "the paper's, on sizes even in ln K"),
+        (adam, "the paper's network, with Adam"),
+        (longer, "a smaller network, with Adam for longer"),
+        (small_sizes(), "the paper's, on K even in ln K"),
     ];
     for (pretraining, words) in ways {
         let entry = Entry { pretraining, ..paper.clone() };
@@ -110,31 +110,32 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let all = [0, 1].map(|count| reached.iter().filter(|by| by[count]).count());
     let [w50, w100, w200] = SHOWN.map(paper_mhz);
     let columns = row![
-        "networks start",
+        "initialization",
         "t counts",
-        "loss in",
+        "unit of the loss",
         "fading drawn",
         "B^v",
-        ("B^v off", "%", "{:.2}"),
-        ("A_K = 1.00 at every K (as coded)", "{} ({}) of {}"),
+        ("error of B^v", "%", "{:.2}"),
+        ("runs with A_K = 1.00 at every K (as coded)", "{} ({}) of {}"),
         "diverged",
         ("lowest A_K", "{:.3}"),
-        ("as coded", "{:.3}"),
-        ("lowest A_K, worst", "{:.3}"),
-        ("as coded", "{:.3}");
+        ("lowest A_K, as coded", "{:.3}"),
+        ("lowest A_K, worst run", "{:.3}"),
+        ("worst run, as coded", "{:.3}");
         SHOWN.map(|k| (format!("W_{k}"), "MHz", "{:.2}"));
-        format!("within {NEAR_PERCENT} % of the paper")
+        format!("within {NEAR_PERCENT} % of the paper's W_K")
     ];
     Ok(vec![Table {
         name: "ablation".into(),
-        title: "Algorithm 1 as written, P-GNN at K = 10: what its result rests on".into(),
+        title: "Choices that Algorithm 1 leaves open: availability and bandwidth of P-GNN trained at K = 10".into(),
         note: format!(
-            "{} trainings of each kind: plain gradient steps, 0.01/(1 + 0.01t), 5,000 epochs of 2,000 samples in \
-             batches of 10, ε_D = 6e-6; all trainings of a kind share one B^v. {COUNTS} A training counts if its availability is 1.00, as two decimals print it, at \
-             K = {TEST_SIZES:?}. The lowest A_K and the bandwidths are the {}, then the lowest A_K of the worst \
-             training; B^v is off by the mean of its relative error on held-out gains; the paper has 1.00 and {w50}, \
-             {w100}, {w200} MHz. {} of {} kinds have no training that fails with equal halves, {} as coded. So few trainings give no \
-             rate; the study `rates` has some. A training that diverges starts over, up to five times, and counts as diverged after that.",
+            "{} runs of each kind: plain gradient steps with rate 0.01/(1 + 0.01t), 5,000 epochs of 2,000 samples in \
+             batches of 10, ε_D = 6e-6; all runs of a kind share one B^v. {COUNTS} The column of runs counts those \
+             whose availability rounds to 1.00 at K = {TEST_SIZES:?}. The lowest A_K and the bandwidths are the {}; \
+             “worst run” is the lowest A_K of any run. The error of B^v is its mean relative error on held-out gains. \
+             The paper reports 1.00 and {w50}, {w100}, {w200} MHz. In {} of {} kinds, no run fails with equal halves; \
+             as coded, in {}. So few runs do not give a failure rate; the study `rates` does. A run that diverges \
+             starts again up to five times, then counts as diverged.",
             lab.runs(),
             lab.rule(),
             all[0],
@@ -148,13 +149,13 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// The paper's bandwidth at a size, MHz.
+/// Returns the paper's bandwidth at a size, in MHz.
 fn paper_mhz(size: usize) -> f64 {
     let figures = PAPER_EPSILON[ROW].1.figures;
     TEST_SIZES.iter().zip(figures).find(|(k, _)| **k == size).map_or(f64::NAN, |(_, f)| f.1)
 }
 
-/// Lowest availability of the training that is shown and of the worst, by both counts, and bandwidths.
+/// Returns the lowest availability of the shown run and of the worst run, each by both criteria, and bandwidths.
 fn figures(result: &EntryResult) -> Vec<Value> {
     if result.runs.is_empty() {
         return vec![Value::Empty; 4 + SHOWN.len()];

@@ -1,5 +1,5 @@
-//! Other ways to other sizes, which the paper's introduction names: training on all sizes at once, and the number of
-//! users as an input; and the aggregators of proposition 4 on the paper's own task.
+//! Other methods for other sizes, named in the paper's introduction: training at several sizes, and the number of users
+//! as an input. Also the aggregators of proposition 4 on the paper's own problem.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use anyk::network::Aggregator;
 use anyk::problems::urllc::{Recipe, TestSet, UserInputs};
 use anyk::row;
 
-/// Sizes of the comparison: the paper's, and one that no training has seen.
+/// Sizes of the comparison: the paper's, and one that no run was trained at.
 const SIZES: [usize; 8] = [1, 2, 5, 10, 50, 100, 200, 500];
-/// Sizes of the trainings on small cells.
+/// Sizes of the training runs on small cells.
 const SMALL: [usize; 6] = [1, 2, 5, 10, 20, 50];
-/// Samples of all sizes together.
+/// Number of samples over all training sizes.
 const SAMPLES: usize = 2100;
-/// Hidden features and steps of a network that is not to fail for want of either.
+/// Hidden features and steps of the larger network, enough that neither limits it.
 const LARGER: (usize, u64) = (16, 80_000);
-/// A method follows the optimum if it serves everyone at most so many percent over it.
+/// Largest extra bandwidth of a method that follows the optimum, in percent.
 const FOLLOWS_PERCENT: f64 = 10.0;
 
-/// The ways, with the sizes they are trained at in words.
+/// Returns the methods, with their training sizes in words.
 fn ways(lab: &Lab<'_>) -> Vec<(&'static str, &'static str, Entry)> {
     let at = |method: Method, inputs: UserInputs, sizes: &[usize]| {
         let mut entry = Entry::p_gnn(10, SAMPLES / sizes.len(), 6e-6);
@@ -35,7 +35,7 @@ fn ways(lab: &Lab<'_>) -> Vec<(&'static str, &'static str, Entry)> {
     let [p_gnn, m_gnn, ..] = our_entries(lab.effort);
     let (gain, size) = (UserInputs::Gain, UserInputs::GainAndSize);
     let all = |method, inputs| at(method, inputs, &TEST_SIZES);
-    // A curve over gains and sizes may take more than the paper's four features and our usual steps.
+    // A function of gain and size may need more than the paper's four features and the usual steps.
     let mut larger = all(Method::MGnn, size);
     larger.settings.hidden = vec![LARGER.0];
     larger.settings.recipe.steps = Some(LARGER.1);
@@ -63,12 +63,13 @@ pub(crate) fn alternatives(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     rows.push(row![BASELINE, (); figures(&equal_power_on(&test)?, &SIZES)]);
     Ok(vec![Table {
         name: "alternatives".into(),
-        title: "Other ways to other sizes: all of them in the training, or K as an input".into(),
+        title: "Availability and extra bandwidth of training at several K, and of K as an input"
+            .into(),
         note: format!(
-            "Preset fast: {OUR_TRAINING}. A_K, and percent over the optimum: the {}. Trained for ε_D = 6e-6 (M-GNN at K = 10 for 5e-6, the paper's) \
-             on {SAMPLES} samples in all where there are several sizes; K goes in as ln K, as a second number of every \
-             user; “larger” has {} hidden features instead of 4, and {} steps instead of 20,000. No training has seen \
-             K = 500. {}",
+            "Figures are for {OUR_TRAINING}. Each cell shows A_K and the extra bandwidth in percent, the {}. Training \
+             is for ε_D = 6e-6 (M-GNN at K = 10: 5e-6, as in the paper), with {SAMPLES} samples in total if there are \
+             several K. “K as an input” adds ln K to the input of every user; “larger” has {} hidden features instead \
+             of 4 and {} steps instead of 20,000. No run was trained at K = 500. {}",
             lab.rule(),
             LARGER.0,
             LARGER.1,
@@ -99,19 +100,22 @@ pub(crate) fn aggregators(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     rows.push(row![BASELINE, (); figures(&lab.equal_power()?, &TEST_SIZES)]);
     Ok(vec![Table {
         name: "aggregators".into(),
-        title: "Mean, sum and max on the URLLC task, trained at K = 10 (proposition 4)".into(),
+        title: "Availability and extra bandwidth by aggregator, trained at K = 10 (proposition 4)"
+            .into(),
         note: format!(
-            "Preset fast: {OUR_TRAINING}. A_K, and percent over the optimum: the {}.",
+            "Figures are for {OUR_TRAINING}. Each cell shows A_K and the extra bandwidth in percent, the {}.",
             lab.rule()
         ),
         columns: columns(["method", "aggregator"], &TEST_SIZES),
         rows,
-        claims: vec![Claim::own(
-            "Under the pre-trained output the mean alone of the aggregators follows K (proposition 4)",
-            who_follows(&follow),
-            is_mean_alone(&follow),
-        )
-        .covering(format!("{}, preset fast", lab.covers()))],
+        claims: vec![
+            Claim::own(
+                "With the pre-trained output, only the mean aggregator follows K (proposition 4)",
+                who_follows(&follow),
+                is_mean_alone(&follow),
+            )
+            .covering(format!("{}, preset fast", lab.covers())),
+        ],
         ..Table::default()
     }])
 }
@@ -120,7 +124,7 @@ fn columns([first, second]: [&str; 2], sizes: &[usize]) -> Vec<Head> {
     row![first, second; sizes.iter().map(|size| (format!("K = {size}"), "{:.2}, {:+.1}"))]
 }
 
-/// Availability and percent over the optimum at each size.
+/// Returns the availability and the extra bandwidth in percent at each size.
 fn figures(result: &EntryResult, sizes: &[usize]) -> Vec<[f64; 2]> {
     sizes.iter().map(|&size| [result.availability(size), result.gap_percent(size)]).collect()
 }
@@ -130,19 +134,19 @@ fn follows(result: &EntryResult, sizes: &[usize]) -> bool {
     result.is_available() && sizes.iter().all(near)
 }
 
-/// Who serves everyone at every size near the optimum.
+/// Names the methods that serve every user at every size near the optimum.
 fn who_follows(found: &[(String, bool)]) -> String {
     let names: Vec<&str> =
         found.iter().filter(|(_, follows)| *follows).map(|(name, _)| name.as_str()).collect();
     let who = match names.as_slice() {
-        [] => "None of them has".to_owned(),
+        [] => "No method has".to_owned(),
         [one] => format!("Only {one} has"),
         several => format!("{} have", listed(several)),
     };
-    format!("{who} availability 1.00 and at most {FOLLOWS_PERCENT} % over the optimum at every K.")
+    format!("{who} availability 1.00 and at most {FOLLOWS_PERCENT} % extra bandwidth at every K.")
 }
 
-/// Whether of the aggregators under the pre-trained output the mean follows, and it alone.
+/// Returns whether, with the pre-trained output, the mean is the only aggregator that follows the optimum.
 fn is_mean_alone(found: &[(String, bool)]) -> bool {
     let of = |name: &str| found.iter().any(|(label, follows)| label == name && *follows);
     of("P-GNN, mean") && !of("P-GNN, sum") && !of("P-GNN, max")
@@ -164,7 +168,7 @@ mod tests {
         let two = found([true, false, true]);
         assert!(who_follows(&two).starts_with("P-GNN, mean and P-GNN, max have"));
         assert!(!is_mean_alone(&two));
-        assert!(who_follows(&found([false; 3])).starts_with("None of them has"));
+        assert!(who_follows(&found([false; 3])).starts_with("No method has"));
         assert!(!is_mean_alone(&found([false; 3])));
     }
 }

@@ -1,4 +1,4 @@
-//! The asymptotic forms `f_3` and `f_4` of problem (P6) (paper, eq. (P-case2-3)) against its optimum.
+//! Asymptotic forms `f_3` and `f_4` of problem (P6) (paper, eq. (P-case2-3)), compared with its optimum.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +9,10 @@ use anyk::problems::closed_forms::RateTarget;
 use anyk::problems::closed_forms::required_bandwidth_hz;
 use anyk::{Invalid, System};
 
-/// Points of the midpoint rule for `E(1/g)` along the road.
+/// Number of points of the midpoint rule for `E(1/g)` along the road.
 const ROAD_POINTS: u32 = 10_000;
 
-/// Optimum and asymptotic form at one size, users along the road.
+/// Optimum and asymptotic forms at one size, for users along the road.
 ///
 /// ```text
 /// P_k* → f_3 = P_max/(K g_k E(1/g)),      B* → f_4 = F⁻¹(P_max/(K E(1/g)))
@@ -21,11 +21,11 @@ const ROAD_POINTS: u32 = 10_000;
 pub struct AsymptoticForm {
     /// Number of users K.
     pub k: usize,
-    /// `P_k*/f_3 = K·E(1/g)/Σ_j(1/g_j)`, the same for every user of a realization.
+    /// `P_k*/f_3 = K·E(1/g)/Σ_j(1/g_j)`, which is equal for all users of a realization.
     pub power_ratio: Moments,
-    /// Bandwidth `B*` over the realizations that the budget can serve, Hz.
+    /// Bandwidth `B*` in Hz over the realizations that the budget can serve.
     pub bandwidth_hz: Moments,
-    /// `f_4`, Hz; absent where `F` takes this value nowhere, since it falls to `N_0 s_0 ln 2` only.
+    /// `f_4` in Hz; `None` if the value is below `N_0 s_0 ln 2`, the infimum of `F`.
     pub asymptotic_hz: Option<f64>,
 }
 
@@ -61,13 +61,13 @@ pub fn asymptotic_forms(
     Ok(forms.collect())
 }
 
-/// The number of users from which on `f_4` does not exist: `P_max/(E(1/g) N_0 s_0 ln 2)`.
+/// Returns the number of users above which `f_4` does not exist: `P_max/(E(1/g) N_0 s_0 ln 2)`.
 pub fn largest_size(system: &System, rate_bps: f64) -> Result<f64, Invalid> {
     let target = RateTarget::new(system, rate_bps)?;
     Ok(system.max_power_w() / (inverse_gain(system) * target.least_received_w()))
 }
 
-/// `E(1/g)` of a user placed uniformly along the road.
+/// Returns `E(1/g)` of a user placed uniformly along the road.
 fn inverse_gain(system: &System) -> f64 {
     let (road, path_loss) = (system.road(), system.path_loss());
     let step_m = road.half_length_m() / f64::from(ROAD_POINTS);

@@ -1,4 +1,4 @@
-//! How fast the library is on this machine: on one thread where nothing else is said.
+//! Speed of the library on this machine, on one thread unless a figure says otherwise.
 
 use std::hint::black_box;
 
@@ -22,20 +22,20 @@ use crate::timing::{
     untrained_p_gnn,
 };
 
-/// A figure of [`bench()`].
+/// Figure of [`bench()`].
 #[derive(Debug, Clone)]
 pub struct Figure {
-    /// Its name in JSON, with the unit.
+    /// Name in JSON, with the unit.
     pub name: &'static str,
-    /// What is measured.
+    /// Description of the measured quantity.
     pub what: &'static str,
-    /// The value.
+    /// Value in the unit.
     pub value: f64,
-    /// The unit.
+    /// Unit.
     pub unit: &'static str,
 }
 
-/// All figures of [`bench()`]; JSON has an object of them.
+/// All figures of [`bench()`]. In JSON they are one object.
 #[derive(Debug, Clone)]
 pub struct Figures(pub Vec<Figure>);
 
@@ -45,23 +45,23 @@ impl Serialize for Figures {
     }
 }
 
-/// What [`bench()`] counts as done.
+/// Number of measurements that [`bench()`] reports as progress.
 const STEPS: u64 = 23 + stream_bench::STEPS;
 
-/// Figures so far.
+/// Figures measured so far.
 pub(crate) struct Bench<'a> {
     observer: &'a dyn Observer,
     found: Vec<Figure>,
 }
 
 impl Bench<'_> {
-    /// Adds a figure and counts it.
+    /// Adds a measured figure and reports progress.
     pub(crate) fn add(&mut self, name: &'static str, what: &'static str, value: f64) -> f64 {
         self.observer.done(1);
         self.derive(name, what, value)
     }
 
-    /// Adds a figure that follows from others.
+    /// Adds a figure that is derived from others.
     pub(crate) fn derive(&mut self, name: &'static str, what: &'static str, value: f64) -> f64 {
         let is_in = |unit: &str| name.split('_').any(|word| word == unit);
         let units = [("us", "µs"), ("ms", "ms"), ("ns", "ns"), ("s", "s")];
@@ -81,7 +81,7 @@ impl Bench<'_> {
     }
 }
 
-/// Measures solvers, policies and a training step, each figure the median over repeated runs, and streams of cells, which
+/// Measures solvers, policies and a training step, each the median of repeated runs, and streams of cells, which
 /// `stream` runs.
 pub fn bench(observer: &dyn Observer, stream: Stream<'_>) -> Result<Figures, Error> {
     let system = Config::default().validate()?;
@@ -97,12 +97,12 @@ pub fn bench(observer: &dyn Observer, stream: Stream<'_>) -> Result<Figures, Err
     Ok(Figures(bench.found))
 }
 
-/// The exact solver, tables built beforehand.
+/// Measures the exact solver, with tables built in advance.
 fn solver(bench: &mut Bench<'_>, system: &System) -> Result<(), Error> {
     let mut solver = UrllcSolver::default();
     solver.table(&system.qos(system.service())?);
     let mut solve = |size: usize, name: &'static str, what: &'static str| -> Result<f64, Error> {
-        // Beyond 200 users the budget grows with K, so that the load stays feasible.
+        // For more than 200 users the budget grows with K, so that the cell stays feasible.
         let max_power_w = system.max_power_w() * (size as f64 / 200.0).max(1.0);
         let problem = random_cell(system, size)?.with_max_power_w(max_power_w)?;
         let mut solution = Solution::default();
@@ -113,18 +113,18 @@ fn solver(bench: &mut Bench<'_>, system: &System) -> Result<(), Error> {
     let few = solve(1000, "solve_us_k1000", "solve, K = 1,000")?;
     solve(10_000, "solve_us_k10000", "solve, K = 10,000")?;
     let many = solve(100_000, "solve_us_k100000", "solve, K = 100,000")?;
-    // 100 would be linear.
+    // Linear growth would give 100.
     bench.derive("solve_growth_k1000_to_k100000", "growth, K = 1,000 to 100,000", many / few);
     Ok(())
 }
 
-/// Building the table of one class, its error measured, and evaluations of b(u) and of the packet loss of one user.
+/// Measures the construction of the table of one class, and evaluations of b(u) and of a user's packet loss.
 fn required_bandwidth(bench: &mut Bench<'_>, system: &System) -> Result<(), Error> {
     let qos = system.qos(system.service())?;
     let seconds = median_seconds(|| BandwidthTable::new(qos.clone()));
     bench.add("table_build_ms", "table of one class", 1e3 * seconds);
     let table = BandwidthTable::new(qos.clone());
-    // Received powers over four decades.
+    // Received powers that span four decades.
     let received: Vec<f64> = (0..1000).map(|i| 1e-14 * 10f64.powf(f64::from(i) / 250.0)).collect();
     let each = 1e9 / received.len() as f64;
     let seconds = median_seconds(|| {
@@ -145,14 +145,14 @@ fn required_bandwidth(bench: &mut Bench<'_>, system: &System) -> Result<(), Erro
     Ok(())
 }
 
-/// Training and allocation by P-GNN, the outer function compiled for the size.
+/// Measures training and allocation with P-GNN, with the outer function compiled for the size.
 fn p_gnn(bench: &mut Bench<'_>, system: &System) -> Result<LearnedPolicy, Error> {
     let (mut objective, policy) = untrained_p_gnn(system)?;
     let plan = objective.plan();
     let mut state = State::start(&mut objective, &plan, 0);
     let mut gradient = vec![0.0; state.parameters.len()];
-    // Three networks of 21 parameters, one fading state. A hundred steps to a call: a single one is near the clock's
-    // own cost.
+    // Three networks of 21 parameters with one fading state. A call does 100 steps, because the clock takes about as
+    // long as one.
     let seconds = median_seconds(|| {
         let step = |_| state.advance(&mut objective, &plan, &mut gradient);
         (0..100).map(step).sum::<f64>()
@@ -172,7 +172,7 @@ fn p_gnn(bench: &mut Bench<'_>, system: &System) -> Result<LearnedPolicy, Error>
     Ok(policy)
 }
 
-/// Price policies, one with the certificate of every user on top.
+/// Measures price policies, one of them also with certificates for every user.
 fn price_policies(bench: &mut Bench<'_>, system: &System) -> Result<PricePolicy, Error> {
     let cell = random_cell(system, 200)?;
     let price = short_price_policy(system)?;
@@ -186,7 +186,7 @@ fn price_policies(bench: &mut Bench<'_>, system: &System) -> Result<PricePolicy,
     Ok(price)
 }
 
-/// Powers of links: dense networks, and a field of pairs whose paths over 300 m are summed up beforehand, or not.
+/// Measures powers of links on dense networks, and on a field with and without summing paths over 300 m in advance.
 fn links(bench: &mut Bench<'_>) -> Result<(), Error> {
     let network = Scenario::Dense.draw(1, 100, 0).map_err(Error::other)?;
     let mut wmmse = Wmmse::default();
@@ -219,7 +219,7 @@ fn links(bench: &mut Bench<'_>) -> Result<(), Error> {
             allocator.shares(black_box(&sparse)).len()
         });
     let faster = wmmse_us.min(fplinq_us) / control_us;
-    bench.derive("control_speedup_k1000", "learned powers, times faster", faster);
+    bench.derive("control_speedup_k1000", "learned powers, times faster than both", faster);
     bench.time_us("wmmse_dense_us_k1000", "WMMSE, all paths, K = 1,000", || {
         wmmse.shares(black_box(&field)).len()
     });
@@ -230,7 +230,7 @@ fn links(bench: &mut Bench<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A policy for a field of links after a short training: long enough that its powers are not all alike.
+/// Trains a policy for a field of links briefly, but long enough that its powers differ.
 fn learned_powers(scenario: Scenario) -> Result<PowerPolicy, Error> {
     let settings =
         PowerTrainSettings { samples: 100, steps: 500, ..PowerTrainSettings::preset(scenario, 1) };

@@ -1,5 +1,5 @@
-//! Results that are kept, in memory and in a folder: studies share trainings, and an interrupted study continues
-//! where it stopped.
+//! Cache of results, in memory and in a folder. Studies share training runs through it, and an interrupted study
+//! continues where it stopped.
 
 use std::collections::HashMap;
 
@@ -13,17 +13,16 @@ use crate::SOURCES;
 use anyk::exchange::{check_folder, fingerprint, read_plain_file, to_json, write_atomically};
 use anyk::framework::Error;
 
-/// Keeps results under the text of all that they depend on.
+/// Cache of results. The key is the text of everything that a result depends on.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     folder: Option<PathBuf>,
-    /// Results as JSON, by their keys: what is read back is the same whether it comes from here or from the
-    /// folder.
+    /// Results as JSON, by key. A result read from memory equals the one read from the folder.
     known: Mutex<HashMap<String, String>>,
 }
 
-/// What a file holds. The name of the file is only a hash of the key, which two results could share: the key
-/// itself says whose result it is.
+/// Content of a cache file. The file name is only a hash of the key, so two keys can share it; the stored key tells
+/// them apart.
 #[derive(Serialize, Deserialize)]
 struct Kept<K, T> {
     key: K,
@@ -31,7 +30,7 @@ struct Kept<K, T> {
 }
 
 impl Cache {
-    /// In memory, and in a folder if there is one, which is made if it is missing.
+    /// Builds a cache in memory, and in a folder if one is given. The folder is created if it is missing.
     pub(crate) fn new(folder: Option<PathBuf>) -> Result<Self, Error> {
         if let Some(folder) = &folder {
             check_folder(folder).map_err(|error| Error::write(folder, error))?;
@@ -39,8 +38,7 @@ impl Cache {
         Ok(Self { folder, known: Mutex::default() })
     }
 
-    /// The result of this work with these settings: the one that is kept, or else a new one, which is then
-    /// kept.
+    /// Returns the cached result of this work with these settings, or computes and caches it.
     pub(crate) fn get_or<T: Serialize + DeserializeOwned>(
         &self,
         work: &str,
@@ -55,7 +53,7 @@ impl Cache {
         Ok(made)
     }
 
-    /// A result that is kept; one that cannot be read is as good as none.
+    /// Returns a cached result; `None` if there is none or it cannot be read.
     pub(crate) fn find<T: DeserializeOwned>(
         &self,
         work: &str,
@@ -70,7 +68,7 @@ impl Cache {
         Ok(kept.filter(|kept| kept.key == key).map(|kept| kept.result))
     }
 
-    /// Keeps a result.
+    /// Stores a result.
     pub(crate) fn keep<T: Serialize>(
         &self,
         work: &str,
@@ -88,19 +86,19 @@ impl Cache {
         Ok(())
     }
 
-    /// Where the result of a key is kept.
+    /// Path of the file for a key, if the cache has a folder.
     fn file(&self, key: &str) -> Option<PathBuf> {
         let folder = self.folder.as_ref()?;
         Some(folder.join(format!("{:016x}.json", fingerprint(key))))
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        // Whole entries go in and out: a thread that panicked has left none half written.
+        // Entries are inserted and removed whole, so a panicking thread leaves no partial entry.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// All that a result depends on: the sources, the kind of work, and its settings.
+/// Returns the key of a result: the sources, the kind of work, and its settings.
 fn key(sources: &str, work: &str, settings: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(&(sources, work, settings)).map_err(Error::other)
 }
@@ -112,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder of its own, removed at the end.
+    /// Temporary folder, removed when dropped.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -146,7 +144,7 @@ mod tests {
         let text = key(&SOURCES, "training", &settings).unwrap();
         assert_eq!(text, key(&SOURCES, "training", &settings).unwrap());
         assert!(text.contains(&*SOURCES) && text.contains("training") && text.contains("6e-6"));
-        // Other sources, other work or other settings are another key.
+        // Other sources, other work and other settings give other keys.
         for other in [
             key(&format!("0123456789abcdef{studies}"), "training", &settings),
             key(&format!("{library}0123456789abcdef"), "training", &settings),
@@ -181,7 +179,7 @@ mod tests {
         let text = fs::read_to_string(&file).unwrap();
         let kept: Kept<String, i32> = serde_json::from_str(&text).unwrap();
         assert_eq!((kept.key, kept.result), (key(&SOURCES, "work", &1).unwrap(), 7));
-        // As if the sources had changed and the hash had not.
+        // A file whose sources differ although the hash of the key is the same.
         fs::write(&file, text.replace(&*SOURCES, "0123456789abcdef")).unwrap();
         assert_eq!(cache(&folder.0).find::<i32>("work", &1).unwrap(), None);
         for damaged in [&text[..text.len() - 3], "7", "", "{}"] {

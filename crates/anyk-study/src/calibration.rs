@@ -1,4 +1,4 @@
-//! Calibrated margins over many repetitions: how often the promise is broken, and what it costs.
+//! Calibrated margins over many repetitions: how often the guarantee fails, and its cost in bandwidth.
 
 use crate::fading::policy_of_draw;
 use crate::{Entry, Lab, TEST_SEED};
@@ -11,22 +11,22 @@ use anyk::qos::BandwidthTable;
 use anyk::row;
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
-/// What is promised.
+/// Guarantee: at most a share β of users is missed, with confidence 1 − δ.
 const BETA: f64 = 1e-3;
 const DELTA: f64 = 0.05;
-/// Loss targets of P-GNN's training: the one that serves everyone, and the users' own, which serves few.
+/// Loss targets of P-GNN's training: a strict one that serves every user, and the users' own, which serves few.
 const STRICT: f64 = 6e-6;
 const OWN: f64 = 1e-5;
-/// Samples of fading that the price policy's bandwidth is learned from.
+/// Fading samples from which the price policy learns the bandwidth.
 const SAMPLES: usize = 2000;
-/// Users and cells of each size that stand for all users, at least; more at the sizes calibrated at.
+/// Smallest numbers of users and cells of each size that represent all users. Calibrated sizes have more.
 const POOL: usize = 200_000;
 const OWN_POOL: usize = 2_000_000;
 const OWN_CELLS: usize = 40_000;
-/// Seeds of those users, and of the repetitions.
+/// Seeds of these users and of the repetitions.
 const POOL_SEED: u64 = 7_000_001;
 const FIRST_SEED: u64 = 9_000_000;
-/// Cells of each size for the bandwidth.
+/// Number of cells of each size on which the bandwidth is measured.
 const TEST_CELLS: u64 = 20;
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
@@ -54,7 +54,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let case = Case {
             name: format!("calibration-sampled-{}", sizes.len()),
             subject: format!(
-                "Price policy trained at K = 10 on {SAMPLES} samples of fading, no standard error added"
+                "Price policy trained at K = 10 on {SAMPLES} fading samples, no standard error added"
             ),
             sizes,
         };
@@ -63,15 +63,15 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     Ok(tables)
 }
 
-/// What is calibrated.
+/// Calibration of a policy.
 struct Case<'a> {
     name: String,
     subject: String,
-    /// The sizes that it is calibrated at.
+    /// Sizes at which the policy is calibrated.
     sizes: &'a [usize],
 }
 
-/// Share of a sorted pool that a margin leaves out.
+/// Returns the share of a sorted pool that a margin does not cover.
 fn missed(pool: &[f64], margin: f64) -> f64 {
     let within = pool.partition_point(|&factor| factor <= margin);
     (pool.len() - within) as f64 / pool.len() as f64
@@ -84,12 +84,12 @@ fn table<P: CellPolicy + Sync>(
     (test, judge): (&TestSet, &BandwidthTable),
 ) -> Result<Table, Error> {
     let Case { name, subject, sizes: own } = case;
-    // The share of broken promises is to be known within half a percent; one size is done in no time.
+    // Resolves the share of broken guarantees to half a percent; one size takes little time.
     let repetitions: u64 = lab.effort.of([1, 200, if own.len() == 1 { 4000 } else { 1000 }]);
     let factors = |size: usize, cells: usize, seed: u64, judged: Judged| {
         required_factors(policy, judge, size, cells, seed, judged)
     };
-    // The fewest cells that show anything.
+    // The smallest number of cells that allows a guarantee.
     let cells = Guarantee::least_cells(BETA, DELTA, own.len());
     let allowed = Guarantee::missed_allowed(cells, BETA, DELTA, own.len())?;
     let margin = |repetition: u64| -> Result<f64, Error> {
@@ -110,7 +110,7 @@ fn table<P: CellPolicy + Sync>(
     let mean = margins.iter().sum::<f64>() / count;
     let before = test.evaluate(&policy.allocator(), &Silent)?;
     let (mut rows, mut curve) = (Vec::new(), Vec::new());
-    // Margins that break the promise at any of the sizes that it is for: as they are, and if at least 1.
+    // Margins that break the guarantee at a calibrated size: unchanged, and raised to at least 1.
     let mut broken_at_own = [vec![false; margins.len()], vec![false; margins.len()]];
     for (row, &size) in before.iter().zip(&SIZES) {
         lab.go_on()?;
@@ -144,12 +144,14 @@ fn table<P: CellPolicy + Sync>(
     let names = names.join(", ");
     Ok(Table {
         name: name.clone(),
-        title: format!("{subject}, calibrated at K = {names}"),
+        title: format!("Users missed and extra bandwidth after calibration at K = {names}: {subject}"),
         note: format!(
-            "{repetitions} calibrations of one training, each on {cells} cells of each of these sizes, one user of \
-             each judged: promised is that at most {} % of users miss their QoS, in all but {} % of calibrations. \
-             Mean margin {mean:.5}, that is {:+.2} % of bandwidth. At other sizes nothing is promised. Users missed \
-             are counted on at least {OWN_POOL} users at the sizes calibrated at, and {POOL} at the others.",
+            "{repetitions} calibrations of one trained policy, each on {cells} cells of each of these K, with one user \
+             judged in each cell. The guarantee is that at most {} % of users miss their QoS; it may fail in at most \
+             {} % of calibrations. The mean margin is {mean:.5}, that is {:+.2} % of bandwidth. Nothing is guaranteed \
+             at other K. With “margin ≥ 1”, the default, margins below 1 are raised to 1; the other columns apply to \
+             `--shrink`. Missed users are counted among at least {OWN_POOL} users at the calibrated K, and {POOL} at \
+             the others.",
             100.0 * BETA,
             100.0 * DELTA,
             100.0 * (mean - 1.0),
@@ -158,34 +160,34 @@ fn table<P: CellPolicy + Sync>(
             "K",
             ("missed before", "%", "{:.4}"),
             ("missed after", "%", "{:.4}"),
-            ("promise broken", "%", "{:.1}"),
+            ("guarantee broken", "%", "{:.1}"),
             ("missed, margin ≥ 1", "%", "{:.4}"),
-            ("promise broken, margin ≥ 1", "%", "{:.1}"),
-            ("over the optimum before", "%", "{:.2}"),
-            ("after", "%", "{:.2}"),
-            ("margin ≥ 1", "%", "{:.2}"),
+            ("guarantee broken, margin ≥ 1", "%", "{:.1}"),
+            ("extra bandwidth before", "%", "{:.2}"),
+            ("extra bandwidth after", "%", "{:.2}"),
+            ("extra bandwidth, margin ≥ 1", "%", "{:.2}"),
         ],
         rows,
         claims: vec![Claim::own(
-            format!("The promise of a calibration is kept: {subject}, at K = {names}"),
+            format!("The guarantee of a calibration holds: {subject}, at K = {names}"),
             format!(
-                "broken in {:.1} % of calibrations ({:.1} % if the margin may not be below 1), where {} % are allowed",
+                "broken in {:.1} % of calibrations ({:.1} % if the margin is at least 1); {} % are allowed",
                 100.0 * broken,
                 100.0 * cautious,
                 100.0 * DELTA
             ),
             is_kept,
         )
-        .covering(format!("one training of preset fast, {repetitions} calibrations"))],
+        .covering(format!("one run of preset fast, {repetitions} calibrations"))],
         chart: Some(Chart {
             title: format!("Users who miss their QoS after calibration at K = {names}"),
-            x_label: "users K".into(),
+            x_label: "number of users K".into(),
             y_label: "users missed (%)".into(),
             log_x: true,
             log_y: false,
             series: vec![
                 Series::solid("missed", curve),
-                Series::dashed("promised", SIZES.map(|size| (size as f64, 100.0 * BETA)).to_vec()),
+                Series::dashed("guaranteed", SIZES.map(|size| (size as f64, 100.0 * BETA)).to_vec()),
             ],
         }),
         ..Table::default()

@@ -1,5 +1,5 @@
-//! Policies with closed forms (paper, sections III-A and IV-A), learned at K = 10: no table of the paper,
-//! but its first examples of what generalizes and what does not.
+//! Policies with closed forms (paper, sections III-A and IV-A), learned at K = 10. The paper has no table of them, but
+//! they are its first examples of what generalizes to other K and what does not.
 
 use rayon::prelude::*;
 
@@ -17,13 +17,13 @@ use anyk::problems::closed_forms::{
 use anyk::row;
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
-/// The rates of (P5) and (P6); at the second, the budget serves nearly all cells of a thousand users.
+/// Problems (P5) and (P6) with their rates. At the rate of (P6), the budget serves nearly all cells of 1,000 users.
 const POWER: ClosedForm = ClosedForm::QosPower { rate_bps: 1e6, bandwidth_hz: 1e6 };
 const SHARED: ClosedForm = ClosedForm::EqualBandwidth { rate_bps: 1e5 };
-/// Trainings from which the second worst is shown instead of the worst.
+/// Number of runs from which the second worst is shown instead of the worst.
 const SECOND_WORST_FROM: u64 = 5;
 
-/// What a row shows of its trainings.
+/// Quantity that a row shows.
 #[derive(Clone, Copy, PartialEq)]
 enum Shown {
     Power,
@@ -58,7 +58,7 @@ fn rows() -> [Row; 8] {
     ]
 }
 
-/// Distance to the closed form in one training, and the signed mean gap of a bandwidth.
+/// Returns the distance of a run to the closed form, and the signed mean gap of a bandwidth.
 fn figure(result: &ClosedFormResult, shown: Shown) -> (f64, Option<f64>) {
     match shown {
         Shown::Power => (result.power_percent(), None),
@@ -72,12 +72,12 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let runs = lab.trainings_or(SECOND_WORST_FROM, 3);
     let rows = rows();
     let parts = runs * rows.len() as u64;
-    let results = lab.watched("closed forms, trainings", parts, || {
+    let results = lab.watched("closed forms, runs", parts, || {
         rows.iter().map(|row| measure(lab, &row.settings, runs)).collect::<Result<Vec<_>, Error>>()
     })?;
     let skipped = usize::from(runs >= SECOND_WORST_FROM);
     let (mut cells, mut curves, mut worst) = (vec![], vec![], vec![]);
-    // The same in every training: the test cells do not depend on it.
+    // Equal in all runs, because the test cells do not depend on the run.
     let mut infeasible = 0;
     for (row, measured) in rows.iter().zip(results) {
         if let Some(run) = measured.first() {
@@ -92,13 +92,13 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 all.push(distances.clone());
                 let distance = worst_but(distances, skipped);
                 let distance = distance.unwrap_or(f64::NAN);
-                // The signed gap of the training that is shown.
+                // The signed gap belongs to the run that is shown.
                 let same = figures.iter().find(|figure| figure.0.total_cmp(&distance).is_eq());
                 (distance, same.and_then(|figure| figure.1))
             })
             .collect();
         let value = |(&(distance, gap), all): (&(f64, Option<f64>), &Vec<f64>)| match gap {
-            // Zero is for what is exact.
+            // Only exact values are shown as zero.
             None if distance > 1e-9 && distance < 5e-4 => Value::formatted([distance], "<0.001"),
             None => with_range(distance, all).into(),
             Some(gap) if all.len() < 2 => Value::formatted([distance, gap], "{:.1}, {:+.1}"),
@@ -108,84 +108,92 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             }
         };
         cells.push(row![row.label; shown.iter().zip(&all).map(value)]);
-        // At K = 1 the share of the one user is 1, whatever was learned.
+        // At K = 1 the share of the only user is always 1.
         let points = SIZES.iter().zip(&shown).map(|(&k, figure)| (k as f64, figure.0));
         curves.push(Series::solid(row.label, points.filter(|p| p.1 > 1e-9).collect()));
         worst.push(shown.iter().map(|figure| figure.0).fold(0.0, f64::max));
     }
     Ok(vec![Table {
         name: "closed-forms".into(),
-        title: "Policies with closed forms, learned at K = 10".into(),
+        title: "Distance of learned policies to their closed forms (%), trained at K = 10".into(),
         note: note((runs, lab.cells), infeasible),
         columns: row![
-            "distance to the closed form (%)";
+            "policy";
             SIZES.map(|k| (format!("K = {k}"), "{:.3} ({:.3}–{:.3})"))
         ],
         rows: cells,
         chart: Some(Chart {
-            title: "Distance to the closed form over the number of users".into(),
-            x_label: "users K".into(),
-            y_label: "distance (%)".into(),
+            title: "Distance to the closed form against the number of users K".into(),
+            x_label: "number of users K".into(),
+            y_label: "distance to the closed form (%)".into(),
             log_x: true,
             log_y: true,
             series: curves,
         }),
         claims: covering(
             claims(&worst),
-            &format!("K = 1 to 1000, {runs} trainings, {} cells of each size", lab.cells),
+            &format!("K = 1 to 1000, {runs} runs, {} cells for each K", lab.cells),
         ),
         ..Table::default()
     }])
 }
 
-/// What a summary says, by the largest distances of the rows in percent.
+/// Returns the claims for the summary, by the largest distances of the rows in percent.
 fn claims(worst: &[f64]) -> Vec<Claim> {
     let at = |row: usize| worst.get(row).copied().unwrap_or(f64::NAN);
     let learned = |row: usize| at(row) <= LEARNED_PERCENT;
     vec![
         Claim::paper(
-            "The powers of (P6) are learned at K = 10 and right at every K, with softmax and with sum-normalisation",
-            format!("off by at most {:.3} % and {:.3} %", at(1), at(5)),
+            "The powers of (P6), learned at K = 10, are right at every K with softmax and with sum-normalisation",
+            format!(
+                "off by at most {:.3} % with softmax and {:.3} % with sum-normalisation",
+                at(1),
+                at(5)
+            ),
             Holds::in_all([learned(1), learned(5)]),
         ),
         Claim::paper(
-            "Remark 2: softmax makes up for the sum aggregator",
+            "Remark 2: softmax compensates for the sum aggregator",
             format!(
-                "off by up to {:.3} % where a penalty keeps the weights on the others small, {:.1} % without it",
+                "off by up to {:.3} % with a penalty that keeps the weights on the others small, {:.1} % without it",
                 at(3),
                 at(4)
             ),
             Holds::in_all([learned(3), learned(4)]),
         ),
         Claim::paper(
-            "The bandwidth of (P6) does not generalize without an outer function, and does with a pre-trained one",
-            format!("off by up to {:.1} % and {:.1} %", at(6), at(7)),
+            "The bandwidth of (P6) generalizes with a pre-trained outer function, but not without one",
+            format!(
+                "off by up to {:.1} % without an outer function and {:.1} % with one",
+                at(6),
+                at(7)
+            ),
             Holds::in_all([at(6) > OFF_PERCENT, at(7) <= OFF_PERCENT]),
         ),
     ]
 }
 
-/// How it was measured.
+/// Returns the note, which says how the figures were measured.
 fn note((runs, test_cells): (u64, u64), infeasible: usize) -> String {
     let all = test_cells * SIZES.len() as u64;
     let rule = if runs >= SECOND_WORST_FROM { "second worst" } else { "worst" };
     format!(
-        "Each figure is the {rule} of {runs} trainings on {test_cells} cells (seed {TEST_SEED}), in brackets \
-         the best and the worst: the mean relative error of the powers of (P5), the total variation between learned and \
-         optimal shares of the power of (P6), the mean distance of its bandwidth, then its mean gap. A penalty keeps V, \
-         the weights on the others, small, since a single training size leaves them open; with V free, sums over more \
-         users than trained may push hidden features over their kinks. A policy counts as learned up to \
-         {LEARNED_PERCENT} % from its closed form, and a bandwidth generalizes up to {OFF_PERCENT:.0} %. The rate of \
-         (P6) is 100 kbit/s, so that the budget can serve a thousand users; cells that it cannot serve ({infeasible} of \
-         {all}) have no bandwidth.",
+        "Each figure is the {rule} of {runs} runs on {test_cells} cells (seed {TEST_SEED}), with the best and the \
+         worst in brackets. For powers it is the mean relative error (P5), or the total variation between learned and \
+         optimal shares (P6). For the bandwidth of (P6) it is the mean distance, followed by the signed mean gap. A \
+         penalty keeps V, the weights on the other users, small, because a single training size does not determine \
+         them. With V free, sums over more users than in training can push hidden features over their kinks. A policy \
+         counts as learned if it is within {LEARNED_PERCENT} % of its closed form; a bandwidth generalizes if it is \
+         within {OFF_PERCENT:.0} %. The rate of (P6) is 100 kbit/s, so that the budget can serve 1,000 users; cells \
+         that it cannot serve ({infeasible} of {all}) have no bandwidth.",
     )
 }
 
-/// Up to here a policy is as good as its closed form, in percent; and up to here a bandwidth follows K.
+/// Largest distances, in percent, of a learned policy from its closed form, and of a bandwidth that generalizes.
 const LEARNED_PERCENT: f64 = 0.5;
 const OFF_PERCENT: f64 = 20.0;
 
-/// All trainings with these settings, measured at every size.
+/// Trains all runs with these settings and measures them at every size.
 fn measure(
     lab: &Lab<'_>,
     settings: &ClosedFormSettings,

@@ -1,5 +1,4 @@
-//! Proposition 1: does the output of a permutation-equivariant policy become a function of `x_k` and K
-//! alone?
+//! Proposition 1: does the output of a permutation-equivariant policy become a function of only `x_k` and K?
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -10,26 +9,26 @@ use anyk::math::Input;
 use anyk::math::over_others;
 use anyk::math::{Exponent, Moments};
 
-/// A permutation-equivariant policy with the law of its inputs.
+/// Permutation-equivariant policy with the distribution of its inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EquivariantPolicy {
-    /// The closed-form power of problem (P6), `(1/g_k)/Σ_j(1/g_j)`, with gains over this many antennas.
+    /// Closed-form power of problem (P6), `(1/g_k)/Σ_j(1/g_j)`, with gains over this many antennas.
     Power {
-        /// `N_t`; `E(1/g) = 1/(N_t − 1)`, infinite for one antenna.
+        /// Number of antennas, `N_t`; `E(1/g) = 1/(N_t − 1)`, infinite for one antenna.
         antennas: u32,
     },
-    /// A policy of figure 1, exponential inputs.
+    /// Policy of figure 1 with exponential inputs.
     Toy(ToyPolicy),
-    /// `x_k + max_{j≠k} x_j`, exponential inputs.
+    /// `x_k + max_{j≠k} x_j` with exponential inputs.
     Largest,
-    /// `x_k / (1 + (Σ_{j≠k} (x_j − E(x)))²/K)`, exponential inputs: tends to `x_k/(1 + Z²)` with `Z`
-    /// standard normal, whatever K.
+    /// `x_k / (1 + (Σ_{j≠k} (x_j − E(x)))²/K)` with exponential inputs. It tends to `x_k/(1 + Z²)` with `Z` standard
+    /// normal, for every K.
     Fluctuation,
 }
 
 impl EquivariantPolicy {
-    /// Those that are measured.
+    /// Policies that are measured.
     pub const ALL: [Self; 7] = [
         Self::Power { antennas: 8 },
         Self::Power { antennas: 2 },
@@ -40,7 +39,7 @@ impl EquivariantPolicy {
         Self::Fluctuation,
     ];
 
-    /// What it is called in tables.
+    /// Label in tables.
     pub fn label(self) -> String {
         match self {
             Self::Power { antennas: 1 } => "P_k of (P6), Rayleigh".to_owned(),
@@ -52,7 +51,7 @@ impl EquivariantPolicy {
         }
     }
 
-    /// The given input: the mean of its law.
+    /// Given input of the first user: the mean of the distribution.
     fn own(self) -> f64 {
         match self {
             Self::Power { antennas } => f64::from(antennas),
@@ -68,7 +67,7 @@ impl EquivariantPolicy {
         }
     }
 
-    /// `y_0`, the output of the first user.
+    /// Returns `y_0`, the output of the first user.
     fn output(self, x: &[f64]) -> f64 {
         let Some((own, others)) = x.split_first() else { return 0.0 };
         match self {
@@ -83,20 +82,20 @@ impl EquivariantPolicy {
     }
 }
 
-/// How a policy's output for a given input loses its dependence on the others.
+/// Decay of the dependence of a policy's output on the other users, for a given input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decoupling {
-    /// The policy.
+    /// Policy that was measured.
     pub policy: EquivariantPolicy,
-    /// Size and output over the draws of the others.
+    /// Sizes, and outputs over the draws of the other users.
     pub points: Vec<(usize, Moments)>,
-    /// Exponent in K of the relative spread, deviation over mean.
+    /// Exponent in K of the relative spread, the deviation over the mean.
     pub relative_exponent: Option<Exponent>,
-    /// Exponent in K of the spread itself.
+    /// Exponent in K of the deviation.
     pub exponent: Option<Exponent>,
 }
 
-/// Measures a policy at each size, the others drawn `draws` times.
+/// Measures a policy at each size with `draws` draws of the other users.
 pub fn decoupling(policy: EquivariantPolicy, sizes: &[usize], draws: u64, seed: u64) -> Decoupling {
     let points = sizes.iter().map(|&k| {
         let input = |rng: &mut dyn Rng| policy.input(rng);

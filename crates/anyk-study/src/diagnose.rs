@@ -1,5 +1,5 @@
-//! Remark 1 on every built-in policy: the verdicts beside what the paper and our other measurements lead
-//! one to expect, and the losses predicted from K ≤ 20 beside those measured at K = 200.
+//! Remark 1 on every built-in policy: verdicts compared with those expected from the paper and other measurements, and
+//! losses predicted from K ≤ 20 compared with those measured at K = 200.
 
 use crate::Lab;
 use anyk::diagnosis::{Answer, Finding, PROMISE_PERCENT, SMALL_PERCENT, SizeLaw};
@@ -7,17 +7,17 @@ use anyk::framework::{CellOptions, Claim, Error, Holds, Table};
 use anyk::network::Output;
 use anyk::row;
 
-/// Size `K_0` of the training.
+/// Training size `K_0`.
 const TRAIN_K: usize = 20;
-/// A prediction is good within this factor.
+/// Largest factor between a good prediction and the measurement.
 const FACTOR: f64 = 1.5;
 
-/// Seeds of the draws and trainings; the rules of the prediction were settled on others.
+/// Seeds of the draws and training runs. The rules of the prediction were chosen with other seeds.
 const SEEDS: [u64; 3] = [5, 6, 7];
-/// More of them, drawn after all else was settled.
+/// Additional seeds, drawn after everything else was fixed.
 const MORE_SEEDS: [u64; 5] = [9011, 9012, 9013, 9014, 9015];
 
-/// What is expected of a policy: in words, and as a test.
+/// Returns the expected verdict on a policy, in words and as a test.
 fn expected(policy: &str) -> (&'static str, fn(&Finding) -> bool) {
     fn output(finding: &Finding) -> Option<Output> {
         finding.recommendation.pair().map(|pair| pair.output)
@@ -47,7 +47,7 @@ fn expected(policy: &str) -> (&'static str, fn(&Finding) -> bool) {
     }
 }
 
-/// The policies of the paper.
+/// Policies of the paper.
 const POLICIES: [&str; 9] = [
     "qos-power",
     "equal-bandwidth-power",
@@ -110,10 +110,10 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     Ok(vec![
         Table {
             name: "diagnose".into(),
-            title: "Remark 1: size laws of policies, and the networks that follow them".into(),
+            title: "Remark 1: size laws of policies and recommended networks".into(),
             note: format!(
-                "{} users of each size up to 200, seeds {seeds:?}, of which the first is shown. That dense interference \
-                 is not invariant is what we measure (fig2b), not what the paper says.",
+                "{} users of each size up to 200, seeds {seeds:?}; figures are for the first seed. That dense \
+                 interference is not invariant is a result of figure 2(b) as measured here; the paper does not say so.",
                 Finding::USERS,
             ),
             columns: row![
@@ -124,12 +124,12 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 "size law",
                 "recommended",
                 "expected",
-                ("agrees", "{} of {}"),
+                ("seeds that agree", "{} of {}"),
             ],
             rows: verdicts,
             claims: vec![
                 Claim::own(
-                    "The diagnosis finds the size laws that are expected",
+                    "The diagnosis finds the expected size laws",
                     format!("{agree} of {verdict_count} verdicts"),
                     if agree == 0 {
                         Holds::No
@@ -143,23 +143,24 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         },
         Table {
             name: "diagnose-prediction".into(),
-            title: format!("Losses at K = 200, predicted from K ≤ {TRAIN_K}"),
+            title: format!("Losses at K = 200 (%), predicted from K ≤ {TRAIN_K} and measured"),
             note: format!(
-                "{good} of {loss_count} predictions are within a factor of {FACTOR} of what a network \
-                 trained at K = {TRAIN_K} then misses at K = 200; {covered} lie in the range given with the \
-                 prediction, which promises {PROMISE_PERCENT:.0} %. A loss is the factor by which outputs are off, max(ŷ/y, y/ŷ), in the geometric \
-                 mean over users, less 1; losses under {SMALL_PERCENT} % count as {SMALL_PERCENT} %. Figures \
-                 of the first seed, ratios of all. Policies with outputs of 0 have no such factor."
+                "{good} of {loss_count} predictions are within a factor of {FACTOR} of the loss at K = 200 of a \
+                 network trained at K = {TRAIN_K}. {covered} losses lie in the range of the prediction, which should \
+                 contain {PROMISE_PERCENT:.0} %. A loss is the factor max(ŷ/y, y/ŷ) by which outputs are off, in the \
+                 geometric mean over users, minus 1; losses below {SMALL_PERCENT} % count as {SMALL_PERCENT} %. \
+                 Figures are for the first seed, ratios for all seeds. Policies with outputs of 0 have no such \
+                 factor."
             ),
             columns: row![
                 "policy",
-                "mean aggregator and",
+                "output, with the mean aggregator",
                 ("drift", "%", "{:.2}"),
-                ("loss at 20", "%", "{:.2}"),
-                ("predicted at 200", "%", "{:.2}"),
-                ("range", "%", "{:.2}"),
-                ("measured", "%", "{:.2}"),
-                ("measured/predicted", vec!["{:.2}"; seeds.len()].join(", ").as_str()),
+                ("loss at K = 20", "%", "{:.2}"),
+                ("predicted loss at K = 200", "%", "{:.2}"),
+                ("range of the prediction", "%", "{:.2}"),
+                ("measured loss at K = 200", "%", "{:.2}"),
+                ("measured / predicted, all seeds", vec!["{:.2}"; seeds.len()].join(", ").as_str()),
             ],
             rows: losses,
             chart: None,

@@ -1,25 +1,24 @@
-//! How much a study trains and measures.
+//! Extent of a study's training and measurements.
 
 use serde::Serialize;
 
-/// Samples and steps of a training on trial.
+/// Samples and steps of a training run in a trial.
 const TRIAL: (usize, u64) = (20, 60);
 
-/// How much a study trains and measures.
+/// Extent of a study's training and measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub enum Effort {
-    /// A handful of cells and trainings of a few steps: shows that every table is made, and its figures mean
-    /// nothing.
+    /// A few cells, and training runs of a few steps. It checks that every table is built; its figures are meaningless.
     Trial,
-    /// What takes minutes.
+    /// An amount that takes minutes.
     #[default]
     Usual,
-    /// The paper's numbers of trainings, samples and realizations.
+    /// The paper's numbers of runs, samples and realizations.
     Full,
 }
 
 impl Effort {
-    /// One of three numbers: on trial, as usual, in full.
+    /// Selects one of three values: for a trial, the default effort, and the full one.
     pub(crate) fn of<T>(self, [trial, usual, full]: [T; 3]) -> T {
         match self {
             Self::Trial => trial,
@@ -28,7 +27,7 @@ impl Effort {
         }
     }
 
-    /// A training's samples and steps, which are few on trial.
+    /// Returns the samples and steps of a training run, reduced in a trial.
     pub(crate) fn of_training(self, (samples, steps): (usize, u64)) -> (usize, u64) {
         let (most_samples, most_steps) = self.of([TRIAL, (samples, steps), (samples, steps)]);
         (samples.min(most_samples), steps.min(most_steps))

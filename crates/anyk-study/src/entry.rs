@@ -1,4 +1,4 @@
-//! One entry of a table: several trainings of the same kind, measured on one fixed test set.
+//! Entry of a table: several training runs with the same settings, measured on one fixed test set.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,30 +12,30 @@ use anyk::problems::urllc::{
     CellPolicy as _, LearnedPolicy, Recipe, SizeResult, TestSet, TrainSettings, train_urllc,
 };
 
-/// Seed of the test set, fixed before the first training.
+/// Seed of the test set, fixed before the first training run.
 pub const TEST_SEED: u64 = 7;
-/// Cells of each size in the test set (paper, table I).
+/// Number of cells of each size in the test set (paper, table I).
 pub const TEST_SAMPLES: u64 = 100;
-/// Sizes of the test set (paper, table I).
+/// Numbers of users in the test set (paper, table I).
 pub const TEST_SIZES: [usize; 7] = [1, 2, 5, 10, 50, 100, 200];
 
-/// From here on two decimals print an availability as 1.00.
+/// Availability that rounds to 1.00 with two decimals.
 pub(crate) const AVAILABLE: f64 = 0.995;
 
-/// How it is counted whether a user is served.
+/// Criterion by which a user counts as served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
-    /// `ε_c = ε_q = ε_max/2`: the stricter one, and the usual.
+    /// Loss target split into equal halves, `ε_c = ε_q = ε_max/2`: the stricter criterion, and the default.
     EqualHalves,
-    /// `ε_c = ε_D/2`, as the base station codes, and `ε_D/2 + ε_q` at most `ε_max`.
+    /// Coding loss `ε_c = ε_D/2`, as the base station codes, with `ε_D/2 + ε_q` at most `ε_max`.
     AsCoded,
 }
 
 impl Count {
-    /// Both.
+    /// All criteria.
     pub const ALL: [Self; 2] = [Self::EqualHalves, Self::AsCoded];
 
-    /// In words.
+    /// Name in texts.
     pub fn name(self) -> &'static str {
         match self {
             Self::EqualHalves => "equal halves",
@@ -43,7 +43,7 @@ impl Count {
         }
     }
 
-    /// The availability.
+    /// Returns the availability of a result by this criterion.
     pub fn of(self, result: &SizeResult) -> f64 {
         match self {
             Self::EqualHalves => result.availability,
@@ -52,36 +52,36 @@ impl Count {
     }
 }
 
-/// Where the outer function of a P-GNN comes from.
+/// Source of the outer function of a P-GNN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Outer {
-    /// One `B^v` for all runs.
+    /// One `B^v` shared by all runs.
     #[default]
     Shared,
-    /// Each run pre-trains its own.
+    /// A separate `B^v` for each run.
     Own,
-    /// The exact b in place of it.
+    /// The exact b instead of a network.
     Exact,
 }
 
-/// What the preset fast is called where it stands beside the paper's.
-pub(crate) const OUR_TRAINING: &str = "the paper's network, our training (preset fast)";
+/// Description of networks that are trained with the preset fast.
+pub(crate) const OUR_TRAINING: &str = "the paper's networks trained with AnyK's preset fast";
 
-/// A kind of training; each run has a seed of its own.
+/// Training with given settings; each run has its own seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The row's name.
+    /// Name of the row.
     pub label: String,
-    /// Settings of all its trainings, but for the seed.
+    /// Settings shared by all runs of this entry; only the seed differs.
     pub settings: TrainSettings,
-    /// How its outer function is pre-trained, for P-GNN.
+    /// Pre-training of the outer function, for P-GNN.
     pub pretraining: PretrainSettings,
-    /// Where its outer function comes from, for P-GNN.
+    /// Source of the outer function, for P-GNN.
     pub outer: Outer,
 }
 
 impl Entry {
-    /// The paper's P-GNN, by our training.
+    /// Returns the paper's P-GNN, trained with the preset fast.
     pub fn p_gnn(train_k: usize, samples: usize, epsilon_d: f64) -> Self {
         Self {
             label: "P-GNN".to_owned(),
@@ -91,7 +91,7 @@ impl Entry {
         }
     }
 
-    /// The same, trained as the paper says: the preset paper.
+    /// Returns the entry trained with the preset paper.
     pub fn published(self) -> Self {
         let fnn = self.settings.method == Method::Fnn;
         let recipe = if fnn { Recipe::paper_fnn() } else { Recipe::paper() };
@@ -102,18 +102,18 @@ impl Entry {
         }
     }
 
-    /// The same without a step of Algorithm 1: the networks as they start, under their outer function.
+    /// Returns the entry without any step of Algorithm 1: initial networks with their outer function.
     pub fn untrained(mut self) -> Self {
         self.settings.recipe.steps = Some(0);
         self
     }
 
-    /// Settings of one run.
+    /// Returns the settings of one run.
     pub fn settings_of_run(&self, run: u64) -> TrainSettings {
         TrainSettings { seed: 100 + run, ..self.settings.clone() }
     }
 
-    /// Seed of the outer function of a run; `None` for methods without one, and with the exact b.
+    /// Returns the seed of the outer function of a run; `None` for methods without one, and for the exact b.
     pub(crate) fn law_seed(&self, run: u64) -> Option<u64> {
         match (self.settings.method, self.outer) {
             (Method::PGnn, Outer::Shared) => Some(self.settings_of_run(0).seed),
@@ -147,7 +147,7 @@ impl Entry {
         tests.iter().map(measure).collect()
     }
 
-    /// Trains one run; the seconds are those of Algorithm 1 alone.
+    /// Trains one run. The seconds are those of Algorithm 1, without pre-training.
     pub fn train(
         &self,
         system: &System,
@@ -162,88 +162,88 @@ impl Entry {
     }
 }
 
-/// One training, measured.
+/// Measurements of one training run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
     /// Wall-clock seconds of Algorithm 1.
     pub train_seconds: f64,
-    /// Its results at each size.
+    /// Results at each size.
     pub sizes: Vec<SizeResult>,
 }
 
 impl Measure {
-    /// The lowest availability of any size.
+    /// Returns the lowest availability over all sizes.
     pub(crate) fn lowest(&self, count: Count) -> f64 {
         self.sizes.iter().map(|size| count.of(size)).fold(f64::INFINITY, f64::min)
     }
 }
 
-/// All trainings of an entry.
+/// Results of all runs of an entry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EntryResult {
-    /// Its trainings.
+    /// Runs that completed.
     pub runs: Vec<Measure>,
-    /// Trainings that diverged from every start: they serve nobody, and have no bandwidth.
+    /// Number of runs that diverged from every start. They count as serving no user and have no bandwidth.
     pub diverged: usize,
 }
 
-/// What equal power with exact bandwidths is called where it stands beside the learned.
+/// Label of equal power with exact bandwidths in tables.
 pub(crate) const BASELINE: &str = "equal power, exact b";
 
 impl EntryResult {
-    /// The second worst availability of the runs at a size (paper, section V-C); the worst of fewer
-    /// than ten.
+    /// Returns the second worst availability of the runs at a size (paper, section V-C); with fewer than ten runs, the
+    /// worst.
     pub fn availability(&self, size: usize) -> f64 {
         self.availability_by(Count::EqualHalves, size)
     }
 
-    /// The same by either count.
+    /// Returns the availability at a size by a criterion; see [`Self::availability`].
     pub fn availability_by(&self, count: Count, size: usize) -> f64 {
         let mut negative = self.column(size, |result| -count.of(result));
         negative.extend(std::iter::repeat_n(0.0, self.diverged));
         second_worst(negative).map_or(f64::NAN, |a| -a)
     }
 
-    /// The lowest availability of any size, and that size.
+    /// Returns the lowest availability over all sizes, and its size.
     pub fn lowest(&self) -> (f64, usize) {
         self.lowest_by(Count::EqualHalves)
     }
 
-    /// The same by either count.
+    /// Returns the lowest availability over all sizes by a criterion, and its size.
     pub fn lowest_by(&self, count: Count) -> (f64, usize) {
         let sizes = self.runs.first().map(|run| run.sizes.as_slice()).unwrap_or_default();
         let all = sizes.iter().map(|size| (self.availability_by(count, size.k), size.k));
         all.reduce(|low, next| if next.0 < low.0 { next } else { low }).unwrap_or((0.0, 0))
     }
 
-    /// Trainings, those that diverged included.
+    /// Number of runs, including those that diverged.
     pub fn trainings(&self) -> usize {
         self.runs.len() + self.diverged
     }
 
-    /// Trainings whose availability is 1.00, as two decimals print it, at every size.
+    /// Number of runs whose availability rounds to 1.00 at every size.
     pub fn serving(&self, count: Count) -> usize {
         let serves = |run: &&Measure| run.lowest(count) >= AVAILABLE;
         self.runs.iter().filter(serves).count()
     }
 
-    /// The lowest availability of any training at any size.
+    /// Returns the lowest availability of any run at any size.
     pub(crate) fn worst(&self, count: Count) -> f64 {
         let lowest = self.runs.iter().map(|run| run.lowest(count)).fold(f64::INFINITY, f64::min);
         if self.diverged > 0 { 0.0 } else { lowest }
     }
 
-    /// The second worst (largest) bandwidth at a size, MHz.
+    /// Returns the second worst (second largest) bandwidth at a size, in MHz; with fewer than ten runs, the largest.
     pub fn bandwidth_mhz(&self, size: usize) -> f64 {
         second_worst(self.column(size, |result| result.total_bandwidth_mhz)).unwrap_or(f64::NAN)
     }
 
-    /// The second worst gap to the exact optimum at a size, percent.
+    /// Returns the second worst extra bandwidth at a size, in percent; with fewer than ten runs, the worst.
     pub fn gap_percent(&self, size: usize) -> f64 {
         second_worst(self.column(size, |result| result.gap_percent)).unwrap_or(f64::NAN)
     }
 
-    /// Smallest and largest availability and gap at a size: the full spread.
+    /// Returns the smallest and largest availability, then extra bandwidth, of the runs at a size.
     pub fn spread(&self, size: usize) -> [(f64, f64); 2] {
         let ends = |values: Vec<f64>| {
             values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
@@ -256,17 +256,17 @@ impl EntryResult {
         ]
     }
 
-    /// Mean seconds of a training.
+    /// Mean duration of a run, in seconds.
     pub fn seconds(&self) -> f64 {
         self.runs.iter().map(|run| run.train_seconds).sum::<f64>() / self.runs.len().max(1) as f64
     }
 
-    /// Whether the availability is 1.00, as two decimals print it, at every size.
+    /// Returns whether the availability rounds to 1.00 at every size.
     pub fn is_available(&self) -> bool {
         self.is_available_by(Count::EqualHalves)
     }
 
-    /// The same by either count.
+    /// Returns whether the availability by a criterion rounds to 1.00 at every size.
     pub fn is_available_by(&self, count: Count) -> bool {
         self.lowest_by(count).0 >= AVAILABLE
     }
@@ -300,10 +300,10 @@ mod tests {
             diverged,
         };
         assert_eq!(result(9, 0).lowest(), (0.998, 10));
-        // The second worst of ten, the worst of fewer.
+        // The second worst of ten runs, and the worst of fewer.
         assert!(result(9, 1).is_available() && !result(8, 2).is_available());
         assert!(!result(8, 1).is_available() && !result(0, 3).is_available());
-        // By either count, and training by training.
+        // By either criterion, and run by run.
         let mut mixed = result(9, 1);
         mixed.runs[0] = run(0.9);
         mixed.runs[1] = run(0.8);

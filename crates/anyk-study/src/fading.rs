@@ -1,4 +1,4 @@
-//! Fading of unknown law: the price policy learned from samples, judged under the true law.
+//! Unknown fading distributions: the price policy is learned from samples and judged under the true distribution.
 
 use rayon::prelude::*;
 
@@ -13,17 +13,17 @@ use anyk::qos::BandwidthTable;
 use anyk::row;
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
-/// The fewest, 2,000 gains, and the gains of the paper's 2,000 training samples, of ten users each.
+/// Numbers of gains: the minimum, 2,000, and those of the paper's 2,000 training samples with ten users each.
 const COUNTS: [usize; 3] = [500, 2000, 20_000];
-/// Those for which the sizes and the trade-off are shown.
+/// Numbers of gains for which the results by size and the trade-off are shown.
 const SHOWN: [usize; 2] = [2000, 20_000];
-/// Cells of each size.
+/// Number of cells of each size.
 const TEST_CELLS: u64 = 20;
-/// Received powers at which `b̂` is compared with `b`, W.
+/// Received powers, in W, at which `b̂` is compared with `b`.
 const RECEIVED_W: [f64; 7] = [2e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 2e-9];
-/// Standard errors that are added to `b̂` in the trade-off.
+/// Numbers of standard errors added to `b̂` in the trade-off.
 const TRADE_OFF: [f64; 6] = [0.0, 1.0, 2.0, 3.0, DEVIATIONS, 5.0];
-/// Seed of the samples: the first of many.
+/// Seed of the first draw of samples.
 const FIRST_SEED: u64 = 1000;
 
 const WAYS: [PretrainLoss; 2] = [PretrainLoss::Supervised, PretrainLoss::Unsupervised];
@@ -35,12 +35,12 @@ fn name(way: PretrainLoss) -> &'static str {
     }
 }
 
-/// Numbers of samples that are learned from.
+/// Numbers of samples to learn from.
 fn counts(lab: &Lab<'_>) -> &'static [usize] {
     lab.effort.of([&SHOWN[..1], &COUNTS, &COUNTS])
 }
 
-/// Draws of the samples: many for the way that is the default, and fast.
+/// Number of draws of the samples. The default way of learning, which is fast, has more.
 fn draws(lab: &Lab<'_>, way: PretrainLoss) -> u64 {
     lab.effort.of(match way {
         PretrainLoss::Supervised => [1, 4, 40],
@@ -48,14 +48,14 @@ fn draws(lab: &Lab<'_>, way: PretrainLoss) -> u64 {
     })
 }
 
-/// One law, with the truth about it.
+/// Fading distribution with its exact bandwidths and test cells.
 struct Truth {
     law: FadingLaw,
     table: BandwidthTable,
     test: TestSet,
 }
 
-/// One draw of samples, learned from.
+/// Result of learning from one draw of samples.
 struct Run {
     errors: Vec<f64>,
     plain: Vec<SizeResult>,
@@ -66,7 +66,7 @@ struct Run {
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let each: u64 = WAYS.iter().map(|&way| draws(lab, way)).sum();
     let count = (FadingLaw::SHOWN.len() * counts(lab).len()) as u64 * each;
-    let rows = lab.watched("fading, trainings", count, || rows(lab))?;
+    let rows = lab.watched("fading, runs", count, || rows(lab))?;
     Ok(shown(rows))
 }
 
@@ -78,7 +78,7 @@ struct Rows {
     sizes: Vec<Vec<Value>>,
 }
 
-/// Learns from every law, number of samples and way, and measures.
+/// Learns from every distribution, number of samples and way of learning, and measures the results.
 fn rows(lab: &Lab<'_>) -> Result<Rows, Error> {
     let mut rows = Rows::default();
     for law in FadingLaw::SHOWN {
@@ -110,33 +110,33 @@ fn rows(lab: &Lab<'_>) -> Result<Rows, Error> {
     Ok(rows)
 }
 
-/// The tables of these rows.
+/// Builds the tables from their rows.
 fn shown(rows: Rows) -> Vec<Table> {
     vec![
         Table {
             name: "fading".into(),
-            title: "The price policy from samples of fading, judged under the true law".into(),
+            title: "Price policy from fading samples: error of b̂, availability and extra bandwidth".into(),
             note: format!(
-                "Trained at K = 10, with a budget of its own for each training cell. Error of b̂ against the exact b at \
-                 seven received powers: its mean (bias), its standard deviation over draws of the samples, its \
-                 largest. Availability (share of users whose QoS is met) and total bandwidth over the exact optimum: \
-                 the worst of ten sizes from K = 1 to 1000, each a mean over draws and {TEST_CELLS} cells, with b̂ as \
-                 it is and with {DEVIATIONS} standard errors added, which the samples themselves give; and the \
-                 draws of which any user at any size then misses its QoS. 20,000 gains are those of the paper's 2,000 \
-                 training samples, which have ten users each."
+                "The policy is trained at K = 10, with a separate budget for each training cell. Errors of b̂ are \
+                 relative to the exact b at seven received powers: the mean (bias), the standard deviation over draws \
+                 of the samples (spread), and the largest. Availability and extra bandwidth are the worst of ten sizes \
+                 from K = 1 to 1000, each a mean over draws and {TEST_CELLS} cells under the true distribution. \
+                 “Plain” uses b̂ unchanged; “widened” adds {DEVIATIONS} standard errors, which follow from the \
+                 samples. The last column counts the draws for which a user at any size misses its QoS although b̂ is \
+                 widened. 20,000 gains are those of the paper's 2,000 training samples, which have ten users each."
             ),
             columns: row![
-                "law",
+                "distribution",
                 "samples",
-                "b̂",
+                "training of b̂",
                 "draws",
-                ("bias", "%", "{:+.3}"),
-                ("spread", "%", "{:.3}"),
-                ("largest", "%", "{:.3}"),
+                ("bias of b̂", "%", "{:+.3}"),
+                ("spread of b̂", "%", "{:.3}"),
+                ("largest error of b̂", "%", "{:.3}"),
                 ("availability, plain", "{:.4}"),
-                ("over (%), plain", "{:+.2}"),
+                ("extra bandwidth, plain", "%", "{:+.2}"),
                 ("availability, widened", "{:.6}"),
-                ("over (%), widened", "{:+.2}"),
+                ("extra bandwidth, widened", "%", "{:+.2}"),
                 "draws with a miss",
             ],
             rows: rows.errors,
@@ -145,13 +145,13 @@ fn shown(rows: Rows) -> Vec<Table> {
         },
         Table {
             name: "fading-trade-off".into(),
-            title: "Unknown fading: availability against bandwidth".into(),
-            note: "Worst availability over the sizes, and in brackets the largest bandwidth over the optimum in \
-                   percent, by the number of standard errors added to b̂. All users share one b̂: a draw of the \
-                   samples that is short is short for many of them."
+            title: "Unknown fading distribution: availability and extra bandwidth by standard errors".into(),
+            note: "Each cell shows the worst availability over the sizes and, in brackets, the largest extra bandwidth \
+                   in percent; σ is the standard error of b̂. All users share one b̂, so a draw of samples that gives \
+                   too little bandwidth affects many of them."
                 .into(),
             columns: row![
-                "law", "samples", "b̂";
+                "distribution", "samples", "training of b̂";
                 TRADE_OFF.map(|deviations| (format!("{deviations} σ"), "{:.4} ({:+.2})"))
             ],
             rows: rows.trade_off,
@@ -160,10 +160,12 @@ fn shown(rows: Rows) -> Vec<Table> {
         },
         Table {
             name: "fading-sizes".into(),
-            title: format!("Unknown fading, {DEVIATIONS} standard errors added: by size"),
-            note: "Availability, and total bandwidth over the exact optimum in percent.".into(),
+            title: format!(
+                "Unknown fading distribution, {DEVIATIONS} standard errors: availability and extra bandwidth by K"
+            ),
+            note: "Each cell shows the availability and the extra bandwidth in percent.".into(),
             columns: row![
-                "law", "samples", "b̂"; SIZES.map(|k| (format!("K = {k}"), "{:.4}, {:+.2}"))
+                "distribution", "samples", "training of b̂"; SIZES.map(|k| (format!("K = {k}"), "{:.4}, {:+.2}"))
             ],
             rows: rows.sizes,
             chart: None,
@@ -172,7 +174,7 @@ fn shown(rows: Rows) -> Vec<Table> {
     ]
 }
 
-/// The policy of one draw of the samples, with `b̂` as it is.
+/// Trains the policy for one draw of the samples, with `b̂` unchanged.
 pub(crate) fn policy_of_draw(
     lab: &Lab<'_>,
     law: &FadingLaw,
@@ -182,7 +184,7 @@ pub(crate) fn policy_of_draw(
     observer: &dyn Observer,
 ) -> Result<PricePolicy, Error> {
     let seed = FIRST_SEED + draw;
-    // The same samples for each way to learn from them.
+    // Both ways of learning use the same samples.
     let gains = draw_fading(&lab.system, law, samples, seed ^ samples as u64);
     let gains = FadingSamples::new(gains).map_err(Error::other)?;
     let mut learning = SampledSettings::new(way, seed);
@@ -213,7 +215,7 @@ fn widened(truth: &Truth, policy: &PricePolicy, deviations: f64) -> Result<Vec<S
     truth.test.evaluate(&wide.allocator(), &Silent)
 }
 
-/// Mean over runs of a figure at each size.
+/// Returns the mean over runs of a figure at each size.
 fn means(runs: &[&[SizeResult]], figure: fn(&SizeResult) -> f64) -> Vec<f64> {
     let count = runs.len().max(1) as f64;
     (0..SIZES.len())
@@ -221,7 +223,7 @@ fn means(runs: &[&[SizeResult]], figure: fn(&SizeResult) -> f64) -> Vec<f64> {
         .collect()
 }
 
-/// Worst availability and largest gap over the sizes.
+/// Returns the lowest mean availability and the largest mean extra bandwidth over the sizes.
 fn worst(runs: &[&[SizeResult]]) -> (f64, f64) {
     let availability = means(runs, |result| result.availability);
     let gap = means(runs, |result| result.gap_percent);

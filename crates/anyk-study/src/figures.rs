@@ -1,4 +1,4 @@
-//! Figures 1 and 2(c): what the number of users does to policies with a formula.
+//! Figures 1 and 2(c): effect of the number of users on policies with a formula.
 
 use crate::verdict::{Trend, covering, either, is_exponent};
 use crate::{ExactPower, Lab, PowerSpread, power_spread};
@@ -10,16 +10,16 @@ use anyk::row;
 /// Seed of the draws of both figures.
 const SEED: u64 = 1;
 
-/// Given inputs, sizes and draws of figure 1.
+/// Given inputs, sizes and number of draws of figure 1.
 const TOY_OWN: [f64; 2] = [1.0, 2.0];
 const TOY_SIZES: [usize; 9] = [2, 3, 5, 10, 20, 50, 100, 200, 500];
 const TOY_DRAWS: u64 = 10_000;
 
-/// Sizes of figure 2(c), those of its table, and realizations for each size (all the paper's).
+/// Sizes of figure 2(c), sizes of its table, and realizations for each size, all as in the paper.
 const POWER_SIZES: std::ops::RangeInclusive<usize> = 2..=100;
 const POWER_ROWS: [usize; 9] = [2, 3, 5, 10, 20, 30, 50, 70, 100];
 const POWER_REALIZATIONS: u64 = 100_000;
-/// Sizes beyond the paper's, by integration.
+/// Sizes beyond the paper's, computed by integration.
 const LARGE_SIZES: [f64; 11] = [2.0, 5.0, 10.0, 30.0, 50.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7];
 
 pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
@@ -55,7 +55,7 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             limits.push(Series::dashed(format!("{label}, f(x_k, K)"), curve(|p| p.asymptotic)));
         }
     }
-    // K = 10 and the largest, for x_k = 1; and how far policy 1 is from its asymptotic form at K = 2.
+    // Growth from K = 10 to the largest size for x_k = 1, and distance of policy 1 from its asymptotic form at K = 2.
     let growth = |policy| {
         let points = of(policy, 1.0);
         let [small, large] = [3, TOY_SIZES.len() - 1].map(|index| points[index].output.mean);
@@ -68,23 +68,23 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let smallest = of(ToyPolicy::One, 1.0)[0];
     let off = 100.0 * (smallest.output.mean / smallest.asymptotic - 1.0);
     let columns = TOY_OWN.map(|own| {
-        let mean = format!("y_k ± deviation, x_k = {own}");
-        [(mean, "{:.4} ± {:.4}"), ("f(x_k, K)".to_owned(), "{:.4}")]
+        let mean = format!("mean y_k ± standard deviation, x_k = {own}");
+        [(mean, "{:.4} ± {:.4}"), (format!("f(x_k, K), x_k = {own}"), "{:.4}")]
     });
     Ok(vec![Table {
         name: "fig1".into(),
-        title: "Figure 1: two toy policies over the number of users".into(),
+        title: "Figure 1: output of two toy policies against the number of users K".into(),
         note: format!(
-            "Policy 1 is y_k = x_k/(1 + (1/K)·Σ_(j≠k) x_j), policy 2 is y_k = x_k·ln(1 + Σ_(j≠k) x_j), with x \
-             exponential of mean 1 ({TOY_DRAWS} draws; the formulas are ours, the paper gives none). At K = 2 policy 1 \
-             is {off:+.0} % off its f(x_k, K). ({}.)",
+            "Policy 1 is y_k = x_k/(1 + (1/K)·Σ_(j≠k) x_j), policy 2 is y_k = x_k·ln(1 + Σ_(j≠k) x_j), with \
+             exponential x of mean 1 ({TOY_DRAWS} draws). The paper gives no formulas; these are AnyK's. At K = 2, \
+             policy 1 differs from its asymptotic form f(x_k, K) by {off:+.0} %. Trends over K: {}.",
             Trend::RULE,
         ),
         claims: vec![
             Claim::paper(
-                "Figure 1: of two policies one stays and the other grows with K",
+                "Figure 1: of two policies, one stays constant and the other grows with K",
                 format!(
-                    "from K = 10 to 500 they change by {:+.1} % and {:+.0} % for x_k = 1",
+                    "from K = 10 to 500, they change by {:+.1} % and {:+.0} % for x_k = 1",
                     growth(ToyPolicy::One),
                     growth(ToyPolicy::Two)
                 ),
@@ -95,8 +95,9 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         columns: row!["", "K"; columns.into_iter().flatten()],
         rows,
         chart: Some(Chart {
-            title: "Output of a user of given x_k, mean and deviation over the others".into(),
-            x_label: "users K".into(),
+            title: "Output y_k for a given x_k: mean and standard deviation over the other users"
+                .into(),
+            x_label: "number of users K".into(),
             y_label: "y_k".into(),
             log_x: true,
             log_y: true,
@@ -106,7 +107,7 @@ pub(crate) fn fig1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// What the paper says of the two policies: that the first stays and the second grows.
+/// Returns whether the first policy stays constant and the second grows, as the paper says.
 fn is_toy_law(one: Trend, two: Trend) -> bool {
     one == Trend::Stays && two == Trend::Grows
 }
@@ -150,12 +151,11 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     };
     let first = Table {
         name: "fig2c".into(),
-        title: "Figure 2(c): the closed-form power of a user with g_k in (0.9, 1.1), Rayleigh"
-            .into(),
+        title: "Figure 2(c): closed-form power of a user with g_k in (0.9, 1.1) against K, Rayleigh fading".into(),
         note: format!(
-            "{realizations} realizations for each K, P_max = 1; “integrated” is an exact formula. A deviation is next to \
-             zero up to {:.0} % of P_max; a power that spreads by more than {:.0} % at K = 100 is no function of g_k and \
-             K alone.",
+            "{realizations} realizations for each K, P_max = 1; “integrated” comes from an exact formula. A deviation \
+             of at most {:.0} % of P_max counts as close to zero. A power whose deviation is more than {:.0} % of its \
+             mean at K = 100 is not a function of g_k and K only.",
             100.0 * NEXT_TO_ZERO,
             100.0 * SPREAD_OUT,
         ),
@@ -170,16 +170,16 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             "K",
             "users in the window",
             ("mean P_k", "{:.5}"),
-            ("integrated", "{:.5}"),
-            ("deviation", "{:.5}"),
-            ("integrated", "{:.5}"),
+            ("mean P_k, integrated", "{:.5}"),
+            ("standard deviation", "{:.5}"),
+            ("standard deviation, integrated", "{:.5}"),
             ("deviation / mean", "{:.3}"),
             ("K·P_k", "{:.3}"),
         ],
         rows,
         chart: Some(Chart {
-            title: "Power of a user with g_k in (0.9, 1.1): mean, band of ± one deviation".into(),
-            x_label: "users K".into(),
+            title: "Power of a user with g_k in (0.9, 1.1): mean, with a band of ± one standard deviation".into(),
+            x_label: "number of users K".into(),
             y_label: "P_k / P_max".into(),
             log_x: false,
             log_y: true,
@@ -199,18 +199,18 @@ pub(crate) fn fig2c(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     Ok(vec![first, relative])
 }
 
-/// A deviation under this share of P_max is next to zero.
+/// Largest deviation, as a share of P_max, that counts as close to zero.
 const NEXT_TO_ZERO: f64 = 0.05;
-/// With a relative spread over this an output is no function of `x_k` and K.
+/// Relative spread above which an output is not a function of `x_k` and K only.
 const SPREAD_OUT: f64 = 0.1;
 
-/// The value of points over K at a size.
+/// Returns the value of a curve over K at a size.
 fn at(points: &[(f64, f64)], size: f64) -> f64 {
     let found = points.iter().find(|(k, _)| (k / size - 1.0).abs() < 1e-9);
     found.map_or(f64::NAN, |point| point.1)
 }
 
-/// What the deviation does, by itself and over the mean; both as points over K.
+/// Returns claims about the deviation, absolute and relative to the mean; both are curves over K.
 fn spread_claims(deviation: &[(f64, f64)], relative: &[(f64, f64)]) -> Vec<Claim> {
     vec![
         Claim::paper(
@@ -219,14 +219,17 @@ fn spread_claims(deviation: &[(f64, f64)], relative: &[(f64, f64)]) -> Vec<Claim
             deviation.iter().filter(|point| point.0 >= 30.0).all(|point| point.1 <= NEXT_TO_ZERO),
         ),
         Claim::own(
-            "Relative to its mean that power spreads all the same, and is no function of g_k and K alone",
-            format!("by {:.0} % at K = 100", 100.0 * at(relative, 100.0)),
+            "Relative to its mean that power still varies, so it is not a function of g_k and K only",
+            format!(
+                "standard deviation of {:.0} % of the mean at K = 100",
+                100.0 * at(relative, 100.0)
+            ),
             at(relative, 100.0) > SPREAD_OUT,
         ),
     ]
 }
 
-/// The same power relative to its mean, and far beyond K = 100.
+/// Builds the table of that power relative to its mean, for K far beyond 100.
 fn relative_spread(
     exact: &ExactPower,
     simulated: Vec<(f64, f64)>,
@@ -257,12 +260,12 @@ fn relative_spread(
     let scaled = spread.iter().map(|row| (row.k as f64, row.k as f64 * row.power.mean)).collect();
     Table {
         name: "fig2c-relative".into(),
-        title: "Figure 2(c), continued: there is no f_3 under Rayleigh fading".into(),
+        title: "Figure 2(c), continued: scaled power and relative spread up to K = 1e7, Rayleigh fading".into(),
         note: format!(
-            "E(1/g) is infinite for Rayleigh fading, so that the paper's f_3 = P_max/(K·g_k·E(1/g)) is 0 there. K·P_k \
-             goes from {:.3} at K = 10 to {:.3} at 100 and {:.3} at a million, {}, and the relative spread from \
-             {:.0} % to {:.0} % and {:.0} %, {} (powers of ln K fitted from K = 1000 on; like the expected one if it \
-             is within the 95 % interval and a tenth).",
+            "E(1/g) is infinite for Rayleigh fading, so the paper's f_3 = P_max/(K·g_k·E(1/g)) is 0. K·P_k goes from \
+             {:.3} at K = 10 to {:.3} at K = 100 and {:.3} at K = 1e6, {}. The relative spread goes from {:.0} % to \
+             {:.0} % and {:.0} %, {}. The powers of ln K are fitted for K ≥ 1000; “like” means that the expected power \
+             is within the 95 % interval plus 0.1.",
             at(10.0).0,
             at(100.0).0,
             at(1e6).0,
@@ -281,8 +284,8 @@ fn relative_spread(
         ],
         rows: rows.collect(),
         chart: Some(Chart {
-            title: "Scaled power and relative spread, far beyond K = 100".into(),
-            x_label: "users K".into(),
+            title: "Scaled power and relative spread up to K = 2e7".into(),
+            x_label: "number of users K".into(),
             y_label: "ratio".into(),
             log_x: true,
             log_y: false,
@@ -297,14 +300,14 @@ fn relative_spread(
     }
 }
 
-/// The power of ln K that points over K follow, beside the one that is expected.
+/// Describes the power of ln K that a curve follows, compared with the expected one.
 fn logarithmic(points: &[(f64, f64)], (name, expected): (&str, f64)) -> String {
     let logs: Vec<(f64, f64)> = points.iter().map(|&(k, value)| (k.ln(), value)).collect();
     let found = Exponent::fit(&logs);
     let like = either(is_exponent(found, expected), ["like", "unlike"]);
     match found {
         Some(Exponent { value, half_width }) => {
-            format!("as (ln K)^({value:.2} ± {half_width:.2}), {like} {name}")
+            format!("proportional to (ln K)^({value:.2} ± {half_width:.2}), {like} {name}")
         }
         None => format!("{like} {name}"),
     }

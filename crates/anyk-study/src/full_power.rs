@@ -1,4 +1,4 @@
-//! Figures 2(a) and 2(b): how often WMMSE gives a link full power, by its own gain and on average.
+//! Figures 2(a) and 2(b): how often WMMSE gives a link full power, by its direct gain and on average.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,26 +12,26 @@ use anyk::tolerance::BINARY;
 
 /// Half the width of a bin of the direct gain (paper: `δ = 0.1`).
 const HALF_WIDTH: f64 = 0.1;
-/// Number of bins; their middles are 0.2, 0.4, …, so that they touch and overlap nowhere. The 1.7 % of
-/// the links beyond the last bin and the 10 % before the first are in the average alone.
+/// Number of bins. Their centers are 0.2, 0.4, …, so the bins touch but do not overlap. The 1.7 % of links beyond the
+/// last bin and the 10 % before the first count only in the average.
 const BINS: usize = 20;
 
 /// Links whose direct gain is in one bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GainBin {
-    /// How many.
+    /// Number of links.
     pub links: u64,
-    /// How many of them have `P_k ≥ (1 − 1e-3)·P_max`.
+    /// Number of links with `P_k ≥ (1 − 1e-3)·P_max`.
     pub full: u64,
 }
 
 impl GainBin {
-    /// The middle of the bin with this index.
+    /// Returns the center of the bin with this index.
     pub fn gain(index: usize) -> f64 {
         2.0 * HALF_WIDTH * (index + 1) as f64
     }
 
-    /// `Pr{P_k = P_max}` given the bin; `None` without a link in it.
+    /// Returns `Pr{P_k = P_max}` in the bin; `None` if it has no links.
     pub fn probability(&self) -> Option<f64> {
         (self.links > 0).then(|| self.full as f64 / self.links as f64)
     }
@@ -41,21 +41,21 @@ impl GainBin {
     }
 }
 
-/// What WMMSE does with K links that hear each other as loud as themselves.
+/// Powers that WMMSE gives to K links whose direct and interfering gains have the same distribution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FullPower {
     /// Number of links K.
     pub k: usize,
-    /// Share of the links at full power, over the realizations.
+    /// Share of links at full power, over the realizations.
     pub full: Moments,
-    /// Share of the links whose power is 0 or `P_max`, to 1e-3 of it.
+    /// Share of links whose power is 0 or `P_max`, within 1e-3 of `P_max`.
     pub binary: Moments,
-    /// By direct gain; see [`GainBin::gain`].
+    /// Links by direct gain; see [`GainBin::gain`].
     pub bins: Vec<GainBin>,
 }
 
-/// Runs WMMSE (100 iterations from full power) on `realizations` dense Rayleigh networks of `k` links
-/// with `P_max = σ_0 = 1`. `progress` is called after each realization, from any thread.
+/// Runs WMMSE (100 iterations from full power) on `realizations` dense Rayleigh networks of `k` links with
+/// `P_max = σ_0 = 1`. `progress` is called after each realization, from any thread.
 pub fn full_power(
     k: usize,
     realizations: u64,
@@ -97,10 +97,10 @@ pub fn full_power(
     })
 }
 
-/// The bin of a direct gain, if it is in one.
+/// Returns the bin of a direct gain, if there is one.
 fn bin(bins: &mut [GainBin], gain: f64) -> Option<&mut GainBin> {
     let position = (gain - HALF_WIDTH) / (2.0 * HALF_WIDTH);
-    // A float becomes an integer by cutting off, and by saturation where it is negative or too large.
+    // The cast truncates, and saturates if the value is negative or too large.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let index = position.floor() as usize;
     if position >= 0.0 { bins.get_mut(index) } else { None }

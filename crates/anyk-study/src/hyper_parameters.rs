@@ -1,6 +1,5 @@
-//! Table II of the paper: the hyper-parameters of its recipe, and those of ours.
+//! Table II of the paper: hyper-parameters of the presets paper and fast.
 
-use crate::entry::OUR_TRAINING;
 use crate::{Effort, Entry, Lab, our_entries, paper_entries};
 use anyk::framework::{Error, Initialization, PretrainSettings, Schedule, Table, Update};
 use anyk::network::SizeScale;
@@ -21,21 +20,19 @@ pub(crate) fn table2(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     });
     Ok(vec![Table {
         name: "table2".into(),
-        title: "Table II: hyper-parameters of the preset paper, and of our training (preset fast)"
+        title: "Table II: hyper-parameters of the presets paper and fast".into(),
+        note: "Tables III to VI use the preset paper. The preset fast trains the same networks; it differs in the \
+               optimizer, the initial weights, the scale of the loss, the fading states in a step, and the shape and \
+               inputs of B^v. Both presets compute the labels of B^v by quadrature. For training cells of more than 50 \
+               users, the preset fast uses batches of 5, 20,000 steps and 4 of 16 fading states. The notes of tables V \
+               and VI say how many epochs of the FNN are run."
             .into(),
-        note: format!(
-            "Tables III to VI have the preset paper. Preset fast is {OUR_TRAINING}. It differs in the optimizer, the placed \
-             initial weights, the scale of the loss, the fading states in a step, and the shape and inputs of B^v; its \
-             labels of B^v are by quadrature, as those of the preset paper are here. For training cells of more than 50 \
-             users it takes batches of 5, 20,000 steps and 4 of 16 fading states. Tables V and VI say how many epochs of \
-             the FNN are done."
-        ),
         columns: row![
             "",
             "GNNs",
             "B^v",
             "FNN",
-            "the paper prints: GNNs; B^v; FNN",
+            "as printed in the paper: GNNs; B^v; FNN",
             "GNNs, preset fast",
             "B^v, preset fast",
             "FNN, preset fast",
@@ -45,22 +42,22 @@ pub(crate) fn table2(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// The hyper-parameters, and what the paper prints of them.
+/// Names of the hyper-parameters, and the paper's printed values.
 const NAMES: [(&str, &str); 11] = [
     ("hidden layers", "[4K]; [200, 100, 100, 50]; [300]"),
-    ("the size goes in as", "–; K/200; –"),
+    ("K as an input", "–; K/200; –"),
     ("hidden activation", "leaky ReLU"),
     ("output", "softmax, softplus; softplus; softmax, softplus"),
-    ("networks start", "–"),
+    ("initialization", "–"),
     ("optimizer", "gradient steps"),
     ("learning rate", "0.01/(1+0.01t); 0.01/(1+0.001t); 0.001/(1+0.001t)"),
     ("loss", "as written, without a unit"),
     ("batch", "10; 100; 100"),
-    ("length", "5000 epochs; 2500 epochs; –"),
+    ("duration", "5000 epochs; 2500 epochs; –"),
     ("fading states in a step", "1; –; 1"),
 ];
 
-/// Those of Algorithm 1, for GNNs or the FNN.
+/// Returns the hyper-parameters of Algorithm 1, for GNNs or the FNN.
 fn figures(recipe: &Recipe) -> [String; 11] {
     let is_fnn = recipe.batch >= 100;
     [
@@ -84,7 +81,7 @@ fn figures(recipe: &Recipe) -> [String; 11] {
     ]
 }
 
-/// Those of the pre-training.
+/// Returns the hyper-parameters of the pre-training.
 fn law_figures(entry: &Entry) -> [String; 11] {
     let PretrainSettings { shape, batch, epochs, update: by, rate: at, .. } = &entry.pretraining;
     let squares = if entry.pretraining.balanced { "relative errors" } else { "errors" };

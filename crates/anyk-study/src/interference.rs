@@ -6,25 +6,25 @@ use anyk::framework::{Chart, Claim, Error, Holds, Series, Table};
 use anyk::math::Exponent;
 use anyk::row;
 
-/// The paper's sizes.
+/// Numbers of links, as in the paper.
 const SIZES: [usize; 10] = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 /// Seed of the networks.
 const SEED: u64 = 1;
-/// Realizations for each size: on trial, as usual, and the paper's.
+/// Realizations for each size: in a trial, by default, and as in the paper.
 const REALIZATIONS: [u64; 3] = [20, 2_000, 100_000];
 
 impl Lab<'_> {
-    /// What the verdicts on them cover.
+    /// Describes what the verdicts cover.
     fn networks_words(&self) -> String {
         format!("K = 10 to 100, {} networks for each K", self.networks())
     }
 
-    /// Realizations of each size for the figures on WMMSE.
+    /// Number of realizations for each size.
     fn networks(&self) -> u64 {
         self.effort.of(REALIZATIONS)
     }
 
-    /// WMMSE at every size; each is kept when it is done.
+    /// Runs WMMSE at every size. Each size is cached when it is done.
     fn full_power(&self) -> Result<Vec<FullPower>, Error> {
         let realizations = self.networks();
         let measure = |&k: &usize| -> Result<FullPower, Error> {
@@ -69,18 +69,18 @@ pub(crate) fn fig2a(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     };
     Ok(vec![Table {
         name: "fig2a".into(),
-        title: "Figure 2(a): probability of full power under WMMSE, by the own gain".into(),
+        title: "Figure 2(a): probability of full power under WMMSE against the direct gain".into(),
         note: format!(
-            "{} networks for each K, 100 iterations from full power, P_max = σ_0 = 1. Probabilities that differ by at \
-             most {PROBABILITY} count as equal.",
+            "{} networks for each K, 100 iterations of WMMSE from full power, P_max = σ_0 = 1. Probabilities that \
+             differ by at most {PROBABILITY} count as equal.",
             lab.networks(),
         ),
         claims: covering(gain_claims(&at), &lab.networks_words()),
         columns: row![("g_kk ± 0.1", "{:.1}"); SIZES.map(|k| (format!("K = {k}"), "{:.3}"))],
         rows: rows.collect(),
         chart: Some(Chart {
-            title: "Pr{P_k = P_max} of a link, given its own gain".into(),
-            x_label: "gain g_kk of the link, ± 0.1".into(),
+            title: "Pr{P_k = P_max} of a link against its direct gain".into(),
+            x_label: "direct gain g_kk of the link, ± 0.1".into(),
             y_label: "Pr{P_k = P_max}".into(),
             log_x: false,
             log_y: false,
@@ -90,10 +90,10 @@ pub(crate) fn fig2a(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// A probability this close to 0 or 1 is there; two that differ by more are different.
+/// Largest difference between probabilities that count as equal.
 const PROBABILITY: f64 = 0.05;
 
-/// The paper's words about figure 2(a), by the probabilities `at(K, g_kk)`.
+/// Returns claims of the paper about figure 2(a), checked on the probabilities `at(K, g_kk)`.
 fn gain_claims(at: &impl Fn(usize, f64) -> f64) -> Vec<Claim> {
     let from_50 = |holds: &dyn Fn(usize) -> bool| {
         Holds::in_all(SIZES.into_iter().filter(|&k| k >= 50).map(holds))
@@ -102,17 +102,17 @@ fn gain_claims(at: &impl Fn(usize, f64) -> f64) -> Vec<Claim> {
     let probability = |k, gain| format!("{:.2} at g_kk = {gain} for K = {k}", at(k, gain));
     vec![
         Claim::paper(
-            "From K = 50 on a link with g_kk ≤ 1 hardly ever has full power",
+            "For K ≥ 50, a link with g_kk ≤ 1 hardly ever has full power",
             probability(50, 1.0),
             from_50(&|k| at(k, 1.0) <= PROBABILITY),
         ),
         Claim::paper(
-            "From K = 50 on a link with g_kk ≥ 2 nearly always has full power",
+            "For K ≥ 50, a link with g_kk ≥ 2 nearly always has full power",
             probability(50, 2.0),
             from_50(&|k| at(k, 2.0) >= 1.0 - PROBABILITY),
         ),
         Claim::paper(
-            "The probability of full power, given g_kk, hardly changes from K = 50 to 100",
+            "The probability of full power for a given g_kk hardly changes from K = 50 to 100",
             format!("{:.2}, then {}", at(50, 2.0), probability(100, 2.0)),
             Holds::in_all(moved.map(|moved| moved <= PROBABILITY)),
         ),
@@ -145,10 +145,12 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let fitted = points.iter().map(|&(k, _)| (k, at(50) * (k / 50.0).powf(rate.value))).collect();
     Ok(vec![Table {
         name: "fig2b".into(),
-        title: "Figure 2(b): probability of full power under WMMSE, on average".into(),
+        title:
+            "Figure 2(b): mean probability of full power under WMMSE against the number of links K"
+                .into(),
         note: format!(
-            "{} networks for each K. Over all K the probability goes as K^({:.2} ± {:.2}), and the number of links at full \
-             power from {:.1} to {:.1}. ({}.)",
+            "{} networks for each K. Over all K, the probability scales as K^({:.2} ± {:.2}), and the number of links \
+             at full power goes from {:.1} to {:.1}. Trends over K: {}.",
             lab.networks(),
             rate.value,
             rate.half_width,
@@ -159,16 +161,16 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         claims: covering(
             [
                 Claim::paper(
-                    "Figure 2(b): the probability of full power under WMMSE changes slowly when K is large, so that the \
-                 policy is asymptotically size-invariant",
+                    "Figure 2(b): the probability of full power under WMMSE changes slowly when K is large, so the \
+                     policy is asymptotically size-invariant",
                     format!(
-                        "from K = 50 on it goes as K^({:.2} ± {:.2})",
+                        "for K ≥ 50 it scales as K^({:.2} ± {:.2})",
                         late.value, late.half_width
                     ),
                     is_invariant(Trend::of_exponent(late)),
                 ),
                 Claim::paper(
-                    "Over 95 % of WMMSE's powers are 0 or P_max",
+                    "More than 95 % of WMMSE's powers are 0 or P_max",
                     format!("at least {:.1} %", 100.0 * binary),
                     binary > BINARY,
                 ),
@@ -180,12 +182,12 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             ("Pr{P_k = P_max}", "{:.4}"),
             ("standard error", "{:.5}"),
             ("links at full power", "{:.2}"),
-            ("0 or P_max", "%", "{:.2}"),
+            ("powers that are 0 or P_max", "%", "{:.2}"),
         ],
         rows: rows.collect(),
         chart: Some(Chart {
-            title: "Pr{P_k = P_max} on average over all links".into(),
-            x_label: "links K".into(),
+            title: "Pr{P_k = P_max} of a link, mean over all links".into(),
+            x_label: "number of links K".into(),
             y_label: "Pr{P_k = P_max}".into(),
             log_x: true,
             log_y: true,
@@ -201,10 +203,10 @@ pub(crate) fn fig2b(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// The share of powers that are 0 or P_max, by the paper.
+/// Share of powers that are 0 or P_max according to the paper.
 const BINARY: f64 = 0.95;
 
-/// Whether a probability that does this with K is that of a size-invariant policy.
+/// Returns whether a probability with this trend belongs to a size-invariant policy.
 fn is_invariant(late: Trend) -> bool {
     late == Trend::Stays
 }
@@ -216,7 +218,7 @@ mod tests {
     #[test]
     fn verdicts_follow_the_numbers() {
         let held = |claims: Vec<Claim>| claims.into_iter().map(|c| c.holds).collect::<Vec<_>>();
-        // A step at 1.5 whatever K is, as the paper has it; and one that moves.
+        // A step at g_kk = 1.5 for every K, as in the paper; then a step that moves with K.
         let paper = gain_claims(&|_, gain| if gain < 1.5 { 0.0 } else { 1.0 });
         assert_eq!(held(paper), [Holds::Yes; 3]);
         let moving = gain_claims(&|k, gain| (gain * 10.0 / k as f64).min(0.9));

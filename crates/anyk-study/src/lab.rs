@@ -1,4 +1,4 @@
-//! Where the studies are done: the cell, the test sets, what is trained for several of them, and what is kept.
+//! Environment of the studies: the cell, the test sets, shared training runs, and the cache.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -22,20 +22,20 @@ use anyk::problems::interference::{
 use anyk::problems::urllc::{EqualPower, PriceSettings, TestSet, law_for, measure_law};
 use anyk::{Config, System};
 
-/// Seed of the cells that settings are chosen on: not the test set's.
+/// Seed of the selection cells, on which settings are chosen. It differs from the test set's.
 pub(crate) const SELECTION_SEED: u64 = 8;
 
-/// What a pre-training is kept as.
+/// Cache name of pre-training runs.
 const PRETRAINING: &str = "pre-training";
-/// What a training is kept as, by the cells that it is measured on.
+/// Cache name of training runs, and names of the cells that they are measured on.
 const TRAINING: &str = "training of an entry";
 const TEST: &str = "test set";
 const SELECTION: &str = "selection";
 
-/// One training, measured, or how it diverged.
+/// Measurements of a training run, or how it diverged.
 type Outcome = Result<Measure, Diverged>;
 
-/// A training that diverged from every start.
+/// Training run that diverged from every start.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Diverged {
     stage: String,
@@ -49,38 +49,38 @@ impl From<Diverged> for Error {
     }
 }
 
-/// How much is trained and measured, and where it is kept.
+/// Extent of the training and measurements, and the cache folder.
 #[derive(Debug, Clone, Default)]
 pub struct StudySettings {
-    /// Trainings for each entry of a table; each study has a number of its own unless it is said.
+    /// Number of runs of each entry. By default, each study has its own number.
     pub trainings: Option<u64>,
-    /// How much is trained and measured.
+    /// Extent of the training and measurements.
     pub effort: Effort,
-    /// Folder in which results are kept, so that an interrupted study continues where it stopped.
+    /// Cache folder, from which an interrupted study continues.
     pub cache: Option<PathBuf>,
 }
 
-/// Trains and measures for the studies, and remembers what was done.
+/// Environment that trains and measures for the studies, and caches the results.
 pub struct Lab<'a> {
-    /// The paper's cell.
+    /// Parameters of the cell: the paper's, or those given to [`Self::elsewhere`].
     pub(crate) system: System,
-    /// How much is trained and measured.
+    /// Extent of the training and measurements.
     pub(crate) effort: Effort,
-    /// Cells of each size in the test sets.
+    /// Number of cells of each size in the test sets.
     pub(crate) cells: u64,
-    /// What was measured before.
+    /// Cache of earlier results.
     pub(crate) cache: Arc<Cache>,
-    /// Who watches.
+    /// Observer of the progress.
     pub(crate) observer: &'a dyn Observer,
     trainings: Option<u64>,
-    /// Outer functions, by what they were trained for.
+    /// Outer functions, by [`Self::law_key`].
     laws: HashMap<String, BandwidthLaw>,
     test: Arc<TestSet>,
     selection: Arc<TestSet>,
 }
 
 impl<'a> Lab<'a> {
-    /// A lab with its test sets; an error if the cache's folder cannot be made.
+    /// Builds a lab with its test sets. Returns an error if the cache folder cannot be created.
     pub fn new(settings: &StudySettings, observer: &'a dyn Observer) -> Result<Self, Error> {
         let system = Config::default().validate()?;
         let cache = Arc::new(Cache::new(settings.cache.clone())?);
@@ -100,7 +100,7 @@ impl<'a> Lab<'a> {
         })
     }
 
-    /// The same lab in another cell, with test sets of its own.
+    /// Returns a lab with the same settings in another cell, with its own test sets.
     pub(crate) fn elsewhere(&self, config: &Config) -> Result<Self, Error> {
         let system = config.validate()?;
         let [test, selection] = test_sets(&system, self.cells)?;
@@ -108,7 +108,7 @@ impl<'a> Lab<'a> {
         Ok(Self { system, cache, laws: HashMap::new(), test, selection, ..*self })
     }
 
-    /// The same lab with another number of trainings.
+    /// Returns a lab with the same settings except the number of runs.
     pub(crate) fn with_trainings(&self, trainings: u64) -> Self {
         let (cache, test) = (Arc::clone(&self.cache), Arc::clone(&self.test));
         let (system, selection) = (self.system.clone(), Arc::clone(&self.selection));
@@ -116,49 +116,49 @@ impl<'a> Lab<'a> {
         Self { system, cache, laws, test, selection, trainings, ..*self }
     }
 
-    /// How the studies were done, in a line.
+    /// Returns a line that describes how the studies are run.
     pub fn about(&self) -> String {
-        let trial = self.effort.of(["a trial, whose figures mean nothing · ", "", ""]);
+        let trial = self.effort.of(["a trial: ignore its figures · ", "", ""]);
         format!(
-            "{trial}{} for each entry, the {} · test set: {} cells of each size, seed {TEST_SEED}",
+            "{trial}{} of each entry; each figure is the {} · test set: {} cells for each K, seed {TEST_SEED}",
             self.trainings_words(),
             self.rule(),
             self.cells,
         )
     }
 
-    /// Trainings of each entry of the paper's tables.
+    /// Number of runs of each entry in the paper's tables.
     pub(crate) fn runs(&self) -> u64 {
         self.trainings_or(10, 3)
     }
 
-    /// Trainings as said, or else so many: in full, and as usual.
+    /// Number of runs as set by the user, or else the default of a study: with full effort, and usually.
     pub(crate) fn trainings_or(&self, full: u64, usual: u64) -> u64 {
         self.trainings.unwrap_or(self.effort.of([1, usual, full]))
     }
 
-    /// What the verdicts on trainings cover: the sizes of the test set and the budget.
+    /// Describes what a verdict covers: the sizes of the test set, the runs and the cells.
     pub(crate) fn covers(&self) -> String {
         let [first, .., last] = TEST_SIZES;
         format!(
-            "K = {first} to {last}; {}, {} cells of each size",
+            "K = {first} to {last}; {}, {} cells for each K",
             self.trainings_words(),
             self.cells
         )
     }
 
-    /// How many trainings there are of each entry.
+    /// Number of runs of each entry, in words.
     pub(crate) fn trainings_words(&self) -> String {
         let runs = self.runs();
-        format!("{runs} training{}", if runs == 1 { "" } else { "s" })
+        format!("{runs} training run{}", if runs == 1 { "" } else { "s" })
     }
 
-    /// What is shown of several trainings.
+    /// Names the run whose figure is shown.
     pub(crate) fn rule(&self) -> &'static str {
-        if self.runs() >= 10 { "second worst of ten trainings" } else { "worst of the trainings" }
+        if self.runs() >= 10 { "second worst of the runs" } else { "worst of the runs" }
     }
 
-    /// Tells the observer of work of so many parts, does it, and tells that it has ended, however it did.
+    /// Reports the work and its number of parts to the observer, does the work, and reports its end even on an error.
     pub(crate) fn watched<T>(&self, what: &str, parts: u64, work: impl FnOnce() -> T) -> T {
         self.observer.begin(what, parts);
         let done = work();
@@ -166,13 +166,13 @@ impl<'a> Lab<'a> {
         done
     }
 
-    /// An error where the observer wants to stop: asked between works, all of which are kept.
+    /// Returns an error if the observer requests a stop. Called between pieces of work, each of which is cached.
     pub(crate) fn go_on(&self) -> Result<(), Error> {
         if self.observer.stop() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Pre-trains the outer functions that entries need, side by side: one for each `ε_D` and way, shared by all
-    /// trainings, or one for each run if the entry says so.
+    /// Pre-trains the outer functions that the entries need, in parallel. The runs of an entry share one, or each run
+    /// has its own if the entry requires it.
     pub(crate) fn prepare_laws(&mut self, entries: &[Entry]) -> Result<(), Error> {
         let runs = self.runs();
         let mut wanted = Vec::new();
@@ -198,7 +198,7 @@ impl<'a> Lab<'a> {
         Ok(())
     }
 
-    /// An outer function that is kept, or pre-trained.
+    /// Returns an outer function from the cache, or pre-trains it.
     fn pretrained(
         &self,
         (key, entry, run): &(String, Entry, u64),
@@ -216,7 +216,7 @@ impl<'a> Lab<'a> {
         Ok(law.map(|law| (key.clone(), law)))
     }
 
-    /// Seconds that the pre-training of an entry's outer function took; `None` for methods without one.
+    /// Seconds of the pre-training of an entry's outer function; `None` for methods without one.
     pub(crate) fn pretrain_seconds(&mut self, entry: &Entry) -> Result<Option<f64>, Error> {
         let Some(key) = self.law_key(&self.shortened(entry), 0) else { return Ok(None) };
         self.prepare_laws(std::slice::from_ref(entry))?;
@@ -224,23 +224,23 @@ impl<'a> Lab<'a> {
         Ok(kept.map(|kept| kept.seconds))
     }
 
-    /// What the outer function of a run is trained for, and how; `None` without one.
+    /// Returns the key of a run's outer function: the cell, target, pre-training and seed; `None` without one.
     fn law_key(&self, entry: &Entry, run: u64) -> Option<String> {
         let (cell, seed) = (self.system.config(), entry.law_seed(run)?);
         Some(format!("{cell:?} {:e} {:?} {seed}", entry.settings.epsilon_d, entry.pretraining))
     }
 
-    /// The outer function of an entry's run, if it has one and it is prepared.
+    /// Returns the outer function of an entry's run, if it has one and it is prepared.
     pub(crate) fn law_of_run(&self, entry: &Entry, run: u64) -> Option<&BandwidthLaw> {
         self.laws.get(&self.law_key(&self.shortened(entry), run)?)
     }
 
-    /// That of its first run.
+    /// Returns the outer function of an entry's first run.
     pub(crate) fn law(&self, entry: &Entry) -> Option<&BandwidthLaw> {
         self.law_of_run(entry, 0)
     }
 
-    /// An entry as it is trained here: on trial, for a few steps.
+    /// Returns the entry as it is trained here, with fewer samples and steps in a trial.
     pub(crate) fn shortened(&self, entry: &Entry) -> Entry {
         let mut entry = entry.clone();
         let steps = entry.settings.steps();
@@ -254,7 +254,7 @@ impl<'a> Lab<'a> {
         entry
     }
 
-    /// Settings of a training of the price policy.
+    /// Returns the settings of a training run of the price policy.
     pub(crate) fn price_settings(&self, seed: u64) -> PriceSettings {
         let mut settings = PriceSettings::preset(seed);
         (settings.samples, settings.steps) =
@@ -262,7 +262,7 @@ impl<'a> Lab<'a> {
         settings
     }
 
-    /// A network of links, trained once; its output can be changed afterwards.
+    /// Returns a network for links. It is trained once; the output layer can be replaced afterwards.
     pub(crate) fn links_policy(
         &self,
         settings: &PowerTrainSettings,
@@ -278,14 +278,14 @@ impl<'a> Lab<'a> {
         Ok(PowerPolicy::new(record, parameters)?.with_output(output))
     }
 
-    /// Settings of a training of links.
+    /// Returns the settings of a training run for links.
     pub(crate) fn links_settings(&self, scenario: Scenario, seed: u64) -> PowerTrainSettings {
         let preset = PowerTrainSettings::preset(scenario, seed);
         let (samples, steps) = self.effort.of_training((preset.samples, preset.steps));
         PowerTrainSettings { samples, steps, ..preset }
     }
 
-    /// Relative error of an entry's outer function on users that it was not trained on: mean, 99th percentile, largest.
+    /// Returns the relative error of an entry's outer function on held-out users: mean, 99th percentile and maximum.
     pub(crate) fn law_errors(&mut self, entry: &Entry) -> Result<[f64; 3], Error> {
         const WORK: &str = "errors of an outer function";
         let entry = self.shortened(entry);
@@ -294,7 +294,7 @@ impl<'a> Lab<'a> {
             return Ok(known);
         }
         self.prepare_laws(std::slice::from_ref(&entry))?;
-        // The exact b has none.
+        // With the exact b there is no network, hence no error.
         let Some(law) = self.law(&entry) else { return Ok([0.0; 3]) };
         let (epsilon_d, way) = (entry.settings.epsilon_d, &entry.pretraining);
         let error = measure_law(&self.system, epsilon_d, law, way, SELECTION_SEED)?;
@@ -303,14 +303,15 @@ impl<'a> Lab<'a> {
         Ok(errors)
     }
 
-    /// Relative error of the outer function of an entry's run at several sizes: its mean with the sign, and the largest.
+    /// Returns the relative error of a run's outer function at several sizes: its signed mean, and its largest
+    /// magnitude.
     pub(crate) fn law_errors_at(
         &mut self,
         entry: &Entry,
         run: u64,
         sizes: &[usize],
     ) -> Result<Vec<[f64; 2]>, Error> {
-        /// Gains of each size.
+        /// Number of gains at each size.
         const GAINS: usize = 1000;
         self.prepare_laws(std::slice::from_ref(entry))?;
         let exact = OuterFunction::exact(&self.system, entry.settings.epsilon_d)?;
@@ -329,24 +330,24 @@ impl<'a> Lab<'a> {
         Ok(sizes.iter().map(at_size).collect())
     }
 
-    /// All trainings of an entry on the test set.
+    /// Measures all runs of an entry on the test set.
     pub(crate) fn results(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
         let test = Arc::clone(&self.test);
         self.results_on(entry, &test, TEST)
     }
 
-    /// The cells to measure on.
+    /// Returns the test set.
     pub(crate) fn test_set(&self) -> Arc<TestSet> {
         Arc::clone(&self.test)
     }
 
-    /// Equal power with exact bandwidths on the test set: what a policy is to be measured against.
+    /// Measures equal power with exact bandwidths, the baseline, on the test set.
     pub(crate) fn equal_power(&self) -> Result<EntryResult, Error> {
         equal_power_on(&self.test)
     }
 
-    /// Equal power with the bandwidths of an entry's outer function, on the test set: a P-GNN whose networks do nothing.
-    /// For the exact b its `ε_D` is all that the entry says.
+    /// Measures equal power with the bandwidths of an entry's outer function on the test set: a P-GNN without its
+    /// networks. With the exact b, only the entry's `ε_D` matters.
     pub(crate) fn equal_power_by(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
         self.prepare_laws(std::slice::from_ref(entry))?;
         let epsilon_d = entry.settings.epsilon_d;
@@ -359,13 +360,14 @@ impl<'a> Lab<'a> {
         Ok(EntryResult { runs: vec![Measure { train_seconds: 0.0, sizes }], diverged: 0 })
     }
 
-    /// All trainings of an entry on the cells for choosing.
+    /// Measures all runs of an entry on the selection cells.
     pub(crate) fn results_to_choose(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
         let selection = Arc::clone(&self.selection);
         self.results_on(entry, &selection, SELECTION)
     }
 
-    /// The first of several entries whose availability is 1.00 at every size, by a count, on the cells for choosing.
+    /// Returns the first of several entries whose availability by a criterion is 1.00 at every size on the selection
+    /// cells.
     pub(crate) fn first_available(
         &mut self,
         count: Count,
@@ -381,7 +383,7 @@ impl<'a> Lab<'a> {
         Ok(None)
     }
 
-    /// All trainings of an entry on other cells, which a name tells apart.
+    /// Measures all runs of an entry on other cells. `cells` names them in the cache.
     pub(crate) fn results_on(
         &mut self,
         entry: &Entry,
@@ -393,7 +395,7 @@ impl<'a> Lab<'a> {
         Ok(EntryResult { runs, diverged: 0 })
     }
 
-    /// All trainings of an entry on the test set, those counted that diverged from every start.
+    /// Measures all runs of an entry on the test set, and counts those that diverged from every start.
     pub(crate) fn outcomes(&mut self, entry: &Entry) -> Result<EntryResult, Error> {
         let test = Arc::clone(&self.test);
         Ok(finished(self.outcomes_on(entry, &test, TEST)?))
@@ -416,7 +418,7 @@ impl<'a> Lab<'a> {
         let missing: Vec<u64> =
             (0..).zip(&runs).filter(|(_, run)| run.is_none()).map(|(run, _)| run).collect();
         if !missing.is_empty() {
-            // Whatever is trained is measured on both sets of the lab.
+            // A trained run is measured on both sets of the lab.
             let own = [
                 (place(TEST), Arc::clone(&self.test)),
                 (place(SELECTION), Arc::clone(&self.selection)),
@@ -455,33 +457,33 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// Steps of the pre-training of an entry's outer function.
+/// Number of steps of the pre-training of an entry's outer function.
 fn pretraining_steps(entry: &Entry) -> u64 {
     let PretrainSettings { sizes, samples_per_size, batch, epochs, .. } = &entry.pretraining;
     let samples = sizes.list().len() * samples_per_size;
     (samples.div_ceil(*batch) * epochs) as u64
 }
 
-/// Equal power with exact bandwidths, as if it were one training.
+/// Measures equal power with exact bandwidths, and returns the result as one run.
 pub(crate) fn equal_power_on(test: &TestSet) -> Result<EntryResult, Error> {
     let sizes = test.evaluate(&EqualPower::default(), &Silent)?;
     Ok(EntryResult { runs: vec![Measure { train_seconds: 0.0, sizes }], diverged: 0 })
 }
 
-/// What came to an end, and how much did not.
+/// Separates the runs that completed from those that diverged.
 fn finished(outcomes: Vec<Outcome>) -> EntryResult {
     let all = outcomes.len();
     let runs: Vec<Measure> = outcomes.into_iter().flatten().collect();
     EntryResult { diverged: all - runs.len(), runs }
 }
 
-/// Cells to measure on, and cells to choose on.
+/// Draws the test set and the selection cells.
 fn test_sets(system: &System, cells: u64) -> Result<[Arc<TestSet>; 2], Error> {
     let draw = |seed| TestSet::draw(system, &TEST_SIZES, cells, seed).map(Arc::new);
     Ok([draw(TEST_SEED)?, draw(SELECTION_SEED)?])
 }
 
-/// An outer function as it is kept, and what it took.
+/// Outer function in the cache, and the duration of its pre-training.
 #[derive(Serialize, Deserialize)]
 struct Pretrained {
     parameters: Vec<f64>,
@@ -496,7 +498,7 @@ mod tests {
     use crate::{STUDIES, Study};
     use anyk::framework::{ErrorKind, Silent};
 
-    /// Wants to stop at once, and notes what it is told.
+    /// Observer that requests a stop at once and records its calls.
     #[derive(Default)]
     struct Impatient(Mutex<Vec<&'static str>>);
 
@@ -523,7 +525,7 @@ mod tests {
             let kind = (study.run)(&mut lab).map_err(|error| error.kind()).err();
             assert_eq!(kind, Some(ErrorKind::Interrupted), "{}", study.name);
         }
-        // Whatever is begun is ended.
+        // Every `begin` has its `end`.
         let told = observer.0.into_inner().unwrap();
         assert!(told.chunks(2).all(|pair| pair == ["begin", "end"]), "{told:?}");
     }
@@ -538,7 +540,7 @@ mod tests {
         assert_eq!([Effort::Trial, Effort::Usual, Effort::Full].map(runs), [1, 3, 10]);
         let said = lab(Some(2), Effort::Full);
         assert_eq!((said.runs(), said.trainings_or(5, 1)), (2, 2));
-        assert_eq!(lab(None, Effort::Full).rule(), "second worst of ten trainings");
+        assert_eq!(lab(None, Effort::Full).rule(), "second worst of the runs");
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The paper's tables, figures and propositions, and studies of our own, as functions that return data.
+//! Tables, figures and propositions of the paper, and additional studies, as functions that return data.
 //!
-//! [`STUDIES`] has them by name; each trains and measures what it takes in a [`Lab`], which keeps results, and
-//! returns tables with charts. How they look is for whoever shows them.
+//! [`STUDIES`] lists them by name. A study runs in a [`Lab`], which trains, measures and caches results. It returns
+//! tables with charts; the caller decides how to show them.
 //!
 //! ```no_run
 //! use anyk::framework::Silent;
@@ -86,7 +86,7 @@ pub(crate) use timing::{
     untrained_p_gnn,
 };
 
-/// Names the sources of the library and of the studies: 32 hexadecimal digits. A result that is kept has this name, so
-/// that it is measured again if either changes.
+/// Fingerprints of the sources of the library and of the studies: 32 hexadecimal digits. Each cached result contains
+/// them, so a result is measured again if the sources change.
 static SOURCES: LazyLock<String> =
     LazyLock::new(|| format!("{}{}", anyk::SOURCES, env!("ANYK_SOURCES")));

@@ -1,4 +1,4 @@
-//! The default networks on the fields that published networks are measured on, beside many starts of WMMSE.
+//! Default networks for links on the fields of published networks, compared with many starts of WMMSE.
 
 use std::hint::black_box;
 
@@ -13,28 +13,28 @@ use anyk::problems::interference::{
 };
 use anyk::row;
 
-/// Starting points of WMMSE: full power, and random ones.
+/// Number of starting points of WMMSE: full power, and random ones.
 const STARTS: u64 = 60;
-/// Size at which a pass of the network and all starts of WMMSE are timed.
+/// Size at which one pass of the network and all starts of WMMSE are timed.
 const TIMED: usize = 50;
 
-/// Where networks are measured, and where they were trained.
+/// Settings of a comparison: where the networks are trained, and where they are measured.
 struct Plan {
     name: &'static str,
     title: &'static str,
     trained_on: Scenario,
     measured_on: Scenario,
     output: PowerOutput,
-    /// Sizes, and networks of each: on trial, as usual, in full.
+    /// Sizes, and the number of networks of each: in a trial, by default, and with full effort.
     sizes: &'static [(usize, [u64; 3])],
-    /// What was measured of a published network on such networks, in the words of who measured it.
+    /// Result of a published network on such networks, as an independent audit reports it.
     published: &'static str,
 }
 
 static PLANS: [Plan; 2] = [
     Plan {
         name: "d2d-published",
-        title: "The published D2D field: networks trained on our own field at K = 50",
+        title: "published D2D field, policies trained on AnyK's D2D field at K = 50",
         trained_on: Scenario::D2d(D2dField::DEFAULT),
         measured_on: Scenario::D2d(D2dField::PUBLISHED),
         output: PowerOutput::Priced { steps: 1 },
@@ -48,7 +48,7 @@ static PLANS: [Plan; 2] = [
     },
     Plan {
         name: "dense-published",
-        title: "Dense networks with a tenth of the noise: networks trained at our noise and K = 10",
+        title: "dense networks with a tenth of the noise, policies trained with the usual noise at K = 10",
         trained_on: Scenario::Dense,
         measured_on: Scenario::DensePublished,
         output: PowerOutput::Ranked { passes: PASSES },
@@ -58,7 +58,7 @@ static PLANS: [Plan; 2] = [
             (30, [2, 100, 500]),
             (50, [1, 100, 500]),
         ],
-        published: "101, 96, 86 and 71 % from K = 10 to 50",
+        published: "101, 96, 86 and 71 % at K = 10, 20, 30 and 50",
     },
 ];
 
@@ -68,7 +68,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
 
 fn table(lab: &Lab<'_>, plan: &Plan) -> Result<Table, Error> {
     let runs = lab.trainings_or(10, 5);
-    let policies = lab.watched("networks, trainings", runs, || {
+    let policies = lab.watched("links, training runs", runs, || {
         let settings = |run| lab.links_settings(plan.trained_on, 100 + run);
         let train = |run| lab.links_policy(&settings(run), plan.output);
         (0..runs).into_par_iter().map(train).collect::<Result<Vec<_>, Error>>()
@@ -84,7 +84,8 @@ fn table(lab: &Lab<'_>, plan: &Plan) -> Result<Table, Error> {
     Ok(shown(plan, &results, (runs, pass_us, starts_us)))
 }
 
-/// All policies at a size, and the mean sum rate of the best of many starts of WMMSE over that of one.
+/// Measures all policies at a size. Also returns the mean sum rate of the best of many starts of WMMSE, in percent of
+/// that of one start.
 fn measure(
     lab: &Lab<'_>,
     plan: &Plan,
@@ -116,7 +117,7 @@ fn many_starts() -> WmmseSettings {
     WmmseSettings { random_starts: STARTS - 1, ..WmmseSettings::default() }
 }
 
-/// Microseconds of one pass of the network, and of all starts of WMMSE, on a network of one size.
+/// Returns the microseconds of one pass of the policy, and of all starts of WMMSE, at one size.
 fn times(plan: &Plan, policies: &[PowerPolicy]) -> Result<(f64, f64), Error> {
     let problem = plan.measured_on.draw(TEST_SEED, TIMED, 0).map_err(Error::other)?;
     let sparse = SparseInterference::new(&problem, plan.measured_on.threshold());
@@ -144,7 +145,7 @@ fn shown(
     let row = |label: String, figure: Figure<'_>| -> Vec<Value> {
         row![label; results.iter().map(|(result, best)| figure(result, *best))]
     };
-    // From the worst, 0, to the best, 1.
+    // From the worst at 0 to the best at 1.
     let at = |result: &PowerSizeResult, share: (usize, usize)| {
         let sorted = sorted(result);
         let place = sorted.len().saturating_sub(1) * share.0 / share.1;
@@ -152,9 +153,9 @@ fn shown(
     };
     let (worst, middle, best) = ((0, 1), (1, 2), (1, 1));
     let rows = vec![
-        row(format!("network, worst of {runs} trainings"), &|result, _| at(result, worst)),
-        row("network, median".into(), &|result, _| at(result, middle)),
-        row("network, best".into(), &|result, _| at(result, best)),
+        row(format!("policy, worst of {runs} runs"), &|result, _| at(result, worst)),
+        row("policy, median".into(), &|result, _| at(result, middle)),
+        row("policy, best".into(), &|result, _| at(result, best)),
         row(format!("WMMSE, best of {STARTS} starts"), &|_, best| best),
         row("FPLinQ".into(), &|result, _| result.fplinq_percent),
         row("greedy, links tried again".into(), &|result, _| result.greedy_improved_percent),
@@ -169,11 +170,11 @@ fn shown(
     };
     Table {
         name: plan.name.into(),
-        title: plan.title.into(),
+        title: format!("Sum rates relative to WMMSE (%): {}", plan.title),
         note: format!(
-            "WMMSE takes 100 iterations from full power, and then from {} random points; networks of seed {TEST_SEED}. \
-             The {STARTS} starts are timed beside one pass of a network at K = {TIMED}. An independent audit measured a \
-             published network at {} there.",
+            "WMMSE runs 100 iterations from full power, then from {} random points; the test networks have seed \
+             {TEST_SEED}. Times are for the {STARTS} starts and for one pass of a policy at K = {TIMED}. An \
+             independent audit measured a published network at {} in this setting.",
             STARTS - 1,
             plan.published,
         ),
@@ -184,17 +185,17 @@ fn shown(
         rows,
         claims: vec![Claim::own(
             format!(
-                "One pass of a network (median training) is as good as the best of {STARTS} starts of WMMSE: {}",
+                "One pass of the policy (median run) is as good as the best of {STARTS} starts of WMMSE ({})",
                 plan.title
             ),
             format!(
-                "{reached}; at K = {TIMED} it takes {pass_us:.0} µs beside {:.1} ms, {:.0} times as fast",
+                "{reached}; at K = {TIMED} it takes {pass_us:.0} µs, compared with {:.1} ms ({:.0} times as fast)",
                 1e-3 * starts_us,
                 starts_us / pass_us.max(1e-9)
             ),
             at_all,
         )
-        .covering(format!("K = {}; {runs} trainings", sizes.join(", ")))],
+        .covering(format!("K = {}; {runs} runs", sizes.join(", ")))],
         ..Table::default()
     }
 }
@@ -224,7 +225,7 @@ mod tests {
         }
     }
 
-    /// Where the network is as good as many starts is read off the figures.
+    /// The words name the sizes at which the policy is as good as many starts.
     #[test]
     fn the_words_follow_the_figures() {
         let claim = |best: [f64; 2]| {
@@ -237,7 +238,7 @@ mod tests {
         let one = claim([102.0, 100.5]);
         assert_eq!(
             one.measured,
-            "at K = 50; at K = 50 it takes 10 µs beside 1.0 ms, 100 times as fast"
+            "at K = 50; at K = 50 it takes 10 µs, compared with 1.0 ms (100 times as fast)"
         );
         assert_eq!(one.holds, Holds::No);
         assert!(claim([102.0, 101.5]).measured.starts_with("at none of these sizes;"));

@@ -1,4 +1,4 @@
-//! P-GNN with other outer functions than a `B^v` of its own: the exact b, and equal power in place of the networks.
+//! P-GNN with other outer functions than `B^v`: the exact b, and equal power instead of the networks.
 
 use anyk::System;
 use anyk::core::{Allocation, Instance, Outcome, Policy, Status};
@@ -10,24 +10,24 @@ use anyk::problems::urllc::{
 };
 use anyk::qos::{BandwidthTable, ServiceClass};
 
-/// An outer function: the bandwidth of a user at equal power.
+/// Outer function: the bandwidth of a user at equal power.
 #[derive(Clone)]
 pub(crate) enum OuterFunction {
-    /// A pre-trained `B^v`.
+    /// Pre-trained `B^v`.
     Pretrained(BandwidthLaw),
-    /// The exact b at `ε_D`.
+    /// Exact b at `ε_D`.
     Exact(Box<BandwidthTable>),
 }
 
 impl OuterFunction {
-    /// The exact b at a target.
+    /// Builds the exact b at a target.
     pub(crate) fn exact(system: &System, epsilon_d: f64) -> Result<Self, Error> {
         let service = ServiceClass { epsilon: epsilon_d, ..system.service() };
         Ok(Self::Exact(Box::new(BandwidthTable::new(system.qos(service)?))))
     }
 
-    /// Bandwidths of users with these gains in cells of a size, Hz; none for a user whom no bandwidth serves at equal
-    /// power.
+    /// Returns the bandwidths of users with these gains in cells of a size, in Hz; 0 for a user that no bandwidth
+    /// can serve at equal power.
     pub(crate) fn at_size(&self, gains: &[f64], size: usize, max_power_w: f64) -> Vec<f64> {
         let each_w = max_power_w / size as f64;
         match self {
@@ -40,11 +40,11 @@ impl OuterFunction {
     }
 }
 
-/// A policy with such an outer function: powers and inner factors of networks, or equal power and factors of 1.
+/// Policy with an outer function. Powers and factors come from networks, or are equal powers and factors of 1.
 #[derive(Clone)]
 pub(crate) struct WithOuter {
     pub(crate) outer: OuterFunction,
-    /// Gives bandwidths in units of 1 Hz: the factors.
+    /// Networks, whose bandwidths in units of 1 Hz are the factors.
     pub(crate) inner: Option<LearnedAllocator>,
 }
 
@@ -71,7 +71,7 @@ impl Policy for WithOuter {
     }
 }
 
-/// Trains a P-GNN whose outer function is the exact b; the seconds are those of Algorithm 1 alone.
+/// Trains a P-GNN whose outer function is the exact b. The seconds are those of Algorithm 1.
 pub(crate) fn train_with_exact_law(
     system: &System,
     settings: &TrainSettings,
@@ -82,7 +82,7 @@ pub(crate) fn train_with_exact_law(
     let parameters = session.train("training", &objective.plan(), &mut objective)?;
     let parameters: Vec<f64> = parameters.into_iter().map(f64::from).collect();
     let count = parameters.len() / 3;
-    // The same networks without an outer function are an M-GNN's.
+    // Without an outer function, the networks are those of an M-GNN.
     let record = ModelRecord {
         config: system.config().clone(),
         training: TrainSettings { method: Method::MGnn, ..settings.clone() },

@@ -1,12 +1,12 @@
-//! What the paper prints in its tables III to VI, and the trainings behind them.
+//! Figures that the paper prints in tables III to VI, and the corresponding entries.
 
 use crate::{Effort, Entry};
 use anyk::framework::Method;
 use anyk::problems::urllc::{Recipe, TrainSettings};
 
-/// A row of tables III and VI: label, then `(A_K, W_K in MHz)` at K = 1, 2, 5, 10, 50, 100, 200.
+/// Row of tables III and VI: a label, and `(A_K, W_K in MHz)` at K = 1, 2, 5, 10, 50, 100, 200.
 pub struct PaperRow {
-    /// The row's name.
+    /// Name of the row.
     pub label: &'static str,
     /// Availability and bandwidth at each size.
     pub figures: [(f64, f64); 7],
@@ -76,11 +76,11 @@ pub const PAPER_EPSILON: [(f64, PaperRow); 4] = [
     ),
 ];
 
-/// Table IV: training size, samples for availability 1.00 everywhere, seconds.
+/// Table IV: training size, number of samples for availability 1.00 at every size, seconds.
 pub const PAPER_SMALL_K: [(usize, usize, f64); 4] =
     [(2, 5000, 1290.32), (5, 4000, 1289.91), (8, 3000, 1185.11), (10, 2000, 875.43)];
 
-/// Table V: method, `ε_D`, training size, samples, seconds.
+/// Table V: method, `ε_D`, training size, number of samples, seconds.
 pub const PAPER_TIMES: [(&str, f64, usize, usize, f64); 4] = [
     ("P-GNN", 6e-6, 10, 2000, 875.43),
     ("M-GNN^10", 5e-6, 10, 2000, 503.81),
@@ -88,9 +88,9 @@ pub const PAPER_TIMES: [(&str, f64, usize, usize, f64); 4] = [
     ("FNN", 2e-6, 200, 100_000, 49_422.77),
 ];
 
-/// Table VI: the methods compared.
+/// Table VI: comparison of the methods.
 pub const PAPER_COMPARISON: [PaperRow; 4] = [
-    // Table VI repeats this row of table III.
+    // The paper repeats this row of table III in table VI.
     PaperRow { label: "P-GNN", figures: PAPER_EPSILON[2].1.figures },
     PaperRow {
         label: "M-GNN^10",
@@ -130,15 +130,16 @@ pub const PAPER_COMPARISON: [PaperRow; 4] = [
     },
 ];
 
-/// Samples and steps of our FNN on the budget of a quick reproduction.
+/// Samples and steps of the FNN with preset fast, without full effort.
 const QUICK_FNN: (usize, u64) = (20_000, 2_500);
-/// Samples and epochs of the paper's FNN on that budget.
+/// Samples and epochs of the FNN with preset paper, without full effort.
 const QUICK_PAPER_FNN: (usize, u64) = (2_000, 8);
-/// The paper's samples of the FNN.
+/// Samples of the FNN in the paper.
 const FNN_SAMPLES: usize = 100_000;
 
-/// The trainings of table VI, in its order, as the paper says (preset paper). The FNN has the paper's 100,000 samples in
-/// full, of whose 5,000 epochs `fnn::entry` says how many are done, and 2,000 samples and 8 epochs otherwise.
+/// Returns the entries of table VI in its order, with the preset paper. With full effort, the FNN has the paper's
+/// 100,000 samples, and `fnn::paper_methods` chooses how many of the 5,000 epochs are run. Otherwise it has 2,000
+/// samples and 8 epochs.
 pub fn paper_entries(effort: Effort) -> [Entry; 4] {
     let mut entries = our_entries(Effort::Full).map(Entry::published);
     if effort != Effort::Full {
@@ -148,8 +149,8 @@ pub fn paper_entries(effort: Effort) -> [Entry; 4] {
     entries
 }
 
-/// The same methods by our training (preset fast). The FNN's budget is the paper's 100,000 samples in full, and a fifth
-/// of them otherwise.
+/// Returns the entries of table VI in its order, with the preset fast. The FNN has the paper's 100,000 samples with
+/// full effort, and a fifth of them otherwise.
 pub fn our_entries(effort: Effort) -> [Entry; 4] {
     let p_gnn = Entry::p_gnn(10, 2000, 6e-6);
     let m_gnn = |train_k: usize, samples: usize, epsilon_d: f64| Entry {

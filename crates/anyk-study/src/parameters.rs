@@ -1,5 +1,5 @@
-//! "When the system parameters … change, similar results can be obtained" (paper, section V): P-GNN and the price policy in
-//! other cells than the paper's.
+//! P-GNN and the price policy in other cells than the paper's: "When the system parameters … change, similar results
+//! can be obtained" (paper, section V).
 
 use crate::entry::{AVAILABLE, BASELINE};
 use crate::price::price_runs;
@@ -10,14 +10,14 @@ use anyk::framework::{Claim, Error, Holds, Quietly, Session, Table, Value};
 use anyk::problems::urllc::train_price_policy;
 use anyk::row;
 
-/// `ε_D` over `ε`, the loosest first: the paper's own, then what a stricter one would be.
+/// Ratios `ε_D/ε`, the loosest first: the paper's, then stricter ones.
 const LADDER: [f64; 6] = [0.6, 0.4, 0.25, 0.1, 0.03, 0.01];
-/// Sizes whose distance to the optimum is shown.
+/// Sizes whose extra bandwidth is shown.
 const SHOWN: [usize; 2] = [10, 200];
-/// A policy within so many percent of the optimum at every size shown gives similar results.
+/// Largest extra bandwidth of similar results, in percent, at the sizes shown.
 const SIMILAR_PERCENT: f64 = 10.0;
 
-/// The cells, the paper's first.
+/// Returns the cells with their labels, the paper's first.
 fn cells() -> Vec<(String, Config)> {
     let mut list = Vec::new();
     let mut add = |label: String, change: &dyn Fn(&mut Config)| {
@@ -53,12 +53,14 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }
     Ok(vec![Table {
         name: "parameters".into(),
-        title: "Other cells than the paper's: P-GNN and the price policy, trained at K = 10".into(),
+        title:
+            "Availability and extra bandwidth in other cells than the paper's, trained at K = 10"
+                .into(),
         note: format!(
-            "Each figure is the {}. Each cell has {} test cells of each size, K = {TEST_SIZES:?}. P-GNN stands at the \
-             paper's ratio ε_D = {} ε and, if that is another, at the first of {LADDER:?} whose availability is 1.00 at \
-             every K on cells for choosing. The price policy has no margin. Results are similar if availability is 1.00 at every K \
-             and bandwidth at most {SIMILAR_PERCENT} % over the optimum at K = {SHOWN:?}.{}",
+            "Each figure is the {}. Each cell has {} test cells for each K in {TEST_SIZES:?}. P-GNN is shown at the \
+             paper's ratio ε_D = {} ε and, if it differs, at the first ratio of {LADDER:?} whose availability is 1.00 \
+             at every K on the selection cells. The price policy has no margin. Results are similar if availability is \
+             1.00 at every K and the extra bandwidth at most {SIMILAR_PERCENT} % at K = {SHOWN:?}.{}",
             lab.rule(),
             lab.cells,
             LADDER[0],
@@ -69,7 +71,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             "method",
             ("ε_D / ε", "{:.2}"),
             ("lowest A_K", "{:.3} at K = {}");
-            SHOWN.map(|size| (format!("over optimum, K = {size}"), "%", "{:+.2}"))
+            SHOWN.map(|size| (format!("extra bandwidth, K = {size}"), "%", "{:+.2}"))
         ],
         rows,
         claims: covering(claims(&measured), &lab.covers()),
@@ -77,7 +79,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// Lowest availability, where it is, and the distances to the optimum.
+/// Lowest availability with its size, and extra bandwidths.
 #[derive(Debug, Clone)]
 struct Figures {
     lowest: (f64, usize),
@@ -100,9 +102,9 @@ impl Figures {
     fn values(&self) -> Vec<Value> {
         let (lowest, size) = self.lowest;
         let over = self.over.map(|over| match over {
-            // Cells that are refused have no bandwidth to compare.
+            // Rejected cells have no bandwidth to compare.
             over if over <= -99.0 => None,
-            // Rounding is not less than nothing.
+            // A rounding error is not a negative value.
             over if over.abs() < 5e-3 => Some(0.0),
             over => Some(over),
         });
@@ -110,12 +112,12 @@ impl Figures {
     }
 }
 
-/// What was measured in one cell.
+/// Results in one cell.
 struct Row {
     equal: Figures,
     price: Figures,
     at_paper: Figures,
-    /// The ratio that was chosen, on cells for choosing; none where none of those tried is enough.
+    /// Ratio chosen on the selection cells, with its figures; `None` if no ratio suffices.
     chosen: Option<(f64, Figures)>,
 }
 
@@ -150,11 +152,11 @@ impl Row {
         let paper = Value::formatted([LADDER[0]], "{}");
         let mut rows = vec![row("P-GNN", paper, &self.at_paper)];
         match &self.chosen {
-            // The paper's, which stands there already; the product and quotient may have rounded it.
+            // The paper's ratio has a row already; the product and the quotient may have rounded it.
             Some((ratio, _)) if *ratio > 0.5 * (LADDER[0] + LADDER[1]) => {}
             Some((ratio, figures)) => rows.push(row("P-GNN", Value::Number(*ratio), figures)),
             None => {
-                rows.push(row![label, "P-GNN", "none of them"; [(); 1 + SHOWN.len()]]);
+                rows.push(row![label, "P-GNN", "none tried"; [(); 1 + SHOWN.len()]]);
             }
         }
         rows.push(row("price", Value::Empty, &self.price));
@@ -162,13 +164,13 @@ impl Row {
         rows
     }
 
-    /// P-GNN as it would be used here.
+    /// Figures of P-GNN at the chosen ratio, or else at the paper's.
     fn p_gnn(&self) -> &Figures {
         self.chosen.as_ref().map_or(&self.at_paper, |(_, figures)| figures)
     }
 }
 
-/// In how many cells the results are similar, as claims.
+/// Returns claims about the number of cells with similar results.
 fn claims(rows: &[(&str, Row)]) -> Vec<Claim> {
     let all = rows.len();
     let similar = |of: fn(&Row) -> &Figures| rows.iter().map(move |(_, row)| of(row).is_similar());
@@ -178,7 +180,7 @@ fn claims(rows: &[(&str, Row)]) -> Vec<Claim> {
     let at_paper = count(|row| &row.at_paper);
     vec![
         Claim::paper(
-            "Similar results are found with P-GNN when parameters change",
+            "P-GNN gives similar results when the system parameters change",
             format!("{}, and in {at_paper} at the paper's ratio", said(p_gnn)),
             Holds::in_all(similar(Row::p_gnn)),
         ),
@@ -190,15 +192,15 @@ fn claims(rows: &[(&str, Row)]) -> Vec<Claim> {
     ]
 }
 
-/// The cells in which P-GNN has nothing to learn from.
+/// Names the cells in which equal power does not serve every user, so that P-GNN cannot learn its outer function.
 fn hopeless(rows: &[(&str, Row)]) -> String {
     let lost = rows
         .iter()
         .filter(|(_, row)| !row.p_gnn().is_available() && !row.equal.is_available())
         .map(|(label, row)| {
             format!(
-                " {label}: equal power, which the outer function is trained at, does not serve everyone itself at \
-                 K = {}; there is nothing to learn it from.",
+                " {label}: equal power, on which the outer function is trained, does not serve every user itself at \
+                 K = {}, so there is nothing to learn from.",
                 row.equal.lowest.1
             )
         });
@@ -230,12 +232,12 @@ mod tests {
         }
         let held = claims(&[("a", row(&short, None))]);
         assert_eq!([held[0].holds, held[1].holds], [Holds::No, Holds::Yes]);
-        // Where equal power fails as well, that is why.
+        // If equal power fails as well, the note gives that reason.
         let lost = Row { equal: short.clone(), ..row(&short, None) };
-        assert!(hopeless(&[("500 m", lost)]).contains("500 m: equal power, which the outer"));
-        // Both rows of P-GNN are shown, the one that is missing as well.
+        assert!(hopeless(&[("500 m", lost)]).contains("500 m: equal power, on which the outer"));
+        // P-GNN has a second row, even if no ratio suffices.
         let ratios = |row: Row| row.rows("x").into_iter().map(|row| row[2].clone());
-        assert!(ratios(row(&short, None)).any(|ratio| ratio == "none of them".into()));
+        assert!(ratios(row(&short, None)).any(|ratio| ratio == "none tried".into()));
         assert!(ratios(row(&short, Some(&good))).any(|ratio| ratio == 0.1.into()));
     }
 }

@@ -1,25 +1,25 @@
-//! The pictures that a summary shows: bandwidth and availability of all methods over K, and sum rates of links.
+//! Pictures of a summary: bandwidth and availability of all methods, and sum rates of links, by K.
 
 use crate::entry::AVAILABLE;
 use crate::verdict::listed;
 use anyk::framework::{Chart, Picture, Series};
 
-/// What the pictures are of.
+/// Subjects of the pictures.
 pub(crate) const BANDWIDTH: &str = "bandwidth";
 pub(crate) const AVAILABILITY: &str = "availability";
 pub(crate) const DENSE_RATES: &str = "dense-rates";
 pub(crate) const FIELD_RATES: &str = "d2d-rates";
 
-/// A method's figures: sizes, and at each of them its availability and how far it is over the optimum, in percent.
+/// Curve of a method: size, availability, and extra bandwidth in percent.
 pub(crate) struct MethodCurve {
     pub(crate) label: String,
     pub(crate) figures: Vec<(usize, f64, f64)>,
 }
 
-/// Distances to the optimum under this, in percent, are none; a logarithmic axis has no place for them.
+/// Smallest extra bandwidth in percent that the logarithmic axis shows.
 const NO_DISTANCE: f64 = 1e-6;
 
-/// All methods: bandwidth over the optimum, and availability. The legend names the failures of each.
+/// Draws the extra bandwidth and the availability of all methods. The legend names the sizes at which each fails.
 pub(crate) fn of_methods(curves: &[MethodCurve]) -> Vec<Picture> {
     let series = |value: fn(&(usize, f64, f64)) -> f64, shown: fn(f64) -> bool| {
         let one = |curve: &MethodCurve| {
@@ -34,9 +34,9 @@ pub(crate) fn of_methods(curves: &[MethodCurve]) -> Vec<Picture> {
             subject: BANDWIDTH.to_owned(),
             caption: over_words(curves),
             chart: Chart {
-                title: "Bandwidth over the exact optimum".into(),
-                x_label: "users K".into(),
-                y_label: "over the optimum (%)".into(),
+                title: "Extra bandwidth compared with the optimum (%)".into(),
+                x_label: "number of users K".into(),
+                y_label: "extra bandwidth (%)".into(),
                 log_x: true,
                 log_y: true,
                 series: series(|figure| figure.2, |over| over > NO_DISTANCE),
@@ -46,8 +46,8 @@ pub(crate) fn of_methods(curves: &[MethodCurve]) -> Vec<Picture> {
             subject: AVAILABILITY.to_owned(),
             caption: availability_words(curves),
             chart: Chart {
-                title: "Availability: the share of users whose QoS is met".into(),
-                x_label: "users K".into(),
+                title: "Availability: share of users whose QoS is met".into(),
+                x_label: "number of users K".into(),
                 y_label: "availability A_K".into(),
                 log_x: true,
                 log_y: false,
@@ -57,7 +57,7 @@ pub(crate) fn of_methods(curves: &[MethodCurve]) -> Vec<Picture> {
     ]
 }
 
-/// Where a method leaves users unserved, as a part of its name.
+/// Names the sizes at which a method does not serve every user, as a suffix of its label.
 fn at_failures(curve: &MethodCurve) -> String {
     let failed: Vec<String> = curve
         .figures
@@ -72,7 +72,7 @@ fn at_failures(curve: &MethodCurve) -> String {
     }
 }
 
-/// What the picture of bandwidths leaves out.
+/// Caption that names the points missing from the picture of bandwidths.
 fn over_words(curves: &[MethodCurve]) -> String {
     let under = curves.iter().filter_map(|curve| {
         let sizes = curve.figures.iter().filter(|figure| figure.2 < -NO_DISTANCE);
@@ -81,7 +81,7 @@ fn over_words(curves: &[MethodCurve]) -> String {
     });
     let under: Vec<String> = under.collect();
     let words = format!(
-        "A method fails if its availability is under 1.00. Points at the optimum (to {NO_DISTANCE:e} %) are not shown"
+        "A method fails if its availability is below 1.00. Points at the optimum (to {NO_DISTANCE:e} %) are not shown"
     );
     if under.is_empty() {
         format!("{words}.")
@@ -91,12 +91,12 @@ fn over_words(curves: &[MethodCurve]) -> String {
     }
 }
 
-/// Who serves everyone at every size.
+/// Caption that names the methods with availability 1.00 at every size.
 fn availability_words(curves: &[MethodCurve]) -> String {
     let serves = |curve: &&MethodCurve| curve.figures.iter().all(|figure| figure.1 >= AVAILABLE);
     let (all, some): (Vec<&MethodCurve>, Vec<&MethodCurve>) = curves.iter().partition(serves);
     let names = |curves: &[&MethodCurve]| {
-        // In quotes: names have commas.
+        // Labels are quoted, because they contain commas.
         let names: Vec<String> = curves.iter().map(|curve| format!("“{}”", curve.label)).collect();
         listed(&names.iter().map(String::as_str).collect::<Vec<_>>())
     };
@@ -110,7 +110,7 @@ fn availability_words(curves: &[MethodCurve]) -> String {
     }
 }
 
-/// Sum rates of links over the baseline's: curves of networks, and of other methods, in percent.
+/// Draws sum rates of links relative to the baseline's, in percent: curves of networks, and of other methods.
 pub(crate) fn of_rates(
     subject: &str,
     title: &str,
@@ -121,8 +121,8 @@ pub(crate) fn of_rates(
     let best = networks.iter().max_by(|a, b| lowest(a).total_cmp(&lowest(b)));
     let caption = best.map_or_else(String::new, |best| {
         format!(
-            "The learned policy that loses least over all K is “{}”: {:.1} % of WMMSE at its lowest. Dashed: \
-             methods that learn nothing.",
+            "The learned policy with the highest minimum over all K is “{}”: {:.1} % of WMMSE at its lowest. Dashed \
+             lines are methods without training.",
             best.label,
             lowest(best),
         )
@@ -132,8 +132,8 @@ pub(crate) fn of_rates(
         caption,
         chart: Chart {
             title: title.to_owned(),
-            x_label: "links K".into(),
-            y_label: "sum rate, % of WMMSE".into(),
+            x_label: "number of links K".into(),
+            y_label: "sum rate (% of WMMSE)".into(),
             log_x: true,
             log_y: false,
             series: networks.iter().cloned().chain(others).collect(),
@@ -154,7 +154,7 @@ mod tests {
         let good = curve("a", &[(1, 1.0, 0.0), (10, 0.996, 2.0)]);
         let bad = curve("b", &[(1, 1.0, 3.0), (10, 0.2, -30.0), (50, 0.99, 4.0)]);
         let [over, availability] = of_methods(&[good, bad]).try_into().unwrap();
-        // The point at the optimum and the one under it are on no logarithmic axis; the words say so.
+        // A logarithmic axis cannot show the points at and below the optimum; the caption names them.
         let points = |picture: &Picture, series: usize| picture.chart.series[series].points.clone();
         assert_eq!(points(&over, 0), [(10.0, 2.0)]);
         assert_eq!(points(&over, 1), [(1.0, 3.0), (50.0, 4.0)]);

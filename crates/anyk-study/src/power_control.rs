@@ -1,5 +1,5 @@
-//! Power control and link scheduling, learned at one size (paper, section III-B): networks with each
-//! aggregator and output, beside WMMSE, FPLinQ, greedy and the best schedule.
+//! Power control and link scheduling, learned at one size (paper, section III-B): networks with each aggregator and
+//! output, compared with WMMSE, FPLinQ, greedy scheduling and the best schedule.
 
 use rayon::prelude::*;
 
@@ -17,13 +17,13 @@ use anyk::problems::interference::{
 };
 use anyk::row;
 
-/// Trainings from which the second worst is shown instead of the worst.
+/// Number of runs from which the second worst is shown instead of the worst.
 const SECOND_WORST_FROM: u64 = 5;
 const RANKED: PowerOutput = PowerOutput::Ranked { passes: PASSES };
-/// Links of the networks on which WMMSE's powers are compared with the best schedule.
+/// Number of links for the comparison of WMMSE's powers with the best schedule.
 const BINARY_SIZE: usize = 10;
 
-/// A network, how it is trained, and the outputs that are measured with it.
+/// Row of a table: a network, its training, and its output.
 struct Row {
     label: String,
     settings: PowerTrainSettings,
@@ -44,19 +44,19 @@ impl Row {
         Self { label: label.to_owned(), settings, output }
     }
 
-    /// Settings of one run.
+    /// Returns the settings of one run.
     fn settings_of_run(&self, effort: Effort, run: u64) -> PowerTrainSettings {
         let (samples, steps) = effort.of_training((self.settings.samples, self.settings.steps));
         PowerTrainSettings { samples, steps, seed: 100 + run, ..self.settings.clone() }
     }
 }
 
-/// What is measured in a scenario.
+/// Measurements in a scenario.
 struct Plan {
     name: &'static str,
     title: &'static str,
     scenario: Scenario,
-    /// Sizes, and random networks of each: in full, and quickly.
+    /// Sizes, and the number of random networks of each: with full effort, and by default.
     sizes: &'static [(usize, [u64; 2])],
     rows: Vec<Row>,
 }
@@ -69,7 +69,7 @@ fn dense() -> Plan {
     use PowerOutput::{Classifier, Sigmoid};
     Plan {
         name: "dense",
-        title: "Dense interference networks, learned at K = 10",
+        title: "Sum rates on dense networks relative to WMMSE (%), trained at K = 10",
         scenario: Scenario::Dense,
         sizes: &[
             (5, [1000, 200]),
@@ -100,7 +100,7 @@ fn d2d() -> Plan {
     use PowerOutput::{Classifier, Priced, Sigmoid};
     Plan {
         name: "d2d",
-        title: "Device-to-device fields of constant density, learned at K = 50 on 2,000 layouts",
+        title: "Sum rates on D2D fields relative to WMMSE (%), trained at K = 50 on 2,000 layouts",
         scenario,
         sizes: &[
             (20, [200, 40]),
@@ -136,7 +136,7 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
         let figures = result.policies[first..].iter().take(policies.len() / plan.rows.len());
         figures.map(|figure| figure.sum_rate_percent).collect()
     };
-    // Of the sum rates, the lowest are the worst.
+    // The worst sum rate is the lowest.
     let shown = |row: usize, result: &PowerSizeResult| -> f64 {
         let negative = all(row, result).into_iter().map(|percent| -percent).collect();
         -worst_but(negative, skipped).unwrap_or(f64::NAN)
@@ -145,7 +145,7 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
     let baselines: [(&str, Figure); 4] = [
         ("FPLinQ", |result| Some(result.fplinq_percent)),
         ("greedy", |result| Some(result.greedy_percent)),
-        ("greedy, links tried again", |result| Some(result.greedy_improved_percent)),
+        ("greedy, then every link again", |result| Some(result.greedy_improved_percent)),
         ("best schedule", |result| result.exact_percent),
     ];
     let (mut rows, mut curves) = (vec![], vec![]);
@@ -169,9 +169,9 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
     let share = |result: &PowerSizeResult| Value::formatted([result.wmmse_power_share], "{:.4}");
     rows.push(row!["WMMSE: share of P_max used"; results.iter().map(share)]);
     let (subject, picture) = if plan.scenario == Scenario::Dense {
-        (DENSE_RATES, "Sum rate on dense networks, learned at K = 10")
+        (DENSE_RATES, "Sum rate on dense networks, trained at K = 10")
     } else {
-        (FIELD_RATES, "Sum rate on D2D fields, learned at K = 50")
+        (FIELD_RATES, "Sum rate on D2D fields, trained at K = 50")
     };
     Ok(Table {
         name: plan.name.into(),
@@ -179,7 +179,7 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
         pictures: vec![pictures::of_rates(subject, picture, &curves, others)],
         claims: covering(
             claims(plan, &results, &shown),
-            &format!("{}; trainings of each network: {runs}", sizes(&results)),
+            &format!("{}; {runs} runs of each network", sizes(&results)),
         ),
         note: note(plan, &results, runs),
         columns: row![
@@ -188,9 +188,9 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
         ],
         rows,
         chart: Some(Chart {
-            title: "Sum rate over that of WMMSE".into(),
-            x_label: "links K".into(),
-            y_label: "% of WMMSE".into(),
+            title: "Sum rate relative to WMMSE against the number of links K".into(),
+            x_label: "number of links K".into(),
+            y_label: "sum rate (% of WMMSE)".into(),
             log_x: true,
             log_y: false,
             series: curves,
@@ -198,20 +198,20 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
     })
 }
 
-/// What a summary says of a scenario.
-/// The sizes that were measured, in words.
+/// Lists the sizes that were measured.
 fn sizes(results: &[PowerSizeResult]) -> String {
     let all: Vec<String> = results.iter().map(|result| result.k.to_string()).collect();
     format!("K = {}", all.join(", "))
 }
 
+/// Returns claims about a scenario for the summary.
 fn claims(
     plan: &Plan,
     results: &[PowerSizeResult],
     shown: &impl Fn(usize, &PowerSizeResult) -> f64,
 ) -> Vec<Claim> {
     let last = plan.rows.len() - 1;
-    // Of a row, at any size.
+    // Lowest rate of a row over all sizes.
     let lowest =
         |row: usize| results.iter().map(|result| shown(row, result)).fold(f64::INFINITY, f64::min);
     if plan.scenario == Scenario::Dense {
@@ -225,8 +225,9 @@ fn claims(
     }
 }
 
-/// What dense networks show, by the share of power that WMMSE uses over K, and the lowest shares of its sum rate, in
-/// percent, of networks with a sigmoid (max, mean, sum) and with outputs that only rank.
+/// Returns claims about dense networks. `shares` is the share of power that WMMSE uses, by K. The other numbers are the
+/// lowest sum rates relative to WMMSE, in percent, of networks with a sigmoid (max, mean, sum) and with outputs that
+/// only rank the links.
 fn dense_claims(shares: &[(f64, f64)], sigmoids: [f64; 3], ranked: f64) -> Vec<Claim> {
     let [max, mean, sum] = sigmoids;
     let trend = Trend::fit(shares);
@@ -243,74 +244,76 @@ fn dense_claims(shares: &[(f64, f64)], sigmoids: [f64; 3], ranked: f64) -> Vec<C
             trend == Trend::Stays,
         ),
         Claim::own(
-            "With a sigmoid as output, not every aggregator generalizes from K = 10 on dense networks",
+            "With a sigmoid output, not every aggregator trained at K = 10 generalizes on dense networks",
             format!(
-                "at their lowest {max:.0} % of WMMSE with max, {mean:.0} % with mean, {sum:.0} % with sum"
+                "lowest sum rates: {max:.0} % of WMMSE with max, {mean:.0} % with mean, {sum:.0} % with sum"
             ),
             !sigmoids.into_iter().all(generalizes),
         ),
         Claim::own(
-            "A network whose outputs only rank the links, learned at K = 10, generalizes on dense networks",
-            format!("{ranked:.1} % of WMMSE's sum rate at its lowest"),
+            "A network that only ranks the links, trained at K = 10, generalizes on dense networks",
+            format!("lowest sum rate: {ranked:.1} % of WMMSE"),
             generalizes(ranked),
         ),
     ]
 }
 
-/// What fields show, by the lowest rates without an outer function: sum, max, mean.
+/// Returns the claim about fields, by the lowest rates without an outer function: sum, max, mean.
 fn field_claim(plain: [f64; 3]) -> Claim {
     let [sum, max, mean] = plain;
     Claim::own(
-        "On fields of constant density every aggregator generalizes from K = 50, without any outer function",
+        "On fields of constant density, every aggregator trained at K = 50 generalizes without an outer function",
         format!(
-            "at their lowest {sum:.1} % of WMMSE with sum, {max:.1} % with max, {mean:.1} % with mean"
+            "lowest sum rates: {sum:.1} % of WMMSE with sum, {max:.1} % with max, {mean:.1} % with mean"
         ),
         plain.into_iter().all(generalizes),
     )
 }
 
-/// That powers between 0 and P_max are worth more than schedules on fields: by the lowest shares of WMMSE's sum rate, in
-/// percent, after a step to the prices and of learned schedules, and that of the best schedules.
+/// Returns the claim that powers between 0 and P_max reach higher sum rates than schedules on fields. The numbers are
+/// sum rates relative to WMMSE in percent: the lowest of learned powers after one step to the prices, the lowest of
+/// learned schedules, and that of the best schedules.
 fn schedules_claim(priced: f64, scheduled: f64, best: f64) -> Claim {
     Claim::own(
-        "On fields of constant density schedules stay behind powers between 0 and P_max",
+        "On fields of constant density, schedules reach lower sum rates than powers between 0 and P_max",
         format!(
-            "of WMMSE's sum rate, learned schedules have {scheduled:.1} % at their lowest and the best schedules \
-             {best:.1} % at K = 20; learned powers, after one step to the prices of interference, {priced:.1} %"
+            "relative to WMMSE: learned schedules {scheduled:.1} % at their lowest, the best schedules {best:.1} % at \
+             K = 20, learned powers after one step to the prices of interference {priced:.1} % at their lowest"
         ),
         scheduled < priced && best < 100.0,
     )
 }
 
-/// How it was measured.
+/// Returns the note, which says how the figures were measured.
 fn note(plan: &Plan, results: &[PowerSizeResult], runs: u64) -> String {
     let rule = if runs >= SECOND_WORST_FROM { "second worst" } else { "worst" };
     let more = if plan.scenario == Scenario::Dense {
         let improved = results.iter().map(|result| result.greedy_improved_percent);
         format!(
-            "With the order of greedy in place of the network's, the same outer function stays above {:.1} %. ({}.)",
+            "With greedy's order instead of the network's, the same outer function stays above {:.1} %. Trends over K: \
+             {}.",
             improved.fold(f64::INFINITY, f64::min),
             Trend::RULE,
         )
     } else {
-        "At constant density a link has as many neighbours whatever K is.".to_owned()
+        "At constant density, the number of neighbors of a link does not depend on K.".to_owned()
     };
     format!(
-        "Each figure is the {rule} of {runs} trainings, in brackets the worst and the best, on networks of seed \
-         {TEST_SEED}; WMMSE takes 100 iterations from full power. A network generalizes from {GENERALIZES_PERCENT:.0} % \
-         on. {more}"
+        "Each figure is the {rule} of {runs} runs, with the worst and the best in brackets, on networks of seed \
+         {TEST_SEED}. WMMSE runs 100 iterations from full power. A network generalizes if its sum rate is at least \
+         {GENERALIZES_PERCENT:.0} % of WMMSE's. {more}"
     )
 }
 
-/// From this share of WMMSE's sum rate on, in percent, a network generalizes.
+/// Lowest sum rate of a network that generalizes, in percent of WMMSE's.
 const GENERALIZES_PERCENT: f64 = 95.0;
 
 fn generalizes(percent: f64) -> bool {
     percent >= GENERALIZES_PERCENT
 }
 
-/// All trainings of all rows: row by row, and run by run. A network that several rows share is trained
-/// once; finished ones are kept.
+/// Trains all runs of all rows, ordered by row and run. Rows that share a network train it once; trained networks are
+/// cached.
 fn train(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Error> {
     let mut wanted: Vec<PowerTrainSettings> = Vec::new();
     for row in &plan.rows {
@@ -321,7 +324,7 @@ fn train(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Erro
             }
         }
     }
-    let trained = lab.watched("power control, trainings", wanted.len() as u64, || {
+    let trained = lab.watched("power control, runs", wanted.len() as u64, || {
         let train = |settings| lab.links_policy(settings, PowerOutput::Sigmoid);
         wanted.par_iter().map(train).collect::<Result<Vec<_>, Error>>()
     })?;
@@ -336,7 +339,7 @@ fn train(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Erro
     Ok(policies)
 }
 
-/// All policies at each size; each size is kept when it is done.
+/// Measures all policies at each size; results of each size are cached.
 fn measure(
     lab: &Lab<'_>,
     plan: &Plan,
@@ -370,12 +373,12 @@ fn measure(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// How often, and by how much, a point of WMMSE that is no schedule beats the best schedule.
+/// Measures how often, and by how much, WMMSE with powers between 0 and P_max beats the best schedule.
 fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
     let samples = lab.effort.of([20, 500, 10_000]);
     let mut rows = Vec::new();
     let mut gaps = Vec::new();
-    let starts = [("full power", 0), ("and 10 random starts", 10)];
+    let starts = [("full power", 0), ("full power and 10 random starts", 10)];
     for scenario in [Scenario::Dense, Scenario::D2d(D2dField::default())] {
         for (label, random_starts) in starts {
             let settings = WmmseSettings { random_starts, ..WmmseSettings::default() };
@@ -396,19 +399,20 @@ fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
     }
     Ok(Table {
         name: "binary".into(),
-        title: format!("WMMSE beside the best schedule, K = {BINARY_SIZE}"),
+        title: format!("WMMSE compared with the best schedule at K = {BINARY_SIZE}"),
         note: format!(
-            "{samples} networks of each scenario, seed {TEST_SEED}. Nearly all is {:.0} %, as in the paper.",
+            "{samples} networks of each scenario, seed {TEST_SEED}. “Nearly all” means at least {:.0} %, as in the \
+             paper.",
             100.0 * NEARLY_ALL,
         ),
         columns: row![
             "scenario",
             "start",
-            ("powers that are binary", "{:.4}"),
-            ("networks where WMMSE beats the best schedule", "{:.4}"),
-            ("by, on average", "%", "{:.2}"),
-            ("at most", "%", "{:.2}"),
-            ("mean sum rate over the best schedule's", "%", "{:.2}"),
+            ("share of powers that are 0 or P_max", "{:.4}"),
+            ("share of networks where WMMSE beats the best schedule", "{:.4}"),
+            ("mean gain", "%", "{:.2}"),
+            ("largest gain", "%", "{:.2}"),
+            ("mean sum rate relative to the best schedule's", "%", "{:.2}"),
         ],
         rows,
         claims: vec![
@@ -418,10 +422,10 @@ fn binary(lab: &Lab<'_>) -> Result<Table, Error> {
     })
 }
 
-/// From this share on nearly all powers are 0 or P_max: the paper's own.
+/// Share of powers that counts as nearly all, as in the paper.
 const NEARLY_ALL: f64 = 0.95;
 
-/// That on dense networks nearly all powers are 0 or P_max.
+/// Returns the claim that nearly all powers on dense networks are 0 or P_max.
 fn binary_claim(dense: &BinaryGap) -> Claim {
     let percent = 100.0 * dense.share_binary_powers;
     Claim::paper(

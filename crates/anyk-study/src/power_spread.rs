@@ -1,5 +1,5 @@
-//! Figure 2(c): the closed-form power `P_k* = P_max·(1/g_k)/Σ_j(1/g_j)` of a user of given gain, over
-//! the gains of the others.
+//! Figure 2(c): closed-form power `P_k* = P_max·(1/g_k)/Σ_j(1/g_j)` of a user with a given gain, over the gains of the
+//! other users.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,22 +8,22 @@ use anyk::math::Moments;
 use anyk::math::in_blocks;
 use anyk::math::realization_rng;
 
-/// The given gain lies in this open interval (paper: `g'_k = 1`, `δ = 0.1`).
+/// Open interval of the given gain (paper: `g'_k = 1`, `δ = 0.1`).
 pub const WINDOW: (f64, f64) = (0.9, 1.1);
-/// Points of the midpoint rule over the window: its error is below 1e-4 of the deviation.
+/// Number of points of the midpoint rule over the window. Its error is below 1e-4 of the deviation.
 const WINDOW_POINTS: u32 = 20;
 
-/// The power of users in the window, as a share of `P_max`, at one size.
+/// Power of users in the window, as a share of `P_max`, at one size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PowerSpread {
     /// Number of users K.
     pub k: usize,
-    /// Power over all users in the window in all realizations.
+    /// Power of all users in the window in all realizations.
     pub power: Moments,
 }
 
-/// Draws `realizations` of K Rayleigh gains for each size, and takes every user whose gain is in the
-/// window. `progress` is called after each size.
+/// Draws `realizations` sets of K Rayleigh gains for each size, and takes every user whose gain is in the window.
+/// `progress` is called after each size.
 pub fn power_spread(
     sizes: &[usize],
     realizations: u64,
@@ -54,7 +54,7 @@ pub fn power_spread(
         .collect()
 }
 
-/// Mean and deviation of the same power by integration, at any size up to about 1e12.
+/// Mean and standard deviation of that power by integration, at any size up to about 1e12.
 ///
 /// With `a = 1/g_k`, `S = Σ_{j≠k} 1/g_j` and `1/(a+S)^n = ∫ t^(n−1) e^(−t(a+S)) dt / Γ(n)`,
 ///
@@ -63,26 +63,26 @@ pub fn power_spread(
 /// E[(P_k/P_max)²]  = ∫ a²·t·e^(−ta) · L(t)^(K−1) dt,      L(t) = E[e^(−t/g)]
 /// ```
 ///
-/// For Rayleigh fading `1 − L(t) ≈ t·ln(1/t)`, since `E(1/g)` is infinite: `K·g_k·P_k` falls as `1/ln K`
-/// and its relative deviation as `1/√ln K`.
+/// For Rayleigh fading `1 − L(t) ≈ t·ln(1/t)`, because `E(1/g)` is infinite. Therefore `K·g_k·P_k` decreases as
+/// `1/ln K`, and its relative deviation as `1/√ln K`.
 #[derive(Debug, Clone)]
 pub struct ExactPower {
-    /// `ln t` and `ln L(t)`, evenly spaced in `ln t`.
+    /// Pairs of `ln t` and `ln L(t)`, evenly spaced in `ln t`.
     transform: Vec<(f64, f64)>,
 }
 
-/// Range and step of `ln t`. The integrand falls off faster than exponentially above and like `t` below,
-/// and is analytic in a strip around the axis, so that the trapezoidal rule is exact to 1e-12.
+/// Range and number of steps of `ln t`. The integrand decreases faster than exponentially above the range and like `t`
+/// below it. It is analytic in a strip around the axis, so the trapezoidal rule is exact to 1e-12.
 const LN_T: (f64, f64) = (-70.0, 8.0);
 const LN_T_STEPS: u32 = 1560;
 
 impl ExactPower {
-    /// For Rayleigh fading over this many antennas: `g ~ Gamma(N_t, 1)`.
+    /// Builds the transform for Rayleigh fading over this many antennas: `g ~ Gamma(N_t, 1)`.
     pub fn new(antennas: u32) -> Self {
         let fading = FadingQuadrature::log_trapezoid(antennas, 0.0);
         let point = |index: u32| {
             let ln_t = LN_T.0 + f64::from(index) * step();
-            // 1 − L without cancellation: for large K it matters where L is all but 1.
+            // Computes 1 − L without cancellation, which matters for large K, where L is close to 1.
             let rest = fading.expectation(|gain| -(-ln_t.exp() / gain).exp_m1());
             let ln_l = if rest < 0.5 {
                 (-rest).ln_1p()
@@ -95,13 +95,13 @@ impl ExactPower {
         Self { transform: (0..=LN_T_STEPS).map(point).collect() }
     }
 
-    /// Mean and standard deviation of `P_k/P_max` for a user of this gain among `size` users.
+    /// Returns the mean and standard deviation of `P_k/P_max` for a user with this gain among `size` users.
     pub fn given(&self, size: f64, gain: f64) -> (f64, f64) {
         let [mean, square] = self.raw_moments(size, gain);
         (mean, (square - mean * mean).max(0.0).sqrt())
     }
 
-    /// The same for Rayleigh gains in the [`WINDOW`], whose density is `e^(−g)`.
+    /// Returns the mean and standard deviation for Rayleigh gains in the [`WINDOW`], whose density is `e^(−g)`.
     pub fn in_window(&self, size: f64) -> (f64, f64) {
         let width = (WINDOW.1 - WINDOW.0) / f64::from(WINDOW_POINTS);
         let (mut mean, mut square, mut weights) = (0.0, 0.0, 0.0);

@@ -1,5 +1,6 @@
-//! The price policy beside the paper's methods, equal power and the solver, on the same cells: no table of the paper,
-//! but what its size laws lead to when the output layer is that of the KKT conditions. And the policy for other costs.
+//! The price policy compared with the paper's methods, equal power and the solver on the same cells. The paper has no
+//! such table; the policy follows from its size laws if the output layer is that of the KKT conditions. Also the policy
+//! for other costs.
 
 use std::time::Instant;
 
@@ -28,29 +29,29 @@ use anyk::problems::urllc::{
 use anyk::row;
 
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
-/// Size at which allocations are timed.
+/// Number of users for which allocations are timed.
 const TIMED: usize = 200;
-/// What the price policy is to reach at every size: percent over the optimum.
+/// Target for the price policy at every size: largest extra bandwidth in percent.
 const TARGET_PERCENT: f64 = 0.2;
 
-/// Gains in the paper's 2,000 training samples, of ten users each.
+/// Number of gains in the paper's 2,000 training samples of ten users each.
 const SAMPLES: usize = 20_000;
 
-/// Users of the cells whose median price a softmax is given: as many as in the training cells of the other methods.
+/// Number of users in the cells whose median price the softmax uses, as in the other methods' training cells.
 const PRICED: usize = 10;
 
-/// The price policy, and with a softmax in place of its price.
+/// Labels of the price policy, and of the variant with a softmax instead of a price.
 const LABELS: [&str; 2] = ["price", "price, softmax"];
 
 fn sampled_label() -> String {
-    format!("price, {SAMPLES} samples of fading")
+    format!("price, {SAMPLES} fading samples")
 }
 
-/// A method's figures at the sizes that it is for: availability and percent over the optimum.
+/// Figures of a method: size, availability and extra bandwidth in percent.
 struct Row {
     label: String,
     figures: Vec<(usize, f64, f64)>,
-    /// At each of them the lowest availability of all trainings, and the ends of their distances.
+    /// Lowest availability of all runs, and the range of their extra bandwidths, for each of the figures.
     ranges: Vec<(f64, [f64; 2])>,
     /// Microseconds of an allocation, without and with the certificate.
     us: Option<(f64, f64)>,
@@ -87,14 +88,14 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let entries = our_entries(lab.effort);
     for entry in &entries {
         let EntryResult { runs, .. } = if entry.settings.method == Method::Fnn {
-            // Table VI has all sizes that it is for, but K = 20: not worth minutes of training.
+            // Table VI has all sizes that the FNN applies to except K = 20, which does not justify minutes of training.
             lab.results(entry)?
         } else {
             lab.results_on(entry, &test, "price")?
         };
-        rows.push(Row::new(&format!("{}, our training", entry.label), &runs));
+        rows.push(Row::new(&format!("{}, preset fast", entry.label), &runs));
     }
-    // The solver's time is one more.
+    // One part more, for the solver's time.
     let parts = rows.len() as u64 + 1;
     let solve_us = lab.watched("policies timed", parts, || timed(lab, &entries, &mut rows))?;
     rows.push(Row {
@@ -112,7 +113,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     ])
 }
 
-/// Fills in how long an allocation takes, row by row, and returns the time of an exact solve.
+/// Measures the time of an allocation for each row, and returns the time of an exact solve.
 fn timed(lab: &Lab<'_>, entries: &[Entry], rows: &mut [Row]) -> Result<f64, Error> {
     let cell = random_cell(&lab.system, TIMED)?;
     let mut times = Vec::new();
@@ -122,7 +123,7 @@ fn timed(lab: &Lab<'_>, entries: &[Entry], rows: &mut [Row]) -> Result<f64, Erro
         lab.observer.done(1);
     }
     let (us, _) = policy_us(&short_sampled_policy(&lab.system)?, &cell);
-    // There is no law to certify it by.
+    // Without a known distribution, this policy cannot be certified.
     times.push((us, f64::NAN));
     lab.observer.done(1);
     for entry in entries {
@@ -165,7 +166,7 @@ impl Row {
         }
     }
 
-    /// Smallest availability and largest distance to the optimum over the sizes.
+    /// Returns the lowest availability and the largest extra bandwidth over the sizes.
     fn worst(&self) -> (f64, f64) {
         self.figures.iter().fold((1.0, 0.0), |worst: (f64, f64), figure| {
             (worst.0.min(figure.1), worst.1.max(figure.2))
@@ -173,7 +174,7 @@ impl Row {
     }
 }
 
-/// A policy with a softmax at the median price that it finds itself for [`PRICED`] users.
+/// Returns a policy with a softmax at the median price that `policy` finds for [`PRICED`] users.
 fn with_softmax(lab: &Lab<'_>, policy: &PricePolicy) -> Result<PricePolicy, Error> {
     let mut allocator = policy.allocator();
     let mut allocation = UrllcAllocation::default();
@@ -189,8 +190,8 @@ fn with_softmax(lab: &Lab<'_>, policy: &PricePolicy) -> Result<PricePolicy, Erro
     Ok(policy.with_fixed_price(median(prices))?)
 }
 
-/// Trainings, measured, one after the other: each has one core. Each leaves one or more policies, and the result has the
-/// trainings of each of them.
+/// Trains and measures runs one after the other, each on one core. A run gives one or more policies; the result
+/// contains the runs of each of them.
 pub(crate) fn price_runs<const N: usize>(
     lab: &Lab<'_>,
     test: &TestSet,
@@ -213,7 +214,7 @@ pub(crate) fn price_runs<const N: usize>(
         Ok(measures)
     };
     let runs = lab.runs();
-    let runs = lab.watched("price policy, trainings", runs, || {
+    let runs = lab.watched("price policy, runs", runs, || {
         (0..runs).map(measure).collect::<Result<Vec<_>, Error>>()
     })?;
     Ok(std::array::from_fn(|policy| {
@@ -221,14 +222,13 @@ pub(crate) fn price_runs<const N: usize>(
     }))
 }
 
-/// Microseconds of an allocation by one of the paper's methods. What it has learned does not change how long
-/// it takes.
+/// Returns the microseconds of an allocation with one of the paper's methods. The time does not depend on the weights.
 fn paper_us(lab: &Lab<'_>, entry: &Entry, cell: &Urllc) -> Result<(f64, f64), Error> {
     let mut settings = entry.settings.clone();
     (settings.samples, settings.train_k) = (20, vec![TIMED]);
     let law = lab.law(entry);
     if law.is_none() && settings.method == Method::PGnn {
-        // All its trainings were in the cache: any outer function of the shape does.
+        // All runs came from the cache. Any outer function of this shape takes the same time.
         return Ok(policy_us(&untrained_p_gnn(&lab.system)?.1, cell));
     }
     let mut objective = Algorithm1::new(&lab.system, &settings, law)?;
@@ -249,7 +249,7 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
             let mut numbers = with_range(gap, range.map_or(&[], |range| &range.1));
             numbers.insert(0, availability);
             Some(match range {
-                // Two decimals would not tell them apart.
+                // A smaller difference disappears with two decimals.
                 Some((lowest, _)) if availability - lowest >= 5e-3 => {
                     numbers.insert(1, *lowest);
                     Value::formatted(numbers, "{:.2} ({:.2}), {:.4} ({:.4}–{:.4})")
@@ -268,53 +268,56 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
         .map(|row| MethodCurve { label: row.label.clone(), figures: row.figures.clone() });
     Table {
         name: "price".into(),
-        title: "The price policy beside the paper's methods on the same cells".into(),
+        title: "Availability and extra bandwidth of the price policy and the paper's methods on the same cells".into(),
         note: format!(
-            "P-GNN, M-GNN and FNN are {OUR_TRAINING}. Each figure is the {}, in brackets the range of all of them, on {} cells of each size (seed {TEST_SEED}). The \
-             bandwidth of the price policy is b(α_k P_k) from the certified table, so that its availability does not depend on \
-             what was learned. With a softmax, a fixed price in place of the one that spends the budget, the powers keep the \
-             shape that they have at K = {PRICED}. From samples of fading (as many gains as the paper trains on, drawn anew \
-             for each training) it does not know the law that it is judged under. A negative distance goes with an availability under 1.00: bandwidth that users lack.",
+            "P-GNN, M-GNN and FNN are {OUR_TRAINING}. Each figure is the {} on {} cells for each K (seed {TEST_SEED}); \
+             brackets show the lowest availability and the range of the extra bandwidth over all runs. The bandwidth \
+             of the price policy is b(α_k P_k) from the certified table, so its availability does not depend on what \
+             the network learned. “Softmax” uses a fixed price instead of the one that spends the budget, so the \
+             powers keep the shape that they have at K = {PRICED}. The policy from fading samples learns from as many \
+             gains as the paper trains on, drawn separately for each run; it does not know the distribution under \
+             which it is judged. A negative extra bandwidth comes with an availability below 1.00: some users lack \
+             bandwidth.",
             lab.rule(),
             lab.cells,
         ),
         columns: row![
-            "availability, over the optimum (%)";
+            "availability, extra bandwidth (%)";
             SIZES.map(|k| (format!("K = {k}"), "{:.2}, {:.4} ({:.4}–{:.4})"))
         ],
         rows: cells,
         chart: Some(Chart {
-            title: "Bandwidth over the optimum, paper's networks by our training".into(),
-            x_label: "users K".into(),
-            y_label: "over the optimum (%)".into(),
+            title: "Extra bandwidth against the number of users K (paper's networks: preset fast)".into(),
+            x_label: "number of users K".into(),
+            y_label: "extra bandwidth (%)".into(),
             log_x: true,
             log_y: true,
             series: curves,
         }),
         claims: vec![Claim::own(
             format!(
-                "The price policy serves everyone with at most {TARGET_PERCENT} % more bandwidth than the \
+                "The price policy serves every user with at most {TARGET_PERCENT} % more bandwidth than the \
                  optimum at every K from {} to {}",
                 SIZES[0],
                 SIZES[SIZES.len() - 1],
             ),
             format!(
-                "availability at least {availability:.4}, and at most {gap:.1e} % over the optimum"
+                "availability at least {availability:.4}, extra bandwidth at most {gap:.1e} %"
             ),
             availability >= 1.0 && gap <= TARGET_PERCENT,
         )
-        .covering(format!("{}, {} cells of each size", lab.trainings_words(), lab.cells))],
+        .covering(format!("{}, {} cells for each K", lab.trainings_words(), lab.cells))],
         pictures: pictures::of_methods(&methods.collect::<Vec<_>>()),
     }
 }
 
-/// From how many cells on a network is the faster choice, its training counted.
+/// Describes after how many cells a network is faster than the solver, including its training time.
 fn repaid(train_seconds: f64, us: f64, solve_us: f64) -> String {
     if us < solve_us {
         let cells = 1e6 * train_seconds / (solve_us - us);
-        format!("repays its {train_seconds:.1} s of training after {cells:.0} cells")
+        format!("its {train_seconds:.1} s of training pay off after {cells:.0} cells")
     } else {
-        "never repays its training".to_owned()
+        "its training never pays off".to_owned()
     }
 }
 
@@ -331,26 +334,26 @@ fn times(rows: &[Row], solve_us: f64, pretrain_seconds: f64) -> Table {
     let verdict = repaid(train_seconds, price_us, solve_us);
     Table {
         name: "price-times".into(),
-        title: format!("Time of an allocation at K = {TIMED}, and of a training"),
+        title: format!("Time of an allocation at K = {TIMED} (µs) and of a training run (s)"),
         note: format!(
-            "One thread, median. The price policy with a known law is certified by construction; the second column adds \
-             the check of every user, which makes the answers of the paper's methods certified ones as well. The \
-             outer function of P-GNN ({pretrain_seconds:.1} s of pre-training) is not in its training time. With a known \
-             law of fading the solver is exact and needs no training. Where the law is not known there is nothing for \
-             the solver to tabulate, and the network is the choice. So it is where the allocation is to be differentiated \
-             as a part of something larger."
+            "Medians on one thread. The price policy with a known distribution is certified by construction; “with \
+             certificate” adds the check of every user, which certifies the allocations of the paper's methods as \
+             well. The training time of P-GNN does not include its outer function ({pretrain_seconds:.1} s of \
+             pre-training). With a known fading distribution, the solver is exact and needs no training. If the \
+             distribution is unknown, the solver has nothing to tabulate, so use the network. Also use the network if \
+             you differentiate through the allocation."
         ),
         columns: row![
             "method",
             ("allocation", "µs", "{:.1}"),
-            ("and certified", "µs", "{:.1}"),
+            ("allocation with certificate", "µs", "{:.1}"),
             ("training", "s", "{:.2}"),
         ],
         rows: times.chain([exact]).collect(),
         claims: vec![
             Claim::own(
                 format!("The price policy allocates faster than the exact solver at K = {TIMED}"),
-                format!("{price_us:.0} µs beside {solve_us:.0} µs; it {verdict}"),
+                format!("{price_us:.0} µs, compared with {solve_us:.0} µs; {verdict}"),
                 price_us < solve_us,
             )
             .covering(format!("K = {TIMED}, one cell, one thread")),
@@ -365,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_training_is_repaid_by_a_faster_allocation_alone() {
-        assert_eq!(repaid(0.2, 15.0, 25.0), "repays its 0.2 s of training after 20000 cells");
-        assert_eq!(repaid(0.2, 25.0, 25.0), "never repays its training");
+        assert_eq!(repaid(0.2, 15.0, 25.0), "its 0.2 s of training pay off after 20000 cells");
+        assert_eq!(repaid(0.2, 25.0, 25.0), "its training never pays off");
     }
 }

@@ -1,4 +1,4 @@
-//! The price policy for other costs than the paper's: how far it is from the optimum, at any number of users.
+//! The price policy for other costs than the paper's: its gap to the optimum for any number of users.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,45 +17,45 @@ use anyk::qos::RequiredBandwidth;
 use anyk::row;
 
 const SIZES: [usize; 8] = [1, 2, 5, 10, 30, 100, 300, 1000];
-/// Seeds of the instances, and instances of each size and seed: on trial, as usual, and in full.
+/// Numbers of seeds, and of instances for each size and seed: in a trial, by default, and with full effort.
 const SEEDS: [u64; 3] = [2, 20, 20];
 const INSTANCES: [u64; 3] = [5, 100, 100];
-/// What the policy is to reach for every cost: percent over the optimum.
+/// Target for every cost: largest gap to the optimum in percent.
 const TARGET_PERCENT: f64 = 0.1;
 
 /// Costs, with the gains and the budget of their instances.
 struct Case {
     name: &'static str,
-    /// The cost of each class; one such list for each seed in turn.
+    /// Cost of each class. The seeds use the lists in turn.
     costs: Vec<Vec<Arc<Cost>>>,
     gain: (f64, f64),
     budget: f64,
 }
 
-/// What was found for a case.
+/// Result of a case.
 #[derive(Serialize, Deserialize)]
 struct Found {
-    /// The largest mean over the optimum of any seed and size, percent.
+    /// Largest mean gap to the optimum over seeds and sizes, percent.
     gap_percent: f64,
-    /// The size where it is.
+    /// Size at which it occurs.
     k: usize,
-    /// The least and the largest mean of equal shares.
+    /// Smallest and largest mean gap of equal shares.
     equal: [String; 2],
-    /// Prices of the responses.
+    /// Number of prices of the responses.
     prices: usize,
-    /// Milliseconds of a training, median.
+    /// Median milliseconds of a training run.
     train_ms: f64,
 }
 
-/// What was found, or why the policy was rejected.
+/// Result of a case, or the reason why the policy was rejected.
 type Outcome = Result<Found, String>;
 
-/// Costs with a function of one's own.
+/// Builds a cost from a function.
 fn of(f: impl Fn(f64) -> f64) -> Result<Arc<Cost>, CostError> {
     Ok(Arc::new(Cost::from_fn((0.0, 1e5), f)?))
 }
 
-/// A sum of five `max(1 − u/b, 0)` with random weights and places.
+/// Builds a sum of five `max(1 − u/b, 0)` with random weights and kinks.
 fn pieces(seed: u64) -> Result<Arc<Cost>, CostError> {
     let mut rng = realization_rng(seed, 1, 0);
     let mut decades = |low: f64, high: f64| 10f64.powf(rng.random_range(low..high));
@@ -63,8 +63,8 @@ fn pieces(seed: u64) -> Result<Arc<Cost>, CostError> {
     of(|u| kinks.iter().map(|[place, weight]| weight * (1.0 - u / place).max(0.0)).sum())
 }
 
-/// A hundred costs: four families, each with 25 scales. None vanishes exponentially: where all of a cell's costs do, the
-/// optimum is less than rounding errors of it.
+/// Builds a hundred costs: four families with 25 scales each. None vanishes exponentially, because the optimum of a
+/// cell with only such costs is smaller than its rounding errors.
 fn hundred() -> Result<Vec<Arc<Cost>>, CostError> {
     let scale = |class: u32| 10f64.powf(f64::from(class / 4) / 12.0 - 1.0);
     let cost = |class: u32| {
@@ -79,7 +79,7 @@ fn hundred() -> Result<Vec<Arc<Cost>>, CostError> {
     (0..100).map(cost).collect()
 }
 
-/// The bandwidth of (P1) over the received power.
+/// Builds the bandwidth of (P1) as a function of the received power.
 fn bandwidth(system: &System) -> Result<Arc<Cost>, Error> {
     let required = RequiredBandwidth::new(system.qos(system.service())?);
     let least_w = required.min_received_w();
@@ -122,7 +122,7 @@ fn cases(system: &System) -> Result<Vec<Case>, Error> {
             one("max(1−u, 0)", |u| (1.0 - u).max(0.0))?,
             flat("max(1−u, 0)⁴ up to u = 3", |u| (1.0 - u).max(0.0).powi(4))?,
             flat("max(1−u, 0) up to u = 3", |u| (1.0 - u).max(0.0))?,
-            case("five random pieces, others for each seed", random.collect::<Result<_, _>>()?),
+            case("five random pieces, different for each seed", random.collect::<Result<_, _>>()?),
             case(
                 "two classes: −ln(1+u), 1/(0.1+u)",
                 vec![vec![of(|u| -u.ln_1p())?, of(|u| 1.0 / (0.1 + u))?]],
@@ -173,7 +173,7 @@ fn measure(case: &Case, seeds: u64, instances: u64) -> Result<Outcome, Error> {
             if row.gap_percent > found.gap_percent {
                 (found.gap_percent, found.k) = (row.gap_percent, row.k);
             }
-            // A user alone gets all in any case, and so do all where there is enough.
+            // A single user gets the whole budget in any case, and so does every user if the budget is not scarce.
             if row.k > 1 && (row.spare as u64) < instances {
                 let gap = row.equal_gap_percent.unwrap_or(f64::INFINITY);
                 equal = (equal.0.min(gap), equal.1.max(gap));
@@ -185,7 +185,7 @@ fn measure(case: &Case, seeds: u64, instances: u64) -> Result<Outcome, Error> {
     Ok(Ok(found))
 }
 
-/// Percent in few digits, however many they are.
+/// Formats a percentage with few digits, whatever its size.
 fn percent(value: f64) -> String {
     match value {
         value if value.is_infinite() => "∞".to_owned(),
@@ -203,27 +203,28 @@ fn shown(outcomes: &[(&str, Outcome)], seeds: u64, instances: u64) -> Table {
     };
     Table {
         name: "price-costs".into(),
-        title: "The price policy for other costs, at any number of users".into(),
+        title: "Gap of the price policy to the optimum for other costs, K = 1 to 1000".into(),
         note: format!(
-            "Costs over the optimum in percent of |optimum| + price·X: the largest mean over {instances} instances of one \
-             size, K = {SIZES:?}, with any of {seeds} seeds. The policy depends on the cost alone; a seed draws the \
-             instances. Gains are even in their logarithm, over three decades but for (P1), which has those of the paper's \
-             cell; the budget is the same at every K. Equal shares are at K ≥ 2. A training is the fit of the responses, and \
-             the 200 instances that the policy is measured on. 100 classes: 25 each of 1/(a+u), (1+au)⁻², −ln(1+au) \
-             and max(1−u/a, 0)², with a from 0.1 to 10, at random in one cell."
+            "The gap is the cost above the optimum, in percent of |optimum| + price·X. The table shows the largest \
+             mean over {instances} instances of one size, K = {SIZES:?}, for any of {seeds} seeds. The policy depends \
+             only on the cost; a seed draws the instances. Gains are uniform in their logarithm, over three decades, \
+             or for (P1) over the range of the paper's cell. The budget is the same at every K. Equal shares are for K \
+             ≥ 2. The training time includes the fit of the responses and the 200 instances on which the policy is \
+             measured. “100 classes” has 25 each of 1/(a+u), (1+au)⁻², −ln(1+au) and max(1−u/a, 0)², with a from 0.1 \
+             to 10, at random in one cell."
         ),
         columns: row![
             "cost",
-            ("over the optimum, worst", "%", "{:.1e}"),
+            ("largest gap", "%", "{:.1e}"),
             "at K",
-            "equal shares (%)",
+            "gap of equal shares (%)",
             "prices",
             ("training", "ms", "{:.1}"),
         ],
         rows: outcomes.iter().map(row).collect(),
         claims: vec![
             claim(outcomes).covering(format!(
-                "K = 1 to 1000, {seeds} seeds, {instances} instances of each size"
+                "K = 1 to 1000, {seeds} seeds, {instances} instances for each K"
             )),
         ],
         ..Table::default()
@@ -241,7 +242,7 @@ fn claim(outcomes: &[(&str, Outcome)]) -> Claim {
     });
     Claim::own(
         format!(
-            "The price policy of each of {} costs is at most {TARGET_PERCENT} % over the optimum at every K from {} to {}",
+            "The gap of the price policy is at most {TARGET_PERCENT} % for each of {} costs at every K from {} to {}",
             outcomes.len(),
             SIZES[0],
             SIZES[SIZES.len() - 1],

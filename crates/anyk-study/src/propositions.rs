@@ -1,4 +1,4 @@
-//! Propositions 1 to 4 and the asymptotic forms of (P6), measured.
+//! Measurements of propositions 1 to 4 and of the asymptotic forms of (P6).
 
 use crate::verdict::{Trend, either, holds, is_within, listed};
 use crate::{
@@ -11,17 +11,17 @@ use anyk::math::{Exponent, Input, Moments};
 use anyk::network::{Activation, Aggregator};
 use anyk::row;
 
-/// Seed of networks and draws.
+/// Seed of the networks and draws.
 const SEED: u64 = 1;
-/// Sizes at which networks are measured; each is compared with twice as many users.
+/// Sizes at which networks are measured; each is compared with its double.
 const SIZES: [usize; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
-/// Networks of each family, and draws of the other users: on trial, as usual, and in full.
+/// Numbers of networks of each family, and of draws of the other users: in a trial, by default, and with full effort.
 const COUNTS: [(u64, u64); 3] = [(3, 30), (11, 300), (25, 2_000)];
-/// Sizes and draws for the policies of proposition 1.
+/// Sizes and number of draws for the policies of proposition 1.
 const POLICY_SIZES: [usize; 5] = [4, 16, 64, 256, 1024];
 const POLICY_DRAWS: u64 = 5_000;
 
-/// The families of networks.
+/// Families of networks.
 const FAMILIES: [Family; 7] = {
     use Activation::{Identity, LeakyRelu, Sigmoid, Tanh};
     use Aggregator::{Max, Mean, Sum};
@@ -54,7 +54,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         lab.watched("random networks", networks * FAMILIES.len() as u64, || {
             FAMILIES.iter().map(measure).collect::<Result<_, Error>>()
         })?;
-    let made = format!("medians of {networks} random networks, {draws} draws of the others");
+    let made = format!("medians of {networks} random networks, {draws} draws of the other users");
     Ok(vec![
         policies(),
         spread(&laws, &made),
@@ -64,20 +64,20 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     ])
 }
 
-/// An exponent and half the width of its interval.
+/// Format of an exponent and half the width of its interval.
 const EXPONENT: &str = "{:+.2} ± {:.2}";
 
 fn exponent(found: Option<Exponent>) -> Option<[f64; 2]> {
     found.map(|found| [found.value, found.half_width])
 }
 
-/// What proposition 1 is worth for a policy: `relative` is what the deviation over the mean does with K, `absolute`
-/// what the deviation itself does.
+/// Returns how proposition 1 holds for a policy, by the trends of the deviation over the mean (`relative`) and of the
+/// deviation itself (`absolute`).
 fn decouples(relative: Trend, absolute: Trend) -> &'static str {
     match (relative.vanishes(), absolute.vanishes()) {
         (Some(false), _) => "does not hold",
         (Some(true), Some(true)) => either(relative == Trend::Falls, ["holds", "holds slowly"]),
-        (Some(true), Some(false)) => "holds relative to the mean alone",
+        (Some(true), Some(false)) => "holds only relative to the mean",
         _ => "is undecided",
     }
 }
@@ -93,7 +93,8 @@ impl Decoupling {
     }
 }
 
-/// Whether all of several statements hold, some, or none; undecided where one is and no other decides.
+/// Returns whether all, some or none of several statements hold. The result is undecided if one of them is and none
+/// fails.
 fn all_hold(statements: impl IntoIterator<Item = Option<bool>>) -> Holds {
     let all: Vec<Option<bool>> = statements.into_iter().collect();
     if all.contains(&None) && !all.contains(&Some(false)) {
@@ -102,7 +103,7 @@ fn all_hold(statements: impl IntoIterator<Item = Option<bool>>) -> Holds {
     Holds::in_all(all.into_iter().flatten())
 }
 
-/// The rows that have each verdict, in words.
+/// Lists the rows with each verdict in words.
 fn by_verdict(rows: &[(String, &'static str)]) -> String {
     let mut verdicts: Vec<&str> = Vec::new();
     for (_, verdict) in rows {
@@ -136,18 +137,19 @@ fn policies() -> Table {
     });
     Table {
         name: "proposition1".into(),
-        title: "Proposition 1: what the others' draw does to a user's output, relative to its mean"
+        title: "Proposition 1: relative spread of a user's output over draws of the other users"
             .into(),
         note: format!(
-            "Deviation over mean of a user's output given x_k, {POLICY_DRAWS} draws of the others. Proposition 1 holds \
-             where deviation over mean and deviation fall with K, slowly where the first falls slowly, relative to the \
-             mean alone where only the first falls ({}). In theory the first goes as K^(−1/2) where a law of large \
-             numbers stands behind it, as √(ln K/K) for the power with two antennas, and as 1/√ln K with one.",
+            "Standard deviation over mean of a user's output for a given x_k, over {POLICY_DRAWS} draws of the other \
+             users. Proposition 1 holds if this ratio and the deviation itself fall with K; it holds slowly if the \
+             ratio falls slowly, and only relative to the mean if only the ratio falls. Trends over K: {}. In theory, \
+             the ratio scales as K^(−1/2) if a law of large numbers applies, as √(ln K/K) for the power with two \
+             antennas, and as 1/√ln K with one.",
             Trend::RULE,
         ),
         claims: vec![
             Claim::paper(
-                "Proposition 1: with many users an output becomes a function of x_k and K",
+                "Proposition 1: with many users, an output becomes a function of x_k and K",
                 by_verdict(&measured.each_ref().map(|row| (row.policy.label(), row.verdict()))),
                 all_hold(measured.iter().map(|row| match row.verdict() {
                     "holds" | "holds slowly" => Some(true),
@@ -160,12 +162,12 @@ fn policies() -> Table {
         columns: row![
             "policy";
             POLICY_SIZES.map(|k| (format!("K = {k}"), "{:.4}"));
-            ("exponent", EXPONENT), ("exponent, absolute", EXPONENT), "proposition 1"
+            ("exponent", EXPONENT), ("exponent of the deviation", EXPONENT), "proposition 1"
         ],
         rows: rows.collect(),
         chart: Some(Chart {
-            title: "Deviation over mean of a user's output, given x_k".into(),
-            x_label: "users K".into(),
+            title: "Standard deviation over mean of a user's output for a given x_k".into(),
+            x_label: "number of users K".into(),
             y_label: "deviation / mean".into(),
             log_x: true,
             log_y: true,
@@ -185,14 +187,14 @@ fn family_label(family: &Family) -> String {
     format!("{aggregator}{activation}, x {}", family.input.label())
 }
 
-/// What is measured of the networks.
+/// Quantity that is measured on the networks.
 #[derive(Clone, Copy, PartialEq)]
 enum Quantity {
-    /// Of the output over the others: where it vanishes there is a `q̂(x_k, K)`, which proposition 2 says of the mean
-    /// and the first sentence of proposition 4 of sum and max.
+    /// Spread of the output over draws of the other users. If it vanishes, the output is a function `q̂(x_k, K)`.
+    /// Proposition 2 states this for the mean, and the first sentence of proposition 4 for sum and max.
     Spread,
-    /// Of the mean output from K to 2K: where it adds up to something finite the output settles, which proposition 3
-    /// says of the mean, and proposition 4 denies of sum and max.
+    /// Change of the mean output from K to 2K users. If its sum over all doublings is finite, the output converges.
+    /// Proposition 3 states this for the mean; proposition 4 denies it for sum and max.
     Movement,
 }
 
@@ -216,7 +218,7 @@ impl Quantity {
         Trend::of(&points.collect::<Vec<_>>(), self.exponent(law))
     }
 
-    /// The proposition that speaks of it, and whether that holds.
+    /// Returns the proposition about this quantity, and whether it holds.
     fn proposition(self, law: &SizeLaw) -> (u32, Option<bool>) {
         let (mean, trend) = (law.family.aggregator == Aggregator::Mean, self.trend(law));
         match (self, mean) {
@@ -234,7 +236,7 @@ impl Quantity {
         }
     }
 
-    /// What a row shows.
+    /// Describes what a row shows.
     fn shows(self, law: &SizeLaw) -> String {
         let (number, verdict) = self.proposition(law);
         format!(
@@ -245,16 +247,18 @@ impl Quantity {
         )
     }
 
-    /// What the propositions say of it, as claims.
+    /// Returns claims of the propositions about this quantity.
     fn claims(self, laws: &[SizeLaw]) -> Vec<Claim> {
         let said = |number: u32| match (self, number) {
-            (_, 2) => "Proposition 2: under the mean, an output becomes a function of x_k and K",
-            (_, 3) => "Proposition 3: under the mean, an output settles with K",
+            (_, 2) => {
+                "Proposition 2: with the mean aggregator, an output becomes a function of x_k and K"
+            }
+            (_, 3) => "Proposition 3: with the mean aggregator, an output converges as K grows",
             (Self::Spread, _) => {
-                "Proposition 4: under sum and max too, an output becomes a function of x_k and K"
+                "Proposition 4: with sum and max as well, an output becomes a function of x_k and K"
             }
             (Self::Movement, _) => {
-                "Proposition 4: under sum and max, an output does not settle with K"
+                "Proposition 4: with sum and max, an output does not converge as K grows"
             }
         };
         let numbers: &[u32] = if self == Self::Spread { &[2, 4] } else { &[3, 4] };
@@ -276,7 +280,7 @@ impl Quantity {
     }
 }
 
-/// A table of the networks: one quantity at each size, its exponent and what it shows.
+/// Builds the table of one quantity of the networks: its value at each size, its exponent, and what it shows.
 fn law_table(laws: &[SizeLaw], quantity: Quantity) -> Table {
     let value = |point: &SizeLawPoint| quantity.of(point);
     let rows = laws.iter().map(|law| {
@@ -291,7 +295,7 @@ fn law_table(laws: &[SizeLaw], quantity: Quantity) -> Table {
         "network"; SIZES.map(|k| (format!("K = {k}"), "{:.2e}")); ("exponent", EXPONENT), "shows"
     ];
     let chart = Chart {
-        x_label: "users K".into(),
+        x_label: "number of users K".into(),
         log_x: true,
         log_y: true,
         series: curves.collect(),
@@ -316,13 +320,17 @@ fn spread(laws: &[SizeLaw], made: &str) -> Table {
     titled(
         law_table(laws, Quantity::Spread),
         "proposition2",
-        "Propositions 2 and 4: spread of a network's output over the others",
+        "Propositions 2 and 4: spread of a network's output over draws of the other users",
         format!(
-            "That for given x_k the output becomes a function of x_k and K is proposition 2 for the mean, and the first \
-             sentence of proposition 4 for sum and max; it holds where the spread falls, fast or slowly ({made}; {}).",
+            "For a given x_k, the output becomes a function of x_k and K if its spread falls, fast or slowly. \
+             Proposition 2 states this for the mean, and the first sentence of proposition 4 for sum and max. Figures \
+             are {made}. Trends over K: {}.",
             Trend::RULE,
         ),
-        ["Standard deviation of the output over the others, given x_k", "spread of the output"],
+        [
+            "Standard deviation of the output over the other users, for a given x_k",
+            "spread of the output",
+        ],
     )
 }
 
@@ -330,34 +338,37 @@ fn movement(laws: &[SizeLaw], made: &str) -> Table {
     titled(
         law_table(laws, Quantity::Movement),
         "proposition3",
-        "Propositions 3 and 4: how far a network's mean output moves from K to 2K users",
+        "Propositions 3 and 4: change of a network's mean output from K to 2K users",
         format!(
-            "Proposition 3 says that the output settles under the mean, proposition 4 that it does not under sum and \
-             max; it settles where its movement falls other than slowly, so that all doublings of K add up to \
-             something finite. The exponents of the mean are {} (leaky ReLU) and {} (tanh) over these sizes, where \
-             −1 is expected in the limit ({made}; {}).",
+            "Proposition 3 says that the output converges with the mean aggregator, proposition 4 that it does not \
+             with sum and max. It converges if its movement, the change from K to 2K users, falls and not only slowly, \
+             so that the sum over all doublings of K is finite. The exponents of the mean are {} (leaky ReLU) and {} \
+             (tanh) over these sizes; −1 is expected in the limit. Figures are {made}. Trends over K: {}.",
             Value::from(exponent(laws[0].movement_exponent)).text(EXPONENT),
             Value::from(exponent(laws[1].movement_exponent)).text(EXPONENT),
             Trend::RULE,
         ),
-        ["Movement of the mean output from K to 2K users, given x_k", "movement of the output"],
+        [
+            "Movement of the mean output from K to 2K users, for a given x_k",
+            "movement of the output",
+        ],
     )
 }
 
-/// A ratio to an asymptotic form this close to 1 is there.
+/// Largest distance from 1 of a ratio that has reached its asymptotic form.
 const AT_THE_FORM: f64 = 0.05;
 
-/// Whether means are at their asymptotic forms, by their ratios at the largest size.
+/// Returns whether means have reached their asymptotic forms, by their ratios at the largest size.
 fn are_there(last: &[f64]) -> bool {
     last.iter().all(|&ratio| is_within(ratio, 1.0, AT_THE_FORM))
 }
 
-/// Rate, sizes and realizations of the asymptotic bandwidth.
+/// Rate, sizes and number of realizations for the asymptotic bandwidth.
 const RATE_BPS: f64 = 1e6;
 const FORM_SIZES: [usize; 9] = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 const FORM_REALIZATIONS: u64 = 1_000;
 
-/// `f_3` and `f_4` of (P6) for users on the road.
+/// Builds the table of `f_3` and `f_4` of (P6) for users on the road.
 fn bandwidth_form(system: &System) -> Result<Table, Error> {
     let draws = (FORM_REALIZATIONS, SEED);
     let forms = asymptotic_forms(system, RATE_BPS, &FORM_SIZES, draws)?;
@@ -383,33 +394,33 @@ fn bandwidth_form(system: &System) -> Result<Table, Error> {
     let power = |k: usize| form(k).map_or(0.0, |form| form.power_ratio.mean);
     Ok(Table {
         name: "asymptotic-bandwidth".into(),
-        title: "Asymptotic forms f_3 and f_4 of (P6): users on the road, 1 Mbit/s each".into(),
+        title: "Optimum of (P6) relative to its asymptotic forms f_3 and f_4: users on the road, 1 Mbit/s each".into(),
         note: format!(
-            "Means tend to their forms if they are within {:.0} % of them at K = 1000. But there is no limit K → ∞, since F(B) \
-             falls only to N_0·s_0·ln 2 and a fixed P_max serves no more than about {most:.0} users here, whatever the \
-             bandwidth ({FORM_REALIZATIONS} cells for each K, P_max = 43 dBm).",
+            "Means tend to their forms if they are within {:.0} % of them at K = 1000. There is no limit K → ∞: F(B) \
+             only falls to N_0·s_0·ln 2, so a fixed P_max serves at most about {most:.0} users here, whatever the \
+             bandwidth. {FORM_REALIZATIONS} cells for each K, P_max = 43 dBm.",
             100.0 * AT_THE_FORM,
         ),
         claims: vec![
             Claim::paper(
                 "The means of P_k and B* of (P6) tend to f_3 and f_4",
-                format!("{:.3} and {:.4} of them at K = 1000", power(1000), at(1000)),
+                format!("ratios of {:.3} and {:.4} at K = 1000", power(1000), at(1000)),
                 are_there(&[power(1000), at(1000)]),
             )
             .covering(format!("K up to 1000, {FORM_REALIZATIONS} cells for each K")),
         ],
         columns: row![
             "K",
-            ("P_k/f_3 ± deviation", "{:.4} ± {:.4}"),
+            ("P_k/f_3 ± standard deviation", "{:.4} ± {:.4}"),
             ("mean B*", "kHz", "{:.2}"),
             ("f_4", "kHz", "{:.2}"),
             ("B*/f_4", "{:.4}"),
-            ("deviation / mean of B*", "{:.4}"),
+            ("standard deviation / mean of B*", "{:.4}"),
         ],
         rows: rows.collect(),
         chart: Some(Chart {
-            title: "Optimum of (P6) over its asymptotic form".into(),
-            x_label: "users K".into(),
+            title: "Optimum of (P6) relative to its asymptotic form".into(),
+            x_label: "number of users K".into(),
             y_label: "ratio of the mean to the asymptotic form".into(),
             log_x: true,
             log_y: false,
@@ -422,7 +433,7 @@ fn bandwidth_form(system: &System) -> Result<Table, Error> {
     })
 }
 
-/// `f_3` of (P6) against the mean of the exact power, by integration.
+/// Builds the table of the mean exact power, by integration, relative to `f_3` of (P6).
 fn power_form() -> Table {
     let antennas = [8, 2, 1];
     let sizes: [f64; 8] = [2.0, 5.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e6];
@@ -438,11 +449,12 @@ fn power_form() -> Table {
     let [eight, two, one] = scaled;
     Table {
         name: "asymptotic-power".into(),
-        title: "Asymptotic form f_3 of (P6): the power".into(),
+        title: "Mean power of (P6) relative to its asymptotic form f_3".into(),
         note: format!(
-            "Where E(1/g) is finite there is an f_3 = P_max/(K·g_k·E(1/g)); means tend to it if they are within {:.0} % of it \
-             at a million users. With two antennas 1/g has no variance. Under the Rayleigh fading of figure 2(c) E(1/g) \
-             is infinite and there is no f_3; K·g_k·P_k {} from K = 1000 on ({:.3} at K = 100, {:.3} at a million; {}).",
+            "If E(1/g) is finite, the form is f_3 = P_max/(K·g_k·E(1/g)); means tend to it if they are within {:.0} % \
+             of it at K = 1e6. With two antennas, the variance of 1/g is infinite. Under the Rayleigh fading of figure \
+             2(c), E(1/g) is infinite and f_3 does not exist; K·g_k·P_k {} for K ≥ 1000 ({:.3} at K = 100, {:.3} at K \
+             = 1e6). Trends over K: {}.",
             100.0 * AT_THE_FORM,
             Trend::fit(&one[5..]).word(),
             one[4].1,
@@ -451,15 +463,15 @@ fn power_form() -> Table {
         ),
         claims: vec![
             Claim::paper(
-                "Where E(1/g) is finite, the mean of P_k of (P6) tends to f_3",
+                "If E(1/g) is finite, the mean of P_k of (P6) tends to f_3",
                 format!(
-                    "at a million users it is {:.4} of it with eight antennas and {:.4} with two",
+                    "ratios of {:.4} with eight antennas and {:.4} with two at K = 1e6",
                     eight[7].1 / 7.0,
                     two[7].1
                 ),
                 are_there(&[eight[7].1 / 7.0, two[7].1]),
             )
-            .covering("K up to a million, by integration"),
+            .covering("K up to 1e6, by integration"),
         ],
         columns: row![
             "K",
@@ -469,8 +481,8 @@ fn power_form() -> Table {
         ],
         rows: rows.collect(),
         chart: Some(Chart {
-            title: "Mean of the exact power over its asymptotic form".into(),
-            x_label: "users K".into(),
+            title: "Mean of the exact power relative to its asymptotic form".into(),
+            x_label: "number of users K".into(),
             y_label: "E(P_k)/f_3; Rayleigh: K·g_k·E(P_k)/P_max".into(),
             log_x: true,
             log_y: false,
@@ -488,7 +500,7 @@ fn power_form() -> Table {
 mod tests {
     use super::*;
 
-    /// Networks whose spread and movement go as powers of K.
+    /// Builds a family of networks whose spread and movement are powers of K.
     fn law(aggregator: Aggregator, spread: f64, movement: f64) -> SizeLaw {
         let points = [16usize, 32, 64, 128].map(|k| SizeLawPoint {
             k,
@@ -505,7 +517,7 @@ mod tests {
         }
     }
 
-    /// Data of either kind get either word.
+    /// The words follow from the data.
     #[test]
     fn propositions_follow_the_numbers() {
         use Aggregator::{Max, Mean, Sum};
@@ -549,7 +561,7 @@ mod tests {
         for (relative, absolute, verdict) in [
             (Falls, Falls, "holds"),
             (FallsSlowly, Falls, "holds slowly"),
-            (FallsSlowly, Stays, "holds relative to the mean alone"),
+            (FallsSlowly, Stays, "holds only relative to the mean"),
             (Stays, Stays, "does not hold"),
             (Grows, Falls, "does not hold"),
             (Undecided, Falls, "is undecided"),

@@ -1,32 +1,32 @@
-//! How often a training by the paper's recipe serves everyone at every K, from enough trainings to state a rate.
+//! How often a run with the paper's recipe serves every user at every K, from enough runs to state a rate.
 
 use crate::entry::AVAILABLE;
 use crate::{Count, Entry, EntryResult, Lab, Outer, PAPER_SMALL_K, TEST_SIZES};
 use anyk::framework::{Claim, Error, Holds, LawSizes, PretrainSettings, Table};
 use anyk::row;
 
-/// Trainings of each kind: on trial, as usual, and in full.
+/// Number of runs of each kind: in a trial, by default, and with full effort.
 const RUNS: [u64; 3] = [1, 32, 64];
-/// Fewer state no rate.
+/// Smallest number of runs that states a rate.
 const ENOUGH: usize = 32;
-/// Of the paper's ten trainings at least nine serve everyone: its figures are those of the second worst.
+/// Smallest rate that agrees with the paper, whose figures are the second worst of ten runs.
 const PAPER_RATE: f64 = 0.9;
-/// Sizes at which the outer function is compared with b.
+/// Sizes at which the outer function is compared with the exact b.
 const SIZES: [usize; 10] = [1, 2, 3, 5, 8, 10, 20, 50, 100, 200];
 const EPSILON_D: f64 = 6e-6;
 
-/// The paper's pre-training, on sizes whose logarithms are evenly spaced in place of 1, …, 200.
+/// Returns the paper's pre-training with sizes that are evenly spaced in ln K instead of 1, …, 200.
 pub(crate) fn small_sizes() -> PretrainSettings {
     let sizes = LawSizes::Geometric { most: 200, count: 200 };
     PretrainSettings { sizes, ..PretrainSettings::paper() }
 }
 
-/// P-GNN at K = 10 with a `B^v` of its own.
+/// Returns a P-GNN whose runs each pre-train a `B^v`.
 fn own(train_k: usize, samples: usize) -> Entry {
     Entry { outer: Outer::Own, ..Entry::p_gnn(train_k, samples, EPSILON_D).published() }
 }
 
-/// The kinds of trainings: the paper's at each training size, and at K = 10 with other outer functions.
+/// Returns the kinds of runs: the paper's at each training size, and at K = 10 with other outer functions.
 fn kinds() -> Vec<(String, Entry)> {
     let mut kinds: Vec<(String, Entry)> = PAPER_SMALL_K
         .iter()
@@ -35,7 +35,7 @@ fn kinds() -> Vec<(String, Entry)> {
         .collect();
     let at_10 = own(10, 2000);
     let small = Entry { pretraining: small_sizes(), ..at_10.clone() };
-    kinds.push(("K = 10, B^v pre-trained on sizes even in ln K".to_owned(), small));
+    kinds.push(("K = 10, B^v pre-trained on K even in ln K".to_owned(), small));
     kinds.push(("K = 10, the exact b".to_owned(), Entry { outer: Outer::Exact, ..at_10 }));
     kinds
 }
@@ -67,22 +67,22 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     Ok(vec![
         Table {
             name: "rates".into(),
-            title: "How often a training by the paper's recipe serves everyone at every K".into(),
+            title: "Share of runs with the paper's recipe that serve every user at every K".into(),
             note: format!(
-                "Preset paper, ε_D = {EPSILON_D:e}, {}, each with its own B^v, at K = {TEST_SIZES:?}. A training counts if \
-                 its availability is 1.00, as two decimals print it, at every K, with equal halves of the loss and as \
-                 coded; in brackets the 95 % interval of the rate (Wilson), from {ENOUGH} trainings on. The last columns \
-                 are how many trainings fail at a K, with equal halves and as coded.",
+                "Preset paper, ε_D = {EPSILON_D:e}, {}, each with its own B^v, measured at K = {TEST_SIZES:?}. A run \
+                 serves every user if its availability rounds to 1.00 at every K, with equal halves of the loss or as \
+                 coded. Brackets show the 95 % interval of the rate (Wilson) for {ENOUGH} runs or more. The last \
+                 columns show how many runs fail at each K, with equal halves and as coded.",
                 lab.trainings_words(),
             ),
             columns: row![
                 "P-GNN",
                 "samples",
-                ("serve everyone", "{} of {} ({:.0}–{:.0} %)"),
-                ("as coded", "{} of {} ({:.0}–{:.0} %)"),
-                ("lowest A_K of all", "{:.3}"),
-                ("as coded", "{:.3}");
-                TEST_SIZES.map(|size| (format!("fail at K = {size}"), "{}, {}"))
+                ("runs that serve every user", "{} of {} ({:.0}–{:.0} %)"),
+                ("runs that serve every user, as coded", "{} of {} ({:.0}–{:.0} %)"),
+                ("lowest A_K of all runs", "{:.3}"),
+                ("lowest A_K of all runs, as coded", "{:.3}");
+                TEST_SIZES.map(|size| (format!("runs that fail at K = {size}"), "{}, {}"))
             ],
             rows,
             claims,
@@ -92,7 +92,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     ])
 }
 
-/// How many of how many trainings serve everyone.
+/// Number of runs that serve every user, of all runs.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     served: usize,
@@ -104,7 +104,7 @@ impl Rate {
         Self { served: result.serving(count), all: result.trainings() }
     }
 
-    /// The ends of the 95 % interval by Wilson, in percent; none of too few trainings.
+    /// Returns the ends of the 95 % interval (Wilson) in percent; `None` for too few runs.
     fn interval(self) -> Option<[f64; 2]> {
         let (all, z) = (self.all as f64, 1.96f64);
         let (rate, square) = (self.served as f64 / all, z * z / all);
@@ -113,7 +113,7 @@ impl Rate {
         (self.all >= ENOUGH).then_some([middle - half, middle + half].map(|end| 100.0 * end))
     }
 
-    /// The count, with the interval if there is one.
+    /// Returns the counts, followed by the interval if there is one.
     fn cell(self) -> Vec<f64> {
         let counts = [self.served as f64, self.all as f64];
         counts.into_iter().chain(self.interval().into_iter().flatten()).collect()
@@ -124,7 +124,7 @@ impl Rate {
     }
 }
 
-/// That nine of ten trainings serve everyone, at each training size: by both counts, by one, or by none.
+/// Returns the claim that nine of ten runs serve every user, at each training size and by each criterion.
 fn rate_claim(rates: &[(String, [Rate; 2])]) -> Claim {
     let words = rates.iter().map(|(label, [halves, coded])| {
         format!("{label}: {} with equal halves, {} as coded", halves.words(), coded.words())
@@ -136,13 +136,13 @@ fn rate_claim(rates: &[(String, [Rate; 2])]) -> Claim {
         Holds::Undecided
     };
     Claim::paper(
-        "Nine of ten trainings of P-GNN serve everyone at every K, whether at K = 2, 5, 8 or 10",
+        "Nine of ten runs of P-GNN serve every user at every K, whether trained at K = 2, 5, 8 or 10",
         words.collect::<Vec<String>>().join("; "),
         holds,
     )
 }
 
-/// That the exact b in place of B^v makes more trainings serve everyone.
+/// Returns the claim that more runs serve every user with the exact b than with `B^v`.
 fn exact_claim(own: &[Rate; 2], exact: &[Rate; 2]) -> Claim {
     let apart = |(own, exact): (&Rate, &Rate)| {
         let ([_, most], [least, _]) = (own.interval()?, exact.interval()?);
@@ -153,20 +153,20 @@ fn exact_claim(own: &[Rate; 2], exact: &[Rate; 2]) -> Claim {
     };
     let found: Vec<Option<bool>> = own.iter().zip(exact).map(apart).collect();
     Claim::own(
-        "With the exact b in place of B^v more trainings at K = 10 serve everyone at every K",
+        "With the exact b instead of B^v, more runs trained at K = 10 serve every user at every K",
         format!("{} with the exact b; {} with B^v", words(exact), words(own)),
         found.into_iter().find(Option::is_some).flatten(),
     )
 }
 
-/// The outer functions of the first training beside the exact b, by K.
+/// Measures the outer functions of all runs against the exact b, by K.
 pub(crate) fn outer_functions(lab: &mut Lab<'_>) -> Result<Table, Error> {
     let paper = own(10, 2000);
     let with = |pretraining| Entry { pretraining, ..paper.clone() };
     let fast = with(PretrainSettings::default());
     let laws = [
         ("the paper's", paper.clone()),
-        ("the paper's, on sizes even in ln K", with(small_sizes())),
+        ("the paper's, on K even in ln K", with(small_sizes())),
         ("preset fast", fast),
     ];
     lab.prepare_laws(&laws.each_ref().map(|law| law.1.clone()))?;
@@ -184,11 +184,12 @@ pub(crate) fn outer_functions(lab: &mut Lab<'_>) -> Result<Table, Error> {
     }
     Ok(Table {
         name: "outer-function".into(),
-        title: format!("How far B^v is off, by K, at ε_D = {EPSILON_D:e}"),
+        title: format!("Relative error of B^v by K at ε_D = {EPSILON_D:e}"),
         note: format!(
-            "Relative error of B^v(α, K) against the exact b(αP_max/K) on 1,000 held-out gains: its mean with the sign over \
-             gains and {} pre-trainings, the lowest mean of any of them (0 if none is under), and the largest error of any \
-             gain. ε_D = {EPSILON_D:e} leaves a margin of about 3 % at ε = 1e-5; a B^v that is too low takes from it.",
+            "Relative error of B^v(α, K) compared with the exact b(αP_max/K) on 1,000 held-out gains. The three \
+             numbers are the signed mean over gains and {} pre-training runs, the lowest mean of any of these runs (0 \
+             if none is negative), and the largest error of any gain. ε_D = {EPSILON_D:e} leaves a margin of about 3 % \
+             at ε = 1e-5; a B^v that is too low uses up part of it.",
             lab.runs(),
         ),
         columns: row![

@@ -1,4 +1,4 @@
-//! The studies by their names.
+//! Registry of all studies.
 
 use crate::{
     Lab, ablation, alternatives, calibration, closed_forms, conservative, diagnose, fading,
@@ -7,33 +7,33 @@ use crate::{
 };
 use anyk::framework::{Error, Table};
 
-/// A table or figure of the paper, or a study of our own.
+/// Table or figure of the paper, or an additional study.
 #[derive(Debug, Clone, Copy)]
 pub struct Study {
-    /// What it is called: the paper's number, or its subject.
+    /// Name of the study: the paper's number, or the subject.
     pub name: &'static str,
-    /// What it shows, in a few words.
+    /// One-line description.
     pub about: &'static str,
-    /// Whether it is done where none is named; the others are done by their names alone.
+    /// Whether `anyk reproduce` runs the study if no name is given; the others run only by name.
     pub by_default: bool,
-    /// Whether it is a study of our own, rather than a table, figure or statement of the paper.
+    /// Whether the study is an addition to the paper's tables, figures and statements.
     pub own: bool,
-    /// Trains and measures what it takes.
+    /// Function that trains and measures, and returns the tables.
     pub run: fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>,
 }
 
 impl Study {
-    /// The study of this name; `any-gnn`, of version 0.2, is `price`.
+    /// Returns the study with this name. `any-gnn`, a name from version 0.2, gives `price`.
     pub fn named(name: &str) -> Option<&'static Self> {
         let name = if name == FORMER_PRICE { "price" } else { name };
         STUDIES.iter().find(|study| study.name == name)
     }
 }
 
-/// What the study `price` is called in version 0.2.
+/// Name of the study `price` in version 0.2.
 pub const FORMER_PRICE: &str = "any-gnn";
 
-/// All studies: the paper's, in its order, then our own.
+/// All studies: the paper's in its order, then the additional ones.
 pub static STUDIES: [Study; 27] = {
     type Run = fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>;
     const fn paper(name: &'static str, about: &'static str, run: Run) -> Study {
@@ -42,7 +42,7 @@ pub static STUDIES: [Study; 27] = {
     const fn own(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: false, own: true, run }
     }
-    // Cheap, since it shares its trainings with the paper's, and what the report's first picture is drawn from.
+    // Run by default: it shares its training runs with the paper's studies, and draws the first picture of the report.
     const fn beside(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: true, own: true, run }
     }
@@ -52,96 +52,96 @@ pub static STUDIES: [Study; 27] = {
         paper("table3", "P-GNN for different ε_D", tables::table3),
         paper("table4", "Small training sizes", small_sizes::table4),
         paper("table5", "Samples and training time", tables::table5),
-        paper("table6", "The methods compared", tables::table6),
+        paper("table6", "Comparison of the methods", tables::table6),
         paper(
             "closed-forms",
             "Policies with closed forms (sections III-A and IV-A)",
             closed_forms::tables,
         ),
-        paper("fig1", "Two toy policies over K", figures::fig1),
+        paper("fig1", "Outputs of two toy policies against K", figures::fig1),
         paper(
             "fig2a",
-            "Probability of full power under WMMSE, by the own gain",
+            "Probability of full power under WMMSE, by the direct gain",
             interference::fig2a,
         ),
-        paper("fig2b", "The same on average", interference::fig2b),
+        paper("fig2b", "Probability of full power under WMMSE, on average", interference::fig2b),
         paper("fig2c", "Mean and spread of the closed-form power", figures::fig2c),
         paper(
             "propositions",
-            "Propositions 1 to 4 on policies and random networks, and the asymptotic forms",
+            "Propositions 1 to 4 on policies and random networks; asymptotic forms",
             propositions::tables,
         ),
         paper(
             "power-control",
-            "Power control and link scheduling, learned at one size (section III-B)",
+            "Power control and link scheduling, trained at one K (section III-B)",
             power_control::tables,
         ),
         beside(
             "price",
-            "The price policy beside the paper's methods and the solver, with times; and for other costs",
+            "Price policy compared with the paper's methods and the solver; times; other costs",
             price::tables,
         ),
         own(
             "diagnose",
-            "Remark 1: the size law of every policy, and what it predicts (`anyk diagnose`)",
+            "Remark 1: size law of every policy and predicted losses (`anyk diagnose`)",
             diagnose::tables,
         ),
         own(
             "calibration",
-            "Calibrated margins: how often the promise is broken, and what it costs",
+            "Calibrated margins: how often the guarantee fails, and its cost in bandwidth",
             calibration::tables,
         ),
         own(
             "published",
-            "The paper's own trainings: preset paper, every training size and method",
+            "Training as in the paper (preset paper), for every training size and method",
             published::tables,
         ),
         own(
             "rates",
-            "How often the paper's recipe serves everyone: 32 trainings of each kind, and B^v's error by K",
+            "How often the paper's recipe serves every user (32 runs of each kind); error of B^v by K",
             rates::tables,
         ),
         own(
             "ablation",
-            "Algorithm 1: initialization, meaning of t and units of the loss, which the paper leaves open",
+            "Choices that the paper leaves open: initialization, meaning of t, unit of the loss",
             ablation::tables,
         ),
         own(
             "parameters",
-            "Similar results when parameters change? P-GNN and the price policy in other cells",
+            "P-GNN and the price policy in other cells: do results stay similar?",
             parameters::tables,
         ),
         own(
             "conservative",
-            "The ε_D at which each method serves everyone at every K, and what that costs",
+            "ε_D at which each method serves every user at every K, and the extra bandwidth",
             conservative::tables,
         ),
         own(
             "samples",
-            "Table V by its own rule: the fewest samples that more would hardly improve",
+            "Table V by its own rule: the smallest sufficient number of samples",
             samples::tables,
         ),
         own(
             "alternatives",
-            "Training on all sizes at once, and K as an input",
+            "Training at several K at once, and K as an input",
             alternatives::alternatives,
         ),
         own(
             "aggregators",
-            "Mean, sum and max on the URLLC task (proposition 4)",
+            "Aggregators mean, sum and max on the URLLC task (proposition 4)",
             alternatives::aggregators,
         ),
         own(
             "links-published",
-            "Links on published fields, beside the best of 60 starts of WMMSE",
+            "Links on published fields, compared with the best of 60 WMMSE starts",
             links_published::tables,
         ),
         own(
             "seeds",
-            "Fifty trainings of every kind: the worst, the median and the spread",
+            "20 training runs of every kind (50 with --full): worst, median and best",
             seeds::tables,
         ),
-        own("fading", "Fading of unknown law, learned from samples", fading::tables),
+        own("fading", "Unknown fading distribution, learned from samples", fading::tables),
     ]
 };
 
@@ -158,7 +158,7 @@ mod tests {
         }
         assert!(Study::named("table7").is_none());
         assert_eq!(Study::named("any-gnn").map(|study| study.name), Some("price"));
-        // The paper's come first.
+        // The studies that run by default come first.
         assert!(STUDIES.is_sorted_by_key(|study| !study.by_default));
     }
 }

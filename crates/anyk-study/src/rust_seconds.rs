@@ -1,4 +1,4 @@
-//! Work as Rust does it alone, for `bench/python.py`: what the Python package is measured beside.
+//! Times of the Rust library without Python, with which `bench/python.py` compares the Python package.
 
 use std::time::Instant;
 
@@ -9,8 +9,8 @@ use anyk::problems::urllc::{
 };
 use rayon::prelude::*;
 
-/// Seconds of one call of the library: of the solver, or of the price policy given the bytes of its model, for the first of the
-/// cells (mean of so many calls) and for all of them on the threads of the caller's pool (least of five rounds).
+/// Measures the seconds of the solver, or of the price policy if the bytes of its model are given. Returns the mean of
+/// `calls` calls for the first cell, and the fastest of five rounds for all cells on the threads of the caller's pool.
 pub fn rust_seconds(
     gains: &[Vec<f64>],
     model: Option<&[u8]>,

@@ -1,4 +1,4 @@
-//! How many samples each method takes (paper, table V): the fewest such that "both the availability and total
+//! Number of samples that each method needs (paper, table V): the smallest such that "both the availability and total
 //! bandwidth can be improved less than 1 % by further increasing the training samples and epochs".
 
 use crate::entry::{BASELINE, OUR_TRAINING};
@@ -6,17 +6,17 @@ use crate::{EntryResult, Lab, PAPER_TIMES, our_entries};
 use anyk::framework::{Error, Table, Value};
 use anyk::row;
 
-/// Numbers of samples that are tried, ascending; the last is the table's own.
+/// Numbers of samples that are tried, ascending; the table's own number follows.
 const COUNTS: [&[usize]; 4] = [
     &[5, 10, 20, 50, 100, 200, 500, 1000],
     &[5, 10, 20, 50, 100, 200, 500, 1000],
     &[2, 5, 10, 30, 100],
     &[100, 300, 1000, 3000, 10_000],
 ];
-/// Less than so much is no improvement.
+/// Smallest change that counts as an improvement.
 const LITTLE: f64 = 0.01;
 
-/// What a training reaches at a size.
+/// Result of an entry at a size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reached {
     availability: f64,
@@ -28,18 +28,18 @@ impl Reached {
         Self { availability: result.availability(size), bandwidth_mhz: result.bandwidth_mhz(size) }
     }
 
-    /// By how much another is better: availability up, bandwidth down.
+    /// Returns how much better another result is: higher availability, and lower bandwidth relative to this one.
     fn gain(self, other: Self) -> (f64, f64) {
         (other.availability - self.availability, 1.0 - other.bandwidth_mhz / self.bandwidth_mhz)
     }
 
-    /// Whether another is better by 1 % or more, in either.
+    /// Returns whether another result is better by 1 % or more in availability or bandwidth.
     pub(crate) fn is_improved_by(self, other: Self) -> bool {
         let (availability, bandwidth) = self.gain(other);
         !(availability < LITTLE && bandwidth < LITTLE)
     }
 
-    /// The gain in percent, of availability and of bandwidth.
+    /// Returns the change to another result in percent, of availability and of bandwidth.
     fn gain_percent(self, other: Self) -> [f64; 2] {
         let (availability, bandwidth) = self.gain(other);
         [100.0 * availability, -100.0 * bandwidth]
@@ -67,13 +67,13 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         }
         let found = fewest(&reached);
         let samples = all[found];
-        // The steps of a training do not depend on its samples: "epochs" are doubled by themselves.
+        // The number of steps does not depend on the samples, so the "epochs" are doubled separately.
         let longer = Reached::of(&lab.results_to_choose(&with(samples, 2))?, train_k);
         let result = lab.results(&with(samples, 1))?;
         rows.push(row![
             label,
             train_k,
-            // Fewer than the fewest were not tried.
+            // Smaller numbers were not tried.
             Value::formatted([samples as f64], if found == 0 { "at most {}" } else { "{}" }),
             paper_samples,
             entry.settings.recipe.stored_draws,
@@ -91,14 +91,14 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }
     Ok(vec![Table {
         name: "samples".into(),
-        title:
-            "Table V by its own rule: the fewest samples that more would improve by less than 1 %"
-                .into(),
+        title: "Table V by its own rule: the smallest number of samples that more improve by less than 1 %"
+            .into(),
         note: format!(
-            "Preset fast: {OUR_TRAINING}. Of {COUNTS:?} and the table's own number, the fewest such that every larger one improves neither the \
-             availability nor the bandwidth at the training size by {} % or more, on cells for choosing; the figures are \
-             the {} on the test set. Then what the most samples gain over it, and twice the steps. A sample of ours has \
-             several fading states, one of the paper's has one.",
+            "Figures are for {OUR_TRAINING}. “Samples” is the smallest of {COUNTS:?} and the table's own number such \
+             that no larger number improves availability or bandwidth at the training K by {} % or more on the \
+             selection cells. The other figures are the {} on the test set. The last two columns are the changes of \
+             A_K and W_K with the largest number of samples, and with twice the steps. A sample of preset fast has \
+             several fading states; one of the paper has one.",
             100.0 * LITTLE,
             lab.rule(),
         ),
@@ -106,13 +106,13 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             "method",
             "training K",
             "samples",
-            "paper",
-            "fading states of a sample",
-            ("seconds", "{:.2}"),
+            "paper's samples",
+            "fading states per sample",
+            ("training", "s", "{:.2}"),
             ("A_K", "{:.3}"),
-            ("over optimum", "%", "{:+.2}"),
-            ("most samples: A_K, W_K", "%", "{:+.1}, {:+.1}"),
-            ("twice the steps: A_K, W_K", "%", "{:+.1}, {:+.1}"),
+            ("extra bandwidth", "%", "{:+.2}"),
+            ("change with most samples: A_K, W_K", "%", "{:+.1}, {:+.1}"),
+            ("change with twice the steps: A_K, W_K", "%", "{:+.1}, {:+.1}"),
         ],
         rows,
         chart: None,
@@ -120,7 +120,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// Place of the fewest samples that no larger number improves.
+/// Returns the index of the smallest number of samples that no larger number improves.
 fn fewest(reached: &[Reached]) -> usize {
     let is_enough = |place: &usize| {
         reached[place + 1..].iter().all(|&more| !reached[*place].is_improved_by(more))
@@ -138,11 +138,11 @@ mod tests {
             let reached = |&(availability, bandwidth_mhz)| Reached { availability, bandwidth_mhz };
             fewest(&figures.iter().map(reached).collect::<Vec<_>>())
         };
-        // Availability comes first, then bandwidth; then there is nothing to gain.
+        // Availability improves first, then bandwidth; then nothing does.
         let reached = [(0.6, 1.80), (0.97, 1.80), (1.0, 1.75), (1.0, 1.72), (1.0, 1.71)];
         assert_eq!(fewest(&reached), 3);
         assert_eq!(fewest(&reached[..1]), 0);
-        // One that does better only than its neighbour is not enough.
+        // A result that is only better than its neighbor is not enough.
         assert_eq!(fewest(&[(1.0, 1.80), (1.0, 1.81), (1.0, 1.70)]), 2);
         // Less availability for less bandwidth improves the bandwidth, and counts.
         assert_eq!(fewest(&[(1.0, 1.80), (0.9, 1.70)]), 1);

@@ -1,7 +1,5 @@
-//! What a folder of results keeps of each study: with it a report shows all studies that were ever run into the folder,
-//! whichever of them were run last.
-//!
-//! A report is always made anew from these files; nothing is ever read out of a page.
+//! Files that store the results of each study in a results folder. From them, a report shows every study that was ever
+//! run into the folder. The report is always built from these files, never from an existing page.
 
 use std::collections::HashSet;
 use std::io;
@@ -16,30 +14,30 @@ use crate::{Effort, Lab, STUDIES, Study};
 use anyk::exchange::{fingerprint, read_plain_file, to_json};
 use anyk::framework::{Chart, Picture, Series, Table};
 
-/// The folder of the files, below that of the results.
+/// Subfolder of the results folder that contains the files.
 const FOLDER: &str = "sections";
-/// The most cells of a table, with short rows filled up, and the most numbers in them. The largest table of a study has
+/// Maximum number of cells of a table (with short rows padded), and of numbers in it. The largest table of a study has
 /// a few hundred.
 const MOST_CELLS: usize = 200_000;
-/// The most bytes in the format of a column, because every cell of the column repeats it.
+/// Maximum length of a column's format in bytes. Every cell of the column repeats it.
 const MOST_FORMAT: usize = 100;
 
-/// The results of one study, and how they were made.
+/// Results of one study, and how they were measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Section {
-    /// The study's name.
+    /// Name of the study.
     study: String,
-    /// How it was done, in a line.
+    /// Line that describes how the study was run.
     about: String,
-    /// Whether it was a trial, whose figures mean nothing.
+    /// Whether it was a trial, whose figures are meaningless.
     trial: bool,
-    /// The sources that measured it.
+    /// Fingerprints of the sources that measured it.
     sources: String,
-    /// Its tables.
+    /// Tables of the study.
     tables: Vec<Table>,
 }
 
-/// A file of the folder, with what tells damage.
+/// Content of a file: the section, and a fingerprint that detects damage.
 #[derive(Deserialize)]
 struct Kept<'a> {
     fingerprint: String,
@@ -47,40 +45,40 @@ struct Kept<'a> {
     section: &'a RawValue,
 }
 
-/// Why a file is not taken.
+/// Error of a section file.
 #[derive(Debug, Error)]
 pub enum SectionError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// It is not what this program wrote.
-    #[error("{}: {why}; expected what `anyk reproduce {study}` writes", path.display())]
+    /// The file was not written by this program, or is damaged.
+    #[error("{}: {why}; `anyk reproduce {study}` writes it again", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Whose it would be.
+        /// Study to which the file belongs.
         study: &'static str,
-        /// What is wrong.
+        /// Description of the fault.
         why: String,
     },
 }
 
-/// All that a folder keeps, in the order of the registry, and what could not be taken.
+/// All sections of a results folder in the order of the registry, and the files that are rejected.
 #[derive(Debug, Default)]
 pub struct Sections {
-    /// The studies that were run.
+    /// Sections that were read.
     pub found: Vec<Section>,
-    /// Files that are left out.
+    /// Errors of rejected files.
     pub refused: Vec<SectionError>,
 }
 
 impl Section {
-    /// What a study has just made.
+    /// Builds a section from the tables that a study has just measured.
     pub fn new(study: &Study, lab: &Lab<'_>, tables: Vec<Table>) -> Self {
         Self {
             study: study.name.to_owned(),
@@ -91,39 +89,39 @@ impl Section {
         }
     }
 
-    /// The study's name.
+    /// Name of the study.
     pub fn study(&self) -> &str {
         &self.study
     }
 
-    /// How it was done, in a line.
+    /// Line that describes how the study was run.
     pub fn about(&self) -> &str {
         &self.about
     }
 
-    /// Whether its figures mean nothing.
+    /// Returns whether the study was a trial, whose figures are meaningless.
     pub fn is_trial(&self) -> bool {
         self.trial
     }
 
-    /// Whether it was measured by the sources of this program.
+    /// Returns whether the sources of this program measured the section.
     pub fn is_current(&self) -> bool {
         self.sources == *SOURCES
     }
 
-    /// Its tables.
+    /// Tables of the study.
     pub fn tables(&self) -> &[Table] {
         &self.tables
     }
 
-    /// Path of the file that keeps the results of a study, within a folder of results.
+    /// Returns the path of a study's section file, relative to the results folder.
     pub fn file_of(study: &str) -> String {
         format!("{FOLDER}/{study}.json")
     }
 
-    /// What is kept: the section as JSON, and a fingerprint of its text.
+    /// Returns the content of the file: the section as JSON, with a fingerprint of that JSON.
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
-        // Points that no axis shows have no way into JSON.
+        // JSON cannot contain NaN or infinity, which no axis shows.
         let shown = |table: &Table| Table {
             chart: table.chart.as_ref().map(finite),
             pictures: table
@@ -139,7 +137,7 @@ impl Section {
         Ok(format!("{{\"fingerprint\":\"{print:016x}\",\"section\":{text}}}").into_bytes())
     }
 
-    /// Reads the file of a study.
+    /// Reads the section file of a study.
     fn read(path: &Path, study: &'static Study) -> Result<Self, SectionError> {
         let bytes = read_plain_file(path)
             .map_err(|source| SectionError::Read { path: path.to_owned(), source })?;
@@ -150,30 +148,30 @@ impl Section {
         })
     }
 
-    /// What was kept of a study; else what is wrong with it.
+    /// Parses a section file; the error describes the fault.
     pub fn from_bytes(bytes: &[u8], study: &Study) -> Result<Self, String> {
-        let said = |error: serde_json::Error| format!("it is damaged ({error})");
+        let said = |error: serde_json::Error| format!("the file is damaged ({error})");
         let kept: Kept<'_> = serde_json::from_slice(bytes).map_err(said)?;
         if kept.fingerprint != format!("{:016x}", fingerprint(kept.section.get())) {
-            return Err("its fingerprint does not fit what it holds".to_owned());
+            return Err("the fingerprint does not match the content".to_owned());
         }
         let section: Self = serde_json::from_str(kept.section.get()).map_err(said)?;
         if section.study != study.name {
-            return Err(format!("it holds another study, {:?}", section.study));
+            return Err(format!("the file contains another study, {:?}", section.study));
         }
-        // Whoever can write the fingerprint can write anything: what is shown is checked as if it came from nowhere.
+        // The fingerprint is no protection against forgery, so the content is checked like any untrusted input.
         for table in &section.tables {
             if !table.has_plain_name() {
-                return Err(format!("{:?} is no name of a table", table.name));
+                return Err(format!("{:?} is not a valid table name", table.name));
             }
             let cells = table.rows.len().saturating_add(1).saturating_mul(table.width());
             let numbers = table.rows.iter().flatten().map(|value| value.numbers().len()).sum();
             if cells.max(numbers) > MOST_CELLS {
-                return Err(format!("{} has more cells than any table of a study", table.name));
+                return Err(format!("{} has more cells than any table of a study has", table.name));
             }
             if table.columns.iter().any(|column| column.format.len() > MOST_FORMAT) {
                 return Err(format!(
-                    "{} has a longer format than any table of a study",
+                    "{} has a longer column format than any table of a study has",
                     table.name
                 ));
             }
@@ -184,25 +182,25 @@ impl Section {
 }
 
 impl Sections {
-    /// All that a folder of results keeps. Files of other names are not looked at.
+    /// Reads all sections of a results folder. Files with other names are ignored.
     pub fn read(folder: &Path) -> Self {
         let mut sections = Self::default();
         let mut names = HashSet::new();
         for study in &STUDIES {
             let path = folder.join(Section::file_of(study.name));
-            // A link to nowhere is there, and cannot be read.
+            // A dangling symbolic link counts as a file that cannot be read.
             if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
                 continue;
             }
             match Section::read(&path, study) {
                 Ok(section) => {
-                    // Two tables of one name would be one anchor.
+                    // Table names are anchors of the page, so they must be unique.
                     let tables = section.tables.iter();
                     let twice = tables.filter(|table| !names.insert(table.name.clone())).count();
                     if twice == 0 {
                         sections.found.push(section);
                     } else {
-                        let why = "it holds a table of another study".to_owned();
+                        let why = "the file contains a table of another study".to_owned();
                         let refused = SectionError::Damaged { path, study: study.name, why };
                         sections.refused.push(refused);
                     }
@@ -233,7 +231,7 @@ fn finite(chart: &Chart) -> Chart {
 
 #[cfg(test)]
 pub(crate) fn section_of(study: &str, tables: Vec<Table>) -> Section {
-    let (study, about) = (study.to_owned(), "three trainings".to_owned());
+    let (study, about) = (study.to_owned(), "three runs".to_owned());
     Section { study, about, trial: false, sources: SOURCES.clone(), tables }
 }
 
@@ -280,13 +278,13 @@ mod tests {
         let names: Vec<&str> = found.iter().map(Section::study).collect();
         assert_eq!(names, ["table3", "table6", "price"]);
         assert!(found.iter().all(|section| section.is_current() && !section.is_trial()));
-        // Bit by bit, but for what no axis shows.
+        // Numbers are exact; points that no axis can show are dropped.
         let series = &found[0].tables()[0].chart.as_ref().unwrap().series[0];
         assert_eq!(series.points[0].1.to_bits(), (0.1f64 + 0.2).to_bits());
         assert_eq!(series.points, [(1.0, 0.1 + 0.2), (3.0, 4.0)]);
         assert_eq!(series.spread, Some(vec![(0.2, 0.5), (4.0, 4.0)]));
         assert_eq!(found[0].tables()[0].claims, table("table3").claims);
-        // A later run replaces its own alone.
+        // A later run replaces only its own section.
         keep(&section_of("table3", vec![table("table3"), table("more")]), folder.path());
         let counts: Vec<usize> =
             Sections::read(folder.path()).found.iter().map(|s| s.tables().len()).collect();
@@ -311,7 +309,7 @@ mod tests {
             assert!(message.contains("table3.json"), "{message}");
             message
         };
-        // Every byte that is flipped, and every way to end early.
+        // Every flipped byte and every truncation is detected.
         for place in 0..good.len() {
             let mut bytes = good.clone();
             bytes[place] ^= 1;
@@ -320,7 +318,7 @@ mod tests {
             write("table3.json", &good[..place]);
             refused();
         }
-        // With a fingerprint that fits: somebody who knows how.
+        // A file with a matching fingerprint, as an attacker could write it.
         let forged = |section: &str| {
             let print = format!("{:016x}", fingerprint(section));
             write(
@@ -338,26 +336,28 @@ mod tests {
         let plain = |name: &str| Table { chart: None, ..table(name) };
         assert!(forged("{}").contains("damaged"));
         assert!(forged(&text(&section_of("table5", vec![]))).contains("another study"));
-        assert!(forged(&text(&of(vec![plain("../../etc")]))).contains("no name of a table"));
-        assert!(forged(&text(&of(vec![plain("a\" onload=\"b")]))).contains("no name of a table"));
+        assert!(forged(&text(&of(vec![plain("../../etc")]))).contains("not a valid table name"));
+        assert!(
+            forged(&text(&of(vec![plain("a\" onload=\"b")]))).contains("not a valid table name")
+        );
         let nan = text(&of(vec![plain("table3")])).replace("\"6e-6\"", "\"NaN\"");
         assert!(forged(&nan).contains("NaN"));
-        // One long row, and many short ones that would be filled up.
+        // One long row, and many short rows that would be padded.
         let mut bomb = Table { rows: vec![vec![]; 30_000], ..plain("table3") };
         bomb.rows.push(vec![Value::Empty; 30_000]);
         assert!(forged(&text(&of(vec![bomb]))).contains("more cells"));
-        // Many numbers in one cell, and words that every cell would repeat.
+        // Many numbers in one cell, and a long format that every cell would repeat.
         let crowd = Table { rows: vec![row![vec![1e300; 200_001]]], ..plain("table3") };
         assert!(forged(&text(&of(vec![crowd]))).contains("more cells"));
         let wordy = Table { columns: row![("K", &*"ä".repeat(51))], ..plain("table3") };
-        assert!(forged(&text(&of(vec![wordy]))).contains("longer format"));
+        assert!(forged(&text(&of(vec![wordy]))).contains("longer column format"));
         assert!(forged(&"[".repeat(100_000)).contains("damaged"));
-        // A table that another study has, too: the one that comes first in the registry is shown.
+        // If two studies contain a table with the same name, only the first in the registry is shown.
         write("table3.json", &good);
         keep(&section_of("table4", vec![table("table3")]), folder.path());
         let Sections { found, refused } = Sections::read(folder.path());
         assert_eq!((found.len(), found[0].study(), refused.len()), (1, "table3", 1));
-        // Other files are nobody's, and folders in the place of files are no files.
+        // Files with other names are ignored; a folder instead of a file is an error.
         write("nothing.json", b"");
         fs::create_dir(folder.path().join(FOLDER).join("table5.json")).unwrap();
         assert_eq!(Sections::read(folder.path()).refused.len(), 2);

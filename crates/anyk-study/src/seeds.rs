@@ -1,4 +1,4 @@
-//! Many trainings of every kind with their usual settings: whether one of them fails.
+//! Many runs of every kind of training with the usual settings, to see whether one fails.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,38 +20,38 @@ use anyk::problems::interference::{PASSES, PowerOutput, Scenario, train_power};
 use anyk::problems::urllc::{CellPolicy, DEVIATIONS, TestSet, train_price_policy};
 use anyk::row;
 
-/// Trainings of each kind: on trial, as usual, and in full.
+/// Number of runs of each kind: in a trial, by default, and with full effort.
 const SEEDS: [u64; 3] = [2, 20, 50];
-/// Seed of the test sets and cells of each size.
+/// Seed of the test sets, and cells of each size.
 const TEST: (u64, u64) = (7, 20);
-/// Sizes that URLLC policies are measured at: the training's, and one of the largest.
+/// Sizes at which URLLC policies are measured: the training size, and one of the largest.
 const SIZES: [usize; 2] = [10, 200];
-/// Within so many percent of the median a training is as good as the others.
+/// Largest distance below the median, in percent, of a run that does not fail.
 const NEAR_PERCENT: f64 = 1.0;
 
-/// What one training has reached.
+/// Result of one run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Reached {
-    /// In percent of which more is better; the lowest of its sizes.
+    /// Percentage of which more is better; the lowest over the sizes.
     percent: f64,
-    /// Lowest share of users whose QoS is met, where there is one.
+    /// Lowest share of users whose QoS is met, if the kind has one.
     availability: Option<f64>,
-    /// How often it started over.
+    /// Number of restarts.
     restarts: u64,
 }
 
-/// The figures of a training.
+/// Percentage and availability of a run.
 type Figures = (f64, Option<f64>);
 
-/// A kind of training: what it is called, what is measured, and the training of a seed.
+/// Kind of training: its label, what is measured, and the training with a seed.
 struct Kind {
     label: &'static str,
     measured: &'static str,
     train: fn(&Lab<'_>, u64, &dyn Observer) -> Result<Figures, Error>,
 }
 
-const OF_WMMSE: &str = "sum rate over WMMSE's";
-const OF_BANDWIDTH: &str = "optimum over total bandwidth, K = 10 and 200";
+const OF_WMMSE: &str = "sum rate relative to WMMSE";
+const OF_BANDWIDTH: &str = "optimum / total bandwidth, K = 10 and 200";
 const RANKED: PowerOutput = PowerOutput::Ranked { passes: PASSES };
 
 static KINDS: [Kind; 8] = [
@@ -79,7 +79,7 @@ static KINDS: [Kind; 8] = [
     },
     Kind {
         label: "m-gnn",
-        measured: "optimum over total bandwidth, K = 10",
+        measured: "optimum / total bandwidth, K = 10",
         train: |lab, seed, observer| learned(lab, M_GNN, &SIZES[..1], seed, observer),
     },
     Kind {
@@ -92,7 +92,7 @@ static KINDS: [Kind; 8] = [
         },
     },
     Kind {
-        label: "price, 2000 samples of fading",
+        label: "price, 2000 fading samples",
         measured: OF_BANDWIDTH,
         train: |lab, seed, observer| {
             let way = PretrainLoss::Supervised;
@@ -102,7 +102,7 @@ static KINDS: [Kind; 8] = [
     },
     Kind {
         label: "closed forms, powers of (P6)",
-        measured: "100 less the error of the shares, K = 10 and 200",
+        measured: "100 − error of the shares, K = 10 and 200",
         train: |lab, seed, observer| {
             let form = ClosedForm::EqualBandwidth { rate_bps: 1e5 };
             let mut settings = ClosedFormSettings::new(form, seed);
@@ -120,7 +120,7 @@ static KINDS: [Kind; 8] = [
 
 const FIELD: Scenario = Scenario::D2d(D2dField::DEFAULT);
 
-/// Places in table VI.
+/// Indices of entries in table VI.
 const P_GNN: usize = 0;
 const M_GNN: usize = 1;
 
@@ -136,7 +136,7 @@ fn links(
     Ok((policy.record().sum_rate_percent, None))
 }
 
-/// An entry of table VI.
+/// Trains an entry of table VI.
 fn learned(
     lab: &Lab<'_>,
     place: usize,
@@ -149,7 +149,8 @@ fn learned(
     on_cells(lab, &policy, sizes)
 }
 
-/// The lowest of the sizes: the optimum over the total bandwidth, in percent, and the availability.
+/// Returns the lowest ratio of the optimum to the total bandwidth over the sizes, in percent, and the lowest
+/// availability.
 fn on_cells(
     lab: &Lab<'_>,
     policy: &(impl CellPolicy + Sync),
@@ -163,7 +164,7 @@ fn on_cells(
     Ok((lowest(over), Some(lowest(availability))))
 }
 
-/// Counts what starts over.
+/// Observer that counts restarts.
 struct Counting<'a> {
     lab: &'a Lab<'a>,
     restarts: AtomicU64,
@@ -185,13 +186,13 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let count = lab.effort.of(SEEDS);
     lab.prepare_laws(&[our_entries(lab.effort)[P_GNN].clone()])?;
     let all = count * KINDS.len() as u64;
-    let reached = lab.watched("trainings", all, || {
+    let reached = lab.watched("training runs", all, || {
         KINDS.iter().map(|kind| train(lab, kind, count)).collect::<Result<Vec<_>, Error>>()
     })?;
     Ok(vec![table(count, &reached)])
 }
 
-/// All trainings of a kind; each is kept when it is done.
+/// Trains all runs of a kind; each is cached when it is done.
 fn train(lab: &Lab<'_>, kind: &Kind, count: u64) -> Result<Vec<Reached>, Error> {
     let one = |seed: u64| {
         lab.go_on()?;
@@ -207,7 +208,7 @@ fn train(lab: &Lab<'_>, kind: &Kind, count: u64) -> Result<Vec<Reached>, Error> 
     (1..=count).into_par_iter().map(one).collect()
 }
 
-/// The worst, the second worst, the median and the best of each kind, and how many are far from the median.
+/// Builds the table: worst, second worst, median and best run of each kind, and the number of runs that fail.
 fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
     let mut failing = 0;
     let rows = KINDS.iter().zip(reached).map(|(kind, runs)| {
@@ -237,33 +238,36 @@ fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
     });
     let rows: Vec<Vec<Value>> = rows.collect();
     let verdict = match failing {
-        0 => "no kind has one that fails".to_owned(),
-        some => format!("{some} of {} kinds have one that fails", KINDS.len()),
+        0 => "no run fails".to_owned(),
+        some => format!("runs fail in {some} of {} kinds", KINDS.len()),
     };
     Table {
         name: "seeds".into(),
-        title: format!("{count} trainings of every kind, seeds 1 to {count}"),
+        title: format!(
+            "Worst, median and best of {count} training runs of every kind (%), seeds 1 to {count}"
+        ),
         note: format!(
-            "Usual settings; p-gnn and m-gnn are {OUR_TRAINING}. A training fails that is more than {NEAR_PERCENT} % under the median of its kind, or whose \
-             availability two decimals do not print as 1.00. Links are measured on validation networks of the training size, as `anyk train` prints it; \
-             the others on {} cells of each size (seed {}).",
+            "Usual settings; p-gnn and m-gnn are {OUR_TRAINING}. Of each measured percentage, more is better. A run \
+             fails if it is more than {NEAR_PERCENT} % below the median of its kind, or if its availability rounds to \
+             less than 1.00. Links are measured on validation networks of the training size, as printed by `anyk \
+             train`; the others on {} cells for each K (seed {}).",
             TEST.1, TEST.0,
         ),
         columns: row![
-            "training",
+            "kind of training",
             "measured (%)",
             ("worst", "{:.2}"),
             ("second worst", "{:.2}"),
             ("median", "{:.2}"),
             ("best", "{:.2}"),
             ("lowest availability", "{:.3}"),
-            "fail",
-            "started over",
+            "runs that fail",
+            "restarts",
         ],
         rows,
         claims: vec![
             Claim::own(
-                format!("Of {count} trainings of every kind none fails"),
+                format!("None of {count} runs of any kind fails"),
                 verdict,
                 if failing == KINDS.len() {
                     Holds::No
@@ -271,7 +275,7 @@ fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
                     Holds::in_all([true, failing == 0])
                 },
             )
-            .covering(format!("K = 10 and 200, {count} trainings, {} cells of each size", TEST.1)),
+            .covering(format!("K = 10 and 200, {count} runs, {} cells for each K", TEST.1)),
         ],
         ..Table::default()
     }
@@ -292,15 +296,15 @@ mod tests {
     #[test]
     fn one_training_that_fails_is_told() {
         let fine = table(4, &all(&[101.0, 100.5, 101.2, 101.1]));
-        assert_eq!(fine.claims[0].measured, "no kind has one that fails");
+        assert_eq!(fine.claims[0].measured, "no run fails");
         let failing = table(4, &all(&[101.0, 91.4, 101.2, 101.1]));
-        assert_eq!(failing.claims[0].measured, "8 of 8 kinds have one that fails");
+        assert_eq!(failing.claims[0].measured, "runs fail in 8 of 8 kinds");
         assert_eq!(failing.text().1[0][2..8], ["91.40", "101.00", "101.05", "101.20", "–", "1"]);
-        // Near the median, but not for every user.
+        // A run near the median that does not serve every user.
         let mut unserved = all(&[95.5, 95.4, 95.6]);
         unserved[3][0].availability = Some(0.876);
         let unserved = table(3, &unserved);
-        assert_eq!(unserved.claims[0].measured, "1 of 8 kinds have one that fails");
+        assert_eq!(unserved.claims[0].measured, "runs fail in 1 of 8 kinds");
         assert_eq!(unserved.rows[3][7], Value::Whole(1));
     }
 }

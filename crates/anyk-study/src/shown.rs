@@ -1,6 +1,6 @@
-//! How the figures of several trainings are shown: one of them, and the range of all.
+//! Figures of several runs: the one that is shown, and the range.
 
-/// A figure, and the lowest and highest of all trainings if there are several: the numbers of `2.93 (2.87–2.94)`.
+/// Returns a figure, followed by the lowest and highest of all runs if there are several, as in `2.93 (2.87–2.94)`.
 pub(crate) fn with_range(shown: f64, all: &[f64]) -> Vec<f64> {
     if all.len() < 2 {
         return vec![shown];

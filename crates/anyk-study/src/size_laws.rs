@@ -1,10 +1,10 @@
-//! Propositions 2 to 4: what the number of users does to a network's output for a given `x_k`.
+//! Propositions 2 to 4: effect of the number of users on a network's output for a given `x_k`.
 //!
-//! Two things are measured over random networks. The *spread* is the standard deviation of `ŷ_k` over
-//! the draws of the other users: where it vanishes, `ŷ_k` becomes a function `q̂(x_k, K)` (proposition 2
-//! for the mean aggregator, the first sentence of proposition 4 for sum and max). The *movement* is
-//! `|E ŷ_k(2K) − E ŷ_k(K)|`: where it vanishes fast enough for its sum over all doublings to be finite,
-//! `q̂` no longer depends on K (proposition 3; proposition 4 denies it for sum and max).
+//! Two quantities are measured over random networks. The *spread* is the standard deviation of `ŷ_k` over the draws of
+//! the other users. If it vanishes, `ŷ_k` becomes a function `q̂(x_k, K)`; proposition 2 states this for the mean
+//! aggregator, and the first sentence of proposition 4 for sum and max. The *movement* is `|E ŷ_k(2K) − E ŷ_k(K)|`. If
+//! it vanishes so fast that its sum over all doublings is finite, `q̂` no longer depends on K; proposition 3 states
+//! this for the mean, and proposition 4 denies it for sum and max.
 
 use rand::Rng;
 use rayon::prelude::*;
@@ -13,52 +13,51 @@ use serde::{Deserialize, Serialize};
 use anyk::math::{Exponent, Input, Moments, median, over_others};
 use anyk::network::{Activation, Aggregator, Gnn, Output, Tape};
 
-/// Features of input, hidden layers and output.
+/// Numbers of features of the input, the hidden layers and the output.
 const WIDTHS: [usize; 4] = [1, 6, 6, 1];
-/// The input of the user that is looked at: inside the support of every [`Input`].
+/// Input of the observed user, inside the support of every [`Input`].
 const OWN: f64 = 0.5;
-/// Rates are fitted from this size on; below, terms of higher order show.
+/// Smallest size used to fit rates; below it, terms of higher order matter.
 const FIT_FROM: usize = 16;
 
-/// A family of random networks with two hidden layers, and the law of its inputs.
+/// Family of random networks with two hidden layers, with the distribution of the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Family {
-    /// How users see each other.
+    /// Aggregator over the other users.
     pub aggregator: Aggregator,
     /// Activation of the hidden layers.
     pub hidden: Activation,
     /// Activation of the output.
     pub output: Activation,
-    /// Law of the inputs.
+    /// Distribution of the inputs.
     pub input: Input,
 }
 
-/// Movement and spread at one size, medians over the networks.
+/// Movement and spread at one size, as medians over the networks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SizeLawPoint {
     /// Number of users K.
     pub k: usize,
-    /// `|E ŷ_k(2K) − E ŷ_k(K)|`.
+    /// Movement `|E ŷ_k(2K) − E ŷ_k(K)|`.
     pub movement: f64,
-    /// Standard deviation of `ŷ_k(K)` over the others.
+    /// Standard deviation of `ŷ_k(K)` over draws of the other users.
     pub spread: f64,
 }
 
-/// What the number of users does to a family of networks.
+/// Effect of the number of users on a family of networks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SizeLaw {
-    /// The networks.
+    /// Family of the networks.
     pub family: Family,
-    /// Medians over the networks, size by size.
+    /// Medians over the networks at each size.
     pub points: Vec<SizeLawPoint>,
-    /// Exponent of the movement in K, fitted to the medians; absent where they are 0 to machine accuracy.
+    /// Exponent of the movement in K, fitted to the medians; `None` if they are 0 to machine accuracy.
     pub movement_exponent: Option<Exponent>,
-    /// Exponent of the spread, likewise.
+    /// Exponent of the spread in K, fitted to the medians; `None` if they are 0 to machine accuracy.
     pub spread_exponent: Option<Exponent>,
 }
 
-/// Measures `networks` random networks of a family. `progress` is called once for each network, from any
-/// thread.
+/// Measures `networks` random networks of a family. `progress` is called once for each network, from any thread.
 pub fn size_law(
     family: Family,
     sizes: &[usize],
@@ -96,11 +95,11 @@ pub fn size_law(
     SizeLaw { family, points, movement_exponent, spread_exponent }
 }
 
-/// One network at K and 2K users.
+/// Measures one network at K and 2K users.
 ///
-/// The 2K − 1 other users are drawn once; their two halves stand for two independent draws of K − 1.
-/// Whatever is linear in the others cancels between the whole and the mean of its halves, so that the
-/// movement shows against a spread that is √K times larger.
+/// The 2K − 1 other users are drawn once; their halves serve as two independent draws of K − 1 users. Terms that are
+/// linear in the other users cancel between the whole and the mean of its halves. This makes the movement measurable,
+/// although the spread is √K times larger.
 fn measure(
     gnn: &Gnn,
     parameters: &[f64],

@@ -1,4 +1,4 @@
-//! Table IV of the paper: how many samples P-GNN takes at small training sizes; and what it does without them.
+//! Table IV of the paper: how many samples P-GNN needs at small training sizes, and what it does without them.
 
 use crate::entry::{BASELINE, OUR_TRAINING};
 use crate::lab::SELECTION_SEED;
@@ -7,17 +7,17 @@ use crate::{Count, Entry, EntryResult, Lab, Outer, PAPER_SMALL_K};
 use anyk::framework::{Chart, Claim, Error, Holds, Series, Table, Value};
 use anyk::row;
 
-/// Sample counts that are tried: on trial, as usual, and in full.
+/// Sample counts that are tried: in a trial, by default, and with full effort.
 const SAMPLE_COUNTS: [&[usize]; 3] =
     [&[50], &[50, 500, 5000], &[20, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000]];
-/// Values of `ε_D` that they are tried for: the paper's, and stricter ones.
+/// Values of `ε_D` that are tried: the paper's, and stricter ones.
 const TARGETS: [&[f64]; 3] = [&[PAPER], &[PAPER, 5e-6], &[PAPER, 5e-6, 4e-6, 3e-6]];
-/// The paper's `ε_D`.
+/// `ε_D` of the paper.
 const PAPER: f64 = 6e-6;
 /// Training size of the controls.
 const CONTROL_K: usize = 10;
 
-/// Samples and `ε_D` with which everyone is served, by each count.
+/// Samples and `ε_D` that serve every user, by each criterion.
 type Enough = [Option<(usize, f64)>; 2];
 
 pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
@@ -26,8 +26,7 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let mut rows = Vec::new();
     let (mut ours, mut theirs, mut all) = (vec![], vec![], vec![]);
     for (size, paper_samples, paper_seconds) in PAPER_SMALL_K {
-        // Ascending; the first count that holds on the cells for choosing is measured on the test
-        // set.
+        // Ascending. The first count that suffices on the selection cells is measured on the test set.
         let tries = targets.iter().flat_map(|&target| {
             counts.iter().map(move |&samples| Entry::p_gnn(size, samples, target).published())
         });
@@ -59,21 +58,19 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         rows.push([start, reached(&control.result)].concat());
     }
     rows.push([row![BASELINE; [(); 8]], reached(&lab.equal_power()?)].concat());
-    let small = format!("{}, each of {counts:?} samples, preset paper", lab.covers());
+    let small = format!("{}, {counts:?} samples, preset paper", lab.covers());
     let without = format!("{}, training K = {CONTROL_K}, ε_D = {PAPER:e}", lab.covers());
     Ok(vec![Table {
         name: "table4".into(),
-        title:
-            "Table IV: small training sizes (preset paper), and what P-GNN does without training"
-                .into(),
+        title: "Table IV: samples that P-GNN needs at small training sizes (preset paper), and controls".into(),
         note: format!(
-            "“Enough samples” is the smallest number, of {counts:?}, whose availability is 1.00 at every size ({}), chosen on \
-             cells of their own (seed {SELECTION_SEED}) and measured on the test set; for the paper's ε_D = {PAPER:e}, and \
-             where none does for the next of {targets:?}. The figures are those of the first that was found, with equal \
-             halves or else as coded, and otherwise of the paper's samples. All trainings for one ε_D share one B^v. \
-             {COUNTS} The controls: networks as they start, one training sample, and equal power with the bandwidths of B^v \
-             or of the exact b at ε_D. Preset fast is {OUR_TRAINING}; a sample of it has 64 fading states, one of the \
-             paper's has one.",
+            "“Enough samples” is the smallest of {counts:?} whose availability is 1.00 at every size ({}). It is \
+             chosen on the selection cells (seed {SELECTION_SEED}) for the paper's ε_D = {PAPER:e}, or, if no number \
+             suffices, for the next of {targets:?}. The other figures are measured on the test set for the first \
+             number found with equal halves, or else as coded, or else for the paper's number. All runs for one ε_D \
+             share one B^v. {COUNTS} The controls are untrained networks, one training sample, and equal power with \
+             the bandwidths of B^v or of the exact b at ε_D. Rows with preset fast are {OUR_TRAINING}, whose samples \
+             have 64 fading states each; the paper's have one.",
             lab.rule(),
         ),
         columns: row![
@@ -82,20 +79,20 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             "samples",
             ("ε_D", "{:e}"),
             ("enough samples", "{}, ε_D = {:e}"),
-            ("enough as coded", "{}, ε_D = {:e}"),
-            "paper",
-            ("seconds", "{:.2}"),
-            ("paper", "{:.2}"),
-            ("lowest A_K, test", "{:.3} at K = {}"),
-            ("as coded", "{:.3} at K = {}"),
-            ("trainings with A_K = 1.00 (as coded)", "{} ({}) of {}"),
-            ("over optimum, K = 200", "%", "{:+.2}"),
+            ("enough samples, as coded", "{}, ε_D = {:e}"),
+            "paper's samples",
+            ("training", "s", "{:.2}"),
+            ("paper's training", "s", "{:.2}"),
+            ("lowest A_K", "{:.3} at K = {}"),
+            ("lowest A_K, as coded", "{:.3} at K = {}"),
+            ("runs with A_K = 1.00 (as coded)", "{} ({}) of {}"),
+            ("extra bandwidth, K = 200", "%", "{:+.2}"),
         ],
         rows,
         chart: Some(Chart {
-            title: "Samples for availability 1.00 at every size".into(),
-            x_label: "users K in the training samples".into(),
-            y_label: "training samples".into(),
+            title: "Samples needed for availability 1.00 at every K".into(),
+            x_label: "training K".into(),
+            y_label: "number of training samples".into(),
             log_x: false,
             log_y: true,
             series: vec![Series::solid("AnyK", ours), Series::dashed("paper", theirs)],
@@ -105,12 +102,12 @@ pub(crate) fn table4(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// A cell of the table.
+/// Returns a cell of the table.
 fn words(enough: Option<(usize, f64)>) -> Value {
     enough.map_or("none tried".into(), |(samples, target)| [samples as f64, target].into())
 }
 
-/// What trainings reach: the lowest availability by both counts, how many serve everyone, and the bandwidth.
+/// Returns the lowest availability by both criteria, the number of runs that serve every user, and the extra bandwidth.
 fn reached(result: &EntryResult) -> Vec<Value> {
     let lowest = Count::ALL.map(|count| {
         let (lowest, size) = result.lowest_by(count);
@@ -121,7 +118,7 @@ fn reached(result: &EntryResult) -> Vec<Value> {
     row![lowest[0], lowest[1], [served, as_coded, result.trainings() as f64], over]
 }
 
-/// What P-GNN does with its samples and without them.
+/// Result of P-GNN with or without its samples.
 struct Control {
     preset: &'static str,
     what: &'static str,
@@ -131,7 +128,7 @@ struct Control {
 }
 
 const PRESETS: [&str; 2] = ["preset paper", "preset fast"];
-/// The first is no control.
+/// Name of the first result, which is not a control.
 const TRAINED: &str = "trained";
 
 fn controls(lab: &mut Lab<'_>) -> Result<Vec<Control>, Error> {
@@ -145,20 +142,21 @@ fn controls(lab: &mut Lab<'_>) -> Result<Vec<Control>, Error> {
             (TRAINED, Some(2000), lab.outcomes(&entry)?),
             ("untrained", Some(0), lab.outcomes(&untrained)?),
             ("one sample", Some(1), lab.outcomes(&one)?),
-            ("equal power by B^v", None, lab.equal_power_by(&entry)?),
+            ("equal power with B^v", None, lab.equal_power_by(&entry)?),
         ];
         controls.extend(found.map(|(what, samples, result)| {
             let label = format!("{what}, {preset}");
             Control { preset, what, label, samples, result }
         }));
     }
-    let (what, samples) = ("equal power by the exact b", None);
+    let (what, samples) = ("equal power with the exact b", None);
     let result = lab.equal_power_by(&Entry { outer: Outer::Exact, ..fast })?;
     controls.push(Control { preset: "", what, label: what.to_owned(), samples, result });
     Ok(controls)
 }
 
-/// That the samples are what serves everyone: with each preset and by each count, the training does and no control does.
+/// Returns the claim that P-GNN needs its samples: with each preset and by each criterion, the trained networks serve
+/// every user, and no control does.
 fn control_claim(controls: &[Control]) -> Claim {
     let (mut words, mut cases) = (Vec::new(), Vec::new());
     for preset in PRESETS {
@@ -173,25 +171,25 @@ fn control_claim(controls: &[Control]) -> Claim {
         }));
     }
     Claim::own(
-        "P-GNN serves everyone at every K because of its training samples, and not without them",
+        "P-GNN needs its training samples to serve every user at every K",
         format!("lowest A_K (as coded): {}", words.join("; ")),
         Holds::in_all(cases),
     )
 }
 
-/// That the paper's `ε_D` is enough at each training size, by each count.
+/// Returns the claim that the paper's `ε_D` suffices at each training size, by each criterion.
 fn small_claim(found: &[(usize, Enough)]) -> Claim {
     let words = [0, 1].map(|place| {
         let each = found.iter().map(|(size, enough)| match enough[place] {
-            Some((_, target)) => format!("K = {size} takes {target:e}"),
-            None => format!("K = {size} takes less than any of them"),
+            Some((_, target)) => format!("K = {size} needs {target:e}"),
+            None => format!("K = {size} needs less than all tried"),
         });
-        format!("{}, {}", Count::ALL[place].name(), each.collect::<Vec<String>>().join(", "))
+        format!("{}: {}", Count::ALL[place].name(), each.collect::<Vec<String>>().join(", "))
     });
     let is_enough =
         |enough: &Option<(usize, f64)>| enough.is_some_and(|(_, target)| target >= PAPER);
     Claim::paper(
-        "P-GNN can be trained at K = 2, 5, 8 or 10, for the same ε_D = 6e-6",
+        "P-GNN can be trained at K = 2, 5, 8 or 10 with the same ε_D = 6e-6",
         words.join("; "),
         Holds::in_all(found.iter().flat_map(|(_, enough)| enough.iter().map(is_enough))),
     )
@@ -209,13 +207,13 @@ mod tests {
         assert!(
             paper
                 .measured
-                .starts_with("equal halves, K = 2 takes 6e-6, K = 10 takes 6e-6; as coded")
+                .starts_with("equal halves: K = 2 needs 6e-6, K = 10 needs 6e-6; as coded")
         );
         assert_eq!(paper.holds, Holds::Yes);
         let by_one = small_claim(&[(2, [at(4e-6), at(6e-6)]), (10, [None, at(6e-6)])]);
         assert_eq!(by_one.holds, Holds::Partly);
         assert!(
-            by_one.measured.contains("K = 10 takes less than any of them; as coded, K = 2 takes")
+            by_one.measured.contains("K = 10 needs less than all tried; as coded: K = 2 needs")
         );
         assert_eq!(small_claim(&[(2, [None; 2])]).holds, Holds::No);
     }
@@ -242,8 +240,8 @@ mod tests {
         assert_eq!(claim(1.0).holds, Holds::Partly);
         assert_eq!(
             claim(1.0).measured,
-            "lowest A_K (as coded): preset paper: trained 1.00 (1.00), one sample 0.30 (0.30); preset fast: trained 1.00 \
-             (1.00), untrained 1.00 (1.00)"
+            "lowest A_K (as coded): preset paper: trained 1.00 (1.00), one sample 0.30 (0.30); preset fast: trained \
+             1.00 (1.00), untrained 1.00 (1.00)"
         );
     }
 }

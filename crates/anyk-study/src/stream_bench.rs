@@ -1,5 +1,5 @@
-//! How fast cells are streamed: `solve` and `allocate` from a file to a file, on all cores, beside reading and writing
-//! the same lines without solving.
+//! Speed of streams: `solve` and `allocate` from file to file on all cores, compared with reading and writing the same
+//! lines without solving.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use crate::bench::Bench;
 
 const CELLS: usize = 10_000;
 const USERS: usize = 50;
-/// The fastest of so many runs: what disturbs a run only makes it longer.
+/// Number of runs. The fastest counts, because disturbances only make a run slower.
 const RUNS: usize = 3;
 
-/// Answers the cells of a file into another file, as lines of JSON.
+/// Function that answers the cells of one file in another file, as lines of JSON.
 pub type Stream<'a> = &'a dyn Fn(&Path, &Path, &Answering) -> Result<(), Error>;
 
-/// Measurements that it takes.
+/// Number of measurements.
 pub(crate) const STEPS: u64 = 7;
 
-/// A policy without work: numbers of as many digits as those of an answer.
+/// Policy without computation. Its numbers have as many digits as those of a real answer.
 struct Copying;
 
 impl Policy for Copying {
@@ -41,7 +41,7 @@ impl Policy for Copying {
     }
 }
 
-/// A folder that goes when its owner does.
+/// Folder that is deleted when dropped.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -50,7 +50,7 @@ impl Drop for Folder {
     }
 }
 
-/// Measures seconds for 10,000 cells of 50 users.
+/// Measures the seconds for 10,000 cells of 50 users.
 pub(crate) fn measure(
     bench: &mut Bench<'_>,
     (price, p_gnn): (&PricePolicy, &LearnedPolicy),
@@ -78,7 +78,7 @@ pub(crate) fn measure(
     let mut unchecked = Options::default();
     unchecked.set("no-check", "");
     let problem = (URLLC.make)(&plain)?;
-    // Cells read and checked, and lines of answers written that hold no work.
+    // Reads and checks cells, and writes answers that need no computation.
     let copying =
         Answering::by_policy(reader(&URLLC), &problem, Box::new(Copying), Box::new(Copying), false);
     let what = "10,000 cells of 50 users, all cores: read and written";
@@ -90,9 +90,9 @@ pub(crate) fn measure(
     let slowest_s = add(bench, "stream_solve_s", "… solved", &by_solver(&unchecked)?)?
         .max(add(bench, "stream_price_s", what, &by_price(&unchecked)?)?)
         .max(add(bench, "stream_p_gnn_s", "… allocated by P-GNN", &by_p_gnn(&unchecked)?)?);
-    let what = "… the slowest of these over reading and writing";
+    let what = "… the slowest of these, relative to reading and writing";
     bench.derive("stream_most_over_floor", what, slowest_s / floor_s);
-    // The same with the check of every answer by quadrature.
+    // The same streams, with a check of every answer by quadrature.
     add(bench, "stream_solve_checked_s", "… solved and checked", &by_solver(&plain)?)?;
     let what = "… allocated by the price policy and checked";
     add(bench, "stream_price_checked_s", what, &by_price(&plain)?)?;

@@ -1,65 +1,65 @@
-//! What all studies of a folder say together: what of the paper reproduces, what does not, and what is new. Every
-//! verdict was found by a study, from the numbers of its table; here they are put together.
+//! Summary of all studies in a folder: which statements of the paper reproduce, which do not, and what is new. The
+//! studies compute the verdicts from the numbers of their tables; this module collects them.
 
 use crate::pictures::{AVAILABILITY, BANDWIDTH, DENSE_RATES, FIELD_RATES};
 use crate::{STUDIES, Section, Study};
 use anyk::framework::{Claim, Claimant, Holds, Picture};
 
-/// A verdict, and where its numbers are.
+/// Verdict, with the study and table that contain its numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Said<'a> {
-    /// The study.
+    /// Name of the study.
     pub study: &'a str,
-    /// The name of its table.
+    /// Name of the table.
     pub table: &'a str,
-    /// The statement and what was measured.
+    /// Statement, measurement and verdict.
     pub claim: &'a Claim,
 }
 
-/// A picture of the summary, or what would have to be run for it.
+/// Picture of the summary, or the study that would draw it.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
-    /// What it is of, as the name of a file.
+    /// Subject of the picture, as a file name.
     pub subject: &'static str,
-    /// The same in words.
+    /// Subject in words.
     pub about: &'static str,
-    /// The study that drew it and the picture, if one was run that can.
+    /// Study that drew the picture, and the picture; `None` if no such study was run.
     pub picture: Option<(&'a str, &'a Picture)>,
-    /// The study that draws the most, where that one was not run.
+    /// Study that would draw a more complete picture, if it was not run.
     pub better: Option<&'static str>,
 }
 
-/// What the studies say.
+/// Summary of the studies.
 #[derive(Debug)]
 pub struct Summary<'a> {
-    /// Statements of the paper that were measured to hold.
+    /// Statements of the paper that hold.
     pub reproduced: Vec<Said<'a>>,
-    /// Statements of the paper that hold at some sizes, for some methods or by one of the counts.
+    /// Statements of the paper that hold at some sizes, for some methods or by one criterion.
     pub partly: Vec<Said<'a>>,
-    /// Statements of the paper that were measured not to hold.
+    /// Statements of the paper that do not hold.
     pub contradicted: Vec<Said<'a>>,
     /// Statements of the paper that the numbers do not decide.
     pub undecided: Vec<Said<'a>>,
-    /// What the paper says nothing of.
+    /// Statements that are not in the paper.
     pub new: Vec<Said<'a>>,
-    /// The pictures that matter.
+    /// Pictures of the summary.
     pub pictures: Vec<Shown<'a>>,
     /// Studies of the paper that were not run.
     pub missing: Vec<&'static Study>,
-    /// Studies of our own that were not run.
+    /// Additional studies that were not run.
     pub missing_own: Vec<&'static Study>,
 }
 
-/// The pictures, and the studies that draw them: the one that shows the most first.
+/// Pictures, and the studies that draw them, the most complete first.
 const PICTURES: [(&str, &str, &[&str]); 4] = [
-    (BANDWIDTH, "bandwidth over the optimum", &["price", "table6"]),
+    (BANDWIDTH, "extra bandwidth", &["price", "table6"]),
     (AVAILABILITY, "availability", &["price", "table6"]),
     (DENSE_RATES, "sum rates on dense networks", &["power-control"]),
     (FIELD_RATES, "sum rates on D2D fields", &["power-control"]),
 ];
 
 impl<'a> Summary<'a> {
-    /// Of all that a folder keeps.
+    /// Summarizes the sections of a folder.
     pub fn of(sections: &'a [Section]) -> Self {
         let said: Vec<Said<'a>> = sections
             .iter()
@@ -93,7 +93,7 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// The picture of a subject by the first study that was run.
+/// Finds the picture of a subject, from the most complete study that was run.
 fn shown<'a>(
     sections: &'a [Section],
     &(subject, about, by): &(&'static str, &'static str, &[&'static str]),
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(names(&summary.undecided), "c");
         assert_eq!(names(&summary.new), "de");
         assert_eq!((summary.new[0].study, summary.new[0].table), ("table6", "table6"));
-        // All that was not run is missing, and nothing else.
+        // Every study that was not run is missing, and no other.
         assert!(!summary.missing.iter().any(|study| study.name == "table6"));
         assert_eq!(summary.missing.len() + summary.missing_own.len(), STUDIES.len() - 1);
         assert!(summary.missing.iter().all(|study| !study.own));
@@ -159,11 +159,11 @@ mod tests {
         assert_eq!(first(&six), (Some("table6".to_owned()), Some("price")));
         assert_eq!(first(&any), (Some("price".to_owned()), None));
         assert_eq!(first(&[]), (None, Some("price")));
-        // A study that was run and drew none is as good as one that was not.
+        // A study that was run without drawing the picture counts like one that was not run.
         let empty = [section_of("power-control", vec![])];
         let shown = Summary::of(&empty).pictures[2];
         assert_eq!((shown.picture.is_none(), shown.better), (true, Some("power-control")));
-        // Every name of a study here is one.
+        // Every study named here exists.
         for study in PICTURES.iter().flat_map(|picture| picture.2) {
             assert!(Study::named(study).is_some(), "{study}");
         }

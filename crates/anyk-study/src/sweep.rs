@@ -1,4 +1,4 @@
-//! The mean exact optimum over random cells of many sizes: what any other policy is to be measured against.
+//! Mean exact optimum over random cells of many sizes, with which policies are compared.
 
 use anyk::System;
 use anyk::core::{Page, Text};
@@ -7,7 +7,7 @@ use anyk::math::Mean;
 use anyk::problems::urllc::{OptimumRow, optimum_over_sizes};
 use serde::Serialize;
 
-/// What [`sweep`] shows, in a line.
+/// Description of [`sweep`] in the help.
 pub const SWEEP: &str = "Mean exact optimum of urllc over random cells of many sizes";
 
 #[derive(Serialize)]
@@ -17,7 +17,7 @@ struct Sweep {
     sizes: Vec<OptimumRow>,
 }
 
-/// Solves random cells of each size exactly, beside equal power with exact bandwidths on the same cells.
+/// Solves random cells of each size exactly, and computes equal power with exact bandwidths on the same cells.
 pub fn sweep(system: &System, trials: &Trials, observer: &dyn Observer) -> Result<Page, Error> {
     trials.check()?;
     let &Trials { ref sizes, samples, seed } = trials;
@@ -37,7 +37,7 @@ impl Sweep {
                 row.optimum_mhz.map_or("–".into(), |m| format!("{:.4}", m.standard_error));
             let over = match (row.optimum_mhz, row.equal_power_mhz) {
                 (Some(optimum), Some(equal)) => {
-                    // At K = 1 the two are the same, but for the last bits.
+                    // At K = 1 both are equal up to rounding.
                     format!("{:.2}", (100.0 * (equal.mean / optimum.mean - 1.0)).max(0.0))
                 }
                 _ => "–".into(),
@@ -55,9 +55,9 @@ impl Sweep {
         let header = [
             "K",
             "optimum (MHz)",
-            "± s.e.",
+            "standard error",
             "equal power (MHz)",
-            "over (%)",
+            "equal power, extra (%)",
             "infeasible",
             "worst gap",
         ];

@@ -1,4 +1,4 @@
-//! Tables I to VI of the paper, measured beside what it prints.
+//! Tables I to VI of the paper, measured and compared with the printed figures.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,13 @@ use anyk::framework::{
 };
 use anyk::row;
 
-/// What the two counts of availability are, for a reader.
-pub(crate) const COUNTS: &str = "A_K counts users with equal halves of the loss, ε_c = ε_q = ε/2. As coded, the base \
-    station codes for ε_c = ε_D/2, and a user may lose ε_D/2 + ε_q.";
+/// Explanation of the two criteria of availability in notes.
+pub(crate) const COUNTS: &str = "A_K is the share of users whose loss is at most ε if it is split into equal halves, \
+    ε_c = ε_q = ε/2. “As coded” uses the loss that the base station codes for, ε_c = ε_D/2: a user is served if \
+    ε_D/2 + ε_q is at most ε.";
+/// Explanation of the columns with bandwidths in notes.
+const BANDWIDTHS: &str = "Deviation is relative to the paper's W_K. Extra bandwidth is relative to the exact optimum \
+    of the same cells; if it is negative, some users lack bandwidth.";
 
 pub(crate) fn table1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let PretrainSettings { sizes, samples_per_size, .. } = PretrainSettings::default();
@@ -34,25 +38,25 @@ pub(crate) fn table1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     ];
     Ok(vec![Table {
         name: "table1".into(),
-        title: "Table I: data sets".into(),
+        title: "Table I: number of cells in each data set".into(),
         note: format!(
-            "As used for P-GNN. The test set (seed {TEST_SEED}) was fixed before the first training, and \
-             no choice was made on it."
+            "Data sets of P-GNN. The test set (seed {TEST_SEED}) was fixed before the first training run, and \
+             no setting was chosen on it."
         ),
-        columns: row!["set", "sizes K", "samples for each K", "total", "paper's total"],
+        columns: row!["set", "K", "samples for each K", "total", "paper's total"],
         rows,
         ..Table::default()
     }])
 }
 
-/// How many trainings serve everyone at every size, with equal halves and as coded.
+/// Describes how many runs serve every user at every size, with equal halves and as coded.
 fn serving(result: &EntryResult) -> String {
     let [halves, coded] = Count::ALL.map(|count| result.serving(count));
     format!("{halves} and {coded} of {}", result.trainings())
 }
 
-/// Columns of tables III and VI: for each size the availability and the bandwidth, ours and the
-/// paper's, and the deviation.
+/// Returns rows of tables III and VI: for each size, availability and bandwidth, measured and from the paper, and the
+/// deviation.
 fn size_rows(label: &str, result: &EntryResult, paper: &PaperRow) -> Vec<Vec<Value>> {
     TEST_SIZES
         .iter()
@@ -77,7 +81,7 @@ fn size_rows(label: &str, result: &EntryResult, paper: &PaperRow) -> Vec<Vec<Val
         .collect()
 }
 
-/// The same columns for equal power with exact bandwidths, of which the paper says nothing.
+/// Returns the rows of equal power with exact bandwidths, without figures of the paper.
 fn baseline_rows(equal: &EntryResult) -> Vec<Vec<Value>> {
     let row = |size: usize| {
         let (availability, w) = (equal.availability(size), equal.bandwidth_mhz(size));
@@ -93,13 +97,13 @@ fn size_columns(first: &str) -> Vec<Head> {
         "K",
         ("A_K", "{:.2}"),
         ("A_K as coded", "{:.2}"),
-        ("paper", "{:.2}"),
+        ("paper's A_K", "{:.2}"),
         ("W_K", "MHz", "{:.4}"),
-        ("paper", "{:.2}"),
+        ("paper's W_K", "MHz", "{:.2}"),
         ("deviation", "%", "{:+.2}"),
-        ("over optimum", "%", "{:+.2}"),
-        ("A_K, all", "{:.3}–{:.3}"),
-        ("over optimum, all", "%", "{:+.2} to {:+.2}"),
+        ("extra bandwidth", "%", "{:+.2}"),
+        ("A_K, all runs", "{:.3}–{:.3}"),
+        ("extra bandwidth, all runs", "%", "{:+.2} to {:+.2}"),
     ]
 }
 
@@ -131,48 +135,55 @@ pub(crate) fn table3(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let claims = stricter_claim(&strictness).into_iter().chain([enough_claim(&serves)]);
     Ok(vec![Table {
         name: "table3".into(),
-        title: "Table III: P-GNN trained at K = 10 for different ε_D (preset paper)".into(),
+        title:
+            "Table III: availability and bandwidth of P-GNN for different ε_D, trained at K = 10"
+                .into(),
         note: format!(
-            "Each figure is the {}; all trainings for one ε_D share one outer function B^v. {COUNTS} So many trainings serve \
-             everyone at every K, with equal halves and as coded: {}. W_1 and W_2 of the paper are printed with two digits, \
-             and its cells are not ours: compare the gap to the optimum of the same cells. B^v at ε_D = 6e-6 is off by \
-             {at_5:+.2} % on average at K = 5 ({most_at_5:.2} % at most), and by {at_100:+.2} % at K = 100.",
+            "Each figure is the {}; all runs for one ε_D share one outer function B^v. {COUNTS} {BANDWIDTHS} Runs that \
+             serve every user at every K, with equal halves and as coded: {}. The paper prints W_1 and W_2 with two \
+             digits and uses other cells, so compare the extra bandwidth. At ε_D = 6e-6, B^v is off by {at_5:+.2} % \
+             on average at K = 5 (at most {most_at_5:.2} %) and by {at_100:+.2} % at K = 100.",
             lab.rule(),
             counts.join(", "),
         ),
         columns: size_columns("ε_D"),
         rows,
         chart: Some(Chart {
-            title: "Availability over the number of users".into(),
-            x_label: "users K".into(),
+            title: "Availability of P-GNN against the number of users K".into(),
+            x_label: "number of users K".into(),
             y_label: "availability".into(),
             log_x: true,
             log_y: false,
             series: measured.into_iter().chain(printed).collect(),
         }),
-        claims: covering(claims, &format!("{} of 2,000 samples, preset paper", lab.covers())),
+        claims: covering(claims, &format!("{}, 2,000 samples, preset paper", lab.covers())),
         ..Table::default()
     }])
 }
 
-/// The largest size of the test set.
+/// Largest number of users in the test set.
 pub(crate) const LARGEST: usize = TEST_SIZES[TEST_SIZES.len() - 1];
-/// Up to this share more it is a little bandwidth.
+/// Largest increase in bandwidth that counts as small.
 const A_LITTLE: f64 = 0.05;
 
-/// For which `ε_D` everyone is served at every K: by the paper, and here by each count.
+/// Returns the claim about the `ε_D` that serve every user at every K, in the paper and by each criterion.
 fn enough_claim(found: &[(&str, bool, [bool; 2])]) -> Claim {
     type Found<'a> = (&'a str, bool, [bool; 2]);
     let names = |of: fn(&&Found<'_>) -> bool| {
-        listed(&found.iter().filter(of).map(|one| one.0).collect::<Vec<_>>())
+        let all: Vec<&str> = found.iter().filter(of).map(|one| one.0).collect();
+        if all.is_empty() {
+            "for no ε_D tested".to_owned()
+        } else {
+            format!("for ε_D = {}", listed(&all))
+        }
     };
     Claim::paper(
         format!(
-            "P-GNN, trained at K = 10, serves everyone at every K for ε_D = {} and for no larger one",
+            "P-GNN, trained at K = 10, serves every user at every K {} and for no larger one",
             names(|one| one.1)
         ),
         format!(
-            "with equal halves it does for ε_D = {}, as coded for ε_D = {}",
+            "with equal halves it does {}, as coded {}",
             names(|one| one.2[0]),
             names(|one| one.2[1])
         ),
@@ -180,17 +191,17 @@ fn enough_claim(found: &[(&str, bool, [bool; 2])]) -> Claim {
     )
 }
 
-/// That a stricter `ε_D` buys availability for a little bandwidth: by the lowest availability of any size and the
-/// bandwidth at the largest, the loosest target first.
+/// Returns the claim that a stricter `ε_D` raises availability at a small cost in bandwidth. `measured` contains the
+/// lowest availability over all sizes and the bandwidth at the largest, the loosest target first.
 fn stricter_claim(measured: &[(f64, f64)]) -> Option<Claim> {
     let (&(first_a, first_w), &(last_a, last_w)) = (measured.first()?, measured.last()?);
     let rises = measured.windows(2).all(|pair| pair[1].0 >= pair[0].0) && last_a > first_a;
     let more = last_w / first_w - 1.0;
     Some(Claim::paper(
-        "A stricter ε_D buys availability for a little bandwidth",
+        "A stricter ε_D raises availability at a small cost in bandwidth",
         format!(
-            "the lowest of any K goes from {first_a:.2} to {last_a:.2}, for {:+.1} % of bandwidth at K = {LARGEST} (up to \
-             {:.0} % is a little)",
+            "the lowest availability over all K goes from {first_a:.2} to {last_a:.2}, and the bandwidth at \
+             K = {LARGEST} changes by {:+.1} % (up to {:.0} % counts as small)",
             100.0 * more,
             100.0 * A_LITTLE,
         ),
@@ -206,7 +217,7 @@ pub(crate) fn table5(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let result = lab.outcomes(entry)?;
         let pretraining = lab.pretrain_seconds(entry)?;
         let place = (entry.settings.samples as f64, result.seconds());
-        // The FNN does a part of the paper's steps: its time is not to be compared.
+        // The FNN does only a part of the paper's steps, so its time is not comparable.
         let is_alike = entry.settings.method != Method::Fnn;
         if is_alike {
             times.push((label, result.seconds() + pretraining.unwrap_or(0.0), seconds));
@@ -226,32 +237,32 @@ pub(crate) fn table5(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             is_alike.then(|| seconds / result.seconds()),
         ]);
     }
-    let covers = format!("{} of each on one core, preset paper", lab.trainings_words());
+    let covers = format!("{} of each method on one core, preset paper", lab.trainings_words());
     Ok(vec![Table {
         name: "table5".into(),
-        title: "Table V: samples and training time (preset paper)".into(),
+        title: "Table V: training samples and seconds of training (preset paper)".into(),
         note: format!(
-            "The paper's recipe beside the paper's time: mean seconds of one training on one core, and those of the \
-             pre-training of B^v, once for all trainings of an ε_D. The paper's seconds and “times faster” are of the \
-             training alone, for as many steps. {budget}"
+            "“Training” is the mean time of one run on one core with the paper's recipe; “pre-training” is the time \
+             for B^v, once for all runs of an ε_D. The paper's time and “times faster” are for training only, with the \
+             same number of steps. {budget}"
         ),
         columns: row![
             "method",
             ("ε_D", "{:e}"),
             "training K",
             "samples",
-            "paper",
+            "paper's samples",
             "steps",
-            ("seconds", "{:.2}"),
-            ("pre-training", "{:.2}"),
-            ("paper", "{:.2}"),
+            ("training", "s", "{:.2}"),
+            ("pre-training", "s", "{:.2}"),
+            ("paper's training", "s", "{:.2}"),
             ("times faster", "{:.0}"),
         ],
         rows,
         chart: Some(Chart {
-            title: "Training time over the number of samples".into(),
-            x_label: "training samples".into(),
-            y_label: "seconds".into(),
+            title: "Training time against the number of samples".into(),
+            x_label: "number of training samples".into(),
+            y_label: "training time (s)".into(),
             log_x: true,
             log_y: true,
             series: ours.into_iter().chain(theirs).collect(),
@@ -261,23 +272,25 @@ pub(crate) fn table5(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// That trainings are shorter than the paper's: of each method our seconds, pre-training included, and the paper's.
+/// Returns the claim that training takes less time than in the paper. `times` contains each method's seconds,
+/// pre-training included, and the paper's.
 fn faster(times: &[(&str, f64, f64)]) -> Claim {
     let words = times
         .iter()
         .map(|(label, own, paper)| format!("{label} {own:.1} s instead of {paper:.0} s"));
     Claim::own(
-        "By the paper's recipe every GNN trains in less time than the paper reports, pre-training included",
+        "With the paper's recipe, every GNN trains in less time than the paper reports, pre-training included",
         words.collect::<Vec<String>>().join(", "),
         Holds::in_all(times.iter().map(|(_, own, paper)| own < paper)),
     )
 }
 
-/// From this size on a method that follows the optimum is within so many percent of it.
+/// Smallest number of users at which a method must follow the optimum, and its largest distance in percent.
 const FROM: usize = 10;
 const FOLLOWS_PERCENT: f64 = 10.0;
 
-/// Who follows the optimum, by the largest distance from it in percent at the sizes from [`FROM`] on.
+/// Names the methods that follow the optimum. `gaps` contains the largest distance of each from it, in percent, at
+/// sizes of at least [`FROM`].
 fn followers(gaps: &[(&str, f64)]) -> String {
     let names: Vec<&str> =
         gaps.iter().filter(|gap| gap.1 <= FOLLOWS_PERCENT).map(|gap| gap.0).collect();
@@ -287,7 +300,7 @@ fn followers(gaps: &[(&str, f64)]) -> String {
         several => format!("{} follow", listed(several)),
     };
     format!(
-        "{who} the optimum's growth with K (within {FOLLOWS_PERCENT:.0} % of it at every K from {FROM} on)."
+        "{who} the growth of the optimum with K (within {FOLLOWS_PERCENT:.0} % of it at every K ≥ {FROM})."
     )
 }
 
@@ -304,7 +317,7 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         curves.push(curve(paper.label, &result));
         results.push((paper, result.clone()));
         let large = TEST_SIZES.iter().filter(|&&size| size >= FROM);
-        // No number stays none.
+        // A gap that is NaN stays NaN.
         let farthest = large
             .map(|&size| result.gap_percent(size).abs())
             .fold(0.0, |most: f64, gap| if gap.is_nan() || gap > most { gap } else { most });
@@ -336,10 +349,10 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         format!("{}, preset paper, FNN: {samples} samples and {epochs} epochs", lab.covers());
     Ok(vec![Table {
         name: "table6".into(),
-        title: "Table VI: the methods compared (preset paper)".into(),
+        title: "Table VI: availability and bandwidth of the methods (preset paper)".into(),
         note: format!(
-            "Each figure is the {}; the trainings of P-GNN share one B^v. {COUNTS} So many trainings serve everyone at every \
-             K, with equal halves and as coded: {}. {} {budget}",
+            "Each figure is the {}; the runs of P-GNN share one B^v. {COUNTS} {BANDWIDTHS} Runs that serve every user \
+             at every K, with equal halves and as coded: {}. {} {budget}",
             lab.rule(),
             counts.join(", "),
             followers(&gaps),
@@ -347,8 +360,8 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         columns: size_columns("method"),
         rows,
         chart: Some(Chart {
-            title: "Bandwidth of a user over the number of users".into(),
-            x_label: "users K".into(),
+            title: "Bandwidth per user against the number of users K".into(),
+            x_label: "number of users K".into(),
             y_label: "W_K / K (MHz)".into(),
             log_x: true,
             log_y: true,
@@ -359,13 +372,13 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }])
 }
 
-/// A method's figures at the sizes of the test set.
+/// Returns a method's figures at the sizes of the test set.
 fn curve(label: &str, result: &EntryResult) -> MethodCurve {
     let figure = |size: usize| (size, result.availability(size), result.gap_percent(size));
     MethodCurve { label: label.to_owned(), figures: TEST_SIZES.map(figure).to_vec() }
 }
 
-/// Sizes of which something is said, in words.
+/// Lists sizes in words.
 fn at_sizes(sizes: &[usize]) -> String {
     match sizes {
         [] => "no K".to_owned(),
@@ -377,7 +390,7 @@ fn at_sizes(sizes: &[usize]) -> String {
     }
 }
 
-/// Where a method serves everyone, beside what the paper prints.
+/// Returns the claim about the sizes at which a method serves every user, compared with the paper.
 fn as_printed(paper: &PaperRow, result: &EntryResult) -> Claim {
     let printed: Vec<usize> = TEST_SIZES
         .into_iter()
@@ -389,12 +402,12 @@ fn as_printed(paper: &PaperRow, result: &EntryResult) -> Claim {
     let [found, as_coded] = Count::ALL.map(|count| {
         TEST_SIZES.into_iter().filter(|size| serves(count, size)).collect::<Vec<usize>>()
     });
-    let alone = if printed.len() == TEST_SIZES.len() { "" } else { " and at no other" };
+    let alone = if printed.len() == TEST_SIZES.len() { "" } else { " and at no other K" };
     Claim::paper(
-        format!("{} serves everyone at {}{alone}", paper.label, at_sizes(&printed)),
+        format!("{} serves every user at {}{alone}", paper.label, at_sizes(&printed)),
         match result.lowest() {
             (lowest, size) if lowest < AVAILABLE => format!(
-                "availability is 1.00 at {} (as coded at {}), and {lowest:.2} at K = {size} ({:.2})",
+                "availability is 1.00 at {} (as coded: {}), and {lowest:.2} at K = {size} (as coded: {:.2})",
                 at_sizes(&found),
                 at_sizes(&as_coded),
                 result.availability_by(Count::AsCoded, size),
@@ -407,8 +420,8 @@ fn as_printed(paper: &PaperRow, result: &EntryResult) -> Claim {
     )
 }
 
-/// That the first method takes the least bandwidth, at every size, of those that serve everyone at every size: by each
-/// count.
+/// Returns the claim that the first method uses the least bandwidth at every size of those that serve every user at
+/// every size, by each criterion.
 fn least(results: &[(&PaperRow, EntryResult)]) -> Option<Claim> {
     let ((paper, first), others) = results.split_first()?;
     let by = |count: Count| {
@@ -422,7 +435,7 @@ fn least(results: &[(&PaperRow, EntryResult)]) -> Option<Claim> {
         let names: Vec<&str> = rivals.iter().map(|(rival, _)| rival.label).collect();
         let served = first.is_available_by(count);
         let words = format!(
-            "{}, it {} everyone, and takes the least at {} (others that serve everyone: {})",
+            "{}: it {} every user, and uses the least bandwidth at {} (other methods that serve every user: {})",
             count.name(),
             if served { "serves" } else { "does not serve" },
             at_sizes(&sizes),
@@ -433,7 +446,7 @@ fn least(results: &[(&PaperRow, EntryResult)]) -> Option<Claim> {
     let [(halves, halves_hold), (coded, coded_hold)] = Count::ALL.map(by);
     Some(Claim::paper(
         format!(
-            "{} takes the least bandwidth of the learned methods that serve everyone",
+            "{} uses the least bandwidth of the learned methods that serve every user",
             paper.label
         ),
         format!("{halves}; {coded}"),
@@ -441,16 +454,17 @@ fn least(results: &[(&PaperRow, EntryResult)]) -> Option<Claim> {
     ))
 }
 
-/// That equal power, which learns nothing, is nearer to the optimum.
+/// Returns the claim that equal power, which needs no training, is nearer to the optimum.
 fn baseline_claim(label: &str, gaps: &[(usize, f64, f64)]) -> Claim {
     let nearer = gaps.iter().filter(|(_, own, equal)| equal.abs() < own.abs()).count();
     let most = |figure: fn(&(usize, f64, f64)) -> f64| gaps.iter().map(figure).fold(0.0, f64::max);
     Claim::own(
         format!(
-            "Equal power with exact bandwidths, which learns nothing but knows b, is nearer to the optimum than {label}"
+            "Equal power with exact bandwidths, which needs no training but the exact b, is nearer to the optimum \
+             than {label}"
         ),
         format!(
-            "at {nearer} of {} sizes from K = {FROM} on, at most {:.1} % over it beside {:.1} %",
+            "at {nearer} of {} sizes K ≥ {FROM}; its extra bandwidth is at most {:.1} %, compared with {:.1} %",
             gaps.len(),
             most(|gap| gap.2),
             most(|gap| gap.1),
@@ -465,7 +479,7 @@ pub(crate) mod tests {
     use crate::Measure;
     use anyk::problems::urllc::SizeResult;
 
-    /// Trainings of a method with one availability and one bandwidth at each size.
+    /// Builds a run of a method with an availability for each size and one bandwidth.
     pub(crate) fn measured(availability: [f64; 7], mhz: f64) -> EntryResult {
         let sizes = TEST_SIZES.into_iter().zip(availability).map(|(k, availability)| SizeResult {
             k,
@@ -494,15 +508,15 @@ pub(crate) mod tests {
         assert_eq!(held(&as_printed(fnn, &few)), Holds::Yes);
         let other = as_printed(fnn, &everyone);
         assert_eq!(held(&other), Holds::Partly);
-        assert_eq!(other.statement, "FNN serves everyone at K = 1, 2, 5, 200 and at no other");
+        assert_eq!(other.statement, "FNN serves every user at K = 1, 2, 5, 200 and at no other K");
         assert_eq!(other.measured, "availability is at least 1.000 at every K");
         let mut coded = few.clone();
         coded.runs[0].sizes.iter_mut().for_each(|size| size.availability_as_coded = 1.0);
         assert_eq!(
             as_printed(p_gnn, &coded).measured,
-            "availability is 1.00 at K = 1, 2, 5, 200 (as coded at every K), and 0.20 at K = 10 (1.00)"
+            "availability is 1.00 at K = 1, 2, 5, 200 (as coded: every K), and 0.20 at K = 10 (as coded: 1.00)"
         );
-        // Less bandwidth counts only where everyone is served.
+        // Methods that do not serve every user are no rivals.
         let least = |first: &EntryResult, rival: &EntryResult| {
             least(&[(p_gnn, first.clone()), (fnn, rival.clone())]).unwrap().holds
         };
@@ -529,15 +543,15 @@ pub(crate) mod tests {
         assert!(claim.statement.contains("for ε_D = 6e-6 and for no larger one"));
         assert_eq!(
             claim.measured,
-            "with equal halves it does for ε_D = none, as coded for ε_D = 6e-6"
+            "with equal halves it does for no ε_D tested, as coded for ε_D = 6e-6"
         );
     }
 
     #[test]
     fn followers_are_near_the_optimum() {
         let sentence = |gaps: &[(&str, f64)]| followers(gaps);
-        assert!(sentence(&[("a", 4.0), ("b", 30.0)]).starts_with("Only a follows the optimum"));
-        assert!(sentence(&[("a", 4.0), ("b", 3.0)]).starts_with("a and b follow the optimum"));
+        assert!(sentence(&[("a", 4.0), ("b", 30.0)]).starts_with("Only a follows the growth"));
+        assert!(sentence(&[("a", 4.0), ("b", 3.0)]).starts_with("a and b follow the growth"));
         assert!(sentence(&[("a", 40.0)]).starts_with("No method follows"));
         assert!(sentence(&[("a", f64::NAN)]).starts_with("No method follows"));
     }

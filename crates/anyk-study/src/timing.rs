@@ -1,4 +1,4 @@
-//! How long an allocation takes, by policies after a short training: what they have learned does not change it.
+//! Times of allocations, by policies after a short training run: the time does not depend on the weights.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use anyk::problems::urllc::{
     draw_fading, finish, law_for, train_price_policy, train_sampled_policy,
 };
 
-/// Median time of a call, over as many calls as fit into half a second (five at least), after one
-/// to warm up.
+/// Returns the median time of a call after one warm-up call, over the calls that fit into half a second, but at least
+/// five.
 pub(crate) fn median_seconds<T>(mut call: impl FnMut() -> T) -> f64 {
     black_box(call());
     let started = Instant::now();
@@ -31,7 +31,7 @@ pub(crate) fn median_seconds<T>(mut call: impl FnMut() -> T) -> f64 {
     times[times.len() / 2]
 }
 
-/// Microseconds of an allocation, without and with the certificate.
+/// Returns the microseconds of an allocation, without and with the certificate.
 pub(crate) fn policy_us(policy: &impl CellPolicy, problem: &Urllc) -> (f64, f64) {
     let problem_of = UrllcProblem::in_cell(policy.system());
     let instance = Instance::of(&problem_of, problem.size(), problem.clone());
@@ -47,25 +47,25 @@ pub(crate) fn policy_us(policy: &impl CellPolicy, problem: &Urllc) -> (f64, f64)
     (1e6 * plain_s, 1e6 * certified_s)
 }
 
-/// Microseconds of an exact solve.
+/// Returns the microseconds of an exact solve.
 pub(crate) fn solve_us(problem: &Urllc) -> f64 {
     let (mut solver, mut solution) = (UrllcSolver::default(), Solution::default());
     1e6 * median_seconds(|| solver.solve_into(black_box(problem), &mut solution))
 }
 
-/// Users at random in the system's cell.
+/// Draws a cell with random users.
 pub(crate) fn random_cell(system: &System, size: usize) -> Result<Urllc, Error> {
     let distances = sample_distances_m(&system.road(), 1, size, 0);
     let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
     Ok(Urllc::uniform(system, gains)?)
 }
 
-/// The price policy after a short training.
+/// Trains a price policy briefly.
 pub(crate) fn short_price_policy(system: &System) -> Result<PricePolicy, Error> {
     Ok(train_price_policy(system, &short(), &mut Session::new(&Silent))?)
 }
 
-/// The same with a bandwidth that is learned from samples of fading.
+/// Trains a price policy briefly, with a bandwidth learned from fading samples.
 pub(crate) fn short_sampled_policy(system: &System) -> Result<PricePolicy, Error> {
     let gains = draw_fading(system, &FadingLaw::Rayleigh, FadingSamples::LEAST, 1);
     let samples = FadingSamples::new(gains).map_err(Error::other)?;
@@ -83,7 +83,7 @@ fn short() -> PriceSettings {
     settings
 }
 
-/// The paper's P-GNN at the start of its training, with an outer function of the right shape.
+/// Returns the paper's P-GNN before training, with an outer function of the right shape.
 pub(crate) fn untrained_p_gnn(system: &System) -> Result<(Algorithm1, LearnedPolicy), Error> {
     let mut entry = Entry::p_gnn(10, 2000, 6e-6);
     entry.settings.recipe = Recipe { stored_draws: 1, draws: 1, ..Recipe::fast(10) };

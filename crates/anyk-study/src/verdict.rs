@@ -1,38 +1,36 @@
-//! What measured numbers say, in words. Every verdict of a study is found by one of the rules here, from the numbers
-//! that stand beside it.
+//! Rules that turn measured numbers into words. Every verdict of a study follows from one of these rules and the
+//! numbers of its table.
 
 use anyk::framework::Claim;
 use anyk::math::Exponent;
 
-/// What a positive quantity does with the number of users K.
+/// Behavior of a positive quantity as the number of users K grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Trend {
-    /// At least as fast as `K^(−1/4)`, or to 0.
+    /// Decrease at least as fast as `K^(−1/4)`, or to 0.
     Falls,
-    /// Slower than that, as a power of `ln K` does: what is added up over all doublings of K has no end.
+    /// Slower decrease, like a power of `ln K`: the sum over all doublings of K is infinite.
     FallsSlowly,
-    /// Between `K^(−1/20)` and `K^(1/20)`.
+    /// Exponent between −1/20 and 1/20.
     Stays,
-    /// Faster than that.
+    /// Exponent above 1/20.
     Grows,
-    /// Any of the last three: the exponent is too uncertain for one of them.
+    /// One of the last three: the uncertainty of the exponent does not tell them apart.
     NotFast,
-    /// The exponent is too uncertain for a word.
+    /// An uncertainty of the exponent that allows no word.
     Undecided,
 }
 
-/// The exponent under which something falls, and under which it does so slowly; over the second with the other sign
-/// it grows.
+/// Exponents below which a quantity falls, and falls slowly. It grows above the second with the opposite sign.
 const FALLS: f64 = -0.25;
 const STAYS: f64 = -0.05;
 
 impl Trend {
-    /// The rule, for a reader.
-    pub(crate) const RULE: &'static str = "“falls”: exponent of K under −0.25; “falls slowly”: up to −0.05; “stays”: \
-        up to +0.05; “grows”: over that; no word where its 95 % interval reaches over more than two";
+    /// Explanation of the words in notes.
+    pub(crate) const RULE: &'static str = "“falls”: exponent of K below −0.25; “falls slowly”: up to −0.05; “stays”: \
+        up to +0.05; “grows”: above that; undecided if the 95 % interval of the exponent spans more than two of these";
 
-    /// By an exponent in K with its 95 % interval: the word for its value, unless the interval reaches over more than
-    /// two words.
+    /// Classifies an exponent in K by its value, unless its 95 % interval spans more than two words.
     pub(crate) fn of_exponent(exponent: Exponent) -> Self {
         let word = |value: f64| match value {
             value if value < FALLS => Self::Falls,
@@ -50,32 +48,32 @@ impl Trend {
         }
     }
 
-    /// By points `(K, y)`, ascending in K, and the exponent that was fitted to them, if there is one.
+    /// Classifies points `(K, y)`, ascending in K, by the exponent fitted to them, if there is one.
     pub(crate) fn of(points: &[(f64, f64)], exponent: Option<Exponent>) -> Self {
         match (points.last(), exponent) {
-            // Down to 0, to machine accuracy: faster than any exponent could say.
+            // At 0 to machine accuracy, the quantity falls faster than any exponent can tell.
             (Some((_, last)), _) if *last <= 0.0 => Self::Falls,
             (_, Some(exponent)) => Self::of_exponent(exponent),
             (_, None) => Self::Undecided,
         }
     }
 
-    /// The same, fitted here.
+    /// Classifies points by an exponent that is fitted here.
     pub(crate) fn fit(points: &[(f64, f64)]) -> Self {
         Self::of(points, Exponent::fit(points))
     }
 
-    /// Whether it vanishes in the limit, fast or slowly; `None` where that is not known.
+    /// Returns whether the quantity vanishes in the limit, fast or slowly; `None` if unknown.
     pub(crate) fn vanishes(self) -> Option<bool> {
         (self < Self::NotFast).then_some(self < Self::Stays)
     }
 
-    /// Whether steps of this kind, one for each doubling of K, add up to something finite.
+    /// Returns whether steps of this kind, one for each doubling of K, have a finite sum; `None` if unknown.
     pub(crate) fn settles(self) -> Option<bool> {
         (self != Self::Undecided).then_some(self == Self::Falls)
     }
 
-    /// In words.
+    /// Name in texts.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Falls => "falls",
@@ -88,7 +86,7 @@ impl Trend {
     }
 }
 
-/// Whether a statement holds, in words; `None` where the numbers do not say.
+/// Returns whether a statement holds, in words; `None` means undecided.
 pub(crate) fn holds(statement: Option<bool>) -> &'static str {
     match statement {
         Some(true) => "holds",
@@ -97,27 +95,27 @@ pub(crate) fn holds(statement: Option<bool>) -> &'static str {
     }
 }
 
-/// Claims with what their verdicts cover.
+/// Adds to claims what their verdicts cover.
 pub(crate) fn covering(claims: impl IntoIterator<Item = Claim>, covers: &str) -> Vec<Claim> {
     claims.into_iter().map(|claim| claim.covering(covers)).collect()
 }
 
-/// One of two words.
+/// Returns the first word if the condition is true, else the second.
 pub(crate) fn either(first: bool, words: [&'static str; 2]) -> &'static str {
     words[usize::from(!first)]
 }
 
-/// Whether an exponent is the expected one: within its own 95 % interval and a tenth.
+/// Returns whether an exponent equals the expected one, within its 95 % interval plus 0.1.
 pub(crate) fn is_exponent(exponent: Option<Exponent>, expected: f64) -> bool {
     exponent.is_some_and(|found| (found.value - expected).abs() <= found.half_width + 0.1)
 }
 
-/// Whether a value is the expected one to a share of it.
+/// Returns whether a value equals the expected one, within a share of it.
 pub(crate) fn is_within(value: f64, expected: f64, share: f64) -> bool {
     (value - expected).abs() <= share * expected.abs()
 }
 
-/// Names in a sentence: “a”, “a and b”, “a, b and c”.
+/// Joins names in a sentence: “a”, “a and b”, “a, b and c”.
 pub(crate) fn listed(names: &[&str]) -> String {
     match names {
         [] => "none".to_owned(),
@@ -147,16 +145,16 @@ mod tests {
             assert_eq!(found, trend, "{exponent}");
             assert_eq!((found.vanishes(), found.settles()), (Some(vanishes), Some(settles)));
         }
-        // Down to nothing, and no logarithm to fit.
+        // The last value is 0, whose logarithm cannot be fitted.
         assert_eq!(Trend::fit(&[(4.0, 1.0), (8.0, 1e-9), (16.0, 0.0)]), Trend::Falls);
-        // As wide as that, no word.
+        // An interval this wide allows no word.
         let vague = Exponent { value: -0.1, half_width: 0.3 };
         assert_eq!(Trend::of_exponent(vague), Trend::Undecided);
         assert_eq!((Trend::Undecided.vanishes(), Trend::Undecided.settles()), (None, None));
         assert_eq!(Trend::fit(&[(4.0, 1.0)]), Trend::Undecided);
         let not_fast = Trend::of_exponent(Exponent { value: 0.0, half_width: 0.08 });
         assert_eq!((not_fast.vanishes(), not_fast.settles()), (None, Some(false)));
-        // A little over an edge is still a word.
+        // An interval that spans two words still has one.
         let near = Exponent { value: 0.03, half_width: 0.04 };
         assert_eq!(Trend::of_exponent(near), Trend::Stays);
     }

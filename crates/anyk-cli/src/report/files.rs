@@ -1,4 +1,4 @@
-//! CSV and Markdown.
+//! Tables of a report as CSV and Markdown.
 
 use std::fmt::Write as _;
 use std::io;
@@ -7,27 +7,27 @@ use anyk::framework::Table;
 
 use crate::printable::is_obeyed;
 
-/// Refuses a name that could leave the folder or would need quoting in a link.
+/// Rejects a name that could leave the folder or that needs quotes in a link.
 pub(super) fn check_name(table: &Table) -> io::Result<()> {
     if !table.has_plain_name() {
-        let message = format!("not a name for a table's files: {:?}", table.name);
+        let message = format!("{:?} is not a valid table name", table.name);
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     Ok(())
 }
 
-/// The table as CSV: the heads, then the rows.
+/// Returns the table as CSV: the heads, then the rows.
 pub(super) fn csv(table: &Table) -> io::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let (heads, rows) = table.text();
-    // The format has no way to write a record of no fields.
+    // CSV cannot represent a record without fields.
     for row in std::iter::once(&heads).chain(&rows).filter(|row| !row.is_empty()) {
         writer.write_record(row).map_err(io::Error::from)?;
     }
     writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
 }
 
-/// The table as Markdown, with its heading, its note, its claims and a link to its picture.
+/// Returns the table as Markdown, with its heading, note, claims and a link to its picture.
 pub(super) fn markdown(table: &Table) -> String {
     let mut text = format!("## {}\n\n", escape_markdown(&table.title));
     if !table.note.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn markdown(table: &Table) -> String {
     text
 }
 
-/// One line of a Markdown table.
+/// Appends one line of a Markdown table.
 fn push_row(text: &mut String, cells: &[String]) {
     text.push('|');
     for cell in cells {
@@ -64,7 +64,7 @@ fn push_row(text: &mut String, cells: &[String]) {
     text.push('\n');
 }
 
-/// Text that Markdown shows as it is: no cell ends early, no emphasis, link or tag begins.
+/// Escapes text so that Markdown shows it unchanged: it cannot end a cell or begin emphasis, a link or a tag.
 fn escape_markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

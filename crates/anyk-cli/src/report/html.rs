@@ -1,4 +1,4 @@
-//! The page `report.html`.
+//! HTML page of a report, `report.html`.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use anyk::framework::{Chart, Table};
 use super::plot::svg;
 use crate::printable::is_obeyed;
 
-/// The page without its content. Text is escaped before it replaces one of the comments, so it contains none of them.
+/// Page without content. Text is escaped before it replaces one of the comments, so it contains none of them.
 const TEMPLATE: &str = include_str!("page.html");
 
 /// Escapes text for an element or a quoted attribute of HTML and SVG.
@@ -20,7 +20,7 @@ pub(super) fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // XML has no way to write one.
+            // XML cannot represent control characters.
             c if is_obeyed(c) => escaped.push(' '),
             c => escaped.push(c),
         }
@@ -28,13 +28,13 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// A table, and the line that says how it was made, if it has one.
+/// Table, with a line on how it was made if it has one.
 pub(super) struct Entry<'a> {
     pub table: &'a Table,
     pub about: Option<String>,
 }
 
-/// The whole page. `before` is HTML that comes before the contents.
+/// Builds the whole page. `before` is HTML that precedes the table of contents.
 pub(super) fn page(title: &str, subtitle: &str, before: &str, entries: &[Entry<'_>]) -> String {
     let mut body = format!("{before}<nav aria-label=\"Contents\">\n<ol>\n");
     for Entry { table, .. } in entries {
@@ -52,7 +52,7 @@ pub(super) fn page(title: &str, subtitle: &str, before: &str, entries: &[Entry<'
         .replace("<!--body-->", &body)
 }
 
-/// A table with its heading, its note and its picture.
+/// Appends a table with its heading, note and picture.
 fn push_section(page: &mut String, Entry { table, about }: &Entry<'_>) {
     let (name, title) = (escape(&table.name), escape(&table.title));
     let _ = writeln!(page, "<section id=\"{name}\">\n<h2>{title}</h2>");
@@ -64,7 +64,7 @@ fn push_section(page: &mut String, Entry { table, about }: &Entry<'_>) {
     }
     let (heads, rows) = table.text();
     if !heads.is_empty() {
-        // With a tab stop, the keyboard can scroll a wide table, too.
+        // A tab stop lets the keyboard scroll a wide table.
         let _ =
             writeln!(page, r#"<div class="wide" tabindex="0" role="region" aria-label="{title}">"#);
         page.push_str("<table>\n<thead>\n");
@@ -81,7 +81,7 @@ fn push_section(page: &mut String, Entry { table, about }: &Entry<'_>) {
     page.push_str("</section>\n");
 }
 
-/// A picture with its caption, which is HTML.
+/// Returns a picture with its caption, which is HTML.
 pub(super) fn figure(chart: &Chart, caption: &str) -> String {
     let mut html = format!("<figure>\n<div class=\"wide\">\n{}</div>\n", svg(chart));
     if !caption.is_empty() {
@@ -90,7 +90,7 @@ pub(super) fn figure(chart: &Chart, caption: &str) -> String {
     html + "</figure>\n"
 }
 
-/// One row of cells between an opening and a closing tag.
+/// Appends one row of cells, each between an opening and a closing tag.
 fn push_row(page: &mut String, [open, close]: [&str; 2], cells: &[String]) {
     page.push_str("<tr>");
     for cell in cells {

@@ -1,4 +1,4 @@
-//! Writes the tables and charts of the library as CSV, Markdown, SVG and one self-contained HTML page.
+//! Report writer: tables and charts as CSV, Markdown, SVG and one self-contained HTML page.
 
 mod files;
 mod html;
@@ -18,20 +18,20 @@ use crate::outputs::{ReportFile, ReportFolder};
 /// File name of the page of a report.
 pub(crate) const PAGE: &str = "report.html";
 
-/// Writes `NAME.csv`, `NAME.md` and, with a chart, `NAME.svg` into a folder. A reader sees each file whole or not at
-/// all.
+/// Writes `NAME.csv`, `NAME.md` and, if the table has a chart, `NAME.svg` into a folder. Readers never see a partial
+/// file.
 pub(crate) fn write_table(folder: &ReportFolder<'_>, table: &Table) -> Result<(), Failure> {
     files::check_name(table).map_err(|error| folder.cannot(error))?;
     let file = |extension: &str, bytes: Vec<u8>| (format!("{}.{extension}", table.name), bytes);
     let mut made = vec![file("csv", files::csv(table).map_err(|error| folder.cannot(error))?)];
     made.extend(table.chart.as_ref().map(|chart| file("svg", svg(chart).into_bytes())));
-    // Last, because it shows the picture.
+    // The Markdown file links to the picture, so it comes last.
     made.push(file("md", files::markdown(table).into_bytes()));
     folder.write(&made)
 }
 
-/// Writes `report.html` into a folder: a heading, a table of contents, and every table with its note
-/// and its chart. The page holds its style and its pictures, and asks for nothing from outside.
+/// Writes `report.html` into a folder: a heading, a table of contents, and every table with its note and chart. The
+/// page contains its styles and pictures and loads nothing from outside.
 pub(crate) fn write_report(
     folder: &ReportFolder<'_>,
     title: &str,
@@ -42,8 +42,8 @@ pub(crate) fn write_report(
     write_page(folder, Vec::new(), title, subtitle, "", &entries)
 }
 
-/// The same for the studies of a folder, with a summary at the start; `out` is how the folder is named on the command
-/// line, if it has to be. The pictures of the summary are files as well.
+/// Writes `report.html` for the studies of a folder, with a summary at the start. The pictures of the summary are also
+/// written as files. `out` is the folder as given on the command line, unless it is the default.
 pub(crate) fn write_studies(
     folder: &ReportFolder<'_>,
     title: &str,
@@ -51,14 +51,17 @@ pub(crate) fn write_studies(
     out: Option<&str>,
 ) -> Result<(), Failure> {
     let version = format!("anyk {}", env!("CARGO_PKG_VERSION"));
-    // How it was made is said once where it is the same for all.
+    // If all sections were made in the same way, the subtitle says how.
     let first = sections.first().map_or("", Section::about);
     let alike = sections.iter().all(|section| section.about() == first && section.is_current());
     let subtitle = if alike { format!("{version} · {first}") } else { version };
     let entries = sections.iter().flat_map(|section| {
         let about = || {
-            let older =
-                if section.is_current() { "" } else { " · by another version of the program" };
+            let older = if section.is_current() {
+                ""
+            } else {
+                " · measured by another version of the program"
+            };
             format!("{}{older}", section.about())
         };
         section

@@ -1,4 +1,4 @@
-//! A [`Chart`] as SVG, drawn by kuva.
+//! SVG drawing of a [`Chart`] with kuva.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use kuva::render::render::Primitive;
 use super::html::escape;
 use crate::printable::is_obeyed;
 
-/// Okabe and Ito's colours, which colour-blind readers can tell apart, with grey in place of yellow. Their orange and
-/// sky blue are darker here: a thin line needs a contrast of 3:1 to white.
+/// Colors of Okabe and Ito, which color-blind readers can tell apart, with gray instead of yellow. Orange and sky blue
+/// are darker than theirs, because a thin line needs a contrast of 3:1 with white.
 const COLOURS: [&str; 8] =
     ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#C28100", "#3F9BD8", "#000000", "#808080"];
 /// Markers of measurements, and of the dashed curves that they are compared with.
@@ -29,31 +29,31 @@ const MARKERS: [MarkerShape; 6] = [
     MarkerShape::Star,
 ];
 const DASHED_MARKERS: [MarkerShape; 2] = [MarkerShape::Cross, MarkerShape::Plus];
-/// Short dashes: the legend shows two of them.
+/// Short dashes, so that the legend shows two of them.
 const DASHES: &str = "4 3";
 
 /// Width of the picture and height of its plot area, in pixels.
 const WIDTH: f64 = 720.0;
 const PLOT_HEIGHT: f64 = 300.0;
-/// Room for the right half of the last label of the x axis.
+/// Space for the right half of the last label of the x axis.
 const OVERHANG: f64 = 12.0;
-/// A series of more points is drawn as a curve without markers, and its spread as a band.
+/// Largest number of points with markers. A longer series is a curve without markers, with its spread as a band.
 const MOST_MARKERS: usize = 16;
-/// Longer labels of series are cut.
+/// Largest length of a series label; longer labels are truncated.
 const LONGEST_LABEL: usize = 80;
-/// An axis shows values up to this one; a log axis starts at the second, where kuva's ticks do.
+/// Largest value on an axis, and smallest on a log axis, where kuva's ticks start.
 const LARGEST: f64 = 1e15;
 const SMALLEST_ON_LOG: f64 = 1e-10;
 
-/// The points of a series that the axes can show, with the ends of their intervals.
+/// Points of a series that the axes can show, with the ends of their intervals.
 type Points = Vec<((f64, f64), (f64, f64))>;
 
-/// The SVG text of a chart, complete in itself. The same chart always gives the same text.
+/// Returns a chart as a complete SVG text. Equal charts give equal texts.
 pub(crate) fn svg(chart: &Chart) -> String {
     let all: Vec<Points> = chart.series.iter().map(|series| shown(chart, series)).collect();
     let x = range(all.iter().flatten().map(|&((x, _), _)| x), chart.log_x);
     let y = range(all.iter().flatten().flat_map(|&(_, (low, high))| [low, high]), chart.log_y);
-    // Without any plot, kuva draws no axes either.
+    // Without any plot, kuva does not draw axes.
     let mut plots = vec![Plot::Line(LinePlot::new())];
     let mut legend = Vec::new();
     for (place, (series, points)) in chart.series.iter().zip(&all).enumerate() {
@@ -77,7 +77,7 @@ pub(crate) fn svg(chart: &Chart) -> String {
         .with_width(WIDTH);
     if chart.log_x {
         layout = layout.with_log_x();
-        // kuva ends log axes at powers of ten. K = 1 to 200 would leave a quarter of the width empty.
+        // kuva ends log axes at powers of ten, which would leave a quarter of the width empty for K = 1 to 200.
         if x.1 >= 10.0 * x.0 {
             layout = layout.with_x_axis_min(x.0).with_x_axis_max(x.1);
         }
@@ -92,12 +92,12 @@ pub(crate) fn svg(chart: &Chart) -> String {
     layout = layout.with_height(PLOT_HEIGHT + margins.margin_top + margins.margin_bottom);
 
     let mut scene = render_multiple(plots, layout);
-    // kuva numbers its clip paths through the whole process, so pictures would depend on those drawn before and share
-    // names on a page. All points are inside the axes: nothing needs clipping.
+    // kuva numbers clip paths across the whole process, so pictures would depend on earlier ones, and names would
+    // collide on a page. All points are inside the axes, so no clipping is needed.
     scene.elements.retain(|e| !matches!(e, Primitive::ClipStart { .. } | Primitive::ClipEnd));
     scene.defs.clear();
     scene.width += OVERHANG;
-    // With a view box, the picture scales; screen readers read the label.
+    // The view box makes the picture scale; screen readers use the label.
     let head = format!(
         r#"<svg viewBox="0 0 {} {}" role="img" aria-label="{}" "#,
         scene.width,
@@ -107,7 +107,7 @@ pub(crate) fn svg(chart: &Chart) -> String {
     SvgBackend::new().with_pretty(true).render_scene(&scene).replacen("<svg ", &head, 1)
 }
 
-/// Adds the line and the markers of a series; returns its entry in the legend.
+/// Adds the line and the markers of a series, and returns its legend entry.
 fn draw(
     plots: &mut Vec<Plot>,
     chart: &Chart,
@@ -115,7 +115,7 @@ fn draw(
     series: &Series,
     points: &Points,
 ) -> LegendEntry {
-    // With as many dashed as solid curves, the n-th of both have the same colour.
+    // With as many dashed as solid curves, the n-th of each have the same color.
     let dashed = chart.series.iter().filter(|series| series.dashed).count();
     let paired = 2 * dashed == chart.series.len();
     let before = chart.series[..place].iter();
@@ -157,10 +157,10 @@ fn draw(
     LegendEntry { label: text(&label), color: colour.to_owned(), shape, dasharray }
 }
 
-/// The points of a series that the axes can show.
+/// Returns the points of a series that the axes can show.
 fn shown(chart: &Chart, series: &Series) -> Points {
     let fits = |value: f64, log: bool| {
-        // False for NaN.
+        // NaN gives false.
         value.abs() <= LARGEST && (!log || value >= SMALLEST_ON_LOG)
     };
     let spread = series.spread.iter().flatten().copied().map(Some).chain(std::iter::repeat(None));
@@ -170,7 +170,7 @@ fn shown(chart: &Chart, series: &Series) -> Points {
     points
         .map(|(&(x, y), ends)| {
             let (low, high) = ends.unwrap_or((y, y));
-            // On a log axis, an interval down to zero or below ends at the lowest point of the series.
+            // On a log axis, an interval that reaches 0 or below ends at the lowest point of the series.
             let low = if fits(low, chart.log_y) { low } else { lowest };
             let high = if fits(high, chart.log_y) { high } else { y };
             ((x, y), (low.min(y), high.max(y)))
@@ -178,7 +178,7 @@ fn shown(chart: &Chart, series: &Series) -> Points {
         .collect()
 }
 
-/// The range of some values, never empty.
+/// Returns the range of some values, never empty.
 fn range(values: impl Iterator<Item = f64> + Clone, log: bool) -> (f64, f64) {
     let min = values.clone().fold(f64::INFINITY, f64::min);
     let max = values.fold(f64::NEG_INFINITY, f64::max);
@@ -188,13 +188,14 @@ fn range(values: impl Iterator<Item = f64> + Clone, log: bool) -> (f64, f64) {
     } else if log || max - min > 1e-9 * size {
         (min, max)
     } else {
-        // Equal up to rounding: ticks need a distance.
+        // For values that are equal up to rounding, widens the range, because ticks need a distance.
         let margin = if size > 0.0 { 0.1 * size } else { 1.0 };
         (min - margin, max + margin)
     }
 }
 
-/// Labels of the ticks on an axis. kuva would write "1e-1", "0.20" and "0.050" on one log axis, and 1000000 in full.
+/// Returns the tick labels of an axis. kuva would mix "1e-1", "0.20" and "0.050" on a log axis, and write 1000000 in
+/// full.
 fn ticks((min, max): (f64, f64), log: bool) -> TickFormat {
     // On a linear axis, zero has a rounding error.
     let zero = if log { 0.0 } else { 1e-9 * (max - min) };
@@ -210,7 +211,7 @@ fn ticks((min, max): (f64, f64), log: bool) -> TickFormat {
     }))
 }
 
-/// Text that kuva shows unchanged: a dollar sign would begin a formula, and XML has no control characters.
+/// Escapes text for kuva: a dollar sign would begin a formula, and XML cannot represent control characters.
 fn text(label: &str) -> String {
     label.replace(is_obeyed, " ").replace('$', "\\$")
 }
@@ -219,7 +220,7 @@ fn text(label: &str) -> String {
 mod tests {
     use super::COLOURS;
 
-    /// Contrast and luminance as the Web Content Accessibility Guidelines define them.
+    /// Uses contrast and luminance as defined by the Web Content Accessibility Guidelines.
     #[test]
     fn every_colour_has_a_contrast_of_three_to_white() {
         for colour in COLOURS {

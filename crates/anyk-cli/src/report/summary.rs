@@ -1,5 +1,5 @@
-//! The start of the report of `reproduce`: what of the paper reproduces, what does not, what is new, and the pictures
-//! that matter. The verdicts are the library's.
+//! Summary at the start of the report of `reproduce`: which statements of the paper reproduce, which do not, what is
+//! new, and the main pictures. The studies compute the verdicts.
 
 use std::fmt::Write as _;
 
@@ -8,21 +8,21 @@ use anyk_study::{Said, Section, Shown, Study, Summary};
 
 use super::html::{escape, figure};
 
-/// How `reproduce` is called to add to this report.
+/// Command line of `reproduce` that adds to this report.
 pub(super) struct Command<'a> {
-    /// The folder, if it is not the usual one.
+    /// Folder of the report, unless it is the default.
     pub out: Option<&'a str>,
 }
 
 impl Command<'_> {
-    /// The command line that runs these studies into this folder.
+    /// Returns the command line that runs these studies into the folder.
     fn line(&self, studies: &[&str]) -> String {
         let out = self.out.map_or_else(String::new, |out| format!(" --out {}", quoted(out)));
         format!("<code>{}</code>", escape(&format!("anyk reproduce {}{out}", studies.join(" "))))
     }
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain =
         |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | ':' | ',' | '=');
@@ -33,7 +33,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The summary as HTML.
+/// Returns the summary as HTML.
 pub(super) fn html(sections: &[Section], command: &Command<'_>) -> String {
     let summary = Summary::of(sections);
     let mut html = "<section id=\"summary\">\n<h2>Summary</h2>\n".to_owned();
@@ -42,16 +42,16 @@ pub(super) fn html(sections: &[Section], command: &Command<'_>) -> String {
         let _ = writeln!(html, "<p class=\"caution\">{caution}</p>");
     }
     html.push_str("<div class=\"verdicts\">\n");
-    let none = "No statement of the paper that was tested.";
+    let none = "No tested statement of the paper.";
     let lists: [(&str, Vec<Said<'_>>, &str); 4] = [
-        ("What reproduces", summary.reproduced.clone(), none),
-        ("What reproduces partly", summary.partly.clone(), none),
+        ("Reproduced", summary.reproduced.clone(), none),
+        ("Reproduced in part", summary.partly.clone(), none),
         (
-            "What does not",
+            "Not reproduced, or undecided",
             summary.contradicted.iter().chain(&summary.undecided).copied().collect(),
             none,
         ),
-        ("What is new", summary.new.clone(), "No study of our own was run."),
+        ("Beyond the paper", summary.new.clone(), "No additional study was run."),
     ];
     for (head, said, none) in lists {
         let _ = writeln!(html, "<div>\n<h3>{head}</h3>");
@@ -71,8 +71,8 @@ pub(super) fn html(sections: &[Section], command: &Command<'_>) -> String {
     html.push_str("</div>\n");
     push_undrawn(&mut html, &summary.pictures, command);
     for (what, missing) in [
-        ("Not run of the paper", &summary.missing),
-        ("Not run of our own studies", &summary.missing_own),
+        ("Studies of the paper that were not run", &summary.missing),
+        ("Additional studies that were not run", &summary.missing_own),
     ] {
         push_missing(&mut html, what, missing, command);
     }
@@ -80,32 +80,32 @@ pub(super) fn html(sections: &[Section], command: &Command<'_>) -> String {
     html
 }
 
-/// How many statements hold.
+/// Returns a sentence on how many statements hold.
 fn lead(summary: &Summary<'_>) -> String {
     let Summary { reproduced, partly, contradicted, undecided, .. } = summary;
     let [yes, some, no, open] = [reproduced, partly, contradicted, undecided].map(Vec::len);
     let all = yes + some + no + open;
     if all == 0 {
-        return "None of the studies that were run here tests a statement of the paper.".to_owned();
+        return "No study that was run tests a statement of the paper.".to_owned();
     }
     let mut text = format!(
-        "Of {all} statement{} of the paper that the studies below test, {yes} {}, {some} {} partly and {no} {} not",
+        "Of {all} statement{} of the paper tested below, {yes} {}, {some} {} partly, and {no} {} not",
         if all == 1 { "" } else { "s" },
         if yes == 1 { "reproduces" } else { "reproduce" },
-        if some == 1 { "does" } else { "do" },
+        if some == 1 { "reproduces" } else { "reproduce" },
         if no == 1 { "does" } else { "do" },
     );
     if open > 0 {
         let _ = write!(text, "; the numbers do not decide {open}");
     }
     text.push_str(
-        ". Each verdict is computed from the numbers of the table that it links to, and covers the sizes and the budget in \
-         its brackets.",
+        ". Each verdict is computed from the numbers of the table that it links to. It covers the sizes and runs named \
+         in brackets.",
     );
     text
 }
 
-/// What to know before any of it is believed.
+/// Returns warnings about trials and outdated results.
 fn cautions(sections: &[Section], command: &Command<'_>) -> Vec<String> {
     let named = |of: fn(&Section) -> bool| -> Vec<&str> {
         sections.iter().filter(|section| of(section)).map(Section::study).collect()
@@ -114,7 +114,7 @@ fn cautions(sections: &[Section], command: &Command<'_>) -> Vec<String> {
     let trials = named(Section::is_trial);
     if !trials.is_empty() {
         all.push(format!(
-            "On trial, with a few cells and steps: {}. These figures mean nothing, nor do the verdicts on them.",
+            "Run with --trial (few cells and steps): {}. Ignore these figures and verdicts.",
             escape(&trials.join(", "))
         ));
     }
@@ -129,9 +129,9 @@ fn cautions(sections: &[Section], command: &Command<'_>) -> Vec<String> {
     all
 }
 
-/// One verdict.
+/// Appends one verdict.
 fn push_said(html: &mut String, Said { table, claim, .. }: Said<'_>) {
-    // The mark says the same as the list for the paper's statements; for our own it is all that does.
+    // For statements of the paper, the mark repeats the list; for other statements, only the mark shows the verdict.
     let (class, mark, word) = match claim.holds {
         Holds::Yes => ("yes", "✓", "holds"),
         Holds::Partly => ("partly", "◐", "partly holds"),
@@ -152,22 +152,23 @@ fn push_said(html: &mut String, Said { table, claim, .. }: Said<'_>) {
     );
 }
 
-/// A picture, if a study has drawn it.
+/// Appends a picture, if a study has drawn it.
 fn push_picture(
     html: &mut String,
     Shown { picture, better, .. }: Shown<'_>,
     command: &Command<'_>,
 ) {
     let Some((study, picture)) = picture else { return };
-    let mut caption = format!("{} From {}.", escape(&picture.caption), escape(study));
+    let mut caption = format!("{} Source: {}.", escape(&picture.caption), escape(study));
     if let Some(better) = better {
         let line = command.line(&[better]);
-        let _ = write!(caption, " {} shows more and was not run: {line}", escape(better));
+        let _ =
+            write!(caption, " The study {} shows more, but was not run: {line}", escape(better));
     }
     html.push_str(&figure(&picture.chart, &caption));
 }
 
-/// Pictures that no study has drawn, and how to get them.
+/// Appends a line that names pictures that were not drawn, and the command that draws them.
 fn push_undrawn(html: &mut String, pictures: &[Shown<'_>], command: &Command<'_>) {
     let undrawn: Vec<&Shown<'_>> =
         pictures.iter().filter(|shown| shown.picture.is_none()).collect();
@@ -179,13 +180,13 @@ fn push_undrawn(html: &mut String, pictures: &[Shown<'_>], command: &Command<'_>
     let about: Vec<&str> = undrawn.iter().map(|shown| shown.about).collect();
     let _ = writeln!(
         html,
-        "<p>Not drawn, because their studies were not run: {}. To draw them: {}</p>",
+        "<p>Pictures that were not drawn, because their studies were not run: {}. To draw them: {}</p>",
         escape(&about.join(", ")),
         command.line(&studies)
     );
 }
 
-/// Studies that were not run, and how to run them.
+/// Appends the studies that were not run, and the command that runs them.
 fn push_missing(html: &mut String, what: &str, missing: &[&'static Study], command: &Command<'_>) {
     if missing.is_empty() {
         return;

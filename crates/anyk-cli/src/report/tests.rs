@@ -1,4 +1,4 @@
-//! The report as a whole: what is escaped, what is written, and numbers no chart should fear.
+//! Tests of the report: escaping, files, and charts with extreme numbers.
 
 use std::fs;
 
@@ -11,10 +11,10 @@ use super::html::Entry;
 use super::{svg, write_report, write_studies, write_table};
 use crate::outputs::{Outputs, ReportFolder};
 
-/// The user counts of the sample.
+/// Numbers of users in the sample.
 const USERS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 200.0];
 
-/// A table of four settings over the number of users, with the paper's curve beside each of ours.
+/// Builds a table of four settings by number of users, with a curve of the paper for each measured one.
 fn sample() -> Table {
     let series = |setting: usize, dashed: bool| {
         let scale = 0.4 * f64::from(u8::try_from(setting).unwrap());
@@ -39,7 +39,7 @@ fn sample() -> Table {
     };
     Table {
         name: "table3".into(),
-        title: "Table III: availability and bandwidth over the number of users".into(),
+        title: "Table III: availability and bandwidth against the number of users".into(),
         note: "Trained at K = 200, tested at smaller K. 1000 channel draws each.".into(),
         columns: row!["K"; (1..=4).flat_map(head)],
         rows: USERS.map(row).to_vec(),
@@ -55,7 +55,7 @@ fn sample() -> Table {
     }
 }
 
-/// Checks that every tag of an XML text is closed in its order and that no text breaks out.
+/// Checks that all tags of an XML text are closed in order and that no text is left unescaped.
 fn assert_balanced(xml: &str) {
     let mut open = Vec::new();
     let mut rest = xml;
@@ -83,7 +83,7 @@ fn a_picture_shows_every_series_and_is_repeatable() {
     for label in labels.chain(chart.series.iter().map(|series| &series.label)) {
         assert!(text.contains(&format!(">{label}</text>")), "{label}");
     }
-    // A line for each series; those of the paper are dashed.
+    // One line for each series; those of the paper are dashed.
     let lines: Vec<&str> =
         text.lines().filter(|line| line.contains("stroke-width=\"2\"")).collect();
     let dashed = lines.iter().filter(|line| line.contains("stroke-dasharray")).count();
@@ -179,7 +179,7 @@ fn files_are_written_whole() {
     let page = fs::read_to_string(dir.join("report.html")).unwrap();
     assert_eq!(page.matches("<svg ").count(), 1);
     assert!(page.contains("<a href=\"#table4\">") && page.contains("<section id=\"table4\">"));
-    // The name of the SVG format is the only address in the page.
+    // The name of the SVG format is the only URL in the page.
     assert_eq!(page.matches("http").count(), page.matches("http://www.w3.org/2000/svg").count());
 }
 
@@ -224,7 +224,7 @@ fn long_names_are_cut_and_empty_series_named() {
     assert!(text.contains(">b (no data)</text>") && !text.contains(">no data</text>"), "{text}");
 }
 
-/// A section of a study with these tables.
+/// Builds a section of a study with these tables.
 fn section(study: &str, effort: Effort, tables: Vec<Table>) -> Section {
     let settings = StudySettings { trainings: Some(1), effort, cache: None };
     let lab = Lab::new(&settings, &Silent).unwrap();
@@ -263,42 +263,42 @@ fn a_report_begins_with_what_the_numbers_say() {
     assert_balanced(page[page.find("<body>").unwrap()..].trim_end_matches("</html>\n").trim_end());
     let place = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part}: {page}"));
     assert!(page.contains(
-        "Of 2 statements of the paper that the studies below test, 1 reproduces and 1 does not."
+        "Of 2 statements of the paper tested below, 1 reproduces, 0 reproduce partly, and 1 does not."
     ));
-    // Each where it belongs, with a link to its numbers, before the contents.
+    // Each claim is in its list, with a link to its numbers, before the table of contents.
     let order = [
-        "What reproduces",
+        "Reproduced",
         "P-GNN serves &lt;everyone&gt;: <span class=\"measured\">it does, for ε_D = 6e-6.</span> <a href=\"#table6\">",
-        "What does not",
+        "Not reproduced",
         "FNN serves no one",
-        "What is new",
+        "Beyond the paper",
         "equal power is nearer",
-        "Look at &lt;K&gt;. From table6. price shows more and was not run",
+        "Look at &lt;K&gt;. Source: table6. The study price shows more, but was not run",
         "<nav",
         "<section id=\"table3\">",
         "<section id=\"table6\">",
     ];
     assert!(order.is_sorted_by_key(|part| place(part)), "{page}");
-    // What was not run is said, with the command; so is what was tried alone.
+    // The page names studies that were not run, with the command, and studies that were run as a trial.
     let missing = "anyk reproduce table1 table2 table4 table5 closed-forms";
     assert!(page.contains(missing) && page.contains("--out &#39;my folder&#39;</code>"), "{page}");
     let undrawn = "availability, sum rates on dense networks, sum rates on D2D fields. To draw them: \
                    <code>anyk reproduce price power-control --out";
     assert!(page.contains(undrawn), "{page}");
-    assert!(page.contains("On trial, with a few cells and steps: table3."));
-    assert!(page.contains("<p class=\"about\">a trial, whose figures mean nothing"));
-    // The pictures are files, too.
+    assert!(page.contains("Run with --trial (few cells and steps): table3."));
+    assert!(page.contains("<p class=\"about\">a trial: ignore its figures"));
+    // The pictures are also written as files.
     assert!(dir.path().join("summary-bandwidth.svg").exists());
     assert!(!dir.path().join("summary-dense-rates.svg").exists());
-    // The same numbers with another outcome are told otherwise.
+    // The opposite verdict puts the claim in the other list.
     let mut other = Table { name: "table6".into(), ..sample() };
     other.claims = vec![Claim::paper("P-GNN serves everyone", "it does not", false)];
     write_studies(&folder, "T", &[section("table6", Effort::Usual, vec![other])], None).unwrap();
     let page = fs::read_to_string(dir.path().join("report.html")).unwrap();
     let place = |part: &str| page.find(part).unwrap();
     assert!(page.contains(
-        "Of 1 statement of the paper that the studies below test, 0 reproduce and 1 does not."
+        "Of 1 statement of the paper tested below, 0 reproduce, 0 reproduce partly, and 1 does not."
     ));
-    assert!(place("What does not") < place("P-GNN serves everyone"));
+    assert!(place("Not reproduced") < place("P-GNN serves everyone"));
     assert!(!page.contains("caution\"") && !page.contains("--out"), "{page}");
 }

@@ -476,7 +476,7 @@ fn reproduce_writes_its_files() {
     let path = out.to_str().unwrap();
     let outcome = run(&["reproduce", "table1", "table2", "--trainings", "1", "--out", path], "");
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert!(outcome.stdout.contains("Table I: data sets"));
+    assert!(outcome.stdout.contains("Table I: number of cells in each data set"));
     for file in ["table1.csv", "table1.md", "table2.csv", "report.html"] {
         assert!(out.join(file).exists(), "{file}");
     }

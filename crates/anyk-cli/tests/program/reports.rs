@@ -39,15 +39,17 @@ fn a_run_with_one_name_leaves_the_other_sections() {
     for name in ["table2", "fig1"] {
         assert_eq!(plain(section(&first, name)), plain(section(&second, name)));
     }
-    assert!(section(&second, "table1").contains("a trial, whose figures mean nothing"));
+    assert!(section(&second, "table1").contains("a trial: ignore its figures"));
     assert!(!section(&second, "fig1").contains("a trial"));
-    assert!(second.contains("On trial, with a few cells and steps: table1."));
+    assert!(second.contains("Run with --trial (few cells and steps): table1."));
 
     // The summary lists the statements that were tested, and the command for those that were not.
     assert!(second.contains(
-        "Of 1 statement of the paper that the studies below test, 1 reproduces and 0 do not."
+        "Of 1 statement of the paper tested below, 1 reproduces, 0 reproduce partly, and 0 do not."
     ));
-    assert!(second.contains("Figure 1: of two policies one stays and the other grows with K"));
+    assert!(
+        second.contains("Figure 1: of two policies, one stays constant and the other grows with K")
+    );
     let missing = format!(
         "anyk reproduce table3 table4 table5 table6 closed-forms fig2a fig2b fig2c propositions \
          power-control --out {}",
