@@ -149,7 +149,7 @@ def test_other_calls_refuse_what_has_no_meaning() -> None:
         (lambda: anyk.study("table99"), "expected one of table1"),
         (lambda: anyk.study("table1", effort="none"), "expected trial, usual or full"),
         (lambda: anyk.evaluate({"mine": 3}, problem="urllc"), "expected a function of a cell"),
-        (lambda: anyk.evaluate({"mine": None}, problem="urllc", sizes=[3], samples=2), "is no policy of urllc"),
+        (lambda: anyk.evaluate({"mine": None}, problem="urllc", sizes=[3], samples=2), "is not a policy of urllc"),
         (lambda: anyk.evaluate({"mine": lambda cell: 0}), "problem is missing"),
         (lambda: anyk.diagnose("no-such-policy"), "expected one of urllc-power"),
         (lambda: anyk.diagnose({"k": [1]}), "lack x, y"),

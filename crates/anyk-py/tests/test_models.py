@@ -88,7 +88,7 @@ def test_a_calibrated_model_promises(price_policy: anyk.Model) -> None:
     with pytest.raises(anyk.InputError, match="beta"):
         model.calibrate([10], beta=2.0)
     links = anyk.train("interference", progress=False, **SMALL["interference"])
-    with pytest.raises(anyk.InputError, match="nothing to promise"):
+    with pytest.raises(anyk.InputError, match="cannot calibrate"):
         links.calibrate([10])
 
 
