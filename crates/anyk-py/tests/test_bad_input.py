@@ -156,7 +156,7 @@ def test_other_calls_refuse_what_has_no_meaning() -> None:
         (lambda: anyk.diagnose(lambda cell: 3), "problem is missing"),
         (lambda: anyk.diagnose(lambda cell: ([1.0], [1.0]), problem="urllc"), r"shape \(1,\), expected"),
         (lambda: anyk.Interference([[1.0]], trace=True), "trace has no meaning"),
-        (lambda: anyk.cells("urllc", distances_m=np.array(GOOD)), "expected a row for each cell"),
+        (lambda: anyk.cells("urllc", distances_m=np.array(GOOD)), "expected one row per cell"),
         (lambda: anyk.cells("urllc", distances_m=GOOD), r"distances_m\[0\] has the shape \(\)"),
         (lambda: anyk.cells("urllc"), "none of distances_m, gains, .* is given, expected one of them"),
         (lambda: anyk.Urllc(), "none of distances_m, gains, .* is given, expected one of them"),

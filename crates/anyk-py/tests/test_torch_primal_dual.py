@@ -111,7 +111,7 @@ def test_batches_may_be_a_list() -> None:
 
 def test_what_cannot_be_trained_is_refused() -> None:
     policy = Amounts()
-    with pytest.raises(ValueError, match="tightening is 1.5, expected a number over 0 and up to 1"):
+    with pytest.raises(ValueError, match="tightening is 1.5, expected a number above 0 and at most 1"):
         PrimalDual(policy, lambda _: Terms(torch.zeros(())), tightening=1.5)
     with pytest.raises(ValueError, match="last_rate is 1, expected a number from 0 to rate"):
         PrimalDual(policy, lambda _: Terms(torch.zeros(())), last_rate=1)
