@@ -113,8 +113,12 @@ class Urllc(_Users):
         Path losses, in dB.
     snrs_db
         Signal-to-noise ratios, in dB. They also need ``reference_power_dbm`` and ``reference_bandwidth_hz``.
-    epsilon, packet_bits, arrival_rate
-        Service class: one number for all users, or one for each.
+    epsilon
+        Maximum packet loss. This and the next two are one number for all users, or one for each.
+    packet_bits
+        Packet size, in bits.
+    arrival_rate
+        Mean number of packets per frame.
     **options
         Options of the cell, such as ``max_power_dbm=40``; ``anyk.options("urllc", "solve")`` lists them.
 
@@ -191,8 +195,12 @@ class Interference(_Links):
     ----------
     gains
         K×K matrix of power gains: row k has the gains to receiver k, column j those from transmitter j.
-    max_power, noise, weights
-        Maximum power, noise power and weight: one number, or one for each link (default: 1).
+    max_power
+        Maximum power. This and the next two are one number, or one for each link (default: 1).
+    noise
+        Noise power, in the unit of ``max_power``.
+    weights
+        Weights in the sum rate.
     **options
         Other options; ``anyk.options("interference", "solve")`` lists them.
 

@@ -110,8 +110,7 @@ class UrllcGnn(UrllcModel):
         self.most_hz = math.inf if self.margin == 1.0 else RequiredBandwidth(**self.cell).max_bandwidth_hz
 
     def forward(self, gains: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return powers (W) and bandwidths (Hz) for channel gains (ratios), all ``(..., K)`` and in the dtype of the
-        gains."""
+        """Return powers (W) and bandwidths (Hz) for channel gains (ratios), all ``(..., K)`` and of the same dtype."""
         mask = _masks.checked(mask, gains.shape, "the gains")
         gains = _masks.filled(gains, mask, 1.0)
         dtype = self.power.layers[0].own.dtype
@@ -227,8 +226,8 @@ def from_model(model: str | os.PathLike[str] | anyk.Model, *, dtype: torch.dtype
     else:
         sampled = " from samples of fading" if record.get("sampled") else ""
         raise ValueError(
-            f"{name}: it is {method}{sampled} for {problem}, expected price (known fading distribution), p-gnn or m-gnn "
-            f"for urllc"
+            f"{name}: it is {method}{sampled} for {problem}, expected price (known fading distribution), p-gnn or "
+            f"m-gnn for urllc"
         )
     _load(name, names, tensors)
     return module
@@ -265,7 +264,7 @@ def _names_of_price(module: PricePolicy) -> dict[str, Tensor]:
 def _load(file: str, names: dict[str, Tensor], tensors: Tensors) -> None:
     if names.keys() != tensors.keys():
         missing, unknown = sorted(names.keys() - tensors.keys()), sorted(tensors.keys() - names.keys())
-        raise ValueError(f"{file}: the tensors {missing} are missing and {unknown} are unknown, expected {sorted(names)}")
+        raise ValueError(f"{file}: tensors {missing} are missing and {unknown} are unknown, expected {sorted(names)}")
     with torch.no_grad():
         for name, parameter in names.items():
             if tensors[name].shape != tuple(parameter.shape):

@@ -212,7 +212,8 @@ class PrimalDual(Generic[Batch]):
             multiplier = _masks.filled(nn.functional.softplus(terms.multiplier).expand_as(violation), mask)
             tightened = violation + (1.0 - self.tightening)
             cells = max(violation.shape[0] if violation.ndim > 1 else 1, 1)
-            # One backward pass for both: descent in the policy and ascent in the multipliers, each with the other fixed.
+            # One backward pass does both: descent in the policy and ascent in the multipliers, each with the other
+            # fixed.
             game = multiplier.detach() * tightened - multiplier * tightened.detach()
             lagrangian = lagrangian + game.sum() / cells
         self._optimizer.zero_grad(set_to_none=True)

@@ -34,8 +34,8 @@ class PriceResponse(nn.Module):
         Generator for the parameters (default: the global one of PyTorch).
     """
 
-    #: Lets :class:`~anyk.torch.PriceLayer` pass ``t`` in double precision for every dtype of the parameters. The response
-    #: computes in the precision of ``t``.
+    #: Lets :class:`~anyk.torch.PriceLayer` pass ``t`` in double precision for every dtype of the parameters. The
+    #: response computes in the precision of ``t``.
     takes_double = True
 
     def __init__(

@@ -73,11 +73,10 @@ class UrllcService:
         return torch.empty(*shape, self.antennas).exponential_(generator=generator).sum(dim=-1)
 
     def violation(self, received_w: Tensor, bandwidth_hz: Tensor, fading: Tensor) -> Tensor:
-        """Return the violation of the QoS constraint relative to its limit, ``E_g[e^(−θs)]/e^(−θS^E) − 1``, ``(...,
-        K)``.
+        """Return the violation of the QoS constraint relative to its limit, ``(..., K)``.
 
-        The QoS is met if the violation is not positive (paper, eq. (P2) with (sk-URLLC), divided by its limit). The
-        expectation is the mean over the given draws.
+        The violation is ``E_g[e^(−θs)]/e^(−θS^E) − 1`` (paper, eq. (P2) with (sk-URLLC), divided by its limit), and the
+        QoS is met if it is not positive. The expectation is the mean over the given draws.
 
         Parameters
         ----------
