@@ -1,4 +1,4 @@
-"""What cannot be used is refused with a message that says what was expected; what NumPy users expect is taken."""
+"""Invalid input raises an error that says what is expected; everything that NumPy users expect to work does."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_is_refused(given: object, says: str) -> None:
 
 
 class OnGpu:
-    """What a tensor on a GPU looks like from outside."""
+    """Imitation of a tensor on a GPU."""
 
     class device:
         type = "cuda"
@@ -207,7 +207,7 @@ def test_what_is_no_whole_number_is_refused_by_the_name_of_its_argument(price_po
     for name, call in calls:
         with pytest.raises(anyk.InputError, match=rf"^{name}.*, expected|^order: expected"):
             call()
-    # What options take is checked by the program.
+    # The compiled module checks the values of options.
     if value in (-1, 10**5000, 1.5):
         for call in (
             lambda: anyk.sample("urllc", value),
