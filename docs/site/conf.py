@@ -1,7 +1,7 @@
 """The documentation site: ``sphinx-build -W -b html docs/site docs/site/_build/html``.
 
-The site shows the repository's own pages (docs/*.md, CHANGELOG.md, …) by including them, never by a copy. Each has a
-page of three lines here, at the place that its links expect.
+The site includes the pages of the repository (docs/*.md, CHANGELOG.md, …) instead of copying them. Each of them has a
+short page here, at the path that its links expect.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ about = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["pr
 
 project = "AnyK"
 author = about["authors"][0]["name"]
-copyright = author  # noqa: A001, the name that Sphinx asks for
+copyright = author  # noqa: A001, Sphinx requires this name
 version = release = anyk.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "jupyter_execute"]
 
-# Pages that wait for what they show: out of the site and out of the list of pages until it is there.
+# Pages whose content does not exist yet. They are left out of the site and of its list of pages.
 waiting = []
 if not (root / "docs" / "pytorch.md").exists():
     waiting.append("pytorch")
@@ -52,16 +52,19 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_execution_show_tb = True
 nb_merge_streams = True
-# Bars of tqdm, where it is installed.
+# Removes the progress bars of tqdm.
 nb_output_stderr = "remove"
 
-# The reference, from the installed package.
+# The API reference, from the docstrings (NumPy style) of the installed package.
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 autodoc_class_signature = "mixed"
-# Names of types, where the types themselves are long.
+# Show these types by name, because their definitions are long.
 autodoc_type_aliases = {
     name: name
     for name in ("ArrayLike", "CostLike", "Option", "Policy", "Progress", "Patient", "Answer", "Floats")
@@ -70,7 +73,7 @@ python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 100
 add_module_names = False
 
-# Looks.
+# Appearance.
 html_theme = "furo"
 html_title = f"AnyK {version}"
 html_static_path = ["_static"]
@@ -83,11 +86,11 @@ pygments_dark_style = "github-dark"
 
 
 def mathml(tex: str, display: str) -> str:
-    """A formula as MathML, which browsers draw by themselves: no script, nothing to be fetched."""
+    """Convert a formula to MathML, which browsers display without scripts or downloads."""
     found = latex2mathml.converter.convert(tex, display=display)
-    # What the converter does not know it leaves in its output.
+    # The converter leaves unknown commands in its output.
     if re.search(r"\\[a-zA-Z]|<mi>&</mi>", found):
-        logger.warning("this formula is not understood: %s", tex)
+        logger.warning("cannot convert this formula to MathML: %s", tex)
     return found
 
 
@@ -106,7 +109,7 @@ def visit_block(self, node: nodes.math_block) -> None:
 
 
 def stub() -> dict[str, ast.FunctionDef]:
-    """What the stub of the compiled part says, by names such as ``Cell.solve``: the compiled names have no types."""
+    """Read the methods in the stub of the compiled module, which has their types, by names such as ``Cell.solve``."""
     text = (Path(anyk.__file__).parent / "_anyk.pyi").read_text(encoding="utf-8")
     found = {}
     for node in ast.parse(text).body:
@@ -120,16 +123,16 @@ STUB = stub()
 
 
 def compiled(name: str, obj: object) -> ast.FunctionDef | None:
-    """The stub of a documented name, if it is a compiled one."""
+    """Return the stub of a documented name if it is compiled."""
     of_python = hasattr(obj, "__code__") or hasattr(getattr(obj, "fget", None), "__code__")
     return None if of_python else STUB.get(name.removeprefix("anyk."))
 
 
 def typed_signature(app, what, name, obj, options, signature, returns):
-    """The signature of a compiled method, with types; that of others as it is."""
+    """Return the signature of a compiled method with types, and other signatures unchanged."""
     found = compiled(name, obj)
     if found is None or what != "method":
-        # Sphinx leaves an alias within another type as it holds it.
+        # Sphinx does not resolve a type alias within another type.
         alias = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
         return tuple(text and alias.sub(r"\1", text) for text in (signature, returns))
     arguments = ast.unparse(found.args).removeprefix("self, ").removeprefix("self")
@@ -137,7 +140,7 @@ def typed_signature(app, what, name, obj, options, signature, returns):
 
 
 def typed_property(app, what, name, obj, options, lines: list[str]) -> None:
-    """The type of a compiled property, before what it is; code as Markdown writes it becomes code as Sphinx does."""
+    """Put the type of a compiled property before its docstring, and convert Markdown code spans to reStructuredText."""
     found = compiled(name, obj)
     if isinstance(obj, type) or found is not None:
         lines[:] = [re.sub(r"(?<!`)`([^`]+)`(?!`)(?!_)", r"``\1``", line) if ":`" not in line else line for line in lines]
@@ -149,7 +152,7 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
 def page_of(path: str) -> str | None:
-    """The page of this site that shows a file of the repository."""
+    """Return the page of this site that shows a file of the repository."""
     if path.startswith("docs/site/"):
         page = path.removeprefix("docs/site/")
     elif path.startswith("docs/"):
@@ -160,9 +163,9 @@ def page_of(path: str) -> str | None:
 
 
 def links(app: Sphinx, relative: Path, parent: str, content: list[str]) -> None:
-    """Links of an included file, which are relative to it, made those of the site.
+    """Rewrite the relative links of an included file for the site.
 
-    What has no page here becomes a link to the repository, if it is public, and else plain text.
+    A link to a file without a page becomes a link to the repository if it is public, otherwise plain text.
     """
     source = (here / relative).resolve()
     folder = source.parent.relative_to(root).as_posix()
@@ -176,7 +179,7 @@ def links(app: Sphinx, relative: Path, parent: str, content: list[str]) -> None:
         name, _, anchor = target.partition("#")
         path = posixpath.normpath(posixpath.join(folder, name))
         if not (root / path).exists():
-            logger.warning("%s: the link to %s leads nowhere", source.relative_to(root), target)
+            logger.warning("%s: the target of the link to %s does not exist", source.relative_to(root), target)
             return text
         if image:
             return f"![{text}]({posixpath.relpath(path, page_folder)})"
@@ -191,7 +194,7 @@ def links(app: Sphinx, relative: Path, parent: str, content: list[str]) -> None:
 
 
 class Options(SphinxDirective):
-    """``{options} PROBLEM VERB [but VERB]``: the options of a verb as a table, but for those of another."""
+    """Directive ``{options} PROBLEM VERB [but VERB]``: a table of a verb's options, without those of another verb."""
 
     required_arguments = 2
     optional_arguments = 2
@@ -199,7 +202,7 @@ class Options(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         problem, verb, *but = self.arguments
         known = {row["name"] for row in anyk.options(problem, but[1])} if but else set()
-        # What the program alone has a use for, and what is an argument of its own.
+        # Leave out options that only the program uses, and those that are separate arguments in Python.
         known |= {"no_check", "format", "trace", "k", "count"} | ({"method"} if verb == "solve" else set())
         rows = [row for row in anyk.options(problem, verb) if row["name"] not in known]
         if not rows:
@@ -213,20 +216,20 @@ class Options(SphinxDirective):
 
 
 def in_python(text: str) -> str:
-    """A text about flags as one about keyword arguments, within a table."""
+    """Rewrite a text about flags for keyword arguments, and escape it for a table."""
     named = re.sub(r"`?--([a-z][a-z0-9-]*)`?", lambda flag: f"`{flag[1].replace('-', '_')}`", text)
     return named.replace("|", "\\|").replace("<", "&lt;")
 
 
 def without_waiting(app: Sphinx, page: str, content: list[str]) -> None:
-    """The list of pages without those that are not there yet."""
+    """Remove pages that do not exist yet from the list of pages."""
     if page == "index":
         for name in waiting:
             content[0] = content[0].replace(f"\n{name}\n", "\n")
 
 
 def nothing_is_left_out(app: Sphinx, env) -> None:
-    """Every page of docs/ and every public name of the package is on the site."""
+    """Warn about pages of docs/ and public names of the package that are missing from the site."""
     for file in sorted((root / "docs").glob("**/*.md")):
         page = file.relative_to(root / "docs").as_posix()
         if not page.startswith("site/") and page.removesuffix(".md") not in env.found_docs:

@@ -1,4 +1,4 @@
-//! Answers to instances, one or many, as NumPy arrays.
+//! Allocations for one or many instances, as NumPy arrays.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::errors::{InputError, OrRaise as _, infeasible as raise_infeasible};
 use crate::pool::{Pool, Worker};
 use crate::work::long;
 
-/// Work from which even one instance is long, see `Instance::work`.
+/// Work (see `Instance::work`) from which a single instance runs as an interruptible task.
 const LONG: usize = 50_000;
 
-/// What an answer is worth.
+/// Status and proof of an allocation, or the reason why there is none.
 #[derive(Debug, Clone)]
 pub(crate) struct Worth {
     status: &'static str,
@@ -45,7 +45,7 @@ impl Worth {
     }
 }
 
-/// An answer: what each user gets.
+/// Allocation of one cell: what each user gets.
 #[pyclass(module = "anyk", frozen)]
 pub(crate) struct Allocation {
     amounts: &'static [Column],
@@ -78,31 +78,31 @@ impl Allocation {
 
 #[pymethods]
 impl Allocation {
-    /// `optimal`, `inaccurate`, `converged`, `iteration-limit`, `heuristic` or `learned`.
+    /// Status: `optimal`, `inaccurate`, `converged`, `iteration-limit`, `heuristic` or `learned`.
     #[getter]
     fn status(&self) -> &'static str {
         self.worth.status
     }
 
-    /// Bound on `(objective − optimum) / objective`; None without a proof.
+    /// Upper bound on `(objective − optimum) / objective`; None if there is no proof.
     #[getter]
     fn duality_gap(&self) -> Option<f64> {
         self.worth.proof.map(|proof| proof.duality_gap)
     }
 
-    /// Dual variable of the budget; None without a proof.
+    /// Dual variable of the budget; None if there is no proof.
     #[getter]
     fn price(&self) -> Option<f64> {
         self.worth.proof.map(|proof| proof.price)
     }
 
-    /// Trial prices, or iterations of a solver that goes step by step; None of a policy.
+    /// Number of trial prices or iterations of the solver; None for a learned policy.
     #[getter]
     fn iterations(&self) -> Option<usize> {
         self.worth.iterations
     }
 
-    /// Every amount by its name.
+    /// Return all amounts by name.
     fn as_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
         for (amount, column) in self.amounts.iter().zip(&self.columns) {
@@ -125,7 +125,7 @@ impl Allocation {
         }
         let names: Vec<&str> = self.amounts.iter().map(|amount| amount.name).collect();
         Err(PyAttributeError::new_err(format!(
-            "an allocation here has {}, not {name}",
+            "this allocation has {}, not {name}",
             names.join(", ")
         )))
     }
@@ -155,7 +155,7 @@ fn answer(pool: &Pool, instance: &Instance) -> Result<(Worth, Vec<Vec<f64>>), Er
     Ok((worth, amounts))
 }
 
-/// Answers one instance.
+/// Allocates one instance, and raises `Infeasible` if the budget cannot serve it.
 pub(crate) fn allocate_one(
     py: Python<'_>,
     pool: &Arc<Pool>,
@@ -174,7 +174,7 @@ pub(crate) fn allocate_one(
     Allocation::new(py, instance.about().amounts, columns, worth)
 }
 
-/// Answers to many instances: each amount in one array, one instance after the other.
+/// Allocations of many cells. Each amount is one array with the values of all cells, one cell after another.
 #[pyclass(module = "anyk", frozen)]
 pub(crate) struct Allocations {
     amounts: &'static [Column],
@@ -184,10 +184,10 @@ pub(crate) struct Allocations {
     rows: Option<Arc<Rows>>,
 }
 
-/// Instances that a thread takes at a time.
+/// Number of instances per parallel task.
 const SHARE: usize = 64;
 
-/// Answers many instances on all cores.
+/// Allocates many instances in parallel. `infeasible` is `raise`, or `zero` to leave such cells at 0.
 pub(crate) fn allocate_all(
     py: Python<'_>,
     pool: &Arc<Pool>,
@@ -199,7 +199,7 @@ pub(crate) fn allocate_all(
         "raise" => true,
         "zero" => false,
         other => {
-            let expected = "\"raise\" or \"zero\", which marks them in `served`";
+            let expected = "\"raise\" or \"zero\"";
             return Err(InputError::new_err(format!(
                 "infeasible is {other:?}, expected {expected}"
             )));
@@ -239,7 +239,7 @@ fn answer_all(
     let total = |amount: &Column| instances.iter().map(|one| amount.len(one.size())).sum();
     let mut columns: Vec<Vec<f64>> =
         amounts.iter().map(|amount| vec![0.0; total(amount)]).collect();
-    // A part of each column for each share of the instances.
+    // Each task writes to its own part of every column.
     let mut rests: Vec<&mut [f64]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
     let mut shares = Vec::with_capacity(instances.len().div_ceil(SHARE));
     for share in instances.chunks(SHARE) {
@@ -279,7 +279,7 @@ fn answer_all(
 }
 
 impl Allocations {
-    /// An amount of all cells, one cell after the other.
+    /// Returns the amount called `name` for all cells, one cell after another.
     fn column<'py>(
         &self,
         py: Python<'py>,
@@ -288,7 +288,7 @@ impl Allocations {
         let mut all = self.amounts.iter().zip(&self.columns);
         let names = || self.amounts.iter().map(|amount| amount.name).collect::<Vec<_>>().join(", ");
         let missing =
-            || PyAttributeError::new_err(format!("allocations here have {}, not {name}", names()));
+            || PyAttributeError::new_err(format!("these allocations have {}, not {name}", names()));
         let found = all.find(|(amount, _)| amount.name == name);
         found.map(|(amount, column)| (amount, column.bind(py).clone())).ok_or_else(missing)
     }
@@ -300,13 +300,13 @@ impl Allocations {
         self.sizes.len()
     }
 
-    /// Users of each cell.
+    /// Number of users in each cell.
     #[getter]
     fn sizes(&self) -> Vec<usize> {
         self.sizes.clone()
     }
 
-    /// How each answer ended.
+    /// Status of each cell; `infeasible` if the budget cannot serve it.
     #[getter]
     fn status(&self) -> Vec<&'static str> {
         self.worths.iter().map(|worth| worth.status).collect()
@@ -319,22 +319,23 @@ impl Allocations {
         PyArray1::from_vec(py, served)
     }
 
-    /// Bound on `(objective − optimum) / objective` of each; an error where there is no proof.
+    /// Upper bound on `(objective − optimum) / objective` for each cell, and infinity for a cell that is not served.
+    /// Raises `AttributeError` if the policy gives no proof.
     #[getter]
     fn duality_gap<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let gap = |worth: &Worth| match (&worth.proof, &worth.infeasibility) {
             (Some(proof), _) => Some(proof.duality_gap),
-            // Of no answer nothing is proved.
+            // Nothing is proved about a cell without an allocation.
             (None, Some(_)) => Some(f64::INFINITY),
             _ => None,
         };
         let gaps: Option<Vec<f64>> = self.worths.iter().map(gap).collect();
-        let none = || PyAttributeError::new_err("these answers come without a proof");
+        let none = || PyAttributeError::new_err("these allocations have no proof");
         Ok(PyArray1::from_vec(py, gaps.ok_or_else(none)?))
     }
 
-    /// An amount of all cells in one array: in the order of the rows if the users come from a table, else one cell after
-    /// the other. An amount that all users of a cell share has one number for each cell.
+    /// Return an amount of all cells in one array. The order is that of the rows if the users come from a table,
+    /// otherwise one cell after another. An amount that all users of a cell share has one number per cell.
     fn flat<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (amount, column) = self.column(py, name)?;
         let Some(rows) = self.rows.as_ref().filter(|_| !amount.is_common()) else {
@@ -348,8 +349,8 @@ impl Allocations {
         Ok(PyArray1::from_vec(py, by_row))
     }
 
-    /// A `pandas.DataFrame` with a row for each user: the amounts, and the status of the cell. It has the index of the
-    /// table that the users come from; without one, cell and user by their positions.
+    /// Return a `pandas.DataFrame` with the amounts and the status of each user. Its index is that of the table that
+    /// the users come from, or otherwise the positions of cell and user.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, answers) = (slf.py(), slf.get());
         let users: Vec<usize> = answers.sizes.clone();
@@ -362,7 +363,8 @@ impl Allocations {
         python.call_method1("to_pandas", (users, amounts, answers.status(), rows))
     }
 
-    /// An amount of all cells: one array, a row for each cell, where all have the same size; else a list of arrays.
+    /// Return an amount of all cells: an array with one row per cell if all cells have the same number of users,
+    /// otherwise a list of arrays.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let (amount, flat) = self.column(py, name)?;
         let common = amount.is_common();
@@ -393,7 +395,7 @@ impl Allocations {
         format!("Allocations({} cells, {served} served, {})", self.sizes.len(), names.join(", "))
     }
 
-    /// The answer to one cell; negative numbers count from the end.
+    /// Return the allocation of one cell; negative indices count from the end.
     fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Allocation> {
         let index = place(index, self.sizes.len())?;
         let worth = &self.worths[index];

@@ -1,4 +1,4 @@
-//! Instances of any problem, one or many, and what judges and solves them.
+//! Instances of any problem, one or many, with their solvers and their judge.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,17 +22,17 @@ use crate::pool::{Pool, Source};
 use crate::separable::{self, Cost};
 use crate::work::long;
 
-/// A problem with its options: what all cells of it share.
+/// Problem with its options and its pools of solvers, shared by all its cells.
 pub(crate) struct Kind {
     pub(crate) problem: Arc<dyn Problem>,
-    /// The options that were given.
+    /// Options that the caller set.
     pub(crate) options: Options,
     reader: Reader,
-    /// Solvers by name; the best that is known has none.
+    /// Pools of solvers by name; `None` is the best solver.
     solvers: Mutex<BTreeMap<Option<String>, Arc<Pool>>>,
 }
 
-/// The problem of a name.
+/// Returns the problem called `name`, or an error that lists all names.
 pub(crate) fn about(name: &str) -> PyResult<&'static About> {
     problems::named(name).ok_or_else(|| {
         let names: Vec<&str> = problems::all().iter().map(|about| about.name).collect();
@@ -40,11 +40,12 @@ pub(crate) fn about(name: &str) -> PyResult<&'static About> {
     })
 }
 
-/// Kinds that are kept: tables of service classes take milliseconds, and cells come by the thousand.
+/// Maximum number of cached kinds. The cache matters because each kind builds its tables in milliseconds, and programs
+/// create thousands of cells.
 const MOST_KINDS: usize = 256;
 
 impl Kind {
-    /// The kind of a problem and options, made once.
+    /// Returns the kind of a problem with the given options, from the cache if possible.
     pub(crate) fn find(
         py: Python<'_>,
         name: &str,
@@ -53,15 +54,16 @@ impl Kind {
         let about = about(name)?;
         let mut specs = (about.flags)(Verb::Assess);
         specs.extend((about.flags)(Verb::Solve));
-        // A switch decides what a printed answer shows.
+        // Switches only affect printed output.
         specs.retain(|spec| spec.value != OptionValue::Switch);
         let options = known(py, given, &specs, about.name)?;
         Self::made(about, options).or_raise(py)
     }
 
+    /// Returns the kind of a problem with checked options, from the cache if possible.
     pub(crate) fn made(about: &'static About, options: Options) -> Result<Arc<Self>, Error> {
         static KNOWN: Mutex<BTreeMap<String, Arc<Kind>>> = Mutex::new(BTreeMap::new());
-        // What a file says may be another thing the next time.
+        // A file may have changed by the next call, so kinds that read files are not cached.
         let file = |name: &str| options.text(name).is_some_and(|text| Path::new(text).exists());
         let kept = !options.names().any(file);
         let key = format!("{} {options:?}", about.name);
@@ -79,7 +81,7 @@ impl Kind {
         Ok(kind)
     }
 
-    /// The kind of instances of a problem.
+    /// Builds the kind of a problem.
     pub(crate) fn of(problem: Arc<dyn Problem>, options: Options) -> Self {
         let reader = problems::reader(problem.about());
         Self { problem, options, reader, solvers: Mutex::default() }
@@ -89,13 +91,13 @@ impl Kind {
         self.problem.about()
     }
 
-    /// The solver of a name; without one, the best there is.
+    /// Returns the pool of the solver called `name`; without a name, that of the best solver.
     pub(crate) fn solver(&self, name: Option<&str>) -> Arc<Pool> {
         let name = name.map(str::to_owned);
         let make = || Arc::new(Pool::new(Source::Problem(Arc::clone(&self.problem), name.clone())));
         match self.solvers.try_lock() {
             Ok(mut solvers) => {
-                // Names that nobody knows come with an error each time.
+                // Unknown names fill the map as well, although each of them fails later.
                 if solvers.len() > 16 {
                     solvers.clear();
                 }
@@ -105,7 +107,7 @@ impl Kind {
         }
     }
 
-    /// The objective of the best answer to an instance; None if no answer serves everyone.
+    /// Returns the best known objective of an instance; `None` if no allocation serves every user.
     pub(crate) fn reference(&self, instance: &Instance) -> Result<Option<f64>, Error> {
         let pool = self.solver(None);
         let mut worker = pool.take()?;
@@ -114,7 +116,7 @@ impl Kind {
         Ok(found.map(|reference| reference.value))
     }
 
-    /// The instances of a document.
+    /// Reads the instances of a document.
     fn read(&self, text: &[u8]) -> Result<Vec<Arc<Instance>>, Error> {
         let mut formulating = Formulating::new(Arc::clone(&self.problem));
         let records = self.reader.read(Input::new(text, "the cells"));
@@ -123,12 +125,13 @@ impl Kind {
     }
 }
 
-/// Numbers of Python's, held while they are read.
+/// Named NumPy array, borrowed while it is read.
 struct Given<'py> {
     name: String,
     array: PyReadonlyArrayDyn<'py, f64>,
 }
 
+/// Borrows the arrays of a dict.
 fn given<'py>(arrays: &Bound<'py, PyDict>) -> PyResult<Vec<Given<'py>>> {
     let mut all = Vec::with_capacity(arrays.len());
     for (name, value) in arrays {
@@ -141,7 +144,7 @@ fn given<'py>(arrays: &Bound<'py, PyDict>) -> PyResult<Vec<Given<'py>>> {
     Ok(all)
 }
 
-/// The values of an array without gaps; the Python side has made it one.
+/// Returns the values of an array in C order, which the Python side ensures.
 fn values<'a>(given: &'a Given<'_>) -> PyResult<&'a [f64]> {
     given
         .array
@@ -149,11 +152,11 @@ fn values<'a>(given: &'a Given<'_>) -> PyResult<&'a [f64]> {
         .map_err(|_| InputError::new_err(format!("{}: expected an array in C order", given.name)))
 }
 
-/// What a pickle holds: the function that makes a cell again, with the problem, the arrays and the options.
+/// Result of `__reduce__`: the function that rebuilds a cell, and its arguments (problem, arrays, options).
 type Pickled<'py> =
     (Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyDict>, Bound<'py, PyDict>));
 
-/// One instance of a problem.
+/// Instance of a problem: the users of one cell, or one network of links.
 #[pyclass(module = "anyk", subclass, frozen, weakref)]
 pub(crate) struct Cell {
     pub(crate) kind: Arc<Kind>,
@@ -162,8 +165,8 @@ pub(crate) struct Cell {
 
 #[pymethods]
 impl Cell {
-    /// From arrays and options, or from gains, and weights if there are any, with costs of the user's own, the class of
-    /// each user and a budget.
+    /// Build a cell from arrays and options. With `costs`, `classes` and `budget`, build a separable problem instead:
+    /// the arrays are then the gains and optionally the weights, and `classes` has the index of each user's cost.
     #[new]
     #[pyo3(signature = (problem, arrays, options, costs=None, classes=None, budget=None))]
     fn new(
@@ -195,7 +198,7 @@ impl Cell {
         Ok(Self { instance: Arc::new(made.or_raise(py)?), kind })
     }
 
-    /// The problem that it is an instance of.
+    /// Name of the problem.
     #[getter]
     fn problem(&self) -> &'static str {
         self.kind.about().name
@@ -205,7 +208,7 @@ impl Cell {
         self.instance.size().users
     }
 
-    /// What it consists of: arrays by name, and numbers that hold for all users.
+    /// Return the inputs by name: arrays, and numbers that apply to all users.
     fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
         for input in self.instance.inputs() {
@@ -234,19 +237,19 @@ impl Cell {
         own.into_iter().chain(self.instance.inputs().iter().map(|input| input.name)).collect()
     }
 
-    /// What is pickled: the arrays and the options.
+    /// Return the arrays and options from which a pickle rebuilds the cell.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let (py, cell) = (slf.py(), slf.get());
         let arrays = PyDict::new(py);
         let known = cell.kind.about().inputs;
         let is_known = |input: &NamedArray| known.iter().any(|column| column.name == input.name);
         let mut inputs = cell.instance.inputs();
-        // A cell of a cost is made of places, and its instance of SNRs.
+        // The inputs of a tabulated cost are SNRs. Its record has the columns that the cell was built from.
         if !inputs.iter().all(|input| input.shape.is_empty() || is_known(input)) {
             inputs = cell.instance.given();
         }
         for input in inputs {
-            // What is one number follows from the options.
+            // Single numbers follow from the options.
             if !input.shape.is_empty() {
                 arrays.set_item(input.name, array(py, input)?)?;
             }
@@ -258,7 +261,7 @@ impl Cell {
         let problem = about.name.into_pyobject(py)?.into_any();
         let options = cell.options(py)?;
         if links {
-            // The arrays say it already, some by another name.
+            // Drop options that the arrays already set, some of them under another name.
             let parameters = (about.parameters)();
             let renamed = parameters.iter().flat_map(|(parameter, names)| {
                 names.iter().map(|name| (name.as_str(), parameter.option))
@@ -278,7 +281,7 @@ impl Cell {
         format!("<anyk cell of {}: K = {}>", self.kind.about().name, self.instance.size().users)
     }
 
-    /// The options that it was made with.
+    /// Options of the cell, as strings by name.
     #[getter]
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
@@ -289,19 +292,20 @@ impl Cell {
         Ok(all)
     }
 
-    /// The names of what an answer consists of, and whether each is one number for all users.
+    /// Return the names of the amounts to allocate, each with whether it is one number for all users.
     fn amounts(&self) -> Vec<(&'static str, bool)> {
         let amounts = self.instance.about().amounts;
         amounts.iter().map(|amount| (amount.name, amount.is_common())).collect()
     }
 
-    /// The best answer there is, or that of another method.
+    /// Return the best allocation, or that of the named method. Raise `Infeasible` if the budget cannot serve every
+    /// user.
     #[pyo3(signature = (method=None))]
     fn solve(&self, py: Python<'_>, method: Option<&str>) -> PyResult<Allocation> {
         allocate_one(py, &self.kind.solver(method), &self.instance)
     }
 
-    /// Judges an answer: an `Allocation`, a mapping of arrays by name, or arrays in the order of `amounts`.
+    /// Check an allocation: an `Allocation`, a mapping of arrays by name, or arrays in the order of `amounts`.
     fn judge<'py>(
         slf: &Bound<'py, Self>,
         answer: &Bound<'py, PyAny>,
@@ -321,19 +325,19 @@ impl Cell {
         let judged = long(py, None, move |_| {
             let reference = kind.reference(&instance)?;
             let mut verdict = instance.judge(&core::Allocation::of(all), reference)?;
-            // Arrays have users by their positions.
+            // In Python, users are identified by their positions.
             verdict.missed.iter_mut().for_each(|miss| miss.id = miss.user.to_string());
             json(&verdict)
         })?;
         python.call_method1("verdict", (judged.or_raise(py)?,))
     }
 
-    /// The same users in another order.
+    /// Return the cell with its users in another order.
     fn reordered(&self, order: &Bound<'_, PyAny>) -> PyResult<Self> {
         let size = self.instance.size().users;
         let wrong =
             || InputError::new_err(format!("order: expected each of 0 to {} once", size - 1));
-        // A negative number does not fit, either.
+        // The conversion also fails for negative numbers.
         let order: Vec<usize> = order.extract().map_err(|_| wrong())?;
         let mut seen = vec![false; size];
         for &user in &order {
@@ -348,7 +352,7 @@ impl Cell {
     }
 }
 
-/// An input as Python has it.
+/// Converts an input to a float or an array.
 fn array(py: Python<'_>, input: NamedArray) -> PyResult<Bound<'_, PyAny>> {
     let NamedArray { shape, values, .. } = input;
     if let (true, [value]) = (shape.is_empty(), &values[..]) {
@@ -357,11 +361,12 @@ fn array(py: Python<'_>, input: NamedArray) -> PyResult<Bound<'_, PyAny>> {
     Ok(PyArray1::from_vec(py, values).reshape(shape)?.into_any())
 }
 
+/// Serializes a value as JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
     serde_json::to_string(value).map_err(Error::other)
 }
 
-/// A table of a study or a diagnosis: its values, and the text that shows them.
+/// Returns a table of a study or a diagnosis as JSON, with its values and its formatted text.
 pub(crate) fn with_text(table: &anyk::framework::Table) -> serde_json::Value {
     let (columns, text) = table.text();
     serde_json::json!({
@@ -376,26 +381,26 @@ pub(crate) fn with_text(table: &anyk::framework::Table) -> serde_json::Value {
     })
 }
 
-/// Many instances of a problem, of any sizes.
+/// Cells of one problem, with any numbers of users.
 #[pyclass(module = "anyk", frozen, weakref)]
 pub(crate) struct Batch {
     pub(crate) kind: Arc<Kind>,
     pub(crate) instances: Arc<Vec<Arc<Instance>>>,
-    /// The table that the users come from.
+    /// Rows of the table that the users come from, if there is one.
     pub(crate) rows: Option<Arc<Rows>>,
 }
 
-/// A table of users, cells in any order.
+/// Rows of a table of users, whose cells may be interleaved.
 pub(crate) struct Rows {
-    /// The row of each user, one cell after the other.
+    /// Row of each user, one cell after another.
     pub(crate) of_users: Vec<usize>,
-    /// What the table calls its rows; None for their numbers.
+    /// Index of the table; Python's `None` if its rows are numbered.
     pub(crate) index: Py<PyAny>,
 }
 
 #[pymethods]
 impl Batch {
-    /// From cells of one problem and options.
+    /// Build a batch from cells that have the same problem and options.
     #[staticmethod]
     fn of_cells(cells: &Bound<'_, PyList>) -> PyResult<Self> {
         let mut kind: Option<Arc<Kind>> = None;
@@ -414,8 +419,8 @@ impl Batch {
         Ok(Self { kind: kind.ok_or_else(none)?, instances: Arc::new(instances), rows: None })
     }
 
-    /// From arrays of all cells, one cell after the other: cell i has `sizes[i]` users. Arrays have one number for each
-    /// user, or one for all.
+    /// Build a batch from arrays of all users, one cell after another: cell i has `sizes[i]` users. An array has one
+    /// number per user, or one number for all users.
     #[staticmethod]
     fn of_arrays(
         py: Python<'_>,
@@ -431,8 +436,8 @@ impl Batch {
         Ok(Self { kind, instances: Arc::new(made.or_raise(py)?), rows: None })
     }
 
-    /// The same from a table: `of_users` is the row of each user, `fields` are the columns that are called like a
-    /// parameter, as JSON in the order of the rows, and `index` is what the table calls its rows.
+    /// Build a batch from a table. `arrays` and `sizes` are as in `of_arrays`, `of_users` has the row of each user,
+    /// `fields` has the columns that are parameters (JSON, in the order of the rows), and `index` is the table's index.
     #[staticmethod]
     #[allow(clippy::too_many_arguments)]
     fn of_table(
@@ -464,6 +469,7 @@ impl Batch {
         Ok(Self { kind, instances: Arc::new(made.or_raise(py)?), rows: Some(rows) })
     }
 
+    /// Name of the problem.
     #[getter]
     fn problem(&self) -> &'static str {
         self.kind.about().name
@@ -473,13 +479,13 @@ impl Batch {
         self.instances.len()
     }
 
-    /// Users of each cell.
+    /// Number of users in each cell.
     #[getter]
     fn sizes(&self) -> Vec<usize> {
         self.instances.iter().map(|instance| instance.size().users).collect()
     }
 
-    /// One of the cells; negative numbers count from the end.
+    /// Return one cell; negative indices count from the end.
     fn __getitem__(&self, index: isize) -> PyResult<Cell> {
         let instance = Arc::clone(&self.instances[place(index, self.instances.len())?]);
         Ok(Cell { kind: Arc::clone(&self.kind), instance })
@@ -489,7 +495,8 @@ impl Batch {
         format!("<{} anyk cells of {}>", self.instances.len(), self.kind.about().name)
     }
 
-    /// The best answers there are, on all cores; see `Allocations`.
+    /// Solve all cells in parallel, optimally or by the named method. If the budget cannot serve a cell, raise
+    /// `Infeasible`; with `infeasible="zero"`, leave that cell at 0 and go on.
     #[pyo3(signature = (method=None, infeasible="raise"))]
     fn solve(
         &self,
@@ -501,29 +508,33 @@ impl Batch {
     }
 }
 
-/// A place in a list, by a number that may count from the end.
+/// Returns the position of an index that may count from the end.
 pub(crate) fn place(index: isize, length: usize) -> PyResult<usize> {
     let found =
         if index < 0 { length.checked_add_signed(index) } else { Some(index.unsigned_abs()) };
-    let none = || PyIndexError::new_err(format!("there is no cell {index} of {length}"));
+    let none = || {
+        PyIndexError::new_err(format!(
+            "the cell index is {index}, but the number of cells is {length}"
+        ))
+    };
     found.filter(|&found| found < length).ok_or_else(none)
 }
 
-/// Arrays of the users of many cells, one cell after the other.
+/// Arrays of the users of many cells, one cell after another.
 struct Columns {
     arrays: Vec<(String, Vec<f64>)>,
     sizes: Vec<usize>,
     users: usize,
 }
 
-/// The row of each user, and the columns that are called like a parameter, in the order of the rows.
+/// Row of each user, and the columns that are parameters, in the order of the rows.
 type Table<'a> = (&'a [usize], &'a BTreeMap<String, Vec<String>>);
 
 impl Columns {
     fn new(arrays: &Bound<'_, PyDict>, sizes: Vec<usize>) -> PyResult<Self> {
         let users = sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size));
-        let users = users
-            .ok_or_else(|| InputError::new_err("the sizes are more than there are numbers"))?;
+        let users =
+            users.ok_or_else(|| InputError::new_err("the sum of the sizes is too large"))?;
         let mut columns = Vec::with_capacity(arrays.len());
         for one in &given(arrays)? {
             let values = values(one)?;
@@ -542,7 +553,7 @@ impl Columns {
         Ok(Self { arrays: columns, sizes, users })
     }
 
-    /// Makes the cells, on all cores.
+    /// Builds the cells in parallel.
     fn instances(
         &self,
         kind: &Kind,
@@ -584,7 +595,7 @@ impl Columns {
     }
 }
 
-/// Random cells of a problem.
+/// Draws random cells of a problem.
 #[pyfunction]
 pub(crate) fn sample(
     py: Python<'_>,
@@ -592,7 +603,7 @@ pub(crate) fn sample(
     of_sample: &Bound<'_, PyDict>,
     of_cell: &Bound<'_, PyDict>,
 ) -> PyResult<Batch> {
-    // Some path losses are for drawing alone: the cells then have their gains, and need none.
+    // Some path losses work only for drawing. The drawn cells have gains, so drop the path loss from their options.
     let kind = match Kind::find(py, problem, of_cell) {
         Ok(kind) => kind,
         Err(error) => {
@@ -618,7 +629,7 @@ pub(crate) fn sample(
         let mut formulating = Formulating::new(Arc::clone(&shared.problem));
         let records = core::draw_samples(&*(about.drawing)(&options)?, &options)?;
         let one = |mut record: Record| {
-            // Arrays have users by their positions.
+            // In Python, users are identified by their positions.
             record.ids = Ids::default();
             Ok(Arc::new(formulating.instance(record)?))
         };
@@ -627,7 +638,7 @@ pub(crate) fn sample(
     Ok(Batch { kind, instances: Arc::new(drawn.or_raise(py)?), rows: None })
 }
 
-/// The cells of a document in a form that files have: JSON or CSV of users, JSON of gains.
+/// Reads the cells of a document in a file format of the program: users as JSON or CSV, gains as JSON or `.npy`.
 #[pyfunction]
 pub(crate) fn read_cells(
     py: Python<'_>,
@@ -641,7 +652,8 @@ pub(crate) fn read_cells(
     Ok(Batch { kind, instances: Arc::new(read.or_raise(py)?), rows: None })
 }
 
-/// Whether a column of a table is called like a parameter of a problem.
+/// Returns whether the name of a column is that of a parameter of the problem. `is_beside_power` says whether the table
+/// also has the column `power_w`.
 #[pyfunction]
 pub(crate) fn is_parameter(
     py: Python<'_>,

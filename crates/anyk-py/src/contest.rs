@@ -1,4 +1,4 @@
-//! Policies of the user's, in comparisons and diagnoses: functions from a cell to what its users get.
+//! Comparison and diagnosis of policies, including Python functions from a cell to an allocation.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -21,8 +21,9 @@ use crate::models::Model;
 use crate::options::known;
 use crate::work::{Watch, long};
 
-/// A function of the user's that is asked on the caller's thread. `call(cell)` gives its amounts as lists of numbers, in
-/// the order of the cell's amounts, or why there are none, as a text: the Python side has seen to that.
+/// Python policy, called on the caller's thread. The Python side wraps the user's function such that `call(cell)`
+/// returns the seconds that it took, and either lists of numbers in the order of the cell's amounts or a reason as a
+/// string.
 #[derive(Clone)]
 struct Asked {
     call: Arc<Py<PyAny>>,
@@ -30,9 +31,10 @@ struct Asked {
     watch: Arc<Watch>,
 }
 
+/// Amounts in the order of the cell's amounts, or the reason why there are none.
 type Amounts = Result<Vec<Vec<f64>>, String>;
 
-/// What the Python side hands back: amounts, or a reason.
+/// Extracts the amounts, or the reason, from the result of a Python policy.
 fn amounts_of(answer: &Bound<'_, PyAny>) -> PyResult<Amounts> {
     if let Ok(reason) = answer.extract::<String>() {
         return Ok(Err(reason));
@@ -41,11 +43,12 @@ fn amounts_of(answer: &Bound<'_, PyAny>) -> PyResult<Amounts> {
 }
 
 impl Asked {
+    /// Builds the Python cell of an instance.
     fn cell(kind: &Arc<Kind>, instance: Arc<Instance>) -> Cell {
         Cell { kind: Arc::clone(kind), instance }
     }
 
-    /// The answer to one instance, and the seconds that the function took.
+    /// Calls the function for one instance. Returns its result and the seconds that it took.
     fn one(&self, instance: Arc<Instance>) -> (Amounts, f64) {
         let (call, kind) = (Arc::clone(&self.call), Arc::clone(&self.kind));
         let asked = self.watch.call(move |py| {
@@ -54,10 +57,10 @@ impl Asked {
             let (answer, seconds): (Bound<'_, PyAny>, f64) = answer.extract()?;
             Ok((amounts_of(&answer)?, seconds))
         });
-        asked.unwrap_or_else(|| (Err("it was not asked to the end".to_owned()), 0.0))
+        asked.unwrap_or_else(|| (Err("the call of the policy was stopped".to_owned()), 0.0))
     }
 
-    /// The answers to many instances at once.
+    /// Calls a batched function for many instances. Returns the results and the seconds that the call took.
     fn many(&self, instances: Vec<Arc<Instance>>) -> (Vec<Amounts>, f64) {
         let (call, kind) = (Arc::clone(&self.call), Arc::clone(&self.kind));
         let asked = self.watch.call(move |py| {
@@ -74,13 +77,14 @@ impl Asked {
     }
 }
 
-/// A function of the user's as a policy, asked for one cell at a time or for many.
+/// Policy that calls a Python function for one cell at a time or for many.
 struct Function {
     asked: Asked,
-    /// Whether it answers many cells at once.
+    /// Whether the function takes a list of cells.
     batch: bool,
-    /// Its answers in advance, in the order of the questions.
+    /// Results of the last batch that were not returned yet, in the order of its instances.
     known: VecDeque<Amounts>,
+    /// Seconds that the function took for one cell.
     seconds: f64,
 }
 
@@ -94,13 +98,15 @@ impl Function {
         if let Some(known) = self.known.pop_front() {
             return known;
         }
-        // Python keeps its cells for as long as it likes.
+        // Python code may keep the cell, so it gets a copy of the instance.
         let every: Vec<usize> = (0..instance.size().users).collect();
         let instance = Arc::new(instance.part(&every));
         if self.batch {
             let (mut answers, seconds) = self.asked.many(vec![instance]);
             self.seconds = seconds;
-            return answers.pop().unwrap_or_else(|| Err("there is no answer".to_owned()));
+            return answers
+                .pop()
+                .unwrap_or_else(|| Err("the policy returned no allocation".to_owned()));
         }
         let (amounts, seconds) = self.asked.one(instance);
         self.seconds = seconds;
@@ -141,15 +147,15 @@ impl Policy for Function {
     }
 }
 
-/// A policy as Python hands it over.
+/// Policy from the arguments of `evaluate`.
 enum Given {
     Baseline(String),
     Model(Arc<dyn core::Model>),
     Function { call: Arc<Py<PyAny>>, batch: bool },
 }
 
-/// Policies side by side on the same random instances, as JSON. `policies` are `(name, policy)`, a policy being the name
-/// of a baseline, a `Model`, or `(function, batch)`.
+/// Compares policies on the same random instances and returns the comparison as JSON. `policies` has pairs of a name
+/// and a policy: the name of a baseline, a `Model`, or `(function, batch)`.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn evaluate(
@@ -168,7 +174,7 @@ pub(crate) fn evaluate(
     let mut options = known(py, options, &specs, &format!("policies for {problem}"))?;
     if options.has("k") || options.has("count") || options.has("seed") {
         return Err(InputError::new_err(
-            "k, count: expected sizes, samples and seed in their place",
+            "k, count and seed are not options here; use sizes, samples and seeds",
         ));
     }
     if sizes.is_empty() || seeds.is_empty() || samples == 0 {
@@ -185,7 +191,7 @@ pub(crate) fn evaluate(
         let policy = if let Ok(model) = policy.cast::<Model>() {
             let model = &model.get().model;
             let own = model.about();
-            // Arrays with the same columns are networks of links: powers and schedules of them are learned alike.
+            // The two problems of links have the same columns, so a model of one also works for the other.
             let is_alike =
                 own.is_of_arrays() && own.inputs == about.inputs && own.amounts == about.amounts;
             if own.name != problem && !is_alike {
@@ -235,6 +241,7 @@ pub(crate) fn evaluate(
     found.or_raise(py)
 }
 
+/// Builds a participant of the comparison.
 fn player(
     name: &str,
     policy: &Given,
@@ -247,7 +254,7 @@ fn player(
                 let about = kind.about();
                 let names: Vec<&str> = about.policies.iter().map(|row| row.name).collect();
                 Err(Error::Array(format!(
-                    "{baseline:?} is no policy of {}, expected one of {}",
+                    "{baseline:?} is not a policy of {}, expected one of {}",
                     about.name,
                     names.join(", ")
                 )))
@@ -260,16 +267,16 @@ fn player(
     }
 }
 
-/// What the diagnosis finds in the answers of a function.
+/// Returns the size law of a policy and the recommended network, found in the samples of the comparison.
 fn size_law(policy: &str, rows: &[SampleRow]) -> serde_json::Value {
     let (law, network) = match Finding::law_of_rows(policy, rows) {
-        Err(why) => (format!("not known, since {why}"), None),
+        Err(why) => (format!("unknown: {why}"), None),
         Ok((law, network)) => (law, Some(network)),
     };
     serde_json::json!({ "policy": policy, "size_law": law, "recommended": network })
 }
 
-/// What is to be diagnosed, as Python hands it over.
+/// Subject of a diagnosis, from the arguments of `diagnose`.
 enum Patient {
     BuiltIn(String),
     Model(Arc<dyn core::Model>),
@@ -277,7 +284,7 @@ enum Patient {
     Rows(Vec<SampleRow>),
 }
 
-/// The size law of a policy, as JSON with the text of the program.
+/// Diagnoses the size law of a policy. Returns the finding as JSON, with the text that the program prints.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn diagnose(
@@ -325,11 +332,11 @@ pub(crate) fn diagnose(
             Box::new(move |_| drawn(subject))
         }
         Patient::Model(model) => {
-            known(py, options, &[], "a diagnosis of a model: its file holds the cell")?;
+            known(py, options, &[], "a diagnosis of a model, whose file contains the cell")?;
             if problem.is_some_and(|problem| problem != model.about().name) {
                 let (given, own) = (problem.unwrap_or_default(), model.about().name);
                 return Err(InputError::new_err(format!(
-                    "problem is {given:?}, expected {own}, which the model is for"
+                    "problem is {given:?}, expected {own}, the problem of the model"
                 )));
             }
             let short = quantity.split('_').next().unwrap_or_default();
@@ -391,10 +398,10 @@ pub(crate) fn diagnose(
     found.or_raise(py)
 }
 
-/// A row of samples: K, input, output, instance.
+/// Row of samples: K, input, output and, if known, the instance.
 type Row = (usize, f64, f64, Option<u64>);
 
-/// Samples of a policy from the bytes of a CSV file.
+/// Reads samples of a policy from the bytes of a CSV file.
 #[pyfunction]
 pub(crate) fn samples_of_file(py: Python<'_>, bytes: &[u8], name: PathBuf) -> PyResult<Vec<Row>> {
     let rows = read_samples(bytes, &name.display().to_string()).or_raise(py)?;

@@ -1,4 +1,4 @@
-//! Errors of the library as exceptions.
+//! Conversion of library errors to Python exceptions.
 
 use anyk::framework::{Error, ErrorKind, Infeasibility};
 use pyo3::create_exception;
@@ -9,18 +9,18 @@ create_exception!(
     anyk,
     InputError,
     PyValueError,
-    "Something that was given cannot be used; the message says what was expected."
+    "AnyK cannot use an argument. The message names it and says what is expected."
 );
 create_exception!(
     anyk,
     Infeasible,
     PyException,
-    "The budget cannot serve every user.\n\nAttributes: `required_power_w` and `shortfall_w` (W; None where no power \
-     would do), `admissible` (positions of the users in the largest set that can be served) and `dropped` (the others, \
-     the most expensive first); `cell` is its number in a batch, None for one cell."
+    "The budget cannot serve every user.\n\nAttributes: `required_power_w` and `shortfall_w` (W; None if no power is \
+     enough), `admissible` (positions of the users in the largest set that can be served), `dropped` (positions of the \
+     other users, the most expensive first) and `cell` (index of the cell in a batch; None for a single cell)."
 );
 
-/// The exception of an error.
+/// Converts an error to the exception of its kind.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     if let Error::Infeasible(why) = error {
         return infeasible(py, why);
@@ -34,7 +34,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
-/// A cell that the budget does not serve, with the part of it that it would.
+/// Builds an `Infeasible` exception with the required power and the users that can be served.
 pub(crate) fn infeasible(py: Python<'_>, why: &Infeasibility) -> PyErr {
     let Infeasibility { required_power_w, shortfall_w, admissible, dropped, .. } = why;
     let served = admissible.len();
@@ -56,7 +56,7 @@ pub(crate) fn infeasible(py: Python<'_>, why: &Infeasibility) -> PyErr {
     }
 }
 
-/// Errors of the library in functions that return to Python.
+/// Extension of `Result` that turns library errors into exceptions.
 pub(crate) trait OrRaise<T> {
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;
 }

@@ -1,6 +1,6 @@
-//! The compiled part of the Python package `anyk`: arrays in, arrays out; everything else is in Python.
+//! Compiled module of the Python package `anyk`. It takes and returns arrays; the rest of the package is Python.
 
-// PyO3 hands arguments over: they are whole, whoever needs a part of them.
+// PyO3 passes extracted arguments by value, even if a function only borrows them.
 #![allow(clippy::needless_pass_by_value)]
 
 mod answers;
@@ -16,7 +16,7 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// What `anyk` is made of; its users import `anyk`.
+/// Compiled names of the package `anyk`. Import `anyk` instead.
 #[pymodule(gil_used = true)]
 fn _anyk(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -1,4 +1,4 @@
-//! Learned policies: trained, read, asked, measured, calibrated.
+//! Learned policies: training, files, allocation, evaluation and calibration.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -17,14 +17,15 @@ use crate::options::{described, known, options};
 use crate::pool::{Pool, Source};
 use crate::work::long;
 
-/// A learned policy, for any number of users.
+/// Learned policy for any number of users.
 #[pyclass(module = "anyk", frozen, weakref)]
 pub(crate) struct Model {
     pub(crate) model: Arc<dyn anyk::core::Model>,
-    /// What the training said, or the calibration, as JSON.
+    /// Report of the training or the calibration, as JSON.
     report: Option<String>,
+    /// Pool of policies without options.
     plain: Arc<Pool>,
-    /// Policies with options, each with its options.
+    /// Pools of policies with options.
     others: Mutex<Vec<(Options, Arc<Pool>)>>,
 }
 
@@ -34,6 +35,7 @@ impl Model {
         Self { model, report, plain, others: Mutex::default() }
     }
 
+    /// Returns the pool for the given options, and builds it if necessary.
     fn pool(&self, py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Arc<Pool>> {
         let Some(given) = given else { return Ok(Arc::clone(&self.plain)) };
         let options = options(given)?;
@@ -57,7 +59,7 @@ impl Model {
     }
 }
 
-/// Refuses to overwrite an existing file that is not a model, unless `force` is set.
+/// Returns an error if `path` is an existing file that is not a model, unless `force` is set.
 pub(crate) fn claim(path: &Path, force: bool) -> PyResult<()> {
     if force || !path.is_file() || ModelFile::is_at(path) {
         return Ok(());
@@ -78,13 +80,13 @@ impl Model {
         Ok(Self::new(read.or_raise(py)?, None))
     }
 
-    /// The bytes of its file.
+    /// Returns the content of the model's file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.model.bytes().or_raise(py)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes its file: whole, or not at all.
+    /// Writes the model to a file atomically.
     fn save(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         claim(&path, force)?;
         let bytes = self.model.bytes().or_raise(py)?;
@@ -92,19 +94,19 @@ impl Model {
         written.map_err(|error| Error::write(&path, error)).or_raise(py)
     }
 
-    /// The problem that it is for.
+    /// Name of the model's problem.
     #[getter]
     fn problem(&self) -> &'static str {
         self.model.about().name
     }
 
-    /// What the training or the calibration said, as JSON.
+    /// Report of the training or the calibration, as JSON.
     #[getter]
     fn _report(&self) -> Option<&str> {
         self.report.as_deref()
     }
 
-    /// The cell that it was trained for, as options.
+    /// Options of the cell that the model was trained for.
     #[getter]
     fn home<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (home, all) = (self.model.home(), PyDict::new(py));
@@ -114,13 +116,13 @@ impl Model {
         Ok(all)
     }
 
-    /// The largest number of users that it was measured at; None for a method that does not depend on it.
+    /// Largest number of users in the validation; None for a method that does not depend on it.
     #[getter]
     fn validated_k(&self) -> Option<usize> {
         self.model.validated_k()
     }
 
-    /// Returns a warning for `k` users; None if the model was measured at that size.
+    /// Returns a warning if `k` is above `validated_k`, otherwise None.
     fn _beyond(&self, k: usize) -> Option<String> {
         self.model.beyond_validation(k)
     }
@@ -129,7 +131,7 @@ impl Model {
         format!("<anyk.Model: {}>", self.model.describe())
     }
 
-    /// Answers one cell.
+    /// Allocates one cell.
     #[pyo3(signature = (cell, options=None))]
     fn _allocate(
         &self,
@@ -140,7 +142,7 @@ impl Model {
         allocate_one(py, &self.pool(py, options)?, &cell.get().instance)
     }
 
-    /// Answers many cells, on all cores.
+    /// Allocates many cells in parallel.
     fn _allocate_all(
         &self,
         py: Python<'_>,
@@ -151,7 +153,7 @@ impl Model {
         allocate_all(py, &self.pool(py, options)?, batch.get(), infeasible)
     }
 
-    /// What it reaches on random instances, as JSON.
+    /// Evaluates the model on random instances and returns the report as JSON.
     fn _evaluate(
         &self,
         py: Python<'_>,
@@ -171,7 +173,7 @@ impl Model {
         found.or_raise(py)
     }
 
-    /// The same model with a guarantee.
+    /// Returns the calibrated model.
     #[allow(clippy::too_many_arguments)]
     fn _calibrate(
         &self,
@@ -197,7 +199,7 @@ impl Model {
             let promise = |about: &&About| !(about.flags)(Verb::Calibrate).is_empty();
             let names: Vec<&str> = all().into_iter().filter(promise).map(|row| row.name).collect();
             return Err(InputError::new_err(format!(
-                "{what} has nothing to promise, expected a model for {}",
+                "cannot calibrate {what}; expected a model for {}",
                 names.join(" or ")
             )));
         };
@@ -205,20 +207,20 @@ impl Model {
         Ok(Self::new(model, Some(guarantee)))
     }
 
-    /// The options of a verb.
+    /// Returns the options of a verb.
     fn _options<'py>(&self, py: Python<'py>, verb: &str) -> PyResult<Bound<'py, PyList>> {
         described(py, &self.model.flags(verb_of(verb)?))
     }
 }
 
-/// A verb by its name.
+/// Returns the verb called `name`.
 pub(crate) fn verb_of(name: &str) -> PyResult<Verb> {
     let found = Verb::ALL.iter().find(|verb| verb.0 == name);
-    let none = || InputError::new_err(format!("there is no verb {name:?}"));
+    let none = || InputError::new_err(format!("unknown verb {name:?}"));
     Ok(found.ok_or_else(none)?.1)
 }
 
-/// Trains a policy: the model, and a warning where it is not what it should be.
+/// Trains a policy. Returns the model, and a warning if the run restarted or its result is poor.
 #[pyfunction]
 pub(crate) fn train(
     py: Python<'_>,
@@ -230,7 +232,7 @@ pub(crate) fn train(
 ) -> PyResult<(Model, Option<String>)> {
     let about = about(problem)?;
     let specs = (about.flags)(Verb::Train);
-    let options = known(py, options, &specs, &format!("a training of {problem}"))?;
+    let options = known(py, options, &specs, &format!("training for {problem}"))?;
     if let Some(out) = &out {
         for name in specs.iter().filter(|spec| spec.may_be_file()).map(|spec| spec.name) {
             if options.text(name).is_some_and(|input| is_same_file(out, input.as_ref())) {

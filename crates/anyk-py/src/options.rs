@@ -1,4 +1,4 @@
-//! Keyword arguments as options.
+//! Conversion of keyword arguments to options.
 
 use anyk::framework::{Error, OptionSpec, OptionValue, Options};
 use pyo3::prelude::*;
@@ -6,7 +6,8 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::errors::{InputError, OrRaise as _};
 
-/// Keyword arguments as options: `max_power_dbm=40` is `--max-power-dbm 40`, `None` and `False` are not given.
+/// Converts keyword arguments to options: `max_power_dbm=40` is `--max-power-dbm 40`. `None` and `False` mean that an
+/// option is not set.
 pub(crate) fn options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
     let mut options = Options::default();
     for (name, value) in given {
@@ -38,24 +39,24 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
         return Ok(Some(value.extract::<f64>()?.to_string()));
     }
     if value.is_instance_of::<PyInt>() {
-        // Of thousands of digits Python writes none.
+        // Python refuses to print integers with thousands of digits.
         let digits = value.str().map_err(|_| {
             InputError::new_err(format!("{name} has too many digits, expected a number"))
         })?;
         return Ok(Some(digits.to_string()));
     }
-    // An array, which has `__index__`, too.
+    // Arrays come first, because they also have `__index__`.
     if value.hasattr("tolist")? && value.hasattr("ndim")? {
         let list = value.call_method0("tolist")?;
         if list.is_instance_of::<PyList>() {
             return text(name, &list);
         }
     }
-    // Whole numbers of NumPy, in which every digit counts.
+    // NumPy integers: a conversion to a float would lose digits.
     if value.hasattr("__index__")? {
         return Ok(Some(value.call_method0("__index__")?.str()?.to_string()));
     }
-    // Texts, paths, and numbers of NumPy.
+    // NumPy floats, then paths and strings.
     if let Ok(number) = value.extract::<f64>() {
         return Ok(Some(number.to_string()));
     }
@@ -65,12 +66,12 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     value.extract::<String>().map(Some).map_err(|_| {
         let kind = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
         InputError::new_err(format!(
-            "{name} is of the type {kind}, expected a number, a text or a list of them"
+            "{name} is of the type {kind}, expected a number, a string or a list of them"
         ))
     })
 }
 
-/// Options that are known, refused otherwise; `what` is what they are given for.
+/// Converts keyword arguments to options and rejects those not in `specs`. `what` names their target in the error.
 pub(crate) fn known(
     py: Python<'_>,
     given: &Bound<'_, PyDict>,
@@ -82,7 +83,7 @@ pub(crate) fn known(
     Ok(options)
 }
 
-/// The options as Python describes them: name, kind, unit or choices, help, default.
+/// Returns the options as dicts with name, kind, unit or choices, help and default.
 pub(crate) fn described<'py>(
     py: Python<'py>,
     specs: &[OptionSpec],

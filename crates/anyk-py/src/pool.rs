@@ -1,30 +1,31 @@
-//! Solvers and models at rest, to be used again: what they have built (tables of service classes) is kept.
+//! Pool of idle policies, reused so that their tables of service classes are built only once.
 
 use std::sync::{Arc, Mutex};
 
 use anyk::core::{Allocation, Model, Policy, Problem};
 use anyk::framework::{Error, Options};
 
-/// Where policies come from.
+/// Source of new policies.
 pub(crate) enum Source {
-    /// A policy of a problem that needs no training; without a name, the best that is known.
+    /// Problem and name of a policy that needs no training; without a name, the best one.
     Problem(Arc<dyn Problem>, Option<String>),
+    /// Model and the options of its policy.
     Model(Arc<dyn Model>, Options),
 }
 
-/// A policy, and room for what it allocates.
+/// Policy with a buffer for its allocation.
 pub(crate) struct Worker {
     pub(crate) policy: Box<dyn Policy>,
     pub(crate) allocation: Allocation,
 }
 
-/// Policies at rest.
+/// Idle policies from one source.
 pub(crate) struct Pool {
     source: Source,
     idle: Mutex<Vec<Worker>>,
 }
 
-/// Policies that are kept.
+/// Maximum number of idle policies that are kept.
 const MOST: usize = 64;
 
 impl Pool {
@@ -32,8 +33,8 @@ impl Pool {
         Self { source, idle: Mutex::default() }
     }
 
-    /// A policy. Another thread may hold the lock, or may have held it when this process was forked: then a new one is
-    /// made.
+    /// Returns an idle policy, or a new one. It never waits for the lock: another thread may have held it when this
+    /// process was forked.
     pub(crate) fn take(&self) -> Result<Worker, Error> {
         let known = self.idle.try_lock().ok().and_then(|mut idle| idle.pop());
         if let Some(known) = known {
@@ -47,6 +48,7 @@ impl Pool {
         Ok(Worker { policy, allocation: Allocation::default() })
     }
 
+    /// Keeps a policy for reuse, unless the pool is full or locked.
     pub(crate) fn put_back(&self, worker: Worker) {
         if let Ok(mut idle) = self.idle.try_lock()
             && idle.len() < MOST

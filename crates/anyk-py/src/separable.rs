@@ -1,4 +1,4 @@
-//! Problems of the user's own: separable convex costs under one budget.
+//! User-defined problems: separable convex costs under one budget.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use crate::models::{Model, claim};
 use crate::options::options;
 use crate::work::long;
 
-/// A cost of one user as a table: decreasing, convex, with what it brings at the margin.
+/// Tabulated cost of one user: decreasing, convex, with its derivative and the response to a price.
 #[pyclass(module = "anyk", frozen)]
 pub(crate) struct Cost {
     pub(crate) cost: Arc<Tabulated>,
 }
 
-/// The numbers of an array without gaps.
+/// Returns the values of an array in C order.
 fn slice<'a>(name: &str, array: &'a PyReadonlyArray1<'_, f64>) -> PyResult<&'a [f64]> {
     array
         .as_slice()
@@ -35,7 +35,7 @@ fn slice<'a>(name: &str, array: &'a PyReadonlyArray1<'_, f64>) -> PyResult<&'a [
 
 #[pymethods]
 impl Cost {
-    /// From a function of an array, asked some dozen times.
+    /// Tabulates a vectorized function on `[low, high]`.
     #[staticmethod]
     fn of_function(
         py: Python<'_>,
@@ -50,7 +50,7 @@ impl Cost {
             let found = slice("cost", &found)?;
             if found.len() != values.len() {
                 return Err(InputError::new_err(format!(
-                    "the cost has {} values for {} places, expected as many: it is to be vectorised",
+                    "the cost returned {} values for {} inputs, expected one for each: it must be vectorized",
                     found.len(),
                     values.len()
                 )));
@@ -74,7 +74,7 @@ impl Cost {
         }
     }
 
-    /// From samples of it.
+    /// Interpolates samples.
     #[staticmethod]
     fn of_samples(
         py: Python<'_>,
@@ -117,19 +117,20 @@ impl Cost {
         Ok(PyArray1::from_vec(py, prices.iter().map(|&price| self.cost.response(price)).collect()))
     }
 
-    /// The least and the most of u that the table holds.
+    /// Minimum and maximum u of the table.
     #[getter]
     fn range(&self) -> (f64, f64) {
         self.cost.range()
     }
 
-    /// Bound on the relative error of the value.
+    /// Bound on the relative error of the values.
     #[getter]
     fn error_bound(&self) -> f64 {
         self.cost.error_bound()
     }
 
-    /// Of samples, how far another convex cost through them may be, relative to their range; None of a function.
+    /// Maximum difference to any other convex cost through the same samples, relative to the range of their values;
+    /// None for a function.
     #[getter]
     fn between_samples(&self) -> Option<f64> {
         self.cost.between_samples()
@@ -141,7 +142,7 @@ impl Cost {
     }
 }
 
-/// The problem of users with gains and classes, each class with its cost.
+/// Builds the problem of users with gains and classes; `classes` has the index of each user's cost.
 fn problem(
     py: Python<'_>,
     costs: &[Bound<'_, Cost>],
@@ -154,7 +155,7 @@ fn problem(
     Separable::new(costs, users, budget).or_raise(py)
 }
 
-/// The instance of such a problem, with the weights of the users if there are any.
+/// Builds the instance of a separable problem, with weights if they are given.
 pub(crate) fn instance(
     py: Python<'_>,
     costs: &[Bound<'_, Cost>],
@@ -168,7 +169,7 @@ pub(crate) fn instance(
     }))
 }
 
-/// Trains the price policy for problems with the costs of this one.
+/// Computes the price policy for all problems with these costs.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn train_separable(
@@ -191,7 +192,7 @@ pub(crate) fn train_separable(
     if let Some(name) = options.names().find(|name| !known.contains(name)) {
         let name = name.replace('-', "_");
         return Err(InputError::new_err(format!(
-            "{name} has no meaning for a training of a separable problem; it takes seed, train_k and samples"
+            "{name} has no meaning for training a separable problem; expected seed, train_k or samples"
         )));
     }
     let read = || -> Result<SeparableSettings, Error> {

@@ -1,4 +1,4 @@
-//! The studies of `anyk reproduce`, and what is known about problems.
+//! Studies of `anyk reproduce`, descriptions of the problems, and the bandwidth that one user requires.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::models::verb_of;
 use crate::options::{described, known};
 use crate::work::{long, on_all_cores};
 
-/// Every study: name, what it shows, whether it is the paper's.
+/// Returns the name of every study, its description, and whether it is in the paper.
 #[pyfunction]
 pub(crate) fn studies() -> Vec<(&'static str, &'static str, bool)> {
     STUDIES.iter().map(|study| (study.name, study.about, !study.own)).collect()
 }
 
-/// The tables of a study, as JSON.
+/// Runs a study and returns its tables as JSON.
 #[pyfunction]
 pub(crate) fn study(
     py: Python<'_>,
@@ -66,7 +66,8 @@ pub(crate) fn study(
     found.or_raise(py)
 }
 
-/// Every problem: name, what it is, whether it has networks, its baselines.
+/// Returns, for every problem, its name, description and formula, whether models can be trained for it, and the names
+/// and descriptions of its policies that need no training.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub(crate) fn problems()
@@ -78,7 +79,7 @@ pub(crate) fn problems()
     anyk::problems::all().into_iter().map(row).collect()
 }
 
-/// The options of a verb of a problem.
+/// Returns the options of a verb of a problem.
 #[pyfunction]
 pub(crate) fn options_of<'py>(
     py: Python<'py>,
@@ -89,7 +90,7 @@ pub(crate) fn options_of<'py>(
     described(py, &(about(problem)?.flags)(verb))
 }
 
-/// What `anyk_study::rust_seconds` measures, for `bench/python.py`.
+/// Measures the time of the Rust code for `bench/python.py`; see `anyk_study::rust_seconds`.
 #[pyfunction]
 pub(crate) fn rust_seconds(
     py: Python<'_>,
@@ -101,9 +102,11 @@ pub(crate) fn rust_seconds(
     on_all_cores(|| anyk_study::rust_seconds(&gains, model.as_deref(), calls)).or_raise(py)
 }
 
+/// Values and derivatives of a function.
 type Curve<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
-/// The least bandwidth at a received power, Hz, rounded up by what the table may be off, and its derivative, Hz/W.
+/// Returns the minimum bandwidths (Hz) at received powers, rounded up by the error bound of the table, and their
+/// derivatives (Hz/W).
 #[pyfunction]
 pub(crate) fn required_bandwidth<'py>(
     py: Python<'py>,
@@ -123,7 +126,7 @@ pub(crate) fn required_bandwidth<'py>(
         })?;
         if !(point.bandwidth_hz.is_finite() && point.slope_hz_per_w.is_finite()) {
             return Err(InputError::new_err(format!(
-                "received_w[{place}] is {received_w}, expected a received power, far less than 1e100"
+                "received_w[{place}] is {received_w}, expected a received power far below 1e100"
             )));
         }
         bandwidths.push(point.bandwidth_hz * (1.0 + table.error_bound()));
@@ -132,7 +135,7 @@ pub(crate) fn required_bandwidth<'py>(
     Ok((PyArray1::from_vec(py, bandwidths), PyArray1::from_vec(py, slopes)))
 }
 
-/// Received power under which no bandwidth serves a user of the cell's own class, W.
+/// Returns the smallest received power (W) that some bandwidth can serve, for the service class of the cell.
 #[pyfunction]
 pub(crate) fn least_received_w(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<f64> {
     let options = known(py, options, &CellOptions::ALL.specs(), "least_received_w")?;
@@ -141,6 +144,7 @@ pub(crate) fn least_received_w(py: Python<'_>, options: &Bound<'_, PyDict>) -> P
     Ok(RequiredBandwidth::new(qos).min_received_w())
 }
 
+/// Returns the bandwidth table of a system, from the cache if possible.
 fn table(system: &anyk::System) -> Result<Arc<BandwidthTable>, Error> {
     use std::collections::HashMap;
     use std::sync::Mutex;

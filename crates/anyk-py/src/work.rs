@@ -1,7 +1,7 @@
-//! Long work: on all cores, without the interpreter's lock, and stopped by Ctrl-C.
+//! Long-running work: parallel, without the interpreter's lock, and stopped by Ctrl-C.
 //!
-//! The work runs on a thread of its own; the caller's thread waits for it, shows its progress, looks for signals, and
-//! asks functions of the user's when the work wants them: they are called where they were given, and nowhere else.
+//! The work runs on a separate thread. Meanwhile, the caller's thread shows progress, checks for signals, and calls the
+//! user's Python functions when the work needs them. It is the only thread that calls them.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,28 +16,30 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// How often signals are looked for.
+/// Interval between checks for signals.
 const TICK: Duration = Duration::from_millis(20);
-/// How often progress is shown.
+/// Interval between progress reports.
 const SHOWN: Duration = Duration::from_millis(100);
-/// How long work that is stopped may take to end; then it is left to itself.
+/// Time that stopped work has to end before the caller returns without it.
 const PATIENCE: Duration = Duration::from_millis(120);
 
-/// The cores of this process, for one work at a time: work that asks for more work, and work that was stopped and has
-/// not ended yet, hold theirs. A fork has none of its parent's threads, and gets its own.
+/// Thread pool for one task at a time. A task that starts another task keeps its pool, and so does a stopped task that
+/// still runs. A forked process does not have the threads of its parent, so it builds its own pools.
 struct Cores {
     process: u32,
     pool: Option<ThreadPool>,
 }
 
+/// Pools that no task uses.
 static IDLE: Mutex<Vec<Cores>> = Mutex::new(Vec::new());
 
 impl Cores {
+    /// Returns an idle pool of this process, or a new one.
     fn take() -> Result<Self, rayon::ThreadPoolBuildError> {
         let process = std::process::id();
         // Another thread may have held the lock when this process was forked.
         let idle = IDLE.try_lock().ok().and_then(|mut idle| {
-            // The parent's threads are not there any more: nobody may wait for them.
+            // Pools of the parent process have no threads here. Dropping one would wait for them forever.
             while idle.last().is_some_and(|last| last.process != process) {
                 std::mem::forget(idle.pop());
             }
@@ -71,7 +73,7 @@ impl Drop for Cores {
     }
 }
 
-/// Does work on all cores, on this thread's time.
+/// Runs work in parallel and blocks this thread until it ends.
 pub(crate) fn on_all_cores<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match Cores::take() {
         Ok(cores) => cores.install(work),
@@ -79,20 +81,23 @@ pub(crate) fn on_all_cores<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
-/// What was locked stays usable, whatever became of a thread.
+/// Locks a mutex, even if a thread panicked while it held the lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A function of the user's, asked from a thread of the work.
+/// Call of a Python function, requested by a thread of the work and executed on the caller's thread.
 type Question = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send>;
 
-/// How work is watched: from its threads by the library, from the caller's thread by Python.
+/// Link between the threads of the work and the caller's thread: progress, messages, requested calls and the stop flag.
 pub(crate) struct Watch {
     stop: AtomicBool,
     done: AtomicU64,
+    /// Name and number of parts of the current stage.
     of: Mutex<(String, u64)>,
+    /// Messages that were not shown yet.
     told: Mutex<VecDeque<String>>,
+    /// Channel to the caller's thread; `None` once the caller accepts no more calls.
     questions: Mutex<Option<Sender<Question>>>,
 }
 
@@ -107,7 +112,7 @@ impl Watch {
         }
     }
 
-    /// Calls a function on the thread of the caller; none where it raised, or nobody listens any more.
+    /// Calls a function on the caller's thread. Returns `None` if it raised, or if the caller accepts no more calls.
     pub(crate) fn call<T: Send + 'static>(
         &self,
         function: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
@@ -115,7 +120,7 @@ impl Watch {
         let (sender, answer) = channel();
         let question: Question = Box::new(move |py| {
             let value = function(py)?;
-            // If nobody waits for it, it is not needed.
+            // An error only means that the thread that requested the call has ended.
             let _ = sender.send(value);
             Ok(())
         });
@@ -143,8 +148,8 @@ impl Observer for Watch {
     }
 }
 
-/// Does work on all cores. `progress` is called as `progress(what, done, all, messages)` on this thread every tenth of
-/// a second, and ends the work by an exception or by returning `True`.
+/// Runs work in parallel. Calls `progress(what, done, all, messages)` on this thread ten times a second. The work stops
+/// if `progress` raises or returns `True`.
 pub(crate) fn long<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -159,7 +164,7 @@ pub(crate) fn long<T: Send + 'static>(
     let start = thread::Builder::new().name("anyk".to_owned()).spawn(move || {
         let done = catch_unwind(AssertUnwindSafe(|| cores.install(|| work(&seen))));
         drop(cores);
-        // Nobody asks any more.
+        // Closing the channel wakes the caller.
         lock(&seen.questions).take();
         let _ = sender.send(done);
     });
@@ -178,12 +183,15 @@ pub(crate) fn long<T: Send + 'static>(
                 .map(String::as_str)
                 .or_else(|| panic.downcast_ref::<&str>().copied());
             let text = text.unwrap_or("no message");
-            Err(PyRuntimeError::new_err(format!("a defect of anyk, please report it: {text}")))
+            Err(PyRuntimeError::new_err(format!(
+                "internal error in anyk, please report it: {text}"
+            )))
         }
     }
 }
 
-/// Waits for work on the caller's thread.
+/// Waits for the work on the caller's thread; meanwhile executes requested calls, reports progress and checks for
+/// signals.
 fn attend<T: Send>(
     py: Python<'_>,
     watch: &Watch,
@@ -195,7 +203,7 @@ fn attend<T: Send>(
     let mut shown = Instant::now();
     let mut silent = false;
     let failure = loop {
-        // A question wakes at once; the end of the work closes the questions, and so wakes as well.
+        // A requested call ends the wait. So does the end of the work, because it closes the channel.
         let question = if silent {
             Err(RecvTimeoutError::Disconnected)
         } else {
@@ -233,13 +241,13 @@ fn attend<T: Send>(
     };
     watch.stop.store(true, Ordering::Relaxed);
     lock(&watch.questions).take();
-    // What was asked meanwhile will not be answered.
+    // Discard calls that were requested in the meantime.
     while questions.try_recv().is_ok() {}
     let _ = received(py, result, PATIENCE);
     Err(failure)
 }
 
-/// Waits without the interpreter's lock.
+/// Receives from a channel without holding the interpreter's lock.
 fn received<T: Send>(
     py: Python<'_>,
     from: &mut Receiver<T>,
@@ -248,7 +256,7 @@ fn received<T: Send>(
     py.detach(move || from.recv_timeout(time))
 }
 
-/// Shows how far the work is; whether it is to end.
+/// Calls `progress`. Returns whether it asked to stop.
 fn report(watch: &Watch, progress: &Bound<'_, PyAny>) -> PyResult<bool> {
     let (what, all) = lock(&watch.of).clone();
     let told: Vec<String> = lock(&watch.told).drain(..).collect();

@@ -1,4 +1,4 @@
-"""What several tests use: made once."""
+"""Fixtures shared by several tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be used is refused with a message that says what was expected; what NumPy users expect is taken."""
+"""Invalid input raises an error that says what is expected; everything that NumPy users expect to work does."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_is_refused(given: object, says: str) -> None:
 
 
 class OnGpu:
-    """What a tensor on a GPU looks like from outside."""
+    """Imitation of a tensor on a GPU."""
 
     class device:
         type = "cuda"
@@ -149,14 +149,14 @@ def test_other_calls_refuse_what_has_no_meaning() -> None:
         (lambda: anyk.study("table99"), "expected one of table1"),
         (lambda: anyk.study("table1", effort="none"), "expected trial, usual or full"),
         (lambda: anyk.evaluate({"mine": 3}, problem="urllc"), "expected a function of a cell"),
-        (lambda: anyk.evaluate({"mine": None}, problem="urllc", sizes=[3], samples=2), "is no policy of urllc"),
+        (lambda: anyk.evaluate({"mine": None}, problem="urllc", sizes=[3], samples=2), "is not a policy of urllc"),
         (lambda: anyk.evaluate({"mine": lambda cell: 0}), "problem is missing"),
         (lambda: anyk.diagnose("no-such-policy"), "expected one of urllc-power"),
         (lambda: anyk.diagnose({"k": [1]}), "lack x, y"),
         (lambda: anyk.diagnose(lambda cell: 3), "problem is missing"),
         (lambda: anyk.diagnose(lambda cell: ([1.0], [1.0]), problem="urllc"), r"shape \(1,\), expected"),
         (lambda: anyk.Interference([[1.0]], trace=True), "trace has no meaning"),
-        (lambda: anyk.cells("urllc", distances_m=np.array(GOOD)), "expected a row for each cell"),
+        (lambda: anyk.cells("urllc", distances_m=np.array(GOOD)), "expected one row per cell"),
         (lambda: anyk.cells("urllc", distances_m=GOOD), r"distances_m\[0\] has the shape \(\)"),
         (lambda: anyk.cells("urllc"), "none of distances_m, gains, .* is given, expected one of them"),
         (lambda: anyk.Urllc(), "none of distances_m, gains, .* is given, expected one of them"),
@@ -207,7 +207,7 @@ def test_what_is_no_whole_number_is_refused_by_the_name_of_its_argument(price_po
     for name, call in calls:
         with pytest.raises(anyk.InputError, match=rf"^{name}.*, expected|^order: expected"):
             call()
-    # What options take is checked by the program.
+    # The compiled module checks the values of options.
     if value in (-1, 10**5000, 1.5):
         for call in (
             lambda: anyk.sample("urllc", value),

@@ -1,4 +1,4 @@
-"""Cells of every problem: made, solved, judged."""
+"""Build, solve and check cells of every problem."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_golden_cell() -> None:
     best = cell.solve()
     assert best.status == "optimal"
     assert best.duality_gap is not None and 0 <= best.duality_gap < 1e-8
-    # As in the library's own tests, from an independent optimiser.
+    # The expected value is from an independent optimizer, as in the library's tests.
     assert best.total_bandwidth_hz == pytest.approx(778_450.15, abs=0.01)
     assert best.total_power_w == pytest.approx(cell.max_power_w, rel=1e-9)
     judged = cell.judge(best)
@@ -44,7 +44,7 @@ def test_every_problem_is_sampled_solved_and_judged(problem: str) -> None:
         verdict = cell.judge(answer)
         assert verdict.is_feasible, verdict
         assert abs(verdict.gap_percent) < 1e-6
-        # The same users in another order get the same.
+        # The order of the users does not change what they get.
         order = [3, 1, 5, 0, 2, 4]
         moved = cell.reordered(order).solve()
         first = cell.amounts()[0][0]
@@ -193,7 +193,7 @@ def test_required_bandwidth_is_that_of_the_optimum() -> None:
     best = cell.solve()
     bandwidth, slope = anyk.required_bandwidth(best.power_w * cell.gains)
     assert np.allclose(bandwidth, best.bandwidth_hz, rtol=1e-9)
-    # The KKT conditions: power is worth the same to everyone.
+    # By the KKT conditions, the marginal value of power is the same for all users.
     assert np.allclose(-slope * cell.gains, best.price, rtol=1e-6)
     least = anyk.least_received_w()
     with pytest.raises(anyk.InputError, match=r"received_w\[1\]"):

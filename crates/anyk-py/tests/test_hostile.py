@@ -1,4 +1,4 @@
-"""What the package claims about hostile use: nothing hangs, nothing is silently wrong, errors say what was expected."""
+"""Under hostile use, nothing hangs, nothing is silently wrong, and errors say what is expected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import anyk
 
 
 def run(code: str, *, cores: int | None = None, seconds: float = 10) -> str:
-    """What a program prints; ``hangs`` where it does not end."""
+    """Return the output of a program, or ``hangs`` if it does not end in time."""
     limit = "" if cores is None else f"import os; os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:{cores}])\n"
     try:
         found = subprocess.run([sys.executable, "-c", limit + code], capture_output=True, text=True, timeout=seconds)
@@ -25,13 +25,13 @@ def run(code: str, *, cores: int | None = None, seconds: float = 10) -> str:
     return found.stdout.strip() or found.stderr.strip()[-300:]
 
 
-needs_cores = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores cannot be chosen here")
+needs_cores = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system cannot restrict a process to some cores")
 
 
 @needs_cores
 @pytest.mark.parametrize("cores", [1, 2])
 def test_a_policy_may_ask_anyk_for_work_on_all_cores(cores: int) -> None:
-    """Threads of the pool that wait for a policy must not be those that its own questions need."""
+    """Calls of a policy to anyk must not wait for the threads that wait for the policy."""
     code = f"""
 import anyk
 def judged(cell):
@@ -50,7 +50,7 @@ print(found.rows[0]["availability"])
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_fork_solves_cells_of_many_classes() -> None:
-    """More than 32 service classes are shared out over cores, which a fork does not have from its parent."""
+    """More than 32 service classes use a thread pool, and a forked process does not have that of its parent."""
     code = """
 import anyk, numpy as np, os, sys, threading
 def use(seed):
@@ -84,7 +84,7 @@ os._exit(0)
 
 
 def test_ctrl_c_stops_one_cell_of_many_classes() -> None:
-    """How long a cell takes is not a matter of its users alone: classes of their own, or links, take seconds."""
+    """The time for one cell does not depend only on the number of users: many service classes, or links, take seconds."""
     code = """
 import anyk, numpy as np, os, signal, threading, time
 drawn = np.random.default_rng(1)
@@ -105,7 +105,7 @@ except KeyboardInterrupt:
 
 
 def test_a_diagnosis_asks_about_the_cells_of_each_size() -> None:
-    """The band of urllc-power grows with the number of users, in a diagnosis as in a comparison."""
+    """The band of urllc-power grows with the number of users, both in a diagnosis and in a comparison."""
     bands: dict[int, float] = {}
 
     def policy(cell: anyk.Cell) -> Any:
@@ -132,7 +132,7 @@ def test_a_config_that_was_edited_is_read_again(tmp_path: Path) -> None:
 
 
 def test_classes_of_cells_of_different_sizes_are_not_taken_from_a_matrix() -> None:
-    """(3, 2) has as many numbers as cells of 2, 3 and 1 users, and would give users those of others."""
+    """A (3, 2) matrix has six numbers, like cells of 2, 3 and 1 users, but would mix up the classes of users."""
     with pytest.raises(anyk.InputError, match="epsilon"):
         anyk.cells("urllc", distances_m=[[60.0] * 2, [60.0] * 3, [60.0]], epsilon=np.full((3, 2), 1e-5))
     with pytest.raises(anyk.InputError, match="epsilon"):
@@ -153,7 +153,7 @@ def test_classes_of_cells_of_different_sizes_are_not_taken_from_a_matrix() -> No
     ids=["few cells", "many cells", "many classes", "few classes", "no cell", "twice", "no column"],
 )
 def test_tables_of_columns_that_do_not_fit_are_refused(table: dict[str, Any]) -> None:
-    """A column ``cell`` that is too short must not drop users."""
+    """A column ``cell`` of the wrong length must not drop users."""
     with pytest.raises(anyk.InputError):
         anyk.from_table(table)
 

@@ -23,10 +23,10 @@ def test_paths_of_sionna() -> None:
     by_hand = np.mean([np.sum(np.abs(a[2, r, 1, t]) ** 2) for r in range(2) for t in range(4)])
     assert gains[2, 1] == pytest.approx(by_hand, rel=1e-12)
     assert np.allclose(anyk.gains_of_sionna(a, mean_over_antennas=False), 8 * gains)
-    # As a pair of parts, as version 1 has it, and in single precision.
+    # A pair of real and imaginary parts, as in version 1, and single precision.
     assert np.allclose(anyk.gains_of_sionna((a.real, a.imag)), gains)
     assert np.allclose(anyk.gains_of_sionna(a.astype(np.complex64)), gains, rtol=1e-5)
-    # With time steps, and of the channel models: [batch, rx, rx_ant, tx, tx_ant, paths, steps]
+    # With time steps, and from the channel models: [batch, rx, rx_ant, tx, tx_ant, paths, steps]
     steps = np.stack([a, a], axis=-1)
     assert np.allclose(anyk.gains_of_sionna(steps), gains)
     assert np.allclose(anyk.gains_of_sionna(steps[None]), gains[None])

@@ -1,4 +1,4 @@
-"""Models: trained, written, read, asked, calibrated."""
+"""Train, write, read, apply and calibrate models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import anyk
 
-# Small trainings: what is tested is the way to and from them.
+# Short training runs, because the tests check the interface and not the models.
 SMALL: dict[str, dict[str, object]] = {
     "urllc": {"method": "price"},
     "urllc-power": {},
@@ -70,11 +70,11 @@ def test_certify_makes_up_for_what_is_missing() -> None:
     cell = anyk.sample("urllc", 40, seed=1)[0]
     assert cell.judge(model.allocate(cell)).availability < 1
     assert cell.judge(model.allocate(cell, certify=True)).availability == 1
-    # A certified answer for users that the budget cannot serve is that of the solver.
+    # If the budget cannot serve the users, certification reports the same as the solver.
     with pytest.raises(anyk.Infeasible) as why:
         model.allocate(anyk.Urllc(gains_db=[-160.0, -90.0]), certify=True)
     assert why.value.admissible == [1]
-    # It knows one class and one budget.
+    # The model supports one service class and one budget.
     with pytest.raises(anyk.InputError, match='user "0" has a service class of its own, .* that the model was trained for'):
         model.allocate(anyk.Urllc([60.0, 90.0], epsilon=1e-6))
     with pytest.raises(anyk.InputError, match="max_power_dbm is 30, .* which the model was trained for"):
@@ -88,7 +88,7 @@ def test_a_calibrated_model_promises(price_policy: anyk.Model) -> None:
     with pytest.raises(anyk.InputError, match="beta"):
         model.calibrate([10], beta=2.0)
     links = anyk.train("interference", progress=False, **SMALL["interference"])
-    with pytest.raises(anyk.InputError, match="nothing to promise"):
+    with pytest.raises(anyk.InputError, match="cannot calibrate"):
         links.calibrate([10])
 
 

@@ -1,4 +1,4 @@
-"""Policies of the user's: judged beside the optimum, and diagnosed."""
+"""User-defined policies: comparison with the optimum, and diagnosis."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_studies_are_tables() -> None:
     found = anyk.study("fig1", progress=False)
     table = found[0]
     assert len(table) > 2 and table.columns and table.chart is not None
-    # Numbers have all their digits; the text is the program's.
+    # Numbers have all digits; the text is that of the program.
     mean, deviation = table["mean y_k ± standard deviation, x_k = 1"][0]
     assert f" {mean:.4f} ± {deviation:.4f} " in str(table) and mean != round(mean, 4)
     assert table["K"][0] == 2

@@ -1,4 +1,4 @@
-"""Hard to break: many calls, threads, forks, Ctrl-C."""
+"""Robustness: many calls, threads, forks and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_many_calls_take_no_memory(price_policy: anyk.Model) -> None:
     some(1000)
     gc.collect()
     before = memory_kib()
-    # Five calls in each round.
+    # Each round makes five calls.
     some(5000)
     gc.collect()
     grown = memory_kib() - before
@@ -97,9 +97,9 @@ def child():
     _, status = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(status)
 expected = 200 * anyk.Urllc([60.0]).max_power_w
-print(child())          # nothing has been used but one cell
+print(child())          # the parent has used only one cell
 use()
-print(child(), child()) # the parent's threads are not there
+print(child(), child()) # the children do not have the parent's threads
 print(abs(use() / expected - 1) < 1e-9)
 """
     found = run(code)
@@ -136,12 +136,12 @@ print('finished')
     word, *when = child.stdout.readline().split()
     child.wait(timeout=30)
     assert word == "stopped"
-    # 0.2 s, and what a machine at work on other tests adds.
+    # 0.2 s, with a margin for a machine that also runs other tests.
     assert float(when[0]) - asked < 0.2 + 0.3
 
 
 def test_the_program_ends_with_work_under_way() -> None:
-    """A process that was interrupted can end: nobody waits for work that goes on."""
+    """An interrupted process can exit: it does not wait for work that still runs."""
     code = """
 import anyk, signal, os, threading, time
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()

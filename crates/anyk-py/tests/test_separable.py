@@ -1,4 +1,4 @@
-"""Problems of the user's own, against closed forms."""
+"""User-defined problems, compared with closed forms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import anyk
 
 
 def waterfilled(gains: Any, budget: float) -> Any:
-    """max Σ ln(1 + α x): levels by sorting, the textbook's way."""
+    """Maximize Σ ln(1 + α x) by water-filling with sorted levels, as in textbooks."""
     inverse = np.sort(1.0 / gains)
     levels = (budget + np.cumsum(inverse)) / np.arange(1, inverse.size + 1)
     used = np.nonzero(levels > inverse)[0].max()
@@ -37,7 +37,7 @@ def test_water_filling_with_its_zeros(size: int) -> None:
 
 
 def test_proportional_fairness() -> None:
-    """max Σ ln r_k with r_k = ln(1 + α x): at the optimum x_k solves 1/((1+u) ln(1+u)) = ν/α."""
+    """Maximize Σ ln r_k with r_k = ln(1 + α x): at the optimum, x_k solves 1/((1+u) ln(1+u)) = ν/α."""
     gains = np.random.default_rng(0).exponential(size=30) + 0.05
 
     def fair(u: Any) -> Any:
@@ -51,9 +51,9 @@ def test_proportional_fairness() -> None:
 
 
 def test_energy_at_a_deadline() -> None:
-    """Time shares: sending one nat in a time t takes the energy t·(e^{1/t} − 1)/h; a user of weight w = 1/h.
+    """Minimize energy over time shares: one nat in a time t takes t·(e^{1/t} − 1)/h, as for a user of weight w = 1/h.
 
-    With c(u) = u(e^{1/u} − 1), which falls to 1, and equal channels it is best to share the time equally.
+    The cost c(u) = u(e^{1/u} − 1) falls to 1. With equal channels, equal time shares are optimal.
     """
 
     def energy(u: Any) -> Any:
@@ -86,13 +86,13 @@ def test_p1_is_a_special_case() -> None:
 
 
 def test_p5_is_a_special_case() -> None:
-    """With power to spare everyone gets what the rate needs, and no more: the cost is flat from there."""
+    """If power is left over, every user gets exactly what its rate requires, because the cost is constant above it."""
     cell = anyk.QosPower(distances_m=[60.0, 120.0, 200.0], rate_bps=1e6, bandwidth_hz=1e6)
     best = cell.solve()
     needed = (best.power_w * cell.gains)[0]
 
     def shortfall(u: Any) -> Any:
-        # What of the received power is missing.
+        # Missing received power.
         return np.maximum(1.0 - u / needed, 0.0)
 
     own = anyk.Separable(shortfall, gains=cell.gains, budget=2 * best.total_power_w).solve()
@@ -114,12 +114,12 @@ def test_classes_have_costs_of_their_own() -> None:
 
 
 def test_weighted_water_filling() -> None:
-    """Users of weight w get x = (w/ν − 1/α)+, with the price ν at which the amounts sum to the budget."""
+    """A user of weight w gets x = (w/ν − 1/α)+, with the price ν at which the amounts sum to the budget."""
     gains, weights = np.array([2.0, 1.0, 0.1, 0.5]), np.array([1.0, 2.0, 1.0, 4.0])
     problem = anyk.Separable(rate, gains=gains, budget=4.0, weights=weights)
     assert problem.weights.tolist() == weights.tolist()
     best = problem.solve()
-    # By hand: the third user stays dry, 7/ν = 4 + 1/2 + 1 + 2, and ν = 14/15.
+    # By hand: the third user gets nothing, 7/ν = 4 + 1/2 + 1 + 2, and ν = 14/15.
     assert best.price == pytest.approx(14 / 15, rel=1e-6)
     assert np.allclose(best.x, np.maximum(weights * 15 / 14 - 1 / gains, 0.0), atol=1e-6)
     assert best.x[2] == 0.0 and best.duality_gap < 1e-7
@@ -129,7 +129,7 @@ def test_weighted_water_filling() -> None:
     assert problem.judge(anyk.Separable(rate, gains=gains, budget=4.0).solve()).gap_percent > 1
     assert np.allclose(problem.reordered([2, 0, 3, 1]).solve().x, best.x[[2, 0, 3, 1]], atol=1e-9)
     assert np.array_equal(problem.with_gains(gains, weights=weights).solve().x, best.x)
-    # A factor of all weights changes the price alone.
+    # A common factor of all weights changes only the price.
     tenfold = anyk.Separable(rate, gains=gains, budget=4.0, weights=10 * weights).solve()
     assert np.allclose(tenfold.x, best.x, atol=1e-6) and tenfold.price == pytest.approx(10 * best.price, rel=1e-6)
 
@@ -177,11 +177,11 @@ def test_a_kink_between_the_points_of_the_table_is_found() -> None:
         (lambda u: -np.maximum(u - 1.0, 0.0), "convex"),
         (lambda u: u * np.nan, "finite"),
         (lambda u: 0 * u, "decreas|constant|flat"),
-        (lambda u: 1.0, "vectorised"),
-        (lambda u: u[:1], "vectorised"),
+        (lambda u: 1.0, "vectorized"),
+        (lambda u: u[:1], "vectorized"),
         (lambda u: ["a"] * u.size, "cost"),
         (np.zeros((3, 3)), "pairs"),
-        (([0.0, 1.0], [1.0]), "as many"),
+        (([0.0, 1.0], [1.0]), "equal numbers"),
         (([0.0, 1.0, 2.0], [3.0, 2.0, 0.5]), "convex"),
         (([0.0, 0.0, 2.0], [3.0, 2.0, 1.5]), "."),
     ],
@@ -259,7 +259,7 @@ def test_the_price_policy_of_ones_own_problem(tmp_path: Path) -> None:
         assert anyk.train(problem, method=name, progress=False).to_bytes() == model.to_bytes()
     with pytest.raises(anyk.InputError, match="colour has no meaning"):
         anyk.train(problem, colour="red")
-    with pytest.raises(anyk.InputError, match="method: expected price, or nothing"):
+    with pytest.raises(anyk.InputError, match="method: expected price"):
         anyk.train(problem, method="p-gnn")
 
 

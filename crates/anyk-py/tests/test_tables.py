@@ -1,4 +1,4 @@
-"""Tables of users: parameters in columns, and answers in the order of the rows."""
+"""Tables of users: parameters in columns, and results in the order of the rows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 
 import anyk
 
-# Options that say how to solve, or where the parameters are.
+# Options that select a solver or a file, and so are not parameters of a cell.
 NO_PARAMETERS = {"config", "method", "no_check", "trace"}
 USERS = {"distance_m": [60.0, 90.0]}
 
 
 def parameters(problem: str) -> dict[str, str]:
-    """The names of the parameters of a problem and of all cells, each with a value that it does not have."""
+    """Return the parameters of a problem and of all cells, each with a value other than its default."""
     rows = anyk.options("urllc", "solve") + anyk.options("urllc", "sample") + anyk.options(problem, "solve")
     of_sample = {"k", "count", "seed", "format"}
     names = {row["name"].replace("-", "_") for row in rows} - NO_PARAMETERS - of_sample
@@ -37,14 +37,14 @@ def test_no_parameter_in_a_table_is_ignored(problem: str) -> None:
             except anyk.Infeasible:
                 continue
             except anyk.InputError as why:
-                # A service class is refused as a whole, and a limit may follow from the value.
+                # A service class is rejected as a whole, and a limit may depend on the value.
                 assert any(known in str(why).lower() for known in (name.split(".")[-1], "class", "7.25", "rma-nlos"))
             else:
                 assert found != plain, f"{problem}: {spelling} is ignored"
 
 
 def amounts(batch: anyk.Batch) -> list[Any]:
-    """The answers, and the budgets: one that is not reached changes no answer."""
+    """Return the allocations and the budgets, because a budget that is not reached does not change an allocation."""
     answers = batch.solve()
     budgets = {name: value for name, value in batch[0].inputs().items() if isinstance(value, float)}
     return [budgets, *(answers.flat(name).tolist() for name, _ in batch[0].amounts())]
@@ -57,7 +57,7 @@ def test_values_in_effect_are_accepted() -> None:
     assert np.array_equal(batch.solve().flat("power_w"), expected.power_w)
     for value in (np.nan, 43.0, np.float32(43), np.int8(43)):
         anyk.from_table({**USERS, "max_power_dbm": np.array([43.0, value])})
-    # Dates, and what is no number.
+    # Dates and other values that are not numbers.
     for odd in (np.array(["2020-01-01"] * 2, dtype="datetime64[D]"), [b"43"] * 2, [[43.0], 43.0], [True, True]):
         with pytest.raises(anyk.InputError, match="the table: row 0: max_power_dbm is"):
             anyk.from_table({**USERS, "max_power_dbm": np.array(odd, dtype=object)})
@@ -90,7 +90,7 @@ def test_a_parameter_applies_to_its_cell() -> None:
     both = anyk.from_table({**USERS, "max_power_dbm": [40, 40], "max_power_w": [10, 10]})
     assert both[0].max_power_w == pytest.approx(10)
     assert batch[1].judge(batch.solve()[1]).gap_percent == 0
-    # Other problems have other parameters.
+    # Each problem has its own parameters.
     rates = anyk.from_table({**USERS, "cell": [1, 2], "rate_bps": [1e5, 1e6]}, problem="qos-power").solve()
     assert rates[0].power_w[0] == anyk.QosPower([60.0], rate_bps=1e5).solve().power_w[0]
     costs = anyk.from_table({**USERS, "cell": [1, 2], "cost": ["delay", "mmse"]}, problem="separable")
@@ -134,7 +134,7 @@ MIXED = {"cell": ["a", "b", "a", "b", "c"], "distance_m": [60.0, 70.0, 80.0, 90.
 
 
 def alone(problem: str = "urllc") -> list[float]:
-    """The power of each row of MIXED, solved cell by cell."""
+    """Return the power of each row of MIXED, solved cell by cell."""
     powers = {}
     for name in "abc":
         rows = [row for row, cell in enumerate(MIXED["cell"]) if cell == name]
@@ -146,7 +146,7 @@ def alone(problem: str = "urllc") -> list[float]:
 def test_answers_have_the_order_of_the_rows() -> None:
     answers = anyk.from_table(MIXED).solve()
     assert answers.flat("power_w").tolist() == alone()
-    # Cells have the order in which they first appear, as before.
+    # Cells are in the order in which they first appear.
     assert answers[1].power_w.tolist() == [alone()[1], alone()[3]]
     assert [part.size for part in answers.power_w] == [2, 2, 1]
     assert anyk.from_table(MIXED)[0].solve().power_w.tolist() == [alone()[0], alone()[2]]
@@ -161,15 +161,15 @@ def test_answers_as_a_table_keep_the_index() -> None:
     assert found["power_w"].tolist() == alone()
     joined = table.join(found)
     assert joined.loc["u4", "power_w"] == alone()[1]
-    # An amount that a cell shares is that of each of its users.
+    # An amount that all users of a cell share appears in the row of each of them.
     shared = anyk.from_table(table, problem="equal-bandwidth").solve()
     found = shared.to_pandas()
     assert found["power_w"].tolist() == alone("equal-bandwidth")
     assert found["bandwidth_hz"].tolist() == [shared.bandwidth_hz[cell] for cell in (0, 1, 0, 1, 2)]
-    # Without a table, users are called by their positions.
+    # Without a table, users are identified by their positions.
     found = anyk.cells("urllc", distances_m=[[60.0, 80.0], [70.0]]).solve().to_pandas()
     assert list(found.index) == [(0, 0), (0, 1), (1, 0)] and found.index.names == ["cell", "user"]
-    # A cell that is not served has nothing, and says so.
+    # A cell that is not served has amounts of 0 and the status infeasible.
     far = anyk.from_table({"cell": [1, 2, 1], "gain_db": [-100.0, -199.0, -100.0]})
     found = far.solve(infeasible="zero").to_pandas()
     assert found["status"].tolist() == ["optimal", "infeasible", "optimal"] and found["power_w"][1] == 0

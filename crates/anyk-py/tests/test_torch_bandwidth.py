@@ -1,11 +1,11 @@
-"""b(u) with its derivative, and the QoS that it meets."""
+"""b(u), its derivative, and the QoS constraint."""
 
 from __future__ import annotations
 
 import pytest
 
 torch = pytest.importorskip("torch")
-# Tensors are small: threads of PyTorch's own would only wait for each other.
+# With such small tensors, several threads are slower than one.
 torch.set_num_threads(1)
 pytest.importorskip("anyk", reason="the compiled package")
 
@@ -16,7 +16,7 @@ CELLS = [{}, {"epsilon": 1e-7, "packet_bits": 320.0, "antennas": 16}]
 
 
 def powers(required: RequiredBandwidth) -> torch.Tensor:
-    """From next to u_min to a hundred thousand times that."""
+    """Return received powers from just above u_min to a hundred thousand times u_min."""
     return required.min_received_w * (1.0 + torch.logspace(-4, 5, 40, dtype=F64))
 
 
@@ -29,12 +29,12 @@ def test_the_qos_holds_with_equality(cell: dict[str, float]) -> None:
     t = torch.linspace(-12, 5, 4001, dtype=F64)
     n = service.antennas
     density = (n * t - t.exp()).exp()
-    # As a mean over "draws": weights on the integrand, whose mean is taken.
+    # The violation takes a mean over draws, so pass the grid as draws and put the weights on the integrand.
     nodes = t.exp().expand(len(u), -1)
     exact = torch.stack([service.violation(u, b, nodes[:, i : i + 1]) + 1.0 for i in range(0, 4001, 8)], dim=-1)
     violation = (exact * density[::8]).sum(-1) / density[::8].sum() - 1.0
     assert violation.abs().max() < 1e-6
-    # A thousandth less does not do.
+    # A bandwidth smaller by a thousandth does not meet the QoS.
     less = torch.stack([service.violation(u, 0.999 * b, nodes[:, i : i + 1]) + 1.0 for i in range(0, 4001, 8)], dim=-1)
     assert ((less * density[::8]).sum(-1) / density[::8].sum() > 1.0 + 1e-8).all()
 
@@ -42,7 +42,7 @@ def test_the_qos_holds_with_equality(cell: dict[str, float]) -> None:
 @pytest.mark.parametrize("cell", CELLS)
 def test_its_derivative(cell: dict[str, float]) -> None:
     required = RequiredBandwidth(**cell)
-    # In units of u_min and MHz, and in ln e: the scales of gradcheck.
+    # Units of u_min and MHz, and ln e as the variable, suit the step of gradcheck.
     ln_excess = torch.linspace(-6, 8, 25, dtype=F64).requires_grad_()
     assert torch.autograd.gradcheck(lambda x: required.at_excess(x.exp()) / 1e6, (ln_excess,))
     u = powers(required).requires_grad_()
@@ -65,8 +65,8 @@ def test_under_the_least_it_is_held() -> None:
 
 
 def test_the_largest_bandwidth_is_that_of_the_fold() -> None:
-    # b_fold and u_min of the paper's cell, by bisection of M = 0 and ∂M/∂ln z = 0 in NumPy with a trapezoidal rule in
-    # ln g of its own.
+    # b_fold and u_min of the paper's cell, by bisection of M = 0 and ∂M/∂ln z = 0 in NumPy, with a separate trapezoidal
+    # rule in ln g.
     required = RequiredBandwidth()
     assert required.max_bandwidth_hz == pytest.approx(4519773.342325, rel=2e-8)
     assert required.min_received_w == pytest.approx(3.003481551359584e-15, rel=1e-12)
@@ -85,7 +85,7 @@ def test_masks_shapes_and_single_precision() -> None:
     single = required(u.float())
     assert single.dtype == torch.float32
     torch.testing.assert_close(single.double(), required(u), rtol=1e-6, atol=0)
-    # Where u is the same number in both precisions, what comes out in single is not less than in double.
+    # If u is the same number in both precisions, the result in single precision is not below that in double.
     exact = required(u.float().double())
     e = (u.float().double() / required.min_received_w - 1.0).float()
     assert (required.at_excess(e).double() >= required.at_excess(e.double())).all() and exact.shape == u.shape

@@ -1,4 +1,4 @@
-"""The layers on a GPU, where there is one: the same numbers and gradients as on the processor."""
+"""The layers give the same numbers and gradients on a GPU, if there is one, as on the CPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ F64 = torch.float64
 
 
 class Split(torch.nn.Module):
-    """A network and an output layer on top."""
+    """Network with an output layer."""
 
     def __init__(self, output: torch.nn.Module, aggregator: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The worked example, with a tenth of its training: one network fails at another size, the fixed one does not."""
+"""The worked example with a tenth of its training: one network fails at another K, the fixed one does not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("anyk", reason="the compiled package")
-# Tensors are small: threads of PyTorch's own would only wait for each other.
+# With such small tensors, several threads are slower than one.
 torch.set_num_threads(1)
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "python" / "own_m_gnn.py"
@@ -22,7 +22,7 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "python" / "own_m_gnn.py"
 @pytest.fixture(scope="module")
 def example() -> ModuleType:
     if not EXAMPLE.exists():
-        pytest.skip("the examples are not beside the tests")
+        pytest.skip("the examples are not next to the tests")
     spec = importlib.util.spec_from_file_location("own_m_gnn", EXAMPLE)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -51,7 +51,7 @@ def test_examples_of_the_modules(name: str) -> None:
 def test_the_blocks_of_the_documentation() -> None:
     page = EXAMPLE.parents[2] / "docs" / "pytorch.md"
     if not page.exists():
-        pytest.skip("the documentation is not beside the tests")
+        pytest.skip("the documentation is not next to the tests")
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
     assert len(blocks) >= 3
     names: dict[str, object] = {}

@@ -1,11 +1,11 @@
-"""Equivariant layers and output modules: against plain loops, alone and in ragged batches."""
+"""Equivariant layers and output modules, compared with plain loops, for single cells and batches with masks."""
 
 from __future__ import annotations
 
 import pytest
 
 torch = pytest.importorskip("torch")
-# Tensors are small: threads of PyTorch's own would only wait for each other.
+# With such small tensors, several threads are slower than one.
 torch.set_num_threads(1)
 
 from anyk.torch import (  # noqa: E402
@@ -26,7 +26,7 @@ def draw(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 def ragged(sizes: list[int]) -> torch.Tensor:
-    """Masks with the users of a cell not at its beginning, so that places do not help."""
+    """Return masks whose users are not at the beginning of the cell, so that positions give no hint."""
     most = max(sizes)
     generator = torch.Generator().manual_seed(3)
     rows = [torch.randperm(most, generator=generator) < size for size in sizes]
@@ -44,7 +44,7 @@ def test_the_layer_is_what_the_paper_writes(aggregator: str, size: int) -> None:
         seen = torch.zeros(3, dtype=F64)
         if others:
             stacked = torch.stack(others)
-            # The mean is over K, not K − 1; a user alone sees 0.
+            # The mean divides by K, not K − 1; it is 0 for a single user.
             seen = {"mean": stacked.sum(0) / size, "sum": stacked.sum(0), "max": stacked.amax(0)}[aggregator]
         expected = torch.tanh(layer.own @ x[k] + layer.others @ seen + layer.bias)
         torch.testing.assert_close(y[k], expected, rtol=1e-13, atol=1e-13)

@@ -1,4 +1,4 @@
-"""Models as modules: the same numbers as the compiled ones, at random weights, and gradients."""
+"""Models as modules: the same results as the compiled models, with random weights, and gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-# Tensors are small: threads of PyTorch's own would only wait for each other.
+# With such small tensors, several threads are slower than one.
 torch.set_num_threads(1)
 anyk = pytest.importorskip("anyk", reason="the compiled package")
 
@@ -36,7 +36,7 @@ METRICS = {"availability": 1.0, "gap_percent": 1.0}
 
 
 def write(path: Path, method: str, record: dict[str, Any], tensors: dict[str, np.ndarray]) -> Path:
-    """A model file by hand, as docs/model-format.md describes it."""
+    """Write a model file as docs/model-format.md describes it."""
     content = json.dumps({"problem": "urllc", "method": method, "record": record})
     check = zlib.crc32(content.encode())
     header: dict[str, Any] = {}
@@ -58,7 +58,7 @@ def write(path: Path, method: str, record: dict[str, Any], tensors: dict[str, np
 
 
 def gnn(path: Path, method: str, aggregator: str, hidden: list[int], inputs: str, seed: int, **more: Any) -> Path:
-    """P-GNN or M-GNN at random weights, with a small outer function."""
+    """Return a P-GNN or M-GNN with random weights and a small outer function."""
     rng = np.random.default_rng(seed)
     training = {
         **{"method": method, "train_k": [10], "samples": 2000, "epsilon_d": 6e-6, "aggregator": aggregator},
@@ -69,7 +69,7 @@ def gnn(path: Path, method: str, aggregator: str, hidden: list[int], inputs: str
     record["law"] = law if method == "p-gnn" else None
     tensors = {}
     widths = [1 if inputs == "gain" else 2, *hidden, 1]
-    # A sum over a thousand others with weights of the order of 1 leaves nothing but 0 and 1 of a softmax.
+    # A sum over a thousand other users with weights of the order of 1 would make every softmax output 0 or 1.
     others = 0.0002 if aggregator == "sum" else 0.5
     for network in ("power", "bandwidth"):
         for layer, (before, after) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
@@ -86,7 +86,7 @@ def gnn(path: Path, method: str, aggregator: str, hidden: list[int], inputs: str
 
 
 def price_policy(path: Path, seed: int, wide: bool = False, **more: Any) -> Path:
-    """The price policy at random weights around a sensible response."""
+    """Return a price policy with random weights around a plausible response."""
     rng = np.random.default_rng(seed)
     training = {
         **{"train_k": [10], "samples": 2000, "network": {"hidden": 4}, **more},
@@ -110,13 +110,13 @@ def price_policy(path: Path, seed: int, wide: bool = False, **more: Any) -> Path
 
 
 def gains(size: int, seed: int) -> np.ndarray:
-    """Of users on the paper's road, exact in single precision."""
+    """Return gains of users on the paper's road that single precision represents exactly."""
     distance = np.random.default_rng(seed).uniform(50.0, 250.0, size)
     return (10 ** (-(35.3 + 37.6 * np.log10(distance)) / 10)).astype(np.float32).astype(np.float64)
 
 
 def agrees(model: Any, path: Any, dtype: torch.dtype, within: float) -> torch.nn.Module:
-    """Whether the module with parameters of a dtype gives what the compiled model does; returns the module."""
+    """Check that the module with parameters of a dtype gives the results of the compiled model, and return it."""
     module = from_model(path, dtype=dtype)
     for size in (1, 2, 10, 200, 1000):
         alpha = gains(size, size)
@@ -139,7 +139,7 @@ def test_trained_models_in_single_precision(method: str) -> None:
 @pytest.mark.parametrize("aggregator", ["mean", "sum", "max"])
 @pytest.mark.parametrize(("method", "hidden"), [("p-gnn", [4]), ("p-gnn", [3, 5]), ("m-gnn", [4]), ("m-gnn", [6, 2])])
 def test_p_gnn_and_m_gnn(tmp_path: Path, method: str, hidden: list[int], aggregator: str, inputs: str) -> None:
-    # The paper's shape is computed in single precision there, too.
+    # The compiled model also computes networks of the paper's shape in single precision.
     within = 2e-6 if hidden == [4] and inputs == "gain" and aggregator != "max" else 1e-11
     for seed in (1, 2):
         path = gnn(tmp_path / f"{seed}.safetensors", method, aggregator, hidden, inputs, seed)
@@ -152,7 +152,7 @@ def test_the_price_policy(tmp_path: Path, wide: bool) -> None:
         path = price_policy(tmp_path / f"{seed}.safetensors", seed, wide)
         model = anyk.load(path)
         assert isinstance(agrees(model, path, torch.float32, 1e-6), PricePolicy)
-        # There, the search for the price ends at what moves a power by 1e-6.
+        # The search of the compiled model for the price ends when a step changes the powers by less than 1e-6.
         agrees(model, path, torch.float64, 1e-6)
 
 
@@ -160,7 +160,7 @@ def test_the_price_policy(tmp_path: Path, wide: bool) -> None:
 def test_a_softmax_in_place_of_the_price(tmp_path: Path, price: dict[str, float]) -> None:
     for seed in (1, 2, 3):
         path = price_policy(tmp_path / f"{seed}.safetensors", seed, output="softmax", **price)
-        # A softmax brings users next to u_min, where b magnifies what single precision has lost of the power.
+        # With a softmax, some users are close to u_min, where b magnifies the rounding of powers to single precision.
         agrees(anyk.load(path), path, torch.float32, 3e-6)
 
 
@@ -168,13 +168,13 @@ def test_a_softmax_in_place_of_the_price(tmp_path: Path, price: dict[str, float]
 def test_models_of_version_0_2(name: str) -> None:
     path = Path(__file__).parents[2] / "anyk-cli" / "tests" / "data" / "models-0.2" / f"urllc-{name}.safetensors"
     if not path.exists():
-        pytest.skip("the models are not beside the tests")
+        pytest.skip("the models are not next to the tests")
     module = agrees(anyk.load(path), path, torch.float32, 3e-6)
     assert isinstance(module, AnyGnn) == name.startswith("any-gnn")
 
 
 def test_a_guarantee_widens_bandwidths() -> None:
-    # Trained among ten users, it needs a factor among fifty.
+    # The model was trained with ten users, so it needs a factor at fifty.
     model = anyk.train("urllc", method="m-gnn", train_k=10, seed=3).calibrate([50], cells=1000, beta=0.01)
     module = from_model(model)
     cell = anyk.Urllc(gains=gains(50, 5))

@@ -1,4 +1,4 @@
-"""The price layer: against bisection and closed forms, its gradient, ragged batches and extremes."""
+"""Price layer: comparison with bisection and closed forms, gradient, batches with masks, and extreme inputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import pytest
 
 torch = pytest.importorskip("torch")
-# Tensors are small: threads of PyTorch's own would only wait for each other.
+# With such small tensors, several threads are slower than one.
 torch.set_num_threads(1)
 
 from anyk.torch import PriceLayer, PriceResponse, Softmax  # noqa: E402
@@ -20,7 +20,7 @@ def generator(seed: int) -> torch.Generator:
 
 
 def response(seed: int, context: int = 0, dtype: torch.dtype = F64, units: int = 8) -> PriceResponse:
-    """At random parameters, far from where it starts."""
+    """Return a response with random parameters far from the initial ones."""
     psi = PriceResponse(context, units=units, generator=generator(seed), dtype=dtype)
     with torch.no_grad():
         for parameter in psi.parameters():
@@ -33,7 +33,7 @@ def uniform(low: float, high: float, *shape: int, seed: int) -> torch.Tensor:
 
 
 def by_bisection(psi: torch.nn.Module, o: torch.Tensor, m: torch.Tensor, s: torch.Tensor, total: float) -> torch.Tensor:
-    """The amounts of one cell by halving the interval of ln ν, which shares nothing with the layer's search."""
+    """Return the amounts of one cell by bisection in ln ν, without code of the layer."""
     low, high = -1e4, 1e4
     for _ in range(200):
         middle = 0.5 * (low + high)
@@ -91,7 +91,7 @@ def test_gradients_by_the_implicit_function_theorem(seed: int) -> None:
 
 
 class Straight(torch.nn.Module):
-    """``ψ(t) = −a·t``: the price layer is then a softmax of −a·o."""
+    """Response ``ψ(t) = −a·t``, with which the price layer is a softmax of −a·o."""
 
     def __init__(self, a: float, dtype: torch.dtype) -> None:
         super().__init__()
@@ -112,14 +112,14 @@ def test_any_decreasing_module_will_do(dtype: torch.dtype, within: float) -> Non
     other = o.detach().clone().requires_grad_()
     (Softmax(5.0)(-1.7 * other)[:, 0] ** 2).sum().backward()
     torch.testing.assert_close(o.grad, other.grad, rtol=10 * within, atol=10 * within)
-    # Against the other gradient of a: by the softmax, −o for each logit.
+    # Compare with the gradient of a through the softmax: −o for each logit.
     a = torch.tensor(1.7, dtype=dtype, requires_grad=True)
     (Softmax(5.0)(-a * o.detach())[:, 0] ** 2).sum().backward()
     torch.testing.assert_close(psi.a.grad, a.grad, rtol=20 * within, atol=20 * within)
 
 
 class CubeRoot(torch.nn.Module):
-    """``ψ(t) = −∛t``, on which Newton's method alone runs away from the root: each step lands at −2t."""
+    """Response ``ψ(t) = −∛t``, for which plain Newton steps diverge: each step lands at −2t."""
 
     def forward(self, t: torch.Tensor) -> torch.Tensor:
         return -t.sign() * t.abs() ** (1 / 3)
@@ -183,7 +183,7 @@ def test_extremes_give_numbers(spread: float, slack: float) -> None:
         total = m.sum(-1) * (1 + slack)
         amounts, over = layer.split(o, total, m, m)
         assert amounts.isfinite().all() and (over >= 0).all()
-        # What is left over the least, to the rounding of a difference.
+        # The amounts beyond the minimums, up to the rounding of a difference.
         torch.testing.assert_close(over.sum(-1), total - m.sum(-1), rtol=1e-12, atol=0)
         amounts[:, 0].sum().backward()
         assert o.grad.isfinite().all()

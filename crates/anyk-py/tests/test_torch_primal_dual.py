@@ -1,4 +1,4 @@
-"""The trainer, on a problem whose answer is known."""
+"""The trainer, on problems with known solutions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import math
 import pytest
 
 torch = pytest.importorskip("torch")
-# Tensors are small: threads of PyTorch's own would only wait for each other.
+# With such small tensors, several threads are slower than one.
 torch.set_num_threads(1)
 
 from anyk.torch import Diverged, Multipliers, PrimalDual, Record, Terms  # noqa: E402
 
 
 class Amounts(torch.nn.Module):
-    """One amount for users of kind 0 and one for those of kind 1."""
+    """Policy with one amount for users of kind 0 and one for users of kind 1."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Amounts(torch.nn.Module):
 
 
 class Prices(torch.nn.Module):
-    """A multiplier for each kind of user."""
+    """Module with one multiplier for each kind of user."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ def kinds(generator: torch.Generator) -> torch.Tensor:
 
 
 def train(for_each: bool, tightening: float = 1.0, steps: int = 1500, masked: bool = False, **options: object):
-    """min E[x] such that need·noise/x ≤ 1 (noise of mean 1): x = need where it holds for each user."""
+    """Minimize E[x] such that need·noise/x ≤ 1 (noise of mean 1): x = need if the constraint holds for each user."""
     policy = Amounts()
     multiplier = Prices() if for_each else Multipliers(1)
     noise = torch.Generator().manual_seed(9)
@@ -69,7 +69,7 @@ def train(for_each: bool, tightening: float = 1.0, steps: int = 1500, masked: bo
 def test_a_constraint_for_each_user_holds_for_each(tightening: float, masked: bool) -> None:
     policy, _, history = train(True, tightening, masked=masked)
     torch.testing.assert_close(policy.ln.exp() * tightening, NEEDS, rtol=0.03, atol=0)
-    # At the optimum of min x + λ(need/x − tightening), λ = x²/need = need/tightening²: its mean over both kinds.
+    # At the optimum of min x + λ(need/x − tightening), λ = x²/need = need/tightening²; compare its mean over both kinds.
     assert history[-1].multiplier == pytest.approx(float(NEEDS.mean()) / tightening**2, rel=0.1)
 
 
@@ -98,7 +98,7 @@ def test_a_callback_sees_every_record_and_ends_the_training() -> None:
 
     _, trainer, history = train(True, steps=1000, callbacks=[enough], record_every=10)
     assert [record.step for record in history] == [0, 10, 20] and seen == history
-    # It goes on where it ended.
+    # A second call continues the training.
     assert trainer.train(kinds, 5)[-1].step == 25
 
 
@@ -111,7 +111,7 @@ def test_batches_may_be_a_list() -> None:
 
 def test_what_cannot_be_trained_is_refused() -> None:
     policy = Amounts()
-    with pytest.raises(ValueError, match="tightening is 1.5, expected a number over 0 and up to 1"):
+    with pytest.raises(ValueError, match="tightening is 1.5, expected a number above 0 and at most 1"):
         PrimalDual(policy, lambda _: Terms(torch.zeros(())), tightening=1.5)
     with pytest.raises(ValueError, match="last_rate is 1, expected a number from 0 to rate"):
         PrimalDual(policy, lambda _: Terms(torch.zeros(())), last_rate=1)

@@ -1,4 +1,4 @@
-"""Resource allocation for wireless networks that works at any number of users, beside the exact optimum.
+"""Resource allocation in wireless networks for any number of users: exact, or with learned policies.
 
 >>> import anyk, numpy as np
 >>> cell = anyk.Urllc(distances_m=np.array([60.0, 90.0, 240.0]))
@@ -6,9 +6,9 @@
 >>> best.status, best.duality_gap < 1e-8
 ('optimal', True)
 
-Problems are classes (:class:`Urllc`, …); :func:`train` makes policies for any number of users, :func:`evaluate` puts
-them, and yours, beside the optimum, and :func:`diagnose` says which size law a policy follows. :class:`Separable` solves
-a problem of your own. ``anyk.torch`` has the layers for PyTorch; it is imported only when asked for.
+Each problem is a class, such as :class:`Urllc`. :class:`Separable` solves a problem of your own. :func:`train` trains a
+policy for any number of users, :func:`evaluate` compares policies, including your own, with the optimum, and
+:func:`diagnose` finds the size law of a policy. ``anyk.torch`` has layers for PyTorch; import it separately.
 """
 
 from ._anyk import Allocation, Allocations, Batch, Cell, Infeasible, InputError, __version__

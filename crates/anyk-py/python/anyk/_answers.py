@@ -1,4 +1,4 @@
-"""Answers of policies, in any form that people have them, and verdicts on them."""
+"""Results of policies in all accepted forms, and verdicts on them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from ._anyk import Allocation, Cell, InputError
 from ._arrays import Floats, numbers
 
 Answer = Any
-"""What a policy may return: an :class:`Allocation`, a mapping of arrays by name, or arrays in the problem's order."""
+"""Result of a policy: an :class:`Allocation`, a mapping of arrays by name, or arrays in the order of the problem."""
 
 
 def columns(cell: Cell, answer: Answer) -> list[Floats]:
-    """The amounts of an answer, in the order of the cell's, each as long as it should be."""
+    """Return the amounts of a result in the order of ``cell.amounts()``.
+
+    Raises :class:`InputError` if an amount is missing or does not have one number per user (or one for all users).
+    """
     amounts = cell.amounts()
     names = [name for name, _ in amounts]
     if isinstance(answer, Allocation):
@@ -24,7 +27,7 @@ def columns(cell: Cell, answer: Answer) -> list[Floats]:
     if isinstance(answer, Mapping):
         missing = [name for name in names if name not in answer]
         if missing:
-            raise InputError(f"the answer lacks {', '.join(missing)}, expected {', '.join(names)}")
+            raise InputError(f"the result lacks {', '.join(missing)}, expected {', '.join(names)}")
         found = [answer[name] for name in names]
     elif all(hasattr(answer, name) for name in names):
         found = [getattr(answer, name) for name in names]
@@ -32,16 +35,16 @@ def columns(cell: Cell, answer: Answer) -> list[Floats]:
         found = [answer]
     elif isinstance(answer, Sequence) or hasattr(answer, "__len__"):
         if len(answer) != len(names):
-            raise InputError(f"the answer has {len(answer)} parts, expected {len(names)}: {', '.join(names)}")
+            raise InputError(f"the result has {len(answer)} parts, expected {len(names)}: {', '.join(names)}")
         found = list(answer)
     else:
-        raise InputError(f"the answer is of the type {type(answer).__name__}, expected {', '.join(names)}")
+        raise InputError(f"the result is of the type {type(answer).__name__}, expected {', '.join(names)}")
     size = len(cell)
     arrays = []
     for (name, common), value in zip(amounts, found):
         array = numbers(name, value)
         if common and array.size == size and size > 1 and bool((array == array.flat[0]).all()):
-            # One for each user, where all are the same.
+            # A policy may repeat the common number for each user.
             array = array.reshape(-1)[:1].copy()
         expected = 1 if common else size
         if array.size != expected or array.ndim > 2:
@@ -52,13 +55,31 @@ def columns(cell: Cell, answer: Answer) -> list[Floats]:
 
 
 class Verdict:
-    """What the judge finds about an answer.
+    """Result of the check of an allocation.
 
-    ``status`` is ``feasible``, ``misses``, ``over-budget`` or ``infeasible`` (no answer could serve everyone); ``value``
-    is the ``objective``, ``reference`` the best there is, ``gap_percent`` how far the value is from it (positive is worse),
-    ``availability`` the share of users whose demand is met, whether or not the budget is kept, ``budget_used`` the share of
-    the budget that is given away, ``kkt_residual`` 0 at the optimum, ``k`` the number of users, and ``missed`` who is not
-    served: dicts with ``user`` (a position), ``what``, ``value`` and ``target``.
+    Attributes
+    ----------
+    status
+        ``feasible``, ``misses`` (a user's demand is not met), ``over-budget``, or ``infeasible`` (no allocation could
+        serve every user).
+    k
+        Number of users or links.
+    objective
+        Name and unit of the objective.
+    value
+        Objective of the allocation.
+    reference
+        Best known objective of the cell.
+    gap_percent
+        Distance of the value from the reference, in percent; positive is worse.
+    availability
+        Share of users whose demand is met, even if the allocation exceeds the budget.
+    budget_used
+        Share of the budget that the allocation uses.
+    kkt_residual
+        Distance from the optimality conditions; 0 at the optimum.
+    missed
+        Users that are not served: dicts with ``user`` (position), ``what``, ``value`` and ``target``.
     """
 
     def __init__(self, fields: dict[str, Any]) -> None:
@@ -79,12 +100,12 @@ class Verdict:
 
     @property
     def is_feasible(self) -> bool:
-        """Whether every demand is met within the budget."""
+        """Whether the allocation meets every demand within the budget."""
         return self.status == "feasible"
 
     def _side(self) -> str:
         worse = (self.gap_percent or 0.0) >= 0
-        return "over" if worse != self._larger_is_better else "under"
+        return "above" if worse != self._larger_is_better else "below"
 
     def __repr__(self) -> str:
         gap = "" if self.gap_percent is None else f", {abs(self.gap_percent):.4g} % {self._side()} the reference"
@@ -94,7 +115,7 @@ class Verdict:
 
 
 def verdict(text: str) -> Verdict:
-    """The verdict that the compiled part has found."""
+    """Build a verdict from the JSON of the compiled module."""
     return Verdict(json.loads(text))
 
 
@@ -104,11 +125,14 @@ def to_pandas(
     status: list[str],
     rows: tuple[list[int], Any] | None,
 ) -> Any:
-    """Answers of cells with these numbers of users as a ``pandas.DataFrame``, a row for each user."""
+    """Return the allocations of cells with ``sizes`` users as a ``pandas.DataFrame`` with one row per user.
+
+    ``rows`` has the row of each user and the index of the table that the users come from.
+    """
     import pandas
 
     cell = np.repeat(np.arange(len(sizes)), sizes)
-    # An amount that all users of a cell share has one number for each cell.
+    # An amount that all users of a cell share has one number per cell.
     columns = {name: values if values.size == cell.size else values[cell] for name, values in amounts}
     columns["status"] = np.array(status, dtype=object)[cell]
     if rows is None:

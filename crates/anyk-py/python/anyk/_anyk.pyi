@@ -1,4 +1,4 @@
-"""What the compiled part has."""
+"""Types of the compiled module."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence

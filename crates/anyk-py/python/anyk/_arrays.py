@@ -1,4 +1,4 @@
-"""Numbers as people hold them, made into what the compiled part reads."""
+"""Conversion of arguments to the arrays and integers of the compiled module."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Floats = NDArray[np.float64]
 
 
 def numbers(name: str, value: Any) -> Floats:
-    """An array of float64 in C order: the same memory where it is one already, a copy otherwise.
+    """Convert a value to an array of float64 in C order, without a copy if it is one.
 
-    Lists, other dtypes, views, Series and tensors in main memory are taken; what has no meaning as numbers is refused.
+    Accepts lists, other dtypes, views, Series and tensors in main memory. Raises :class:`InputError` for other values.
     """
     if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.c_contiguous and value.flags.aligned:
         return value
@@ -30,20 +30,20 @@ def numbers(name: str, value: Any) -> Floats:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError, OverflowError) as why:
-        raise InputError(f"{name} is no array of numbers: {why}") from why
+        raise InputError(f"{name} is not an array of numbers: {why}") from why
     if array.dtype == object:
-        # Rows of different lengths, None, texts.
+        # Rows of different lengths, None or strings.
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError, OverflowError) as why:
-            raise InputError(f"{name} is no array of numbers: {why}") from why
+            raise InputError(f"{name} is not an array of numbers: {why}") from why
     if array.dtype.kind not in "iuf":
         raise InputError(f"{name} has the dtype {array.dtype}, expected real numbers")
     return np.require(array, dtype=np.float64, requirements=["C", "A"]).reshape(array.shape)
 
 
 def whole(name: str, value: Any, least: int = 0) -> int:
-    """A whole number from ``least`` that fits into 64 bits, of Python or NumPy."""
+    """Convert a Python or NumPy integer from ``least`` to 2**64 - 1; raise :class:`InputError` for other values."""
     try:
         found = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
     except TypeError:
@@ -55,14 +55,14 @@ def whole(name: str, value: Any, least: int = 0) -> int:
 
 
 def wholes(name: str, values: Any, least: int = 0) -> list[int]:
-    """A list of whole numbers; the message names the place of one that is not."""
+    """Convert a list of integers; an error names the index of the wrong value."""
     if isinstance(values, (str, bytes)) or not np.iterable(values):
         raise InputError(f"{name} is {_shown(values)}, expected a list of whole numbers")
     return [whole(f"{name}[{place}]", value, least) for place, value in enumerate(values)]
 
 
 def _shown(value: Any) -> str:
-    """At most 60 characters of a value, as the messages of the program have it."""
-    # Of an enormous number Python refuses to write the digits.
+    """Return at most 60 characters of a value, as in the messages of the program."""
+    # Python refuses to print integers with thousands of digits.
     text = repr(value) if not isinstance(value, int) or value.bit_length() < 200 else "more than 2**199 in size"
     return text if len(text) <= 60 else text[:60] + "…"

@@ -1,4 +1,4 @@
-"""Instances of the problems: users of a cell, or links that share a band."""
+"""Cells: the instances of the built-in problems, with users or with links that share a band."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Option = Union[float, int, str, bool, None, Sequence[float], "os.PathLike[str]"]
-"""An option of a problem: a number, a text, a switch, a list, or a file."""
+"""An option of a problem: a number, a string, a switch, a list, or a file."""
 
-# What people call arrays of users, and what files call the columns.
+# Keyword arguments for the users, and the names of the columns in files.
 _PLACES = {
     "distances_m": "distance_m",
     "gains": "gain",
@@ -33,7 +33,7 @@ _CLASS = ("epsilon", "packet_bits", "arrival_rate")
 
 
 def _users(arrays: dict[str, Any]) -> dict[str, Floats]:
-    """The columns of users that were given."""
+    """Return the given arrays of users by the names of their columns, and check their shapes."""
     columns = {}
     for name, value in arrays.items():
         if value is None:
@@ -54,7 +54,7 @@ def _users(arrays: dict[str, Any]) -> dict[str, Floats]:
 
 
 def _place(given: dict[str, Any]) -> str:
-    """The one array that says where users are."""
+    """Return the name of the argument for the gains; raise :class:`InputError` unless exactly one is given."""
     places = [name for name in _PLACES if given.get(name) is not None]
     if len(places) > 1:
         raise InputError(f"{' and '.join(places)} are given, expected only one of them")
@@ -64,7 +64,7 @@ def _place(given: dict[str, Any]) -> str:
 
 
 class _Users(Cell):
-    """Users of a cell, given by where they are."""
+    """Base class of cells with users, whose gains come from one of several arguments."""
 
     _problem = ""
 
@@ -97,42 +97,72 @@ class _Users(Cell):
 
 
 class Urllc(_Users):
-    """Power and bandwidth for URLLC, the least total bandwidth: problem (P1) of the paper.
+    """URLLC with minimum total bandwidth under a power budget: problem (P1) of the paper.
 
-    Users are given by one of ``distances_m`` (m), ``gains`` (power ratios), ``gains_db``, ``path_losses_db`` (dB) or
-    ``snrs_db`` (dB, with ``reference_power_dbm`` and ``reference_bandwidth_hz``). ``epsilon``, ``packet_bits`` and
-    ``arrival_rate`` are their service classes, one for all or one for each. Everything else about the cell is an option
-    (``anyk.options("urllc", "solve")`` lists them), such as ``max_power_dbm=40``.
+    Pass exactly one of ``distances_m``, ``gains``, ``gains_db``, ``path_losses_db`` and ``snrs_db``.
+
+    Parameters
+    ----------
+    distances_m
+        Distances from the base station, in m.
+    gains
+        Channel gains, as power ratios.
+    gains_db
+        Channel gains, in dB.
+    path_losses_db
+        Path losses, in dB.
+    snrs_db
+        Signal-to-noise ratios, in dB. They also need ``reference_power_dbm`` and ``reference_bandwidth_hz``.
+    epsilon
+        Maximum packet loss. This and the next two are one number for all users, or one for each.
+    packet_bits
+        Packet size, in bits.
+    arrival_rate
+        Mean number of packets per frame.
+    **options
+        Options of the cell, such as ``max_power_dbm=40``; ``anyk.options("urllc", "solve")`` lists them.
+
+    Raises
+    ------
+    InputError
+        If an argument is missing, has the wrong shape or is out of range.
+
+    Examples
+    --------
+    >>> cell = Urllc(distances_m=[60.0, 90.0, 240.0])
+    >>> cell.solve().status
+    'optimal'
     """
 
     _problem = "urllc"
 
 
 class UrllcPower(_Users):
-    """Power and bandwidth for URLLC in a given band, the least total power: the mirror of :class:`Urllc`.
+    """URLLC with minimum total power in a given band.
 
-    Users are given as there. ``max_bandwidth_hz``, the band, has no default. With ``max_power_dbm`` as well, users that
-    do not fit both budgets raise :class:`Infeasible`, which has the largest set that does.
+    Takes the same arguments as :class:`Urllc`. The option ``max_bandwidth_hz``, the band, is required. If you also
+    set ``max_power_dbm`` and the users do not fit both budgets, ``solve`` raises :class:`Infeasible` with the largest
+    set of users that does.
     """
 
     _problem = "urllc-power"
 
 
 class QosPower(_Users):
-    """Power at a rate over a given bandwidth, the least total: problem (P5) of the paper, a closed form.
+    """Minimum total power at a given rate and bandwidth: problem (P5) of the paper, a closed form.
 
-    Users are given as for :class:`Urllc`, without service classes: all get ``rate_bps`` over ``bandwidth_hz`` each (1e6
-    unless said otherwise). There is no budget.
+    Takes the gains as in :class:`Urllc`, but no service class. Every user gets the rate ``rate_bps`` over the bandwidth
+    ``bandwidth_hz`` (both 1e6 by default). The power has no budget.
     """
 
     _problem = "qos-power"
 
 
 class EqualBandwidth(_Users):
-    """Power and one bandwidth for all users, the least bandwidth at a rate: problem (P6) of the paper, a closed form.
+    """Minimum bandwidth, equal for all users, at a given rate: problem (P6) of the paper, a closed form.
 
-    Users are given as for :class:`Urllc`, without service classes: all get ``rate_bps`` (1e6 unless said otherwise). The
-    answer's ``bandwidth_hz`` is one number.
+    Takes the gains as in :class:`Urllc`, but no service class. Every user gets the rate ``rate_bps`` (1e6 by default).
+    The ``bandwidth_hz`` of an allocation is one number.
     """
 
     _problem = "equal-bandwidth"
@@ -156,33 +186,61 @@ class _Links(Cell):
 
 
 class Interference(_Links):
-    """Powers of links that share a band, the largest sum rate.
+    """Powers of links that share a band, with maximum sum rate.
 
-    ``solve()`` is WMMSE from full power, a local optimum; ``solve("fplinq")``, ``solve("greedy")`` and, for up to 20 links,
-    ``solve("exact")`` find schedules.
+    ``solve()`` runs WMMSE from full power, which finds a local optimum. ``solve("fplinq")``, ``solve("greedy")`` and,
+    for up to 20 links, ``solve("exact")`` find schedules.
 
-    ``gains`` is K×K: row k is what receiver k hears, column j what transmitter j causes. ``max_power``, ``noise`` and
-    ``weights`` are one number, or one for each link; 1 unless said otherwise.
+    Parameters
+    ----------
+    gains
+        K×K matrix of power gains: row k has the gains to receiver k, column j those from transmitter j.
+    max_power
+        Maximum power. This and the next two are one number, or one for each link (default: 1).
+    noise
+        Noise power, in the unit of ``max_power``.
+    weights
+        Weights in the sum rate.
+    **options
+        Other options; ``anyk.options("interference", "solve")`` lists them.
+
+    Raises
+    ------
+    InputError
+        If an argument has the wrong shape or is out of range.
     """
 
     _problem = "interference"
 
 
 class LinkScheduling(_Links):
-    """Which of the links that share a band are on, the largest sum rate; links are given as for :class:`Interference`.
+    """Choice of the links in a band that transmit, with maximum sum rate.
 
-    ``solve()`` is FPLinQ; ``solve("exact")`` finds the best schedule of up to 20 links.
+    Takes the same arguments as :class:`Interference`. ``solve()`` runs FPLinQ; ``solve("exact")`` finds the best
+    schedule of up to 20 links.
     """
 
     _problem = "link-scheduling"
 
 
 def cells(problem: str, **given: Any) -> Batch:
-    """Many cells of a problem, to be solved or allocated at once on all cores.
+    """Build many cells of a problem, to solve or allocate them in parallel.
 
-    Arrays of users have a row for each cell, (N, K), or are lists of arrays of any lengths; gains of links are (N, K, K)
-    or a list of matrices. Other names are options, the same for all cells.
+    Parameters
+    ----------
+    problem
+        Name of the problem, such as ``"urllc"``.
+    **given
+        Arguments of the problem's class. An array of users has one row per cell, (N, K), or is a list of arrays of any
+        lengths. Gains of links are (N, K, K) or a list of matrices. Options are the same for all cells.
 
+    Raises
+    ------
+    InputError
+        If an argument has the wrong shape or is out of range.
+
+    Examples
+    --------
     >>> batch = cells("urllc", distances_m=np.full((3, 5), 100.0))
     >>> batch.solve().power_w.shape
     (3, 5)
@@ -227,7 +285,7 @@ def cells(problem: str, **given: Any) -> Batch:
 
 
 def _rows(name: str, value: Any) -> tuple[Floats, list[int]]:
-    """All rows one after the other, and the length of each."""
+    """Return all rows one after another, and the length of each."""
     if isinstance(value, (list, tuple)):
         parts = [numbers(name, part) for part in value]
         for index, part in enumerate(parts):
@@ -240,25 +298,41 @@ def _rows(name: str, value: Any) -> tuple[Floats, list[int]]:
         return np.concatenate(parts), [part.size for part in parts]
     array = numbers(name, value)
     if array.ndim != 2:
-        raise InputError(f"{name} has the shape {array.shape}, expected a row for each cell: (N, K)")
+        raise InputError(f"{name} has the shape {array.shape}, expected one row per cell: (N, K)")
     if array.size == 0:
         raise InputError(f"{name} has the shape {array.shape}, expected at least one cell and one user")
     return array.reshape(-1), [array.shape[1]] * array.shape[0]
 
 
 def sample(problem: str, k: int, count: int = 1, seed: int = 0, **given: Option) -> Batch:
-    """Random cells of a problem: ``count`` of them with ``k`` users each, the same for the same seed.
+    """Draw ``count`` random cells with ``k`` users or links each.
 
-    Options are those of ``anyk sample`` (where users are: ``cell_radius_m``, ``path_loss``, ``shadowing``; for links
-    ``scenario="dense"`` or ``"d2d"``) and those of the cell. The result is a batch even of one: ``sample("urllc", 5)[0]``
-    is a cell.
+    The result is a batch even if ``count`` is 1: ``sample("urllc", 5)[0]`` is a cell.
+
+    Parameters
+    ----------
+    problem
+        Name of the problem.
+    k
+        Number of users or links in each cell.
+    count
+        Number of cells.
+    seed
+        The same seed gives the same cells.
+    **given
+        Options of ``anyk sample`` (for users ``cell_radius_m``, ``path_loss``, ``shadowing``, …; for links
+        ``scenario="dense"`` or ``"d2d"``), and options of the cell.
+
+    Raises
+    ------
+    InputError
+        If the problem has no such option, or a value is out of range.
     """
     of_sample = {name: value for name, value in given.items() if name in _names(problem, "sample")}
     of_cell = {name: value for name, value in given.items() if name in _names(problem, "assess")}
     for name in given:
         if name not in of_sample and name not in of_cell:
             raise InputError(f"{name} has no meaning for cells of {problem}; leave it out")
-    # Where users are is of no interest once they are there.
     return _anyk.sample(problem, {**of_sample, "k": k, "count": count, "seed": seed}, of_cell)
 
 
@@ -268,9 +342,21 @@ def _names(problem: str, verb: str) -> frozenset[str]:
 
 
 def read(problem: str, source: str | bytes | os.PathLike[str], **options: Option) -> Batch:
-    """Cells from a file that the program reads: users as JSON, JSON lines or CSV, gains of links as JSON or ``.npy``.
+    """Read cells from a file in a format of the program.
 
-    ``source`` is the name of a file, or the content of one as bytes.
+    Parameters
+    ----------
+    problem
+        Name of the problem.
+    source
+        Name of a file, or its content as bytes: users as JSON, JSON lines or CSV, gains of links as JSON or ``.npy``.
+    **options
+        Options of the cells.
+
+    Raises
+    ------
+    InputError
+        If the content is not valid input of the problem.
     """
     if isinstance(source, bytes):
         return _anyk.read_cells(problem, source, options)
@@ -279,7 +365,7 @@ def read(problem: str, source: str | bytes | os.PathLike[str], **options: Option
 
 
 def _rebuild(problem: str, arrays: dict[str, Any], options: dict[str, Any]) -> Cell:
-    """A cell from what was pickled."""
+    """Rebuild a cell from the columns of files and the options in a pickle."""
     return _again(problem, {_PLACES.get(name, name): value for name, value in arrays.items()}, options)
 
 
@@ -296,25 +382,52 @@ def _again(problem: str, arrays: dict[str, Any], options: dict[str, Any]) -> Cel
 
 
 def problems() -> dict[str, str]:
-    """The problems there are, by name, each with what it allocates."""
+    """Return the names of all problems with their descriptions."""
     return {name: about for name, about, _, _, _ in _anyk.problems()}
 
 
 def options(problem: str, verb: str = "solve") -> list[dict[str, Any]]:
-    """The options of ``solve``, ``sample``, ``train``, ``evaluate``, ``allocate`` or ``calibrate`` for a problem.
+    """Return the options of a command for a problem.
 
-    Each is a dict: ``name``, ``kind`` (``number``, ``text``, ``switch``, …), ``of`` (the values that it may have, or what
-    they are), ``help`` and ``default`` (empty where it has none).
+    Parameters
+    ----------
+    problem
+        Name of the problem.
+    verb
+        ``"solve"``, ``"sample"``, ``"train"``, ``"evaluate"``, ``"allocate"`` or ``"calibrate"``.
+
+    Returns
+    -------
+    list of dict
+        The keys are ``name``, ``kind`` (``number``, ``text``, ``switch``, …), ``of`` (the possible values or the unit),
+        ``help`` and ``default`` (empty if there is none).
     """
     return _anyk.options_of(problem, verb)
 
 
 def required_bandwidth(received_w: ArrayLike, **options: Option) -> tuple[Floats, Floats]:
-    """The least bandwidth b(u) in Hz that a received power u in W needs, and its derivative in Hz/W.
+    """Return the minimum bandwidths b(u) that meet the QoS at received powers u, and their derivatives.
 
-    Bandwidths are rounded up by the certified error of the table (about 1e-12), so that the QoS really holds.
-    Options are those of a cell, such as ``epsilon=1e-6``. Raises :class:`InputError` where no bandwidth would do
-    (under :func:`least_received_w`).
+    The bandwidths are rounded up by the error bound of the table (relative, about 1e-12).
+
+    Parameters
+    ----------
+    received_w
+        Received powers u in W.
+    **options
+        Options of the cell, such as ``epsilon=1e-6``.
+
+    Returns
+    -------
+    bandwidth_hz
+        b(u) in Hz, with the shape of ``received_w``.
+    slope_hz_per_w
+        Derivative of b in Hz/W.
+
+    Raises
+    ------
+    InputError
+        If a power is below :func:`least_received_w`, so that no bandwidth is enough.
     """
     array = numbers("received_w", received_w)
     bandwidth, slope = _anyk.required_bandwidth(array.reshape(-1), options)
@@ -322,5 +435,5 @@ def required_bandwidth(received_w: ArrayLike, **options: Option) -> tuple[Floats
 
 
 def least_received_w(**options: Option) -> float:
-    """The received power in W under which no bandwidth serves a user; options are those of a cell."""
+    """Return the smallest received power in W that some bandwidth can serve; options are those of the cell."""
     return _anyk.least_received_w(options)

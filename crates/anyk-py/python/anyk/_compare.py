@@ -1,4 +1,4 @@
-"""Policies side by side on the same random cells, yours among them."""
+"""Comparison of policies on the same random cells."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from ._progress import Progress, watching
 from ._tables import Table
 
 Policy = Union[Callable[[Cell], Answer], "batched", Model, str, None]
-"""A policy: a function from a cell to what its users get, a :class:`Model` or its file, or a baseline by its name."""
+"""A policy: a function from a cell to an allocation, a :class:`Model` or its file, or the name of a baseline."""
 
 
 class batched:
-    """A policy that answers many cells at once: a function from a list of cells to a list of answers.
+    """Policy for many cells at once: a function from a list of cells to a list of allocations.
 
+    Examples
+    --------
     >>> @batched
     ... def policy(cells):
     ...     return [equal_power(cell) for cell in cells]
@@ -37,9 +39,9 @@ class batched:
 
 
 def asked(policy: Callable[[Cell], Answer], strict: bool = False) -> Callable[[Cell], tuple[Any, float]]:
-    """A policy as the compiled part asks it: amounts or a reason, and the seconds that it took.
+    """Wrap a policy for the compiled module, which expects amounts or a reason, and the seconds of the call.
 
-    Where it is ``strict``, what is no answer is an exception.
+    With ``strict``, a result that is not an allocation raises an exception.
     """
 
     def ask(cell: Cell) -> tuple[Any, float]:
@@ -57,14 +59,14 @@ def asked(policy: Callable[[Cell], Answer], strict: bool = False) -> Callable[[C
 
 
 def asked_many(policy: batched) -> Callable[[list[Cell]], tuple[list[Any], float]]:
-    """The same for a policy that answers many cells at once."""
+    """Wrap a batched policy for the compiled module, as :func:`asked` does for a function of one cell."""
 
     def ask(cells: list[Cell]) -> tuple[list[Any], float]:
         start = time.perf_counter()
         answers = list(policy(cells))
         seconds = time.perf_counter() - start
         if len(answers) != len(cells):
-            raise InputError(f"the policy has {len(answers)} answers, expected {len(cells)}: one for each cell")
+            raise InputError(f"the policy returned {len(answers)} allocations, expected {len(cells)}: one per cell")
         return [_amounts(cell, answer) for cell, answer in zip(cells, answers)], seconds
 
     return ask
@@ -78,10 +80,18 @@ def _amounts(cell: Cell, answer: Answer) -> Any:
 
 
 class Comparison(Table):
-    """What :func:`evaluate` finds: a row for each policy and size.
+    """Result of :func:`evaluate`: a table with one row for each policy and number of users.
 
-    ``failures`` are the first cells without an answer that could be judged, ``size_laws`` what the diagnosis finds in
-    the answers of your policies, and the network that it recommends.
+    Attributes
+    ----------
+    objective
+        Objective of the problem.
+    reference
+        Name of the reference that gaps are measured from.
+    failures
+        The first results that could not be checked, with the reasons.
+    size_laws
+        Size law of each of your policies, with the recommended network.
     """
 
     def __init__(self, found: dict[str, Any]) -> None:
@@ -93,7 +103,7 @@ class Comparison(Table):
         first += ["availability_low", "availability_high", "value", "standard_error", "reference", "gap_percent"]
         first += ["gap_standard_error", "worst_gap_percent", "reorder_change", "microseconds"]
         every = sorted(rows[0] if rows else [], key=lambda name: first.index(name) if name in first else len(first))
-        # What is the same for all is not worth a column.
+        # Hide these columns if they are 0 in all rows.
         hidden = {name for name in ("failed", "over_budget", "infeasible") if not any(row[name] for row in rows)}
         shown = ["policy", "k", "availability", "gap_percent", "gap_standard_error", "worst_gap_percent"]
         shown += ["reorder_change", "microseconds", "failed", "over_budget", "infeasible"]
@@ -107,14 +117,14 @@ class Comparison(Table):
         self.chart = _chart(found)
 
     def plot(self, ax: Any = None, *, symlog: bool = False) -> Any:
-        """The gaps over K; with ``symlog`` on a scale that shows small ones beside large ones."""
+        """Draw the gaps over K and return the matplotlib axes; ``symlog`` shows small and large gaps on one scale."""
         ax = super().plot(ax)
         if symlog:
             ax.set_yscale("symlog", linthresh=0.1)
         return ax
 
     def to_pandas(self) -> Any:
-        """All columns as a ``pandas.DataFrame``."""
+        """Return all columns as a ``pandas.DataFrame``."""
         import pandas
 
         return pandas.DataFrame(self.rows, columns=self.every_column)
@@ -132,7 +142,7 @@ class Comparison(Table):
 
 def _title(found: dict[str, Any]) -> str:
     seeds = ", ".join(str(seed) for seed in found["seeds"])
-    return f"{found['problem']}: {found['objective']}, beside {found['reference']}; {found['samples']} cells of each size, seed {seeds}"
+    return f"{found['problem']}: {found['objective']}, compared with {found['reference']}; {found['samples']} cells for each K, seed {seeds}"
 
 
 def _chart(found: dict[str, Any]) -> dict[str, Any]:
@@ -150,7 +160,7 @@ def _chart(found: dict[str, Any]) -> dict[str, Any]:
             }
         )
     return {
-        "title": f"{found['problem']}: how far from {found['reference']}",
+        "title": f"{found['problem']}: gap to {found['reference']}",
         "x_label": "K",
         "y_label": f"{found['objective']}: % worse than {found['reference']}",
         "log_x": True,
@@ -176,15 +186,39 @@ def evaluate(
     progress: Progress = None,
     **options: Option,
 ) -> Comparison:
-    """Policies side by side on the same random cells of each size, all judged alike.
+    """Compare policies on the same random cells, with the same checks.
 
-    ``policies`` are by name: functions from a cell to what its users get (:func:`batched` for many cells at once), models
-    or their files, or ``None`` for a baseline of that name, such as ``{"optimum": None}``. The best that is known and
-    the trivial policy of the problem are always there. Functions are called on this thread; one that has no answer may
-    raise :class:`Infeasible`, any other exception ends the evaluation.
+    The comparison always includes the reference and the baseline of the problem. AnyK calls your functions on the
+    calling thread. A function can raise :class:`Infeasible` if it has no allocation; any other exception ends the
+    evaluation. The column ``microseconds`` measures only the policy.
 
-    ``samples`` cells of each size are drawn for each of ``seeds`` (or ``seed``). Options are those of random cells, such as
-    ``max_power_dbm=40`` or ``scenario="d2d"``. The column ``microseconds`` measures only the policy.
+    Parameters
+    ----------
+    policies
+        Policies by name, or a single one: a function from a cell to an allocation (:class:`batched` for many cells at
+        once), a :class:`Model` or its file, or ``None`` for the baseline of that name, such as ``{"optimum": None}``.
+    problem
+        Name of the problem; required unless a policy is a model.
+    sizes
+        Numbers of users to compare at.
+    samples
+        Number of cells for each size and seed.
+    seed, seeds
+        One seed, or several instead.
+    progress
+        Progress bar or function, as in :func:`train`.
+    **options
+        Options of random cells, such as ``max_power_dbm=40`` or ``scenario="d2d"``.
+
+    Returns
+    -------
+    Comparison
+        One row for each policy and number of users.
+
+    Raises
+    ------
+    InputError
+        If an argument is missing or out of range, or a model is for another problem or cell.
     """
     if not isinstance(policies, Mapping):
         policies = {_name(policies): policies}

@@ -1,4 +1,4 @@
-"""The size law of a policy, and the networks that follow it."""
+"""Diagnosis: the size law of a policy, and the networks that have the same one."""
 
 from __future__ import annotations
 
@@ -21,11 +21,20 @@ from ._tables import Table, of_study
 
 
 class Diagnosis:
-    """What :func:`diagnose` finds.
+    """Result of :func:`diagnose`; ``print`` shows it as the program does.
 
-    Sentences: ``equivariant``, ``function_of_x_and_k``, ``size_invariant``, ``size_law``, ``recommended`` and
-    ``reason``; ``print`` shows all of them. ``tables`` are a list of :class:`Table`, ``details`` everything as the program's
-    JSON.
+    Attributes
+    ----------
+    policy, samples
+        Description of the policy and of the samples.
+    equivariant, function_of_x_and_k, size_invariant, size_law
+        Findings, as text.
+    recommended, reason
+        Network with the same size law, and why it was chosen.
+    tables
+        List of :class:`Table`.
+    details
+        All findings, as in the JSON of the program.
     """
 
     def __init__(self, found: dict[str, Any]) -> None:
@@ -42,10 +51,13 @@ class Diagnosis:
         self.tables: list[Table] = [of_study(table) for table in found["tables"]]
 
     def plot(self, ax: Any = None) -> Any:
-        """The first picture there is: the policy over x, a curve for each K."""
+        """Draw the first chart, the policy over x with a curve for each K, and return the matplotlib axes.
+
+        Raises ``ValueError`` if there is no chart.
+        """
         drawn = next((table for table in self.tables if table.chart is not None), None)
         if drawn is None:
-            raise ValueError("this diagnosis has no picture")
+            raise ValueError("this diagnosis has no chart")
         return drawn.plot(ax)
 
     def __str__(self) -> str:
@@ -66,7 +78,7 @@ class Diagnosis:
 
 
 class Samples(Protocol):
-    """Columns by name: a mapping or a ``pandas.DataFrame``."""
+    """Samples as columns by name: a mapping or a ``pandas.DataFrame``."""
 
     def keys(self) -> Any: ...
     def __getitem__(self, name: str, /) -> Any: ...
@@ -88,14 +100,43 @@ def diagnose(
     progress: Progress = None,
     **options: Option,
 ) -> Diagnosis:
-    """Which size law a policy follows, and which network follows it (Remark 1 of the paper).
+    """Find the size law of a policy, and a network with the same one (remark 1 of the paper).
 
-    ``policy`` is a function from a cell of ``problem`` to what its users get, a :class:`Model` or its file, a built-in
-    policy by name (``"urllc-power"``), or samples: ``{"k": …, "x": …, "y": …}``, a ``pandas.DataFrame`` or a CSV file
-    with a row for each user and, if it is known, ``"instance"``. ``quantity`` is which of the amounts (``"power"``,
-    ``"bandwidth"``). ``check`` trains networks at a small size (``train_k``) and measures what they miss at a large one,
-    which takes seconds. A function is asked for at least ``users`` users of each of ``sizes``, on this thread; answers
-    that cannot be used are left out.
+    Parameters
+    ----------
+    policy
+        A function from a cell to an allocation, a :class:`Model` or its file, the name of a built-in policy such as
+        ``"urllc-power"``, or samples. Samples are a mapping ``{"k": …, "x": …, "y": …}``, a ``pandas.DataFrame`` or a
+        CSV file with one row per user; add a column ``instance`` if you know which rows belong together.
+    problem
+        Name of the problem; required for a function.
+    quantity
+        The amount to diagnose: ``"power"`` or ``"bandwidth"``.
+    sizes
+        Numbers of users to sample (default: 2, 3, 5, 10, 20, 50, 100 and 200).
+    users
+        Minimum number of users to sample for each size (default: 2,000 for a function, otherwise 20,000).
+    train_k
+        Small number of users from which the recommendation extrapolates.
+    seed
+        Seed of the random cells.
+    check
+        Also train networks at ``train_k`` users, measure their losses at a larger number, and correct the
+        recommendation if another network loses less. This takes seconds.
+    progress
+        Progress bar or function, as in :func:`train`.
+    **options
+        Options of the cells of a function or a built-in policy.
+
+    Returns
+    -------
+    Diagnosis
+        The findings and the recommended network. Results of a function that cannot be used are left out.
+
+    Raises
+    ------
+    InputError
+        If an argument is missing or out of range, or the samples are not enough.
     """
     patient: Any = policy
     if isinstance(policy, (str, os.PathLike)) and os.path.isfile(policy):

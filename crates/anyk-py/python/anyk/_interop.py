@@ -1,4 +1,4 @@
-"""Gains and users from where people have them: Sionna, DeepMIMO, pandas, Arrow."""
+"""Gains and users from other packages: Sionna, DeepMIMO, pandas and Arrow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._cells import _CLASS, _PLACES, Option
 
 
 def _complex(name: str, value: Any) -> np.ndarray[Any, Any]:
-    """An array of amplitudes: complex, or real and imaginary parts as a pair."""
+    """Convert amplitudes, complex or a pair of real and imaginary parts, to an array."""
     if isinstance(value, (tuple, list)) and len(value) == 2 and hasattr(value[0], "shape"):
         parts = [np.asarray(part) for part in value]
         if any(part.dtype.kind not in "iuf" for part in parts) or parts[0].shape != parts[1].shape:
@@ -25,31 +25,45 @@ def _complex(name: str, value: Any) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as why:
-        raise InputError(f"{name} is no array: {why}") from why
+        raise InputError(f"{name} is not an array: {why}") from why
     if isinstance(value, np.ma.MaskedArray) and np.any(np.ma.getmaskarray(value)):
         raise InputError(f"{name} has masked values, expected amplitudes")
     if array.dtype.kind not in "fc":
         raise InputError(f"{name} has the dtype {array.dtype}, expected complex amplitudes")
     if 0 in array.shape:
-        raise InputError(f"{name} has the shape {array.shape}, expected at least one of everything")
+        raise InputError(f"{name} has the shape {array.shape}, expected at least one entry along every axis")
     return array
 
 
 def gains_of_sionna(a: Any, *, mean_over_antennas: bool = True) -> Floats:
-    """Power gains from the path coefficients ``a`` of Sionna.
+    """Compute power gains from the path coefficients of Sionna.
 
-    Shapes that are taken, as Sionna has them:
+    The gain between a transmitter and a receiver is the sum over paths of ``|a|²``, averaged over time steps and
+    pairs of antennas. Pass ``gains[:, 0]``, the users of the first base station, to :class:`anyk.Urllc`, or a square
+    matrix to :class:`anyk.Interference`. Users without a path have a gain of 0; remove them, because the problems
+    reject it.
 
-    - Sionna RT 1.x, ``paths.a`` (a pair of real and imaginary parts) or ``paths.cir()[0]``:
-      ``[num_rx, num_rx_ant, num_tx, num_tx_ant, num_paths]`` or with ``num_time_steps`` as the last axis.
-    - Sionna PHY channel models, ``a`` of ``cir``:
-      ``[batch, num_rx, num_rx_ant, num_tx, num_tx_ant, num_paths, num_time_steps]``.
+    Parameters
+    ----------
+    a
+        Path coefficients in one of these shapes:
 
-    The gain of a receiver and a transmitter is the sum over paths of ``|a|²``, averaged over time steps and over pairs
-    of antennas (summed over them with ``mean_over_antennas=False``). The result is ``[num_rx, num_tx]``, or
-    ``[batch, num_rx, num_tx]``: ``gains[:, 0]`` are the users of the first base station, for :class:`anyk.Urllc`, and a
-    square matrix goes into :class:`anyk.Interference`. Users without a path have a gain of 0, which no problem takes:
-    leave them out.
+        - Sionna RT 1.x, ``paths.a`` (a pair of real and imaginary parts) or ``paths.cir()[0]``:
+          ``[num_rx, num_rx_ant, num_tx, num_tx_ant, num_paths]``, optionally with ``num_time_steps`` as the last axis.
+        - Sionna PHY channel models, ``a`` of ``cir``:
+          ``[batch, num_rx, num_rx_ant, num_tx, num_tx_ant, num_paths, num_time_steps]``.
+    mean_over_antennas
+        Whether to average over pairs of antennas; otherwise they are summed.
+
+    Returns
+    -------
+    numpy.ndarray
+        Power gains, ``[num_rx, num_tx]`` or ``[batch, num_rx, num_tx]``.
+
+    Raises
+    ------
+    InputError
+        If the shape is another one, or an entry is not finite.
     """
     array = _complex("a", a)
     if array.ndim not in (5, 6, 7):
@@ -70,13 +84,28 @@ def gains_of_sionna(a: Any, *, mean_over_antennas: bool = True) -> Floats:
 
 
 def gains_of_deepmimo(channel: Any, *, mean_over_antennas: bool = True) -> Floats:
-    """Power gains from a channel of DeepMIMO: ``[num_users, num_rx_ant, num_tx_ant, num_subcarriers]``, as
-    ``dataset[0]["user"]["channel"]`` of version 2 and 3, and ``dataset.channel`` of version 4 have it (in time domain
-    the last axis are paths).
+    """Compute power gains from a DeepMIMO channel.
 
-    In frequency domain, the gain of a user is the mean over subcarriers of ``|h|²``, averaged over pairs of antennas
-    (summed with ``mean_over_antennas=False``). Users without a path have a gain of 0, which no problem takes: leave them
-    out.
+    The gain of a user is the mean of ``|h|²`` over subcarriers and pairs of antennas. Users without a path have a
+    gain of 0; remove them, because the problems reject it.
+
+    Parameters
+    ----------
+    channel
+        Channel in the frequency domain, ``[num_users, num_rx_ant, num_tx_ant, num_subcarriers]``:
+        ``dataset[0]["user"]["channel"]`` of versions 2 and 3, or ``dataset.channel`` of version 4.
+    mean_over_antennas
+        Whether to average over pairs of antennas; otherwise they are summed.
+
+    Returns
+    -------
+    numpy.ndarray
+        Power gains, ``[num_users]``.
+
+    Raises
+    ------
+    InputError
+        If the shape is another one, or an entry is not finite.
     """
     array = _complex("channel", channel)
     if array.ndim != 4:
@@ -95,18 +124,34 @@ def _finite(name: str, power: Floats) -> None:
 
 
 def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **options: Option) -> Batch:
-    """Cells from a table of users: a ``pandas.DataFrame``, a ``pyarrow.Table`` or ``RecordBatch``, or a mapping of
-    columns.
+    """Build cells from a table with one row per user.
 
-    One of the columns ``distance_m``, ``gain``, ``gain_db``, ``path_loss_db`` or ``snr_db`` says where users are (their
-    plurals are taken, too); ``epsilon``, ``packet_bits`` and ``arrival_rate`` are their classes, and the column ``cell``
-    tells cells apart, in the order in which they first appear. Without it, all users are of one cell. Other columns are
-    left alone, unless they are parameters of the problem, such as ``max_power_dbm``. A parameter with the same value in all
-    rows of a cell applies to that cell, whatever the options say; other cells may have other values. A parameter that
-    differs within a cell, or belongs to another problem, raises :class:`InputError`.
+    The table needs exactly one of the columns ``distance_m``, ``gain``, ``gain_db``, ``path_loss_db`` and ``snr_db``,
+    or of their plurals. It can have ``epsilon``, ``packet_bits`` and ``arrival_rate``, the service class. Cells are
+    in the order in which they first appear; without a column for the cell, all users are in one cell.
 
-    Rows may have any order: ``answers.to_pandas()`` has the table's index, and ``answers.flat("power_w")`` the order of its
-    rows, so that ``table.join(anyk.from_table(table).solve().to_pandas())`` gives every user its own power.
+    A column with the name of a parameter of the problem, such as ``max_power_dbm``, sets the parameter of each cell and
+    takes precedence over the options. All rows of a cell must have the same value. Other columns are ignored.
+
+    The rows can be in any order. ``flat`` of the result has the order of the rows and ``to_pandas`` has the index of
+    the table, so ``table.join(anyk.from_table(table).solve().to_pandas())`` adds every user's allocation.
+
+    Parameters
+    ----------
+    table
+        A ``pandas.DataFrame``, a ``pyarrow.Table`` or ``RecordBatch``, or a mapping of columns.
+    problem
+        Name of the problem.
+    cell
+        Name of the column that identifies the cell of a user.
+    **options
+        Options of the cells.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, has the wrong length or invalid values, or if a parameter differs within a cell or
+        belongs to another problem.
     """
     names = _column_names(table)
     singular = {column: plural for plural, column in _PLACES.items()}
@@ -114,7 +159,7 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
     for name in names:
         plural = singular.get(name, name if name in _PLACES else None)
         if plural in found:
-            raise InputError(f"the table has {name} in two forms, expected one")
+            raise InputError(f"the table has {name} in singular and plural, expected only one")
         if plural is not None:
             found[plural] = _column(table, name)
     if len(found) != 1:
@@ -146,7 +191,7 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
         try:
             _, first, group = np.unique(whole[cell], return_index=True, return_inverse=True)
         except TypeError as why:
-            raise InputError(f"the column {cell} has values that cannot be told apart: {why}") from why
+            raise InputError(f"the column {cell} has values that cannot be sorted: {why}") from why
         order = np.argsort(np.argsort(first))[group.reshape(-1)]
         by_cell, sizes = np.argsort(order, kind="stable"), np.bincount(order).tolist()
     arrays = {_PLACES.get(name, name): values[by_cell].astype(np.float64) for name, values in found.items()}
@@ -156,7 +201,7 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
 
 
 def _texts(values: np.ndarray[Any, Any]) -> list[str]:
-    """The values of a column as JSON."""
+    """Return the values of a column as JSON."""
     if values.dtype.kind not in "biuf":
         return [_text(value) for value in values.tolist()]
     different, place = np.unique(values, return_inverse=True)
@@ -165,17 +210,17 @@ def _texts(values: np.ndarray[Any, Any]) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    # A table has no other way to say that a row says nothing.
+    # A missing entry of a table means that the row does not set the parameter.
     if _is_absent(value):
         return "null"
-    # pandas makes whole numbers real where one is absent.
+    # pandas converts integers to floats if an entry of the column is missing.
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     return json.dumps(value, default=str)
 
 
 def _is_absent(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or NA."""
+    """Return whether a value is None, NaN, NaT or NA."""
     try:
         return value is None or bool(value != value)
     except TypeError:
@@ -185,7 +230,7 @@ def _is_absent(value: Any) -> bool:
 
 
 def _is_of(table: Any, package: str) -> bool:
-    # A column may be called like anything that one could ask for.
+    # Check the type, not attributes: a column can have the name of any attribute.
     return type(table).__module__.split(".")[0] == package
 
 
@@ -206,6 +251,6 @@ def _column(table: Any, name: str) -> np.ndarray[Any, Any]:
         try:
             return np.asarray(column.to_numpy())
         except Exception:
-            # An Arrow array with gaps cannot be had without a copy.
+            # An Arrow array with missing entries needs a copy.
             return np.asarray(column.to_numpy(zero_copy_only=False))
     return np.asarray(column)

@@ -1,4 +1,4 @@
-"""Learned policies: trained, read, asked, measured, calibrated."""
+"""Learned policies: training, files, allocation, evaluation and calibration."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from ._tables import Table
 
 
 class Model:
-    """A learned policy for any number of users; made by :func:`train` or :func:`load`.
+    """Learned policy for any number of users, from :func:`train` or :func:`load`.
 
-    A model is a policy: it can be called with a cell, and given to :func:`evaluate` and :func:`diagnose`. It can be
-    pickled.
+    You can call a model with a cell, pass it to :func:`evaluate` and :func:`diagnose`, and pickle it.
     """
 
     __slots__ = ("_model",)
@@ -33,32 +32,34 @@ class Model:
 
     @property
     def problem(self) -> str:
-        """The problem that it is for."""
+        """Name of the problem."""
         return self._model.problem
 
     @property
     def report(self) -> dict[str, Any]:
-        """What the training, or the calibration, has to say; empty for a model from a file."""
+        """Report of the training or the calibration; empty for a model from a file."""
         report = self._model._report
         found: dict[str, Any] = {} if report is None else json.loads(report)
         return found
 
     @property
     def home(self) -> dict[str, str]:
-        """The cell that it was trained for, as options."""
+        """Options of the cell that the model was trained for."""
         return self._model.home
 
     @property
     def validated_k(self) -> int | None:
-        """The largest number of users that the model was measured at, after its training or by :meth:`calibrate`.
+        """Largest number of users in the validation, by the training or :meth:`calibrate`.
 
-        ``allocate`` and ``evaluate`` warn beyond it. None for methods that do not depend on the number of users."""
+        ``allocate`` and ``evaluate`` warn about larger cells. None for methods that do not depend on the number of
+        users.
+        """
         return self._model.validated_k
 
     def _warn_beyond(self, sizes: Sequence[int]) -> None:
         note = self._model._beyond(max(sizes, default=0))
         if note is not None:
-            # The caller of the method that asks.
+            # Level 3 is the caller of the public method.
             warnings.warn(note, stacklevel=3)
 
     @overload
@@ -70,11 +71,31 @@ class Model:
     def allocate(
         self, cells: Cell | Batch | Sequence[Cell], *, certify: bool = False, infeasible: str = "raise"
     ) -> Allocation | Allocations:
-        """What the users of a cell get, or of many cells, which are answered on all cores.
+        """Allocate resources in one cell, or in many cells in parallel.
 
-        ``certify`` raises bandwidths to what is certified (models for urllc). A cell that the budget cannot serve raises
-        :class:`anyk.Infeasible`; with ``infeasible="zero"`` cells of a batch are left at 0 and marked in ``served``. A model
-        that is used for more than ``validated_k`` users warns.
+        Warns if a cell has more than ``validated_k`` users.
+
+        Parameters
+        ----------
+        cells
+            A cell, a batch, or a list of cells.
+        certify
+            Certify every user, and correct bandwidths that do not meet the QoS (models for ``urllc``).
+        infeasible
+            ``"raise"``, or ``"zero"`` to leave cells of a batch that the budget cannot serve at 0 and mark them in
+            ``served``.
+
+        Returns
+        -------
+        Allocation or Allocations
+            The allocation of the cell, or those of all cells.
+
+        Raises
+        ------
+        Infeasible
+            If the budget cannot serve a cell.
+        InputError
+            If the cells are of another problem, or have parameters that the model does not support.
         """
         options = {"certify": True} if certify else None
         if isinstance(cells, Cell):
@@ -83,7 +104,7 @@ class Model:
         if isinstance(cells, Batch):
             batch = cells
         elif isinstance(cells, (str, bytes)) or not all(isinstance(cell, Cell) for cell in cells):
-            raise InputError("expected a cell, cells, or a Batch: anyk.Urllc(…) and others make them")
+            raise InputError("cells: expected a cell, a list of cells or a Batch, such as anyk.Urllc(…)")
         else:
             batch = Batch.of_cells(list(cells))
         self._warn_beyond(batch.sizes)
@@ -101,9 +122,28 @@ class Model:
         progress: Progress = None,
         **options: Option,
     ) -> Table:
-        """What it reaches on random cells of each size, beside the optimum; columns are those of the problem.
+        """Compare the model with the optimum on random cells.
 
-        :func:`anyk.evaluate` puts several policies side by side, in columns that all problems share.
+        The columns are those of the problem. :func:`anyk.evaluate` compares several policies, with the same columns for
+        all problems.
+
+        Parameters
+        ----------
+        sizes
+            Numbers of users to evaluate.
+        samples
+            Number of cells for each of them.
+        seed
+            Seed of the cells.
+        progress
+            Progress bar or function, as in :func:`train`.
+        **options
+            Options of the random cells.
+
+        Returns
+        -------
+        Table
+            One row for each number of users.
         """
         of, count, first = wholes("sizes", sizes, 1), whole("samples", samples, 1), whole("seed", seed)
         with watching(progress) as tick:
@@ -111,7 +151,7 @@ class Model:
         self._warn_beyond(of)
         rows = report["sizes"]
         columns = list(dict.fromkeys(name for row in rows for name in row))
-        title = f"{self!r} on {samples} cells of each size, seed {seed}"
+        title = f"{self!r} on {samples} cells for each K, seed {seed}"
         return Table(columns, rows, name="evaluation", title=title)
 
     def calibrate(
@@ -125,22 +165,43 @@ class Model:
         shrink: bool = False,
         **options: Option,
     ) -> Model:
-        """The same model with a guarantee: at each size of ``k``, at most a share ``beta`` of users misses its QoS, but
-        for calibrations of bad luck, of which there are at most ``delta``. ``report`` has the guarantee: the ``margin`` on
-        all bandwidths, and how many of ``cells`` may miss it.
+        """Return the model with a margin on all bandwidths that guarantees a share of served users.
 
-        ``cells`` independent cells of each size are judged, one user of each; at least ln δ / ln(1 − β) are needed, 2,995
-        for ``beta=1e-3`` and ``delta=0.05`` at one size. ``shrink`` lets the margin be below 1. Options are those of the
-        cell, and ``fading`` for a model that was learned from samples."""
+        With confidence 1 − ``delta`` over the draw of the calibration cells, at most a share ``beta`` of users misses
+        its QoS, at each number of users in ``k``. ``report`` of the result has the guarantee with its ``margin``.
+
+        Parameters
+        ----------
+        k
+            Numbers of users for which the guarantee must hold. They share ``delta``.
+        cells
+            Number of independent cells for each of them; one user of each cell is checked. At least
+            ln δ / ln(1 − β) are required: 2,995 for the default values and one number of users.
+        beta
+            Share of users that may miss their QoS.
+        delta
+            Probability that more users do.
+        seed
+            Seed of the calibration cells; it must not be a seed of the training.
+        shrink
+            Whether the margin may be below 1.
+        **options
+            Options of the cells, and ``fading`` for a model that was trained on samples of fading.
+
+        Raises
+        ------
+        InputError
+            If the cells are too few, no margin gives the guarantee, or the model is for a problem without calibration.
+        """
         of, count, first = wholes("k", k, 1), whole("cells", cells, 1), whole("seed", seed)
         return Model(self._model._calibrate(of, count, beta, delta, first, shrink, options))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Writes the model to a file. Overwrites an existing file only if it is a model, or with ``force``."""
+        """Write the model to a file; overwrite an existing file only if it is a model, or with ``force``."""
         self._model.save(os.fspath(path), force)
 
     def to_bytes(self) -> bytes:
-        """The bytes of its file."""
+        """Return the content of the model's file."""
         return self._model.to_bytes()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -155,7 +216,10 @@ def _of_bytes(content: bytes) -> Model:
 
 
 def load(path: str | os.PathLike[str]) -> Model:
-    """Reads a model's file, of any problem."""
+    """Read a model of any problem from a file.
+
+    Raises :class:`InputError` if the file is not a model or is damaged.
+    """
     name = os.fspath(path)
     with open(name, "rb") as file:
         return Model(_anyk.Model.from_bytes(file.read(), name))
@@ -171,14 +235,36 @@ def train(
     progress: Progress = None,
     **options: Option,
 ) -> Model:
-    """Trains a policy at one number of users (``train_k``), for any; of a problem by its name, or of your own.
+    """Train a policy on cells of ``train_k`` users; it works for any number of users.
 
-    Options are those of ``anyk train`` (``anyk.options(problem, "train")``), such as ``seed=2``. With ``out``, the model
-    is written there when the run ends, and not after Ctrl-C.
-    ``progress`` may be a function, which is called as ``progress(what, done, of)`` about ten times a second and ends the
-    training by returning ``True``; ``False`` turns the bar of tqdm off. ``train`` warns if
-    a run starts over, does not serve every user on validation, or ends no better than a trivial policy.
+    Warns if the run restarts, if the model does not serve every user in the validation, or if it is no better than the
+    baseline.
 
+    Parameters
+    ----------
+    problem
+        Name of the problem, or a :class:`Separable` of your own.
+    method
+        Method of the problem; ``anyk.options(problem, "train")`` lists them.
+    train_k
+        Number of users in the training cells, or several.
+    out
+        File for the model, written when the run ends. An interrupted run writes nothing.
+    force
+        Overwrite a file that is not a model.
+    progress
+        ``False`` turns the progress bar off. A function is called as ``progress(what, done, of)`` about ten times a
+        second and stops the run by returning ``True``.
+    **options
+        Other options of ``anyk train``, such as ``seed=2``; ``anyk.options(problem, "train")`` lists them.
+
+    Raises
+    ------
+    InputError
+        If an option does not exist or is out of range, or the file exists and is not a model.
+
+    Examples
+    --------
     >>> model = train("urllc", method="price", train_k=10, seed=1)
     >>> model.problem
     'urllc'
@@ -200,9 +286,9 @@ def train(
 def _train_own(
     problem: Separable, given: dict[str, Any], out: str | os.PathLike[str] | None, force: bool, progress: Progress
 ) -> Model:
-    # Its name in version 0.2 was any-gnn.
+    # Version 0.2 called the method any-gnn.
     if given.pop("method") not in (None, "price", "any-gnn"):
-        raise InputError("method: expected price, or nothing")
+        raise InputError("method: expected price, the only method of a separable problem")
     target = None if out is None else os.fspath(out)
     with watching(progress) as tick:
         model = _anyk.train_separable(

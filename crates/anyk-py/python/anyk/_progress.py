@@ -1,4 +1,4 @@
-"""Progress of long work: a bar by tqdm where it is installed, or a function of the caller's."""
+"""Progress of long-running work: a tqdm bar or a function of the caller."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, Optional, Union
 
 Progress = Union[bool, None, Callable[[str, int, int], Optional[bool]]]
-"""``None``: a bar by tqdm, if it is installed, for work over a second; ``False``: none; a function is called as
-``progress(what, done, of)`` about ten times a second, and ends the work by returning ``True``."""
+"""``None``: a progress bar for work that takes more than a second, if tqdm is installed. ``False``: no bar. A
+function is called as ``progress(what, done, of)`` about ten times a second; return ``True`` to stop the work."""
 
 Tick = Callable[[str, int, int, list[str]], Optional[bool]]
 
@@ -37,7 +37,7 @@ class _Bar:
 
 
 class watching:
-    """What the compiled part calls while it works; closes its bar at the end."""
+    """Context manager that returns the progress callback of the compiled module and closes the bar at the end."""
 
     def __init__(self, progress: Progress) -> None:
         self.tick: Tick | None = None
@@ -47,7 +47,7 @@ class watching:
         elif (progress is None or progress is True) and sys.stderr is not None:
             try:
                 with warnings.catch_warnings():
-                    # Without widgets a notebook gets a bar of letters, which will do.
+                    # Without ipywidgets, tqdm warns in a notebook and draws a text bar, which is good enough.
                     warnings.simplefilter("ignore")
                     from tqdm.auto import tqdm
             except ImportError:

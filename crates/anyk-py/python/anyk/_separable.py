@@ -1,4 +1,4 @@
-"""Problems of your own: minimise Σ_k w_k c(α_k x_k) subject to Σ_k x_k ≤ X."""
+"""User-defined problems: minimize Σ_k w_k c(α_k x_k) subject to Σ_k x_k ≤ X."""
 
 from __future__ import annotations
 
@@ -17,12 +17,24 @@ if TYPE_CHECKING:
 
 
 class Cost:
-    """A decreasing, convex cost c(u) of one user, tabulated with a bound on the error.
+    """Decreasing, convex cost c(u) of one user, tabulated with an error bound.
 
-    ``cost`` is a vectorised function of u, or samples of one: an array (N, 2) of pairs (u, c), or the two as a tuple. A
-    function is asked on ``[low, high]``; under ``low`` nothing serves a user, and beyond ``high`` the cost is taken as
-    flat. An :class:`anyk.InputError` says where it is not decreasing or not convex.
+    Parameters
+    ----------
+    cost
+        A vectorized function of u, or samples: an array (N, 2) of pairs (u, c), or a tuple of two arrays.
+    low
+        Smallest u that serves a user; the cost is infinite below it. Only for a function.
+    high
+        Largest u at which the function is evaluated; the cost is constant above it. Required for a function.
 
+    Raises
+    ------
+    InputError
+        If the cost is not finite, decreasing and convex. The message names the points that show it.
+
+    Examples
+    --------
     >>> cost = Cost(lambda u: -np.log1p(u), high=1e4)
     >>> bool(abs(cost.marginal(9.0) - 0.1) < 1e-9)
     True
@@ -36,40 +48,43 @@ class Cost:
             self._cost = cost._cost
         elif callable(cost):
             if high is None:
-                raise InputError("high is missing, expected the largest u = αx at which the cost is to be known")
+                raise InputError("high is missing, expected the largest u = αx at which the cost is needed")
             self._cost = _anyk.Cost.of_function(_vectorised(cost), float(low), float(high))
         else:
             u, c = _samples(cost)
             self._cost = _anyk.Cost.of_samples(u, c)
 
     def __call__(self, u: ArrayLike) -> Floats:
-        """c(u): infinite under the range, flat beyond it."""
+        """Return c(u): infinite below the range, constant above it."""
         array = numbers("u", u)
         return self._cost._value(array.reshape(-1)).reshape(array.shape)
 
     def marginal(self, u: ArrayLike) -> Floats:
-        """−c'(u): what a little more is worth."""
+        """Return the marginal value −c'(u)."""
         array = numbers("u", u)
         return self._cost._marginal(array.reshape(-1)).reshape(array.shape)
 
     def response(self, price: ArrayLike) -> Floats:
-        """The u that minimises c(u) + price·u."""
+        """Return the u that minimizes c(u) + price·u."""
         array = numbers("price", price)
         return self._cost._response(array.reshape(-1)).reshape(array.shape)
 
     @property
     def range(self) -> tuple[float, float]:
-        """The least and the most of u that the table holds."""
+        """Minimum and maximum u of the table."""
         return self._cost.range
 
     @property
     def error_bound(self) -> float:
-        """Bound on the relative error of the value. It holds for every convex function through the same points."""
+        """Bound on the relative error of the values; it holds for every convex function through the same points."""
         return self._cost.error_bound
 
     @property
     def between_samples(self) -> float | None:
-        """Of samples, how far another convex cost through them may be, relative to their range."""
+        """Maximum difference to any other convex cost through the same samples, relative to the range of their values.
+
+        None for a function.
+        """
         return self._cost.between_samples
 
     def __repr__(self) -> str:
@@ -81,12 +96,12 @@ CostLike = Union[Callable[[Floats], ArrayLike], Cost, ArrayLike]
 
 def _vectorised(cost: Callable[[Floats], ArrayLike]) -> Callable[[Floats], Floats]:
     def ask(u: Floats) -> Floats:
-        # A cost may be infinite where u is too little; NumPy need not warn of it.
+        # A cost can be infinite if u is too small; suppress NumPy's warnings about it.
         with np.errstate(all="ignore"):
             found = numbers("cost", cost(u))
         if found.shape != u.shape:
             raise InputError(
-                f"the cost has the shape {found.shape} for u of the shape {u.shape}, expected the same: a vectorised function"
+                f"the cost has the shape {found.shape} for u of the shape {u.shape}, expected a vectorized function"
             )
         return found
 
@@ -104,18 +119,39 @@ def _samples(cost: Any) -> tuple[Floats, Floats]:
             )
         u, c = array[:, 0].copy(), array[:, 1].copy()
     if u.size != c.size:
-        raise InputError(f"the samples have {u.size} places and {c.size} costs, expected as many")
+        raise InputError(f"the samples have {u.size} values of u and {c.size} of c, expected equal numbers")
     return u, c
 
 
 class Separable(Cell):
-    """Minimise Σ_k w_k c(α_k x_k) subject to Σ_k x_k ≤ X, x ≥ 0: water-filling, proportional fairness, energy, …
+    """Minimize Σ_k w_k c(α_k x_k) subject to Σ_k x_k ≤ X, x ≥ 0: water-filling, proportional fairness, energy, …
 
-    ``cost`` is a vectorised function of u = αx, samples of one, a :class:`Cost`, or a list of these, in which case
-    ``classes`` says which of them each user has. It must be decreasing and convex, which is checked. ``weights`` has
-    one number for each user, 1e-12 to 1e12 (default: 1). ``solve`` is exact at any number of users, with a duality gap;
-    :func:`anyk.train` makes a policy for any number of users.
+    ``solve`` returns the exact optimum for any number of users, with a duality gap. :func:`anyk.train` makes a policy
+    for any number of users.
 
+    Parameters
+    ----------
+    cost
+        Decreasing, convex cost c: a vectorized function of u = αx, samples as in :class:`Cost`, a :class:`Cost`, or a
+        list of these together with ``classes``.
+    gains
+        Gains α_k, one for each user.
+    budget
+        Budget X.
+    classes
+        Index of each user's cost in the list.
+    weights
+        Weights w_k, one for each user, from 1e-12 to 1e12 (default: 1).
+    low
+        Smallest u that serves a user, as in :class:`Cost`.
+
+    Raises
+    ------
+    InputError
+        If the cost is not decreasing and convex, or another argument has the wrong shape or is out of range.
+
+    Examples
+    --------
     >>> problem = Separable(lambda u: -np.log1p(u), gains=[2.0, 1.0, 0.1], budget=1.0)
     >>> problem.solve().x.round(4).tolist()
     [0.75, 0.25, 0.0]
@@ -148,8 +184,8 @@ class Separable(Cell):
         several = isinstance(cost, list) and classes is not None
         given: list[Any] = list(cost) if several else [cost]  # type: ignore[arg-type]
         if count > len(given):
-            raise InputError(f"classes go up to {count - 1}, expected a cost for each: there are {len(given)}")
-        # Up to twice what one user could get of all: policies for one user are asked a little beyond.
+            raise InputError(f"the largest class is {count - 1}, expected a cost for each class, but got {len(given)}")
+        # Tabulate up to twice the largest possible u, because a policy can evaluate the cost beyond that u.
         high = 2.0 * total * float(alpha.max()) if alpha.size and np.isfinite(alpha).all() and total > 0 else 1.0
         costs = [Cost(one, low=low, high=max(high, 2.0 * low))._cost for one in given]
         problem = super().__new__(cls, "separable", arrays, {}, costs, of_user, total)
@@ -158,23 +194,25 @@ class Separable(Cell):
         return problem
 
     def solve(self, method: str | None = None) -> Allocation:
-        """The exact optimum, or ``"equal-shares"``: ``x``, ``duality_gap``, ``price``."""
+        """Return the exact optimum, or with ``"equal-shares"`` the baseline; the amounts are ``x``."""
         return super().solve(method)
 
     def with_gains(
         self, gains: ArrayLike, budget: float | None = None, weights: ArrayLike | None = None
     ) -> Separable:
-        """The same cost with other users, of weight 1 without ``weights``: nothing is tabulated again. For one class of
-        users."""
+        """Return a problem with the same cost and other users, without tabulating the cost again.
+
+        The new weights are 1 by default. Raises :class:`InputError` if the problem has several costs.
+        """
         if len(self._costs) != 1:
-            raise InputError("there are several costs, expected one: say which users have which")
+            raise InputError("the problem has several costs, expected one; build a new Separable with classes")
         cost = object.__new__(Cost)
         cost._cost = self._costs[0]
         total = float(self.budget if budget is None else budget)
         return Separable(cost, gains=gains, budget=total, weights=weights)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("a Separable holds a table of your function and cannot be pickled; make it where it is used")
+        raise TypeError("a Separable contains a table of your function and cannot be pickled; build it in each process")
 
 
 def _classes(classes: ArrayLike | None, size: int) -> tuple[list[int], int]:

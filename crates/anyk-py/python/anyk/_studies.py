@@ -1,4 +1,4 @@
-"""The paper's tables and figures, and our own studies."""
+"""Studies: the tables and figures of the paper, and additional ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,17 @@ from ._tables import Table, of_study
 
 
 class Study:
-    """What a study has measured: its ``tables``, and how it was done (``about``)."""
+    """Results of a study.
+
+    Attributes
+    ----------
+    name
+        Name of the study.
+    about
+        How the study was run.
+    tables
+        List of :class:`Table`; ``study[i]`` and iteration give them as well.
+    """
 
     def __init__(self, name: str, found: dict[str, Any]) -> None:
         self.name = name
@@ -31,14 +41,14 @@ class Study:
         return self.tables[index]
 
     def to_pandas(self) -> Any:
-        """The first table as a ``pandas.DataFrame``."""
+        """Return the first table as a ``pandas.DataFrame``."""
         return self.tables[0].to_pandas()
 
     def plot(self, ax: Any = None) -> Any:
-        """The first picture there is."""
+        """Draw the first table that has a chart, and return the matplotlib axes."""
         drawn = next((table for table in self.tables if table.chart is not None), None)
         if drawn is None:
-            raise ValueError(f"{self.name} has no picture")
+            raise ValueError(f"{self.name} has no chart")
         return drawn.plot(ax)
 
     def __str__(self) -> str:
@@ -49,7 +59,7 @@ class Study:
 
 
 def studies() -> dict[str, str]:
-    """The studies there are, each with what it shows."""
+    """Return the names of all studies with their descriptions."""
     return {name: about for name, about, _ in _anyk.studies()}
 
 
@@ -61,10 +71,26 @@ def study(
     cache: str | os.PathLike[str] | None = None,
     progress: Progress = None,
 ) -> Study:
-    """Runs one of :func:`studies`: a table or figure of the paper, or one of our own.
+    """Run a study and return its results.
 
-    ``effort`` is ``"usual"``, ``"full"`` (as the paper: hours for some) or ``"trial"``, whose figures mean nothing. With
-    ``cache``, a folder, what is done is kept, and after an interruption the same call does the rest.
+    Parameters
+    ----------
+    name
+        Name of the study, see :func:`studies`.
+    trainings
+        Number of training runs of each entry; by default, that of the study.
+    effort
+        ``"usual"``, ``"full"`` (as in the paper; hours for some studies) or ``"trial"`` (a quick test; ignore its
+        figures).
+    cache
+        Folder for finished parts. After an interruption, the same call resumes with the parts that are missing.
+    progress
+        Progress bar or function, as in :func:`train`.
+
+    Raises
+    ------
+    InputError
+        If there is no such study, or an argument is out of range.
     """
     kept = None if cache is None else os.fspath(cache)
     runs = None if trainings is None else whole("trainings", trainings, 1)

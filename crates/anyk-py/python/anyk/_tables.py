@@ -1,4 +1,4 @@
-"""Tables of results, as text, as a DataFrame, as a picture."""
+"""Tables of results, with output as text, HTML, DataFrame or chart."""
 
 from __future__ import annotations
 
@@ -8,11 +8,23 @@ from typing import Any
 
 
 class Table:
-    """Rows of results.
+    """Table of results.
 
-    ``rows`` are dicts by column; :meth:`to_pandas` and :meth:`plot` need pandas and matplotlib. Tables of studies have
-    a ``title``, a ``note`` and the ``claims`` that their numbers decide. Their numbers have all digits, and are rounded
-    only when a table is printed; several numbers in one cell are a tuple.
+    ``len(table)`` is the number of rows, iteration gives the rows, and ``table["k"]`` is the list of a column's values.
+
+    Attributes
+    ----------
+    columns
+        Names of the columns.
+    rows
+        List of dicts by column. Numbers have all digits; only printing rounds them. Several numbers in one cell are a
+        tuple.
+    name, title, note
+        Strings; empty if there are none.
+    chart
+        Data of the chart, or None.
+    claims
+        Statements that the numbers confirm or refute; only in tables of studies.
     """
 
     def __init__(
@@ -46,15 +58,18 @@ class Table:
         return [row.get(column) for row in self.rows]
 
     def to_pandas(self) -> Any:
-        """The rows as a ``pandas.DataFrame``."""
+        """Return the rows as a ``pandas.DataFrame``."""
         import pandas
 
         return pandas.DataFrame(self.rows, columns=self.columns)
 
     def plot(self, ax: Any = None) -> Any:
-        """The picture that goes with the numbers, on matplotlib axes (made unless given), which are returned."""
+        """Draw the chart on the matplotlib axes ``ax``, by default new ones, and return the axes.
+
+        Raises ``ValueError`` if the table has no chart.
+        """
         if self.chart is None:
-            raise ValueError(f"{self.name or 'this table'} has no picture")
+            raise ValueError(f"{self.name or 'this table'} has no chart")
         return draw(self.chart, ax)
 
     def _cells(self) -> list[list[str]]:
@@ -76,7 +91,7 @@ class Table:
         return "\n".join([*head, *lines, *foot])
 
     def _foot(self) -> list[str]:
-        """The note and the claims, a line each."""
+        """Return the note and the claims, one per line."""
         return [*filter(None, [self.note]), *map(claim_text, self.claims)]
 
     def __repr__(self) -> str:
@@ -101,7 +116,7 @@ def _is_number(text: str) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value as a table shows it."""
+    """Format a value for a printed table."""
     if value is None:
         return "–"
     if isinstance(value, float):
@@ -110,7 +125,7 @@ def shown(value: Any) -> str:
 
 
 def _value(cell: Any) -> Any:
-    """A cell of a study's table: a number, text, a tuple of numbers, or None."""
+    """Return the value of a cell of a study's table: a number, a string, a tuple of numbers, or None."""
     numbers = cell["numbers"] if isinstance(cell, dict) else cell
     if isinstance(numbers, list):
         return numbers[0] if len(numbers) == 1 else tuple(numbers)
@@ -118,7 +133,7 @@ def _value(cell: Any) -> Any:
 
 
 def claim_text(claim: dict[str, Any]) -> str:
-    """A claim in a line, as the program prints it."""
+    """Format a claim in one line, as the program prints it."""
     verb = "reproduce" if claim["by"] == "paper" else "hold"
     verdict = {True: f"{verb}s", "partly": f"partly {verb}s", False: f"does not {verb}", None: "undecided"}[claim["holds"]]
     covers = f" ({claim['covers']})" if claim["covers"] else ""
@@ -126,7 +141,7 @@ def claim_text(claim: dict[str, Any]) -> str:
 
 
 def of_study(table: dict[str, Any]) -> Table:
-    """A table that a study or a diagnosis has returned."""
+    """Build a table from the JSON of a study or a diagnosis."""
     columns = _different(table["columns"])
     rows = [dict(zip(columns, map(_value, row))) for row in table["rows"]]
     return Table(
@@ -142,7 +157,7 @@ def of_study(table: dict[str, Any]) -> Table:
 
 
 def _different(columns: list[str]) -> list[str]:
-    """Names without repetition, since rows are by name."""
+    """Make the names of columns unique, because rows are dicts by name."""
     seen: dict[str, int] = {}
     names = []
     for column in columns:
@@ -152,7 +167,7 @@ def _different(columns: list[str]) -> list[str]:
 
 
 def draw(chart: dict[str, Any], ax: Any = None) -> Any:
-    """A chart on matplotlib axes."""
+    """Draw a chart on matplotlib axes and return the axes."""
     if ax is None:
         import matplotlib.pyplot as plt
 

@@ -1,21 +1,23 @@
-"""PyTorch modules that know the number of users: layers, output layers with a size law, a trainer.
+"""PyTorch modules for any number of users: equivariant layers, output layers with a size law, and a trainer.
 
-PyTorch is imported with this module and not before; ``pip install anyk[torch]`` brings it.
+``pip install anyk[torch]`` installs PyTorch. ``import anyk`` does not import it; ``import anyk.torch`` does.
 
 ==========================  ==========================================================================
-:class:`EquivariantLayer`   the permutation-equivariant layer, by mean, sum or max; with
-                            :class:`EquivariantNetwork`, layer after layer
-:class:`Softmax`            outputs that sum to a budget and fall as 1/K; so does :class:`SumNormalisation`
-:class:`Pretrained`         outputs times a function of the size that was trained before
-:class:`PriceLayer`         outputs that sum to a budget by one price, by a :class:`PriceResponse`
-:class:`RequiredBandwidth`  the exact bandwidth that a received power needs, with its derivative
-:class:`UrllcService`       the QoS constraint of (P1), for training
+:class:`EquivariantLayer`   permutation-equivariant layer with mean, sum or max;
+                            :class:`EquivariantNetwork` stacks several
+:class:`Softmax`            amounts that sum to a budget and fall as 1/K, as do those of
+                            :class:`SumNormalisation`
+:class:`Pretrained`         outputs times a pre-trained function of the number of users
+:class:`PriceLayer`         amounts that sum to a budget, with one price and a :class:`PriceResponse`
+:class:`RequiredBandwidth`  exact bandwidth that a received power requires, with its derivative
+:class:`UrllcService`       QoS constraint of (P1), for training
 :class:`PrimalDual`         training under constraints (the paper's Algorithm 1)
-:func:`from_model`          the weights of a trained model of anyk, as a module
+:func:`from_model`          trained AnyK model as a module
 ==========================  ==========================================================================
 
-Cells of K users are tensors ``(batch, K, features)`` or ``(K, features)``. Ragged batches have a boolean mask
-``(batch, K)``, True where there is a user; what is masked out may hold anything, NaN included, and influences nothing.
+Cells of K users are tensors ``(batch, K, features)`` or ``(K, features)``. To batch cells with different K, pass a
+boolean mask ``(batch, K)`` that is True for users. Masked entries can have any value, including NaN: they affect no
+result.
 """
 
 from anyk.torch.bandwidth import RequiredBandwidth
@@ -27,7 +29,7 @@ from anyk.torch.primal_dual import Diverged, Multipliers, PrimalDual, Record, Te
 from anyk.torch.response import PriceResponse
 from anyk.torch.urllc import UrllcService
 
-# Its name in version 0.2.
+# Name of the class in version 0.2.
 AnyGnn = PricePolicy
 
 __all__ = [

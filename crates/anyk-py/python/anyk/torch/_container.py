@@ -1,4 +1,4 @@
-"""Model files, as ``docs/model-format.md`` describes them."""
+"""Reader of model files; ``docs/model-format.md`` describes the format."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 VERSION = 2
-# A header has some kilobytes.
+# A header has a few kilobytes.
 _LARGEST_HEADER = 1 << 24
 
 
 def read(raw: bytes, name: str) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
-    """Content (problem, method, record) and tensors by name, of the bytes of a file with a name; ValueError where they
-    are no sound model."""
+    """Return the content (problem, method, record) and the tensors of a model file.
+
+    Raises ``ValueError`` if the bytes are not a valid model; ``name`` is the file in the message.
+    """
 
     def fail(found: str, expected: str) -> ValueError:
         return ValueError(f"{name}: {found}, expected {expected}")
 
     size = struct.unpack("<Q", raw[:8])[0] if len(raw) >= 8 else 0
     if not 2 <= size <= min(_LARGEST_HEADER, len(raw) - 8):
-        raise fail("it begins with no header", "a model file of anyk")
+        raise fail("it does not begin with a header", "a model file of anyk")
     try:
         header = json.loads(raw[8 : 8 + size])
         text = header.pop("__metadata__")["anyk"]
@@ -39,7 +41,7 @@ def read(raw: bytes, name: str) -> tuple[dict[str, Any], dict[str, NDArray[np.fl
         begin, end = entry["data_offsets"]
         shape = tuple(entry["shape"])
         if entry["dtype"] != "F64" or not 0 <= begin <= end <= len(data) or end - begin != 8 * int(np.prod(shape)):
-            raise fail(f"tensor {key} does not lie in the file as it says", "F64 values of its shape")
+            raise fail(f"the data of tensor {key} does not match its entry in the header", "F64 values of its shape")
         tensors[key] = np.frombuffer(data[begin:end], "<f8").reshape(shape)
     if _checksum(text, tensors) != checksum:
         raise fail("its checksum does not fit its content", "the file as it was written")
@@ -47,7 +49,7 @@ def read(raw: bytes, name: str) -> tuple[dict[str, Any], dict[str, NDArray[np.fl
 
 
 def _checksum(text: str, tensors: dict[str, NDArray[np.float64]]) -> str:
-    # The content as it stands in the file: what follows its key, up to the brace that closes the header.
+    # The checksum covers the content as text: from its key to the brace that closes the header.
     mark = '"content":'
     check = zlib.crc32(text[text.index(mark) + len(mark) : -1].encode())
     for name in sorted(tensors):

@@ -1,7 +1,7 @@
-"""Ragged batches: which of the K places of a cell hold a user.
+"""Masks of batches with different numbers of users.
 
-Every function here replaces what is masked out *before* it is used. Multiplying by 0 afterwards would not do: the
-gradient of what was computed from a NaN in the padding is NaN times 0, which is NaN.
+The functions replace masked entries *before* they are used. Multiplying by 0 afterwards is not enough: the gradient
+of a result that depends on a NaN in the padding is NaN times 0, which is NaN.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 def checked(mask: Tensor | None, shape: torch.Size, name: str) -> Tensor | None:
-    """The mask, of the given shape ``(..., K)``; an error says what does not fit."""
+    """Return the mask, or raise an error if it does not have the given shape ``(..., K)`` or is not boolean."""
     if mask is None:
         return None
     if mask.dtype != torch.bool:
@@ -22,19 +22,19 @@ def checked(mask: Tensor | None, shape: torch.Size, name: str) -> Tensor | None:
 
 
 def filled(values: Tensor, mask: Tensor | None, value: float = 0.0) -> Tensor:
-    """``values`` of shape ``(..., K)``, with ``value`` where there is no user."""
+    """Return ``values`` of shape ``(..., K)`` with ``value`` in masked entries."""
     return values if mask is None else torch.where(mask, values, torch.full_like(values, value))
 
 
 def filled_features(features: Tensor, mask: Tensor | None, value: float = 0.0) -> Tensor:
-    """``features`` of shape ``(..., K, features)``, with ``value`` where there is no user."""
+    """Return ``features`` of shape ``(..., K, features)`` with ``value`` in masked entries."""
     return features if mask is None else filled(features, mask.unsqueeze(-1), value)
 
 
 def users(values: Tensor, mask: Tensor | None) -> Tensor:
-    """Users of each cell, ``(..., 1)``, for ``values`` of shape ``(..., K)``; in the dtype of ``values``.
+    """Return the number of users in each cell, ``(..., 1)``, for ``values`` of shape ``(..., K)`` and in their dtype.
 
-    At least 1: a cell of no users is divided by it, too, and its logarithm is taken.
+    It is at least 1, because callers divide by it and take its logarithm even for a cell without users.
     """
     if mask is None:
         shape = (*values.shape[:-1], 1)

@@ -1,4 +1,4 @@
-"""The bandwidth that a received power needs, with its derivative."""
+"""Bandwidth that a received power requires, with its derivative."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from torch.autograd.function import once_differentiable
 import anyk
 from anyk.torch import _masks
 
-# Nearest to u_min that b is read, relative: it ends there with a vertical tangent, and a derivative must be a number.
+# Smallest relative distance from u_min at which b is evaluated. At u_min itself, its tangent is vertical.
 _NEAREST = 1e-12
 
 
 class _Required(torch.autograd.Function):
-    """``b(u_min·(1 + e))`` in Hz, for an excess ``e``."""
+    """``b(u_min·(1 + e))`` in Hz as a differentiable function of the excess ``e``."""
 
     @staticmethod
     def forward(ctx: Any, excess: Tensor, limits: tuple[float, float], cell: dict[str, Any]) -> Tensor:
@@ -33,7 +33,7 @@ class _Required(torch.autograd.Function):
 
         ctx.save_for_backward(tensor(slope))
         bandwidth = tensor(np.where(e > 0.0, bandwidth_hz, max_bandwidth_hz))
-        # To the next number up, where rounding to single precision may have gone down.
+        # Rounding to single precision may have lowered the bandwidth, so take the next larger number.
         return bandwidth if excess.dtype == torch.float64 else bandwidth.nextafter(torch.full_like(bandwidth, torch.inf))
 
     @staticmethod
@@ -44,23 +44,26 @@ class _Required(torch.autograd.Function):
 
 
 class RequiredBandwidth(nn.Module):
-    """``b(u)``: the least bandwidth that meets the QoS at a received power ``u = αP``, certified as that of the solver is
-    (``anyk.required_bandwidth``); differentiable once.
+    """Minimum bandwidth ``b(u)`` that meets the QoS at a received power ``u = αP``.
 
-    It decreases, is convex, and ends at ``u_min``, the least that any bandwidth can serve, with a vertical tangent.
-    Under ``u_min`` no bandwidth will do: there it is held at its largest value, with gradient 0, and
-    :meth:`serves` tells.
+    It is rounded up as in ``anyk.required_bandwidth`` and differentiable once. ``b`` is decreasing and convex, and
+    has a vertical tangent at ``u_min``, the smallest received power that some bandwidth can serve. Below ``u_min``
+    the module returns ``b(u_min)`` with gradient 0; :meth:`serves` distinguishes the two cases.
 
-    A judge that knows the QoS exactly sees the difference between a power and that power in single precision: what is
-    to be judged is best computed in double precision from the offsets of the price layer on.
+    The feasibility check notices a power that was rounded to single precision. To check allocations, compute them in
+    double precision from the offsets of the price layer onwards.
 
+    Parameters
+    ----------
+    **cell
+        Options of the cell and the service class, such as ``epsilon=1e-6`` or ``antennas=16`` (default: those of the
+        paper).
+
+    Examples
+    --------
     >>> required = RequiredBandwidth()
     >>> required(torch.tensor([1e-12], dtype=torch.float64))
     tensor([209480.7037], dtype=torch.float64)
-
-    Args:
-        cell: options of the cell and the service class by the program's names, such as ``epsilon=1e-6`` or
-            ``antennas=16``; the paper's by default.
     """
 
     def __init__(self, **cell: Any) -> None:
@@ -68,31 +71,33 @@ class RequiredBandwidth(nn.Module):
         self.cell = cell
         #: ``u_min``, W.
         self.min_received_w: float = anyk.least_received_w(**cell)
-        # Next to its end b is smooth in √e: a parabola through three places says where it ends.
+        # Near u_min, b is smooth in √e: extrapolate a parabola through three points to e = 0.
         places = 1e-7 * np.array([1.0, 4.0, 9.0])
         first, second, third = anyk.required_bandwidth(self.min_received_w * (1.0 + places), **cell)[0]
-        #: ``b(u_min)``, Hz: the largest bandwidth.
+        #: ``b(u_min)``, the largest bandwidth, Hz.
         self.max_bandwidth_hz = float(3.0 * first - 3.0 * second + third)
 
     def forward(self, received_w: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Received powers in W, ``(..., K)``, to bandwidths in Hz, ``(..., K)``; 0 where there is no user."""
+        """Return the bandwidths in Hz at received powers in W, both ``(..., K)``; 0 for masked entries."""
         return self.at_excess(received_w / self.min_received_w - 1.0, mask)
 
     def at_excess(self, excess: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The same at ``e = u/u_min − 1``, ``(..., K)``: next to ``u_min`` in single precision ``u`` alone has lost
-        it. With :meth:`PriceLayer.split <anyk.torch.PriceLayer.split>` it is what is over the least, divided by the
-        least."""
+        """Return the bandwidths at the excess ``e = u/u_min − 1``, ``(..., K)``.
+
+        Near ``u_min``, ``u`` in single precision is not accurate enough. With ``PriceLayer.split``, ``e`` is the
+        amount beyond the minimum divided by the minimum.
+        """
         mask = _masks.checked(mask, excess.shape, "the received powers")
         limits = (self.min_received_w, self.max_bandwidth_hz)
         bandwidth_hz: Tensor = _Required.apply(_masks.filled(excess, mask, 1.0), limits, self.cell)
         return _masks.filled(bandwidth_hz, mask)
 
     def least_power_w(self, gains: Tensor) -> Tensor:
-        """``u_min/α_k``, W: the least power that serves users of these gains."""
+        """Return ``u_min/α_k`` in W, the minimum powers that serve users with these gains."""
         return self.min_received_w / gains
 
     def serves(self, received_w: Tensor) -> Tensor:
-        """Whether some bandwidth can meet the QoS at these received powers."""
+        """Return whether some bandwidth can meet the QoS at each received power."""
         return received_w >= self.min_received_w
 
     def extra_repr(self) -> str:

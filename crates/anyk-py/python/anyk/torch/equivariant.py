@@ -1,4 +1,4 @@
-"""The permutation-equivariant network (paper, eq. (Out-hidd)), for any number of users."""
+"""Permutation-equivariant networks for any number of users (paper, eq. (Out-hidd))."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Activation = str | Callable[[Tensor], Tensor]
 AGGREGATORS: tuple[Aggregator, ...] = ("mean", "sum", "max")
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "identity": lambda x: x,
-    # 0.01 below zero, as in the paper's table II.
+    # Slope 0.01 below zero, as in the paper's table II.
     "leaky-relu": lambda x: nn.functional.leaky_relu(x, 0.01),
     "relu": torch.relu,
     "tanh": torch.tanh,
@@ -27,7 +27,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def activation(function: Activation) -> Callable[[Tensor], Tensor]:
-    """An activation by its name, or any function of each number alone as it is."""
+    """Return the activation with a name; return a function unchanged."""
     if callable(function):
         return function
     if function not in ACTIVATIONS:
@@ -37,19 +37,26 @@ def activation(function: Activation) -> Callable[[Tensor], Tensor]:
 
 
 def aggregate(features: Tensor, aggregator: Aggregator, mask: Tensor | None = None) -> Tensor:
-    """``agg_{j≠k} h_j`` for each user k: what a user sees of the others, without itself.
+    """Aggregate the features of all other users, for each user k, in O(K).
 
-    * ``mean``: ``(1/K)·Σ_{j≠k} h_j``, over K and not K − 1, as the paper writes it
+    * ``mean``: ``(1/K)·Σ_{j≠k} h_j``, divided by K rather than K − 1, as in the paper
     * ``sum``: ``Σ_{j≠k} h_j``
-    * ``max``: ``max_{j≠k} h_j``, for each feature alone
+    * ``max``: ``max_{j≠k} h_j``, separately for each feature
 
-    A user alone sees 0 in each of them. In O(K).
+    The result is 0 for a single user.
 
-    Args:
-        features: ``(..., K, features)``.
-        mask: ``(..., K)``, True where there is a user; what is masked out influences nothing.
+    Parameters
+    ----------
+    features
+        ``(..., K, features)``.
+    aggregator
+        ``"mean"``, ``"sum"`` or ``"max"``.
+    mask
+        Boolean ``(..., K)``, True for users. Masked entries affect no result.
 
-    Returns:
+    Returns
+    -------
+    torch.Tensor
         ``(..., K, features)``.
     """
     if aggregator not in AGGREGATORS:
@@ -66,7 +73,7 @@ def aggregate(features: Tensor, aggregator: Aggregator, mask: Tensor | None = No
 def _largest_of_others(features: Tensor, mask: Tensor | None) -> Tensor:
     if features.shape[-2] < 2:
         return torch.zeros_like(features)
-    # The largest and the second largest of each feature serve every user.
+    # The largest and the second largest value of each feature are enough for all users.
     lowest = -torch.inf
     best, chosen = _masks.filled_features(features, mask, lowest).topk(2, dim=-2)
     places = torch.arange(features.shape[-2], device=features.device).unsqueeze(-1)
@@ -78,17 +85,24 @@ def _largest_of_others(features: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class EquivariantLayer(nn.Module):
-    """``y_k = σ(U x_k + V·agg_{j≠k} x_j + c)``, the same weights for every user and any number of them.
+    """Layer ``y_k = σ(U x_k + V·agg_{j≠k} x_j + c)`` with the same weights for all users, for any number of users.
 
+    Parameters
+    ----------
+    inputs
+        Number of input features of a user.
+    outputs
+        Number of output features of a user.
+    aggregator
+        ``"mean"``, ``"sum"`` or ``"max"``, see :func:`aggregate`.
+    activation
+        ``σ``: a name (``"identity"``, ``"leaky-relu"``, …) or an elementwise function.
+
+    Examples
+    --------
     >>> layer = EquivariantLayer(3, 8, aggregator="mean")
     >>> layer(torch.zeros(5, 20, 3)).shape  # five cells of 20 users
     torch.Size([5, 20, 8])
-
-    Args:
-        inputs: features of a user in.
-        outputs: features of a user out.
-        aggregator: how users see each other, see :func:`aggregate`.
-        activation: ``σ``, by name (``"identity"``, ``"leaky-relu"``, …) or any function of each number alone.
     """
 
     def __init__(
@@ -108,26 +122,29 @@ class EquivariantLayer(nn.Module):
             raise ValueError(f"aggregator is {aggregator!r}, expected one of {', '.join(AGGREGATORS)}")
         self.aggregator: Aggregator = aggregator
         self.activation = _activation(activation)
-        # The names that model files have.
+        # These are the names in model files.
         self.own = nn.Parameter(torch.empty(outputs, inputs, device=device, dtype=dtype))
         self.others = nn.Parameter(torch.empty(outputs, inputs, device=device, dtype=dtype))
         self.bias = nn.Parameter(torch.empty(outputs, device=device, dtype=dtype))
         self.reset_parameters()
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Uniform within ``±1/√inputs``, as PyTorch's own linear layers start."""
+        """Draw the parameters uniformly within ``±1/√inputs``, as the linear layers of PyTorch do."""
         bound = 1.0 / math.sqrt(self.own.shape[1])
         with torch.no_grad():
             for parameter in (self.own, self.others, self.bias):
                 parameter.uniform_(-bound, bound, generator=generator)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Features of every user: ``(..., K, inputs)`` in, ``(..., K, outputs)`` out; 0 where there is no user.
+        """Return the output features of every user, ``(..., K, outputs)``; 0 for masked entries.
 
-        Args:
-            x: ``(batch, K, inputs)``, or ``(K, inputs)`` for one cell.
-            mask: boolean ``(batch, K)`` or ``(K,)``, True where there is a user. The rest may hold anything, NaN
-                included, and gets no gradient.
+        Parameters
+        ----------
+        x
+            ``(batch, K, inputs)``, or ``(K, inputs)`` for one cell.
+        mask
+            Boolean ``(batch, K)`` or ``(K,)``, True for users. Masked entries can have any value, including NaN, and
+            get no gradient.
         """
         if x.ndim < 2 or x.shape[-1] != self.own.shape[1]:
             expected = f"(batch, K, {self.own.shape[1]}) or (K, {self.own.shape[1]})"
@@ -144,24 +161,31 @@ class EquivariantLayer(nn.Module):
         return f"{inputs}, {outputs}, aggregator={self.aggregator!r}"
 
 
-# Under another name inside of the class, where the argument has this one.
+# The class needs another name for this function, because an argument has the same name.
 _activation = activation
 
 
 class EquivariantNetwork(nn.Module):
-    """:class:`EquivariantLayer` after layer: ``widths`` are features of the input, of each hidden layer and of the
-    output.
+    """Stack of :class:`EquivariantLayer`.
 
-    >>> network = EquivariantNetwork([1, 4, 1])  # the paper's: four hidden features of each user
+    Parameters
+    ----------
+    widths
+        Numbers of features of the input, each hidden layer and the output.
+    aggregator
+        ``"mean"``, ``"sum"`` or ``"max"``, see :func:`aggregate`.
+    activation
+        Activation of the hidden layers.
+    last
+        Activation of the last layer; by default none, because an output module usually follows.
+    generator
+        Generator for the parameters (default: the global one of PyTorch).
+
+    Examples
+    --------
+    >>> network = EquivariantNetwork([1, 4, 1])  # as in the paper: four hidden features for each user
     >>> network(torch.zeros(200, 1)).shape
     torch.Size([200, 1])
-
-    Args:
-        widths: at least two.
-        aggregator: how users see each other, see :func:`aggregate`.
-        activation: of the hidden layers.
-        last: of the last layer; none by default, since an output module comes after it.
-        generator: what the parameters are drawn from; PyTorch's own without.
     """
 
     def __init__(
@@ -190,7 +214,7 @@ class EquivariantNetwork(nn.Module):
                 layer.reset_parameters(generator)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """``(..., K, widths[0])`` in, ``(..., K, widths[-1])`` out; see :meth:`EquivariantLayer.forward`."""
+        """Map ``(..., K, widths[0])`` to ``(..., K, widths[-1])``; see :meth:`EquivariantLayer.forward`."""
         for layer in self.layers:
             x = layer(x, mask)
         return x

@@ -1,4 +1,4 @@
-"""Trained models of anyk as PyTorch modules, to look into and to go on training."""
+"""Trained AnyK models as PyTorch modules, to inspect them and to continue their training."""
 
 from __future__ import annotations
 
@@ -23,22 +23,26 @@ from anyk.torch.urllc import UrllcService
 
 Tensors = dict[str, NDArray[np.float64]]
 
-# ln ν at which a softmax reads the responses, ν in Hz/W, in files of version 0.2 (urllc/price_training.rs).
+# Fixed ln ν (ν in Hz/W) of price policies with a softmax output in files of version 0.2 (urllc/price_training.rs).
 _FORMER_LN_PRICE = 9.0
 
 
 def scaled_gain(gains: Tensor) -> Tensor:
-    """``ln α + 30``, what the networks see of a user; in double precision, since ``ln α`` is near −30."""
+    """Return ``ln α + 30``, the input of the networks, in double precision, because ``ln α`` is near −30."""
     return gains.to(torch.float64).log() + 30.0
 
 
 class BandwidthLaw(nn.Module):
-    """The outer function ``B^v(α, K) = unit·softplus(FNN(ln α + 30, size))`` of P-GNN, in Hz.
+    """Outer function ``B^v(α, K) = unit·softplus(FNN(ln α + 30, size))`` of P-GNN, in Hz.
 
-    Args:
-        hidden: neurons of the hidden layers.
-        unit_hz: Hz for an output of 1.
-        logarithmic: whether the size goes in as ``ln K``; else as ``K/200``, the paper's.
+    Parameters
+    ----------
+    hidden
+        Numbers of neurons of the hidden layers.
+    unit_hz
+        Bandwidth in Hz for an output of 1.
+    logarithmic
+        Whether the size input is ``ln K``; otherwise it is ``K/200``, as in the paper.
     """
 
     def __init__(self, hidden: list[int], unit_hz: float = 1e5, logarithmic: bool = False) -> None:
@@ -50,7 +54,7 @@ class BandwidthLaw(nn.Module):
         self.logarithmic = logarithmic
 
     def forward(self, x: Tensor, size: Tensor) -> Tensor:
-        """Scaled gains ``(..., K, ≥ 1)``, of which the first feature is read, and sizes ``(..., 1)`` to ``(..., K)``."""
+        """Map scaled gains, the first feature of ``x``, and sizes ``(..., 1)`` to bandwidths ``(..., K)``."""
         second = size.log() if self.logarithmic else size / 200.0
         gain = x[..., 0]
         h = torch.stack((gain, second.expand_as(gain)), dim=-1)
@@ -61,10 +65,12 @@ class BandwidthLaw(nn.Module):
 
 
 class UrllcModel(nn.Module):
-    """A policy of (P1): gains in, powers and bandwidths out.
+    """Base class of policies for (P1), which map gains to powers and bandwidths.
 
-    Args:
-        record: how the model came about, as it stands in the file.
+    Parameters
+    ----------
+    record
+        Record of the training and its configuration, from the model file.
     """
 
     def __init__(self, record: dict[str, Any]) -> None:
@@ -72,12 +78,12 @@ class UrllcModel(nn.Module):
         self.record = record
         config = record["config"]
         cell = {key: value for key, value in config["cell"].items() if key != "max_power_dbm"}
-        # Files of version 0.2 name a quadrature; only this one is left.
+        # Files of version 0.2 name a quadrature; AnyK supports only this one now.
         if cell.pop("quadrature", "log-trapezoid") != "log-trapezoid":
             raise ValueError(f"cell.quadrature is {config['cell']['quadrature']}, expected log-trapezoid")
         self.cell: dict[str, Any] = {**cell, **config["frame"], **config["service"]}
         self.max_power_w = 1e-3 * 10 ** (config["cell"]["max_power_dbm"] / 10)
-        #: Factor on bandwidths of a calibrated model.
+        #: Factor on the bandwidths of a calibrated model; otherwise 1.
         self.margin = float((record.get("guarantee") or {}).get("margin", 1.0))
 
     def _widened(self, bandwidth_hz: Tensor, most_hz: float) -> Tensor:
@@ -85,7 +91,7 @@ class UrllcModel(nn.Module):
 
 
 class UrllcGnn(UrllcModel):
-    """P-GNN and M-GNN: powers by a softmax, bandwidths with or without a pre-trained outer function (frozen)."""
+    """P-GNN or M-GNN: powers from a softmax, bandwidths with or without a frozen pre-trained outer function."""
 
     def __init__(self, record: dict[str, Any]) -> None:
         super().__init__(record)
@@ -104,8 +110,7 @@ class UrllcGnn(UrllcModel):
         self.most_hz = math.inf if self.margin == 1.0 else RequiredBandwidth(**self.cell).max_bandwidth_hz
 
     def forward(self, gains: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Powers (W) and bandwidths (Hz), ``(..., K)`` each, of users with channel gains ``(..., K)`` (ratios); in the
-        dtype of the gains."""
+        """Return powers (W) and bandwidths (Hz) for channel gains (ratios), all ``(..., K)`` and of the same dtype."""
         mask = _masks.checked(mask, gains.shape, "the gains")
         gains = _masks.filled(gains, mask, 1.0)
         dtype = self.power.layers[0].own.dtype
@@ -114,16 +119,16 @@ class UrllcGnn(UrllcModel):
         if self.sees_size:
             size = _masks.users(x[..., 0], mask).log().unsqueeze(-1)
             x = torch.cat((x, size.expand_as(x)), dim=-1)
-        # The sum over the budget is as exact as the gains are.
+        # In the dtype of the gains, the powers sum to the budget as exactly as that dtype allows.
         power_w = self.split(self.power(x, mask)[..., 0].to(gains.dtype), mask)
         bandwidth_hz = self.outer(self.bandwidth(x, mask)[..., 0], x, mask)
         return power_w, self._widened(bandwidth_hz.to(gains.dtype), self.most_hz)
 
 
 class PricePolicy(UrllcModel):
-    """The price policy: powers by each user's learned response to one price, bandwidths by what the received power needs.
+    """Price policy: powers from each user's learned response to one price, bandwidths that the received powers require.
 
-    For users of the model's own service class.
+    All users have the service class of the model.
     """
 
     def __init__(self, record: dict[str, Any]) -> None:
@@ -144,17 +149,22 @@ class PricePolicy(UrllcModel):
     def forward(
         self, gains: Tensor, mask: Tensor | None = None, max_power_w: Tensor | float | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Powers (W) and bandwidths (Hz), ``(..., K)`` each, of users with channel gains ``(..., K)`` (ratios);
-        in the dtype of the gains. In double precision every user that the budget can serve has its QoS.
+        """Return powers (W) and bandwidths (Hz), ``(..., K)`` each and in the dtype of the gains.
 
-        Args:
-            gains: ``α_k``, ``(batch, K)``, or ``(K,)`` for one cell.
-            mask: boolean ``(..., K)``, True where there is a user.
-            max_power_w: the budget in W, one number or ``(batch,)``; that of the model's cell by default.
+        In double precision, every user meets its QoS if the budget can serve the cell.
+
+        Parameters
+        ----------
+        gains
+            Channel gains ``α_k`` (ratios), ``(batch, K)``, or ``(K,)`` for one cell.
+        mask
+            Boolean ``(..., K)``, True for users.
+        max_power_w
+            Power budget in W, one number or ``(batch,)`` (default: that of the model's cell).
         """
         mask = _masks.checked(mask, gains.shape, "the gains")
         gains = _masks.filled(gains, mask, 1.0)
-        # Logarithms of small numbers, and differences from a least: in double precision up to the last line.
+        # Logarithms of small numbers and differences from minimums need double precision up to the last line.
         least_w = self.required.least_power_w(gains.to(torch.float64))
         offsets = least_w.log() - math.log(self.required.max_bandwidth_hz)
         budget = self.max_power_w if max_power_w is None else max_power_w
@@ -171,17 +181,30 @@ class PricePolicy(UrllcModel):
 
 
 def from_model(model: str | os.PathLike[str] | anyk.Model, *, dtype: torch.dtype = torch.float32) -> UrllcModel:
-    """A module with the weights of a trained model: the same powers and bandwidths, and gradients.
+    """Build a differentiable module from a trained model; it returns the same powers and bandwidths.
 
+    Parameters
+    ----------
+    model
+        A model file, or a model from ``anyk.train`` or ``anyk.load``: price (known fading distribution), p-gnn or m-gnn
+        for urllc.
+    dtype
+        Type of the parameters. The results have the type of the gains.
+
+    Returns
+    -------
+    PricePolicy or UrllcGnn
+        A module from gains ``(..., K)`` to powers (W) and bandwidths (Hz).
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or the model is of another problem or method.
+
+    Examples
+    --------
     >>> module = anyk.torch.from_model("price.safetensors")
     >>> power_w, bandwidth_hz = module(torch.tensor([1e-10, 3e-12, 4e-13]))
-
-    Args:
-        model: a model file, or a model of ``anyk.train`` or ``anyk.load``. price, p-gnn and m-gnn of urllc.
-        dtype: of the parameters. What comes out has that of the gains.
-
-    Returns:
-        :class:`PricePolicy` or :class:`UrllcGnn`: from gains ``(..., K)`` to powers (W) and bandwidths (Hz).
     """
     if isinstance(model, str | os.PathLike):
         name = os.fspath(model)
@@ -203,8 +226,8 @@ def from_model(model: str | os.PathLike[str] | anyk.Model, *, dtype: torch.dtype
     else:
         sampled = " from samples of fading" if record.get("sampled") else ""
         raise ValueError(
-            f"{name}: it is {method}{sampled} for {problem}, expected price (of a known fading), p-gnn or m-gnn "
-            f"for urllc"
+            f"{name}: it is {method}{sampled} for {problem}, expected price (known fading distribution), p-gnn or "
+            f"m-gnn for urllc"
         )
     _load(name, names, tensors)
     return module
@@ -233,7 +256,7 @@ def _names_of_price(module: PricePolicy) -> dict[str, Tensor]:
         "response.0.weight": first.weight,
         "response.0.bias": first.bias,
         "response.1.weight": last.weight,
-        # The last layer's biases are the response where there is no context.
+        # The biases of the last layer are the response without a context.
         "response.1.bias": response.outputs,
     }
 
@@ -241,10 +264,10 @@ def _names_of_price(module: PricePolicy) -> dict[str, Tensor]:
 def _load(file: str, names: dict[str, Tensor], tensors: Tensors) -> None:
     if names.keys() != tensors.keys():
         missing, unknown = sorted(names.keys() - tensors.keys()), sorted(tensors.keys() - names.keys())
-        raise ValueError(f"{file}: it lacks the tensors {missing} and has {unknown}, expected {sorted(names)}")
+        raise ValueError(f"{file}: tensors {missing} are missing and {unknown} are unknown, expected {sorted(names)}")
     with torch.no_grad():
         for name, parameter in names.items():
             if tensors[name].shape != tuple(parameter.shape):
-                expected = f"{tuple(parameter.shape)}, as its record says"
+                expected = f"{tuple(parameter.shape)}, as in its record"
                 raise ValueError(f"{file}: tensor {name} has shape {tensors[name].shape}, expected {expected}")
             parameter.copy_(torch.from_numpy(tensors[name].copy()))

@@ -1,4 +1,4 @@
-"""The price layer: a split of a budget that keeps its law at any number of users."""
+"""Price layer: splits a budget with the size law of an optimum, for any number of users."""
 
 from __future__ import annotations
 
@@ -10,47 +10,53 @@ from torch import Tensor, nn
 from anyk.torch import _masks
 from anyk.torch.response import PriceResponse
 
-#: Distance ``|ln(sum/slack)|`` at which the search ends; the last step leaves the square of it.
+#: Tolerance of the search for ``|ln(sum/slack)|``. The last Newton step reduces the error to about its square.
 _TOLERANCE = {torch.float64: 1e-8, torch.float32: 1e-5}
-#: Distance that a search which has run out of steps may leave. More is a response that does not reach the budget.
+#: Largest accepted ``|ln(sum/slack)|`` after the last step. If it is larger, the response does not reach the budget.
 _LARGEST_MISS = 1e-3
+#: Maximum number of steps of the search.
 _STEPS = 100
-#: First bound of a step of the search; it doubles with each.
+#: Limit of the first step of the search; it doubles with each step.
 _STRIDE = 16.0
-#: Share of the budget that must be left over the least amounts: under it, the price is lost in rounding.
+#: Share of the budget that the minimum amounts must leave. With less, rounding errors determine the price.
 _SMALLEST_SLACK = 1e-12
 
 
 class PriceLayer(nn.Module):
-    """Amounts that sum to a budget, by one price for all users:
+    """Output layer whose amounts sum to a budget, with one price for all users.
 
     ``x_k = m_k + s_k·e^{ψ(ln ν + o_k)}`` with the price ``ν`` such that ``Σ_k x_k = X``.
 
-    ``ψ`` is a strictly decreasing response that all users share, ``o_k`` a user's offset (from a network, or known),
-    ``m_k ≥ 0`` the least that it must have, ``s_k > 0`` the unit of what it gets beyond, ``X`` the budget. It is the
-    form of the optimum of ``min Σ_k c(x_k)`` under a budget (its KKT conditions): ``K`` is not in ``ψ``, and so a
-    response that was learned among ten users holds among a thousand. A softmax keeps the *shape* of the split
-    instead.
+    ``ψ`` is a strictly decreasing response that all users share, ``o_k`` is the offset of a user, ``m_k ≥ 0`` its
+    minimum amount, ``s_k > 0`` the unit of the rest, and ``X`` the budget. The optimum of ``min Σ_k c(x_k)`` under a
+    budget has this form (KKT conditions). ``ψ`` does not depend on ``K``, so a response that was learned with ten
+    users holds with a thousand. A softmax keeps the *shape* of the split instead.
 
-    **Gradient.** The price is found by Newton's method inside a bracket, without gradients; then one more step of
-    Newton's is taken with them, along tangents that are held fixed. That step does not move the price, and its
-    derivative is ``dν = −(∂F/∂ν)⁻¹ dF``: that of the implicit function theorem. It was chosen over an
-    ``autograd.Function`` since the parameters of ``ψ``, whatever module it is, then need not be named: autograd sees
-    them. First derivatives are exact; second derivatives through the layer are not offered.
+    **Gradient.** Newton's method within a bracket finds the price without gradients. One more Newton step, along
+    fixed tangents, runs with gradients. It does not move the price, and its derivative is that of the implicit
+    function theorem, ``dν = −(∂F/∂ν)⁻¹ dF``. With this step, unlike with an ``autograd.Function``, autograd finds the
+    parameters of any module ``ψ`` by itself. First derivatives are exact; the layer does not offer second
+    derivatives.
 
-    The search and the split work in double precision whatever the dtype of the inputs (in single on devices that
-    have no other); a response of one's own is given ``t`` in the dtype of its parameters.
+    The search and the split use double precision for every dtype of the inputs (single precision on devices without
+    double). A response other than :class:`PriceResponse` gets ``t`` in the dtype of its parameters.
 
+    Parameters
+    ----------
+    response
+        ``ψ``: a :class:`PriceResponse`, or any strictly decreasing elementwise module on ``(..., K)``. It gets the
+        ``context``, if there is one, as its second argument.
+    budget
+        ``X``, if it is the same for all cells.
+    check
+        Whether to check the inputs and the price; this reads from the device twice per call.
+
+    Examples
+    --------
     >>> layer = PriceLayer(PriceResponse(), budget=20.0)
     >>> x = layer(torch.zeros(3, 50), least=torch.full((3, 50), 0.1))
     >>> x.sum(-1).allclose(torch.tensor(20.0))
     True
-
-    Args:
-        response: ``ψ``, from ``t`` of shape ``(..., K)`` to the same, each number alone; :class:`PriceResponse`, or
-            any strictly decreasing module. It gets a ``context`` as second argument where one is given.
-        budget: ``X``, where it is the same for all cells.
-        check: whether bad inputs are refused; costs two reads from the device in a call.
     """
 
     def __init__(self, response: nn.Module | None = None, budget: float | None = None, check: bool = True) -> None:
@@ -68,19 +74,28 @@ class PriceLayer(nn.Module):
         context: Tensor | None = None,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """Amounts ``x_k``, ``(..., K)``: more than ``m_k``, and in sum the budget; 0 where there is no user.
+        """Return the amounts ``x_k``, ``(..., K)``, which exceed ``m_k`` and sum to the budget; 0 for masked entries.
 
-        Args:
-            offsets: ``o_k``, ``(batch, K)``, or ``(K,)`` for one cell.
-            budget: ``X`` of each cell, ``(batch,)``, or one number for all; the layer's own by default.
-            least: ``m_k``, ``(..., K)``, in the unit of the budget; 0 by default.
-            scale: ``s_k``, ``(..., K)``, in the unit of the budget; 1 by default.
-            context: for the response, ``(..., K, context)``, or what broadcasts to it.
-            mask: boolean ``(..., K)``, True where there is a user. The rest may hold anything, NaN included.
+        Parameters
+        ----------
+        offsets
+            ``o_k``, ``(batch, K)``, or ``(K,)`` for one cell.
+        budget
+            ``X`` of each cell, ``(batch,)``, or one number for all (default: that of the layer).
+        least
+            ``m_k``, ``(..., K)``, in the unit of the budget (default: 0).
+        scale
+            ``s_k``, ``(..., K)``, in the unit of the budget (default: 1).
+        context
+            Context of the response, ``(..., K, context)`` or a shape that broadcasts to it.
+        mask
+            Boolean ``(..., K)``, True for users. Masked entries can have any value, including NaN.
 
-        Raises:
-            ValueError: the least amounts leave nothing of the budget, an input is no number, or the response is not
-                strictly decreasing.
+        Raises
+        ------
+        ValueError
+            If the minimum amounts use up the budget, an input is NaN or out of range, or the response is not strictly
+            decreasing.
         """
         return self.split(offsets, budget, least, scale, context, mask)[0]
 
@@ -93,8 +108,10 @@ class PriceLayer(nn.Module):
         context: Tensor | None = None,
         mask: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Amounts ``x_k`` and what of each is over the least, ``x_k − m_k``: where that is small, their difference
-        would have lost it. Arguments as in :meth:`forward`."""
+        """Return the amounts ``x_k`` and the differences ``x_k − m_k``.
+
+        A difference is exact even if it is small compared with ``x_k``. The arguments are those of :meth:`forward`.
+        """
         mask = _masks.checked(mask, offsets.shape, "the offsets")
         dtype = torch.float32 if offsets.device.type == "mps" else torch.float64
 
@@ -114,7 +131,7 @@ class PriceLayer(nn.Module):
         slack = total - m.sum(dim=-1)
         if self.check:
             _check_inputs(o, m, s, slack, total)
-        # A cell of no users is searched as if all were there, and nothing of it is kept.
+        # For a cell without users, the search uses all entries and the result is discarded.
         present = None if mask is None else mask | ~mask.any(dim=-1, keepdim=True)
 
         psi = _Response(self.response, context, dtype)
@@ -125,7 +142,7 @@ class PriceLayer(nn.Module):
             _check_found(found)
         value = psi(found.ln_price.unsqueeze(-1) + o) if torch.is_grad_enabled() else found.value
         logits = _masks.filled(value + ln_s, present, -torch.inf)
-        # The step of Newton's with gradients; see the class.
+        # The Newton step with gradients; see the docstring of the class.
         moved = (ln_slack - logits.logsumexp(dim=-1)) / found.slope
         logits = logits + found.slopes * moved.unsqueeze(-1)
         over = _masks.filled(slack.unsqueeze(-1) * logits.softmax(dim=-1), mask)
@@ -143,7 +160,7 @@ class PriceLayer(nn.Module):
 
 
 class _Response:
-    """``ψ`` of a call, whatever module it is: in its own precision inside, in that of the search outside."""
+    """Response of one call, which converts between the precision of the search and that of the module."""
 
     def __init__(self, module: nn.Module, context: Tensor | None, dtype: torch.dtype) -> None:
         self.module = module
@@ -166,28 +183,28 @@ class _Response:
 
 
 class _Found:
-    """Where a search ended, for each cell."""
+    """Result of a search for each cell."""
 
     def __init__(self, ln_price: Tensor, value: Tensor, slopes: Tensor, miss: Tensor, slope: Tensor) -> None:
         self.ln_price = ln_price
-        #: ``ψ`` and ``ψ'`` of each user there.
+        #: ``ψ`` and ``ψ'`` of each user at this price.
         self.value, self.slopes = value, slopes
         #: ``ln(sum/slack)`` and its derivative by ``ln ν``.
         self.miss, self.slope = miss, slope
 
 
 def _search(psi: _Response, o: Tensor, ln_s: Tensor, ln_slack: Tensor, present: Tensor | None) -> _Found:
-    """The root of ``F(ln ν) = ln Σ_k s_k·e^{ψ(ln ν + o_k)} − ln slack``, which falls, in all cells at once.
+    """Find the root of the decreasing ``F(ln ν) = ln Σ_k s_k·e^{ψ(ln ν + o_k)} − ln slack`` in all cells at once.
 
-    In logarithms ``F`` is as straight as ``ψ`` is, nothing overflows, and Newton's method takes four steps or so. A
-    step that leaves the bracket becomes its middle; as long as a side is open, steps are bounded by a stride that
-    doubles.
+    In logarithms, ``F`` is about as straight as ``ψ``, nothing overflows, and Newton's method takes about four steps. A
+    step out of the bracket is replaced by its middle. While one side of the bracket is open, a limit that doubles with
+    each step bounds the steps.
     """
 
     def at(ln_price: Tensor) -> _Found:
         value, slopes = psi.value_and_slope(ln_price.unsqueeze(-1) + o)
         logits = _masks.filled(value + ln_s, present, -torch.inf)
-        # logsumexp and softmax, with one exponential for both.
+        # This computes logsumexp and softmax with a single exponential.
         most = logits.amax(dim=-1, keepdim=True)
         weights = (logits - most).exp_()
         total = weights.sum(dim=-1)
@@ -202,7 +219,7 @@ def _search(psi: _Response, o: Tensor, ln_s: Tensor, ln_slack: Tensor, present: 
     stride = _STRIDE
     for _ in range(_STEPS):
         far = here.miss.abs() > tolerance
-        # One read from the device for a step, whatever the number of cells.
+        # This is the only read from the device in a step, for any number of cells.
         if not bool(far.any()):
             break
         above = here.miss > 0
@@ -211,7 +228,7 @@ def _search(psi: _Response, o: Tensor, ln_s: Tensor, ln_slack: Tensor, present: 
         following = here.ln_price + (-here.miss / falling).clamp(-stride, stride)
         inside = (following > low) & (following < high)
         middle = 0.5 * (low + high)
-        # Where a side is open, Newton's step is inside, unless the slope is no number or without end.
+        # While a side is open, the Newton step is inside the bracket, unless the slope is NaN or infinite.
         away = here.ln_price + here.miss.sign() * stride
         following = torch.where(inside, following, torch.where(middle.isfinite(), middle, away))
         here = at(torch.where(far, following, here.ln_price))
@@ -220,7 +237,7 @@ def _search(psi: _Response, o: Tensor, ln_s: Tensor, ln_slack: Tensor, present: 
 
 
 def _first(bad: Tensor) -> tuple[int, ...]:
-    """Where the first True is."""
+    """Return the index of the first True."""
     return tuple(int(i) for i in bad.nonzero()[0])
 
 
@@ -253,7 +270,7 @@ def _check_found(found: _Found) -> None:
     cell = _first(~reached) if reached.ndim else ()
     ln_price, miss, slope = (float(x[cell]) for x in (found.ln_price, found.miss, found.slope))
     raise ValueError(
-        f"no price was found for cell {list(cell)}: at ln ν = {ln_price:.6g} what users get over the least is "
-        f"e^{miss:.3g} times what there is, and the response has the slope {slope:.3g}; expected a response that "
-        f"decreases strictly and without bound"
+        f"no price was found for cell {list(cell)}: at ln ν = {ln_price:.6g} the amounts beyond the minimums sum to "
+        f"e^{miss:.3g} times the rest of the budget, and the slope of the response is {slope:.3g}; expected a response "
+        f"that decreases strictly and without bound"
     )

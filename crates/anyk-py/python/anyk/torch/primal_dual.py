@@ -1,4 +1,4 @@
-"""The primal-dual training of the paper's Algorithm 1, for any objective and any constraints."""
+"""Primal-dual training (the paper's Algorithm 1) for any objective and constraints."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ Batch = TypeVar("Batch")
 
 @dataclass(frozen=True)
 class Terms:
-    """What is minimised and what must hold, on one batch.
+    """Objective and constraints on one batch.
 
-    Attributes:
-        objective: of each cell, ``(batch,)``, or one number. Best of the order of 1.
-        violation: constraints, met where they are ≤ 0: for each user ``(batch, K)``, or of the whole cell
-            ``(batch, constraints)``. Relative to the limit, ``value/limit − 1``, where there is one.
-        multiplier: before its softplus, of the shape of the violation or what broadcasts to it: from a network of the
-            users' features, and the constraint holds for each user; from :class:`Multipliers`, and it holds in the
-            mean over users and cells.
-        mask: boolean, of the shape of the violation, True where there is a user.
+    Attributes
+    ----------
+    objective
+        Objective of each cell, ``(batch,)``, or one number. It should be of the order of 1.
+    violation
+        Constraints, met if they are ≤ 0, for each user, ``(batch, K)``, or each cell, ``(batch, constraints)``. If a
+        constraint has a limit, use ``value/limit − 1``.
+    multiplier
+        Multipliers before the softplus, with the shape of the violation or one that broadcasts to it. From a network of
+        the users' features, they enforce a constraint for each user; from :class:`Multipliers`, on average.
+    mask
+        Boolean with the shape of the violation, True for users.
     """
 
     objective: Tensor
@@ -37,15 +41,22 @@ class Terms:
 
 @dataclass(frozen=True)
 class Record:
-    """What was seen at one step.
+    """Measurements at one step.
 
-    Attributes:
-        step: from 0 on.
-        objective: its mean over the cells.
-        violation: its mean over cells and users, as asked for: before the tightening. 0 without constraints.
-        worst: its largest value.
-        multiplier: its mean.
-        rate: learning rate.
+    Attributes
+    ----------
+    step
+        Number of the step, from 0.
+    objective
+        Mean objective over the cells.
+    violation
+        Mean violation over cells and users, without the tightening; 0 without constraints.
+    worst
+        Largest violation.
+    multiplier
+        Mean multiplier.
+    rate
+        Learning rate.
     """
 
     step: int
@@ -57,15 +68,18 @@ class Record:
 
 
 class Diverged(RuntimeError):
-    """A training whose objective or violation is no number any more."""
+    """Training run whose objective or violation became NaN or infinite."""
 
 
 class Multipliers(nn.Module):
-    """One multiplier for each constraint, whatever the users are: the constraint then holds in the mean.
+    """One multiplier for each constraint, shared by all users, so that a constraint holds on average.
 
-    Args:
-        count: constraints.
-        start: value of the multipliers to start from.
+    Parameters
+    ----------
+    count
+        Number of constraints.
+    start
+        Initial value of the multipliers.
     """
 
     def __init__(self, count: int = 1, start: float = 1.0) -> None:
@@ -75,36 +89,47 @@ class Multipliers(nn.Module):
         self.before_softplus = nn.Parameter(torch.full((count,), math.log(math.expm1(start))))
 
     def forward(self) -> Tensor:
-        """``(count,)``, before the softplus: as it goes into :class:`Terms`."""
+        """Return the multipliers before the softplus, ``(count,)``, as for :class:`Terms`."""
         return self.before_softplus
 
 
 @dataclass
 class PrimalDual(Generic[Batch]):
-    """``min E[f]`` subject to ``g ≤ 0``, by descent on the Lagrangian and ascent in its multipliers:
+    """Trainer for ``min E[f]`` subject to ``g ≤ 0``, by descent on the Lagrangian and ascent in its multipliers.
 
     ``L = mean over cells of ( f + Σ_k λ_k·g_k )``,  ``λ = softplus(multiplier) ≥ 0``.
 
-    Each step draws a batch, moves the policy down and the multipliers up (paper, Algorithm 1). Both move by Adam
-    without its first moment, which would carry the game between the two around in circles, at a rate that falls
-    along a cosine.
+    Each step takes a batch, moves the policy down and the multipliers up (paper, Algorithm 1). Both use Adam without
+    its first moment, which would make policy and multipliers oscillate. The learning rates follow a cosine.
 
+    Parameters
+    ----------
+    policy
+        Module that minimizes the Lagrangian.
+    terms
+        Function from a batch to :class:`Terms`, which calls the policy and the multiplier.
+    multiplier
+        Module that maximizes the Lagrangian; None without constraints.
+    rate, last_rate
+        Learning rates at the first and the last step.
+    multiplier_rate
+        Learning rate of the multipliers at the first step (default: ``rate``).
+    tightening
+        Share of the limit that the training allows, ``value/limit ≤ tightening``, so that the constraint also holds for
+        draws outside the training. The paper trains with ``ε_D = 0.6·ε``. 1 keeps the limit.
+    seed
+        Seed of the generator for the batches.
+    callbacks
+        Functions that are called with every :class:`Record`; one that returns True ends the training.
+    record_every
+        Number of steps between two records.
+    history
+        Records so far.
+
+    Examples
+    --------
     >>> trainer = PrimalDual(policy, terms, multiplier=prices, tightening=0.6, seed=1)
     >>> history = trainer.train(draw, steps=5000)   # draw(generator) returns a batch, terms(batch) its Terms
-
-    Args:
-        policy: what descends.
-        terms: from a batch to :class:`Terms`, by the policy and the multiplier.
-        multiplier: what ascends; none where there are no constraints.
-        rate, last_rate: learning rates at the first and at the last step.
-        multiplier_rate: that of the multipliers at the first step; the same by default.
-        tightening: the constraint is trained as if its limit were this share of what is asked,
-            ``value/limit ≤ tightening``, as the paper trains for ``ε_D = 0.6·ε``: what was trained on draws then
-            holds for those that were not drawn. 1 for the limit as it is.
-        seed: of the generator that batches are drawn from.
-        callbacks: each is given every :class:`Record`; one that returns True ends the training.
-        record_every: steps between two records.
-        history: the records so far.
     """
 
     policy: nn.Module
@@ -125,7 +150,7 @@ class PrimalDual(Generic[Batch]):
             ("rate", self.rate, self.rate > 0, "a positive number"),
             ("multiplier_rate", ascent, ascent > 0, "a positive number"),
             ("last_rate", self.last_rate, 0 <= self.last_rate <= self.rate, "a number from 0 to rate"),
-            ("tightening", self.tightening, 0 < self.tightening <= 1, "a number over 0 and up to 1"),
+            ("tightening", self.tightening, 0 < self.tightening <= 1, "a number above 0 and at most 1"),
             ("record_every", self.record_every, self.record_every >= 1, "a number of steps"),
         ):
             if not good:
@@ -139,13 +164,21 @@ class PrimalDual(Generic[Batch]):
         self._step = 0
 
     def train(self, batches: Callable[[torch.Generator], Batch] | Iterable[Batch], steps: int) -> list[Record]:
-        """Takes ``steps`` steps (fewer if the batches or a callback end them) and returns the history.
+        """Train for ``steps`` steps and return the history.
 
-        Args:
-            batches: draws a batch from the generator it is given, or goes through batches.
+        The training ends early if the batches run out or a callback returns True.
 
-        Raises:
-            Diverged: objective or violation is no finite number.
+        Parameters
+        ----------
+        batches
+            A function that draws a batch with the given generator, or an iterable of batches.
+        steps
+            Maximum number of steps.
+
+        Raises
+        ------
+        Diverged
+            If the objective or the violation is NaN or infinite.
         """
         for step, batch in zip(range(steps), self._drawn(batches), strict=False):
             fall = 0.5 * (1.0 + math.cos(math.pi * step / max(steps - 1, 1)))
@@ -172,14 +205,15 @@ class PrimalDual(Generic[Batch]):
         multiplier: Tensor | None = None
         if violation is not None:
             if terms.multiplier is None:
-                raise ValueError("the terms have a violation and no multiplier, expected one with it")
+                raise ValueError("the terms have a violation and no multiplier, expected both")
             mask = _masks.checked(terms.mask, violation.shape, "the violation")
-            # What is masked out counts as met at a price of 0, with no gradient.
+            # Masked entries have no violation, multiplier 0 and no gradient.
             violation = _masks.filled(violation, mask)
             multiplier = _masks.filled(nn.functional.softplus(terms.multiplier).expand_as(violation), mask)
             tightened = violation + (1.0 - self.tightening)
             cells = max(violation.shape[0] if violation.ndim > 1 else 1, 1)
-            # Down in the policy and up in the multipliers, with one pass back: each sees the other held fixed.
+            # One backward pass does both: descent in the policy and ascent in the multipliers, each with the other
+            # fixed.
             game = multiplier.detach() * tightened - multiplier * tightened.detach()
             lagrangian = lagrangian + game.sum() / cells
         self._optimizer.zero_grad(set_to_none=True)
@@ -199,7 +233,7 @@ class PrimalDual(Generic[Batch]):
             worst = float(_masks.filled(violation, terms.mask, -torch.inf).max())
         if not (math.isfinite(objective) and math.isfinite(mean)):
             raise Diverged(
-                f"at step {step} the objective is {objective} and the violation {mean}, expected numbers: a smaller "
-                f"rate than {self.rate}, or terms of the order of 1, may help"
+                f"at step {step} the objective is {objective} and the violation {mean}, expected finite numbers; "
+                f"try a rate below {self.rate}, or scale the terms to the order of 1"
             )
         return Record(step, objective, mean, worst, price, float(self._optimizer.param_groups[0]["lr"]))

@@ -1,4 +1,4 @@
-"""A learned response to a price: the function of one variable that any number of users share."""
+"""Learned response to a price: one function of one variable for any number of users."""
 
 from __future__ import annotations
 
@@ -7,30 +7,35 @@ import math
 import torch
 from torch import Tensor, nn
 
-#: Kinks of the response of the price policy.
+#: Number of kinks in the response of the price policy.
 UNITS = 8
-# t in units of the network's output, so that a step of the optimizer moves kinks and heights alike.
+# Scale of the kinks' positions, so that a step of the optimizer moves positions and heights by similar amounts.
 _SPREAD = 4.0
 
 
 class PriceResponse(nn.Module):
-    """A strictly decreasing response to the logarithm of a price,
+    """Strictly decreasing response to the logarithm of a price.
 
     ``ψ(t) = c − s·t − Σ_j h_j·√((t − m_j)² + d_j²)`` with ``s = e^σ + Σ_j |h_j|``.
 
-    It decreases whatever its parameters are, and is straight far away on both sides. The parametrisation is that of
-    the price policy: ``c, σ, h_j, m_j/4, ln d_j`` are parameters, or the outputs of a small network of a context that
-    describes what users ask for (their service class).
+    It decreases for all values of its parameters and approaches a straight line on both sides. As in the price
+    policy, ``c, σ, h_j, m_j/4, ln d_j`` are parameters, or the outputs of a small network whose input, the context,
+    describes the service class of a user.
 
-    Args:
-        context: numbers that describe a user's class; 0 where all users are alike.
-        hidden: neurons of the network of the context.
-        units: kinks.
-        generator: what the parameters are drawn from; PyTorch's own without.
+    Parameters
+    ----------
+    context
+        Number of inputs that describe a user's class; 0 if all users are alike.
+    hidden
+        Number of neurons of the context's network.
+    units
+        Number of kinks.
+    generator
+        Generator for the parameters (default: the global one of PyTorch).
     """
 
-    #: :class:`~anyk.torch.PriceLayer` may give ``t`` in double precision, whatever the dtype of the parameters: they
-    #: are few, and what they are used for is done in the precision of ``t``.
+    #: Lets :class:`~anyk.torch.PriceLayer` pass ``t`` in double precision for every dtype of the parameters. The
+    #: response computes in the precision of ``t``.
     takes_double = True
 
     def __init__(
@@ -57,7 +62,7 @@ class PriceResponse(nn.Module):
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Nearly straight, with kinks spread over prices from e^−18 to e^3, as the price policy starts."""
+        """Draw the initial parameters of the price policy: nearly a straight line, with kinks from t = −18 to 3."""
         with torch.no_grad():
             self.outputs[0], self.outputs[1] = -2.0, -0.35
             heights, places, widths = self.outputs[2::3], self.outputs[3::3], self.outputs[4::3]
@@ -73,7 +78,7 @@ class PriceResponse(nn.Module):
                 last.weight.normal_(0.0, 0.1 / math.sqrt(last.in_features), generator=generator)
 
     def _parts(self, context: Tensor | None, dtype: torch.dtype) -> tuple[Tensor, Tensor, list[tuple[Tensor, ...]]]:
-        """Level ``c``, slope ``s`` and ``(h, m, d)`` of each kink, within the range of numbers."""
+        """Return the level ``c``, the slope ``s`` and ``(h, m, d)`` of each kink, clamped against overflow."""
         outputs: Tensor = self.outputs
         if self.network is not None:
             if context is None or context.shape[-1] != self.context:
@@ -81,7 +86,7 @@ class PriceResponse(nn.Module):
                 raise ValueError(f"the context has shape {found}, expected (..., {self.context})")
             outputs = outputs + self.network(context.to(outputs.dtype))
         elif context is not None:
-            raise ValueError("a context is given, expected none: the response was made with context=0")
+            raise ValueError("a context is given, expected none, because the response has context=0")
         outputs = outputs.to(dtype)
         heights = outputs[..., 2::3].clamp(-5.0, 5.0)
         places = (_SPREAD * outputs[..., 3::3]).clamp(-200.0, 200.0)
@@ -92,25 +97,25 @@ class PriceResponse(nn.Module):
         return level, slope, list(kinks)
 
     def forward(self, t: Tensor, context: Tensor | None = None) -> Tensor:
-        """``ψ(t)``.
+        """Return ``ψ(t)``, ``(..., K)``, in the dtype of ``t``.
 
-        Args:
-            t: logarithms of the price as users see it, ``(..., K)``.
-            context: ``(..., K, context)``, or what broadcasts to it; none where the response has none.
-
-        Returns:
-            ``(..., K)``, in the dtype of ``t``.
+        Parameters
+        ----------
+        t
+            Logarithm of the price in the units of each user, ``(..., K)``.
+        context
+            ``(..., K, context)`` or a shape that broadcasts to it; None if the response has no context.
         """
         level, slope, kinks = self._parts(context, t.dtype)
         value = level - slope * t
-        # One kink after the other: an axis for them would be eight times the memory, and slower.
+        # A loop over the kinks is faster than an extra axis, which would need eight times the memory.
         for height, place, width in kinks:
             value = value - height * torch.hypot(t - place, width)
         return value
 
     @torch.no_grad()
     def value_and_slope(self, t: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """``ψ(t)`` and ``ψ'(t) < 0``, without gradients: what a search for the price asks for again and again."""
+        """Return ``ψ(t)`` and ``ψ'(t) < 0`` without gradients, for the search for the price."""
         level, slope, kinks = self._parts(context, t.dtype)
         value = level - slope * t
         by_t = (-slope).expand(value.shape).clone()

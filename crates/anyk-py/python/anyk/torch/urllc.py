@@ -1,4 +1,4 @@
-"""The QoS constraint of (P1) for training: what a user's power and bandwidth give, over draws of fading."""
+"""QoS constraint of (P1) for training, evaluated on draws of fading."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class UrllcService:
-    """What a user asks for and the frame that serves it; by default the paper's (section V-A).
+    """Service class of a user and parameters of the frame; the defaults are those of the paper (section V-A).
 
     ======  =========================  ==============
     symbol  field                      unit
@@ -27,7 +27,7 @@ class UrllcService:
     N_t     ``antennas``
     ======  =========================  ==============
 
-    The names are those of the options of the program and of ``anyk.required_bandwidth``.
+    The fields have the names of the program's options and of the arguments of ``anyk.required_bandwidth``.
     """
 
     epsilon: float = 1e-5
@@ -46,43 +46,46 @@ class UrllcService:
 
     @property
     def effective_bandwidth(self) -> float:
-        """``S^E = a/θ·(e^θ − 1)``, packets/frame."""
+        """Effective bandwidth ``S^E = a/θ·(e^θ − 1)``, packets/frame."""
         return self.arrival_rate / self.theta * math.expm1(self.theta)
 
     @property
     def decoding_quantile(self) -> float:
-        """``Q_G⁻¹(ε/2)``."""
+        """Decoding quantile ``Q_G⁻¹(ε/2)``."""
         return -NormalDist().inv_cdf(self.epsilon / 2)
 
     @property
     def kappa(self) -> float:
-        """``κ = θ/(μ ln 2)``, the exponent for each channel use."""
+        """Exponent per channel use, ``κ = θ/(μ ln 2)``."""
         return self.theta / (self.packet_bits * math.log(2))
 
     @property
     def context(self) -> tuple[float, float, float, float]:
-        """What the price policy knows of a class: logarithms of ``N_t``, ``κ``, ``Q_G⁻¹(ε/2)``, ``θS^E``."""
+        """Context of the price policy: logarithms of ``N_t``, ``κ``, ``Q_G⁻¹(ε/2)`` and ``θS^E``."""
         demand = self.theta * self.effective_bandwidth
         numbers = (self.antennas, self.kappa, self.decoding_quantile, demand)
         a, b, c, d = (math.log(number) for number in numbers)
         return a, b, c, d
 
     def fading(self, shape: tuple[int, ...], generator: torch.Generator | None = None) -> Tensor:
-        """Draws of the small-scale gain ``g ~ Gamma(N_t, 1)``, of the given shape."""
-        # A sum of N_t exponentials, since PyTorch's own gamma takes no generator.
+        """Draw small-scale gains ``g ~ Gamma(N_t, 1)`` of the given shape."""
+        # Add N_t exponential variables, because PyTorch's gamma distribution does not accept a generator.
         return torch.empty(*shape, self.antennas).exponential_(generator=generator).sum(dim=-1)
 
     def violation(self, received_w: Tensor, bandwidth_hz: Tensor, fading: Tensor) -> Tensor:
-        """By how much the QoS is missed, relative to its limit: ``E_g[e^(−θs)]/e^(−θS^E) − 1``, not positive where it
-        is met (paper, eq. (P2) with (sk-URLLC), divided by its limit). The mean is over the draws that are given.
+        """Return the violation of the QoS constraint relative to its limit, ``(..., K)``.
 
-        Args:
-            received_w: ``u = αP``, W, ``(..., K)``.
-            bandwidth_hz: Hz, ``(..., K)``.
-            fading: draws of ``g``, ``(..., K, draws)``.
+        The violation is ``E_g[e^(−θs)]/e^(−θS^E) − 1`` (paper, eq. (P2) with (sk-URLLC), divided by its limit), and the
+        QoS is met if it is not positive. The expectation is the mean over the given draws.
 
-        Returns:
-            ``(..., K)``.
+        Parameters
+        ----------
+        received_w
+            Received powers ``u = αP`` in W, ``(..., K)``.
+        bandwidth_hz
+            Bandwidths in Hz, ``(..., K)``.
+        fading
+            Draws of ``g``, ``(..., K, draws)``.
         """
         kappa, transmission_s = self.kappa, 1e-3 * self.transmission_ms
         noise_w_hz = 1e-3 * 10 ** (self.noise_density_dbm_hz / 10)
