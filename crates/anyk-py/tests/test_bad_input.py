@@ -84,7 +84,7 @@ def test_a_tensor_on_a_gpu_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"max_power": 3}, "max_power has no meaning for urllc; leave it out"),
+        ({"max_power": 3}, "max_power does not apply to urllc; remove it"),
         ({"max_power_dbm": float("nan")}, "max_power_dbm is NaN, expected"),
         ({"max_power_dbm": 1e9}, "max_power_dbm is 1000000000, expected"),
         ({"max_power_dbm": "a lot"}, "max_power_dbm is a lot, expected a number"),
@@ -155,7 +155,7 @@ def test_other_calls_refuse_what_has_no_meaning() -> None:
         (lambda: anyk.diagnose({"k": [1]}), "lack x, y"),
         (lambda: anyk.diagnose(lambda cell: 3), "problem is missing"),
         (lambda: anyk.diagnose(lambda cell: ([1.0], [1.0]), problem="urllc"), r"shape \(1,\), expected"),
-        (lambda: anyk.Interference([[1.0]], trace=True), "trace has no meaning"),
+        (lambda: anyk.Interference([[1.0]], trace=True), "trace does not apply"),
         (lambda: anyk.cells("urllc", distances_m=np.array(GOOD)), "expected a row for each cell"),
         (lambda: anyk.cells("urllc", distances_m=GOOD), r"distances_m\[0\] has the shape \(\)"),
         (lambda: anyk.cells("urllc"), "none of distances_m, gains, .* is given, expected one of them"),

@@ -145,7 +145,7 @@ fn bad_values_are_told_by_their_options() {
         (&["--path-loss", "rma", "--carrier-ghz", "x"], "--carrier-ghz is x, expected a number"),
         (
             &["--carrier-ghz", "2"],
-            "--carrier-ghz has no meaning for the path loss log-distance; leave it out",
+            "--carrier-ghz does not apply to the path loss log-distance; remove it",
         ),
         (
             &["--shadowing", "standard"],
@@ -199,9 +199,9 @@ fn bad_values_in_the_file_are_told_by_their_fields() {
         (
             "uma",
             "street_width_m = 20",
-            "street_width_m has no meaning for the path loss uma; leave it out",
+            "street_width_m does not apply to the path loss uma; remove it",
         ),
-        ("uma", "slope_db = 30", "slope_db has no meaning for the path loss uma; leave it out"),
+        ("uma", "slope_db = 30", "slope_db does not apply to the path loss uma; remove it"),
         (
             "inf-sl",
             "clutter_density = 0.6",
@@ -220,7 +220,7 @@ fn bad_values_in_the_file_are_told_by_their_fields() {
         (
             "inf-dh-nlos",
             "clutter_height_m = 5",
-            "clutter_height_m has no meaning for the path loss inf-dh-nlos; leave it out",
+            "clutter_height_m does not apply to the path loss inf-dh-nlos; remove it",
         ),
     ];
     for (model, line, message) in table {

@@ -128,7 +128,7 @@ fn sums_and_signs_decide_the_output() {
         );
         assert!(matches!(choice.law, SizeLaw::Normalised { sum } if (sum - 4.0).abs() < 1e-9));
         assert_eq!(output(&recommended), Some(Output::SumNormalisation));
-        assert!(recommended.reason.contains("only a normalisation"), "{}", recommended.reason);
+        assert!(recommended.reason.contains("only a normalization"), "{}", recommended.reason);
         // Both signs and one sum: no normalisation, although f falls as 1/K.
         let (signed, recommended) =
             gaussian(|x| x.iter().map(|own| (own - mean(x)) / x.len() as f64).collect(), seed);

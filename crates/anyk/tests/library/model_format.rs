@@ -370,7 +370,7 @@ fn an_extra_tensor_is_refused() {
             let changed = file.changed(|file| {
                 file.tensors.insert(extra.to_owned(), (vec![1], vec![0.0]));
             });
-            let expected = format!("the tensor {extra} has no place in it");
+            let expected = format!("the model does not use the tensor {extra}");
             assert_eq!(refusal(&changed), ModelError::Format(expected), "{name}");
         }
     }

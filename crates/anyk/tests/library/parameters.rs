@@ -156,7 +156,7 @@ fn assert_told(why: &str, (name, value): (&str, &str), text: &str) {
     let name = name.rsplit('.').next().unwrap();
     let is_value = why.contains(value.trim_matches('"'));
     let told = why.contains(name) || why.contains("a service class of its own") || is_value;
-    let to_do = ["expected", "leave it out"].iter().any(|words| why.contains(words));
+    let to_do = ["expected", "remove it"].iter().any(|words| why.contains(words));
     let says = to_do && why.starts_with("users");
     assert!(told && says, "{name} {value}, {text}: {why}");
 }

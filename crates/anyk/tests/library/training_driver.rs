@@ -221,7 +221,7 @@ fn a_collapsed_training_starts_over() {
     Session::new(&watcher).train("toy", &PLAN, &mut objective).unwrap();
     let told = watcher.seen().told;
     assert_eq!(told.len(), 3, "{told:?}");
-    assert!(told[2].ends_with("no start did better, and this one is kept"), "{told:?}");
+    assert!(told[2].ends_with("no attempt is left, so this network is kept"), "{told:?}");
     // A training that has learned is left alone.
     let watcher = Watcher::default();
     let mut objective = Diverging::new((9, 0), How::Gain(1.03));
