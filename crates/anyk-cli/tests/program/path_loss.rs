@@ -189,7 +189,7 @@ fn bad_values_in_the_file_are_told_by_their_fields() {
         (
             "uma",
             "base_height_m = 30",
-            "base_height_m is 30, expected 25, the one height for which TR 38.901 gives uma",
+            "base_height_m is 30, expected 25, the only height for which TR 38.901 defines uma",
         ),
         (
             "uma",
@@ -210,7 +210,7 @@ fn bad_values_in_the_file_are_told_by_their_fields() {
         (
             "inf-dl",
             "base_height_m = 7",
-            "base_height_m is 7, expected at most the height of the clutter, 6: the base station of inf-dl stands within it",
+            "base_height_m is 7, expected at most the height of the clutter, 6: the base station of inf-dl is within it",
         ),
         (
             "inf-sh",
