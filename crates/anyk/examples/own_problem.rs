@@ -1,6 +1,5 @@
-//! Adds your own problem, solves it, compares policies and diagnoses one:
-//! `cargo run --release --example own_problem`. The problem is to maximize the sum rate of users that share a power
-//! budget, by water-filling.
+//! Adds your own problem, the largest sum rate within a power budget, and solves, compares and diagnoses it:
+//! `cargo run --release --example own_problem`.
 
 use std::sync::Arc;
 
@@ -87,8 +86,7 @@ impl Formulation for Cell {
     fn judge(&self, given: &Allocation) -> Result<Judged, Error> {
         let power_w = &given.amounts[0];
         let used = power_w.iter().sum::<f64>() / self.budget_w;
-        // At the optimum, a little more power has the same value for every user with power, and no higher value for
-        // the others.
+        // At the optimum, more power has the same value for all users with power, and no higher value for the others.
         let worth = |user| self.weight[user] / (1.0 / self.snr_per_w[user] + power_w[user]);
         let users = 0..self.weight.len();
         let most = users.clone().map(worth).fold(0.0, f64::max);

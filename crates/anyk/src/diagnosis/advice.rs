@@ -29,7 +29,7 @@ pub(super) const STILL_INNER_PERCENT: f64 = 10.0;
 pub enum Ground {
     /// The policy is not permutation-equivariant; no output is recommended.
     OrderMatters,
-    /// `f(x, K)` follows no known law; no output is recommended.
+    /// `f(x, K)` follows none of the size laws tried; no output is recommended.
     NoLaw,
     /// The samples do not determine the law; the recommendation is undecided.
     Unsure,
@@ -186,7 +186,7 @@ impl Ground {
     }
 
     /// Returns this reason, or [`Ground::Overruled`] if another output had a clearly smaller loss in the check. An
-    /// output whose loss is as large at the training size does not fail because of K and is not overruled.
+    /// output whose loss is about as large at the training size does not fail because of K and is not overruled.
     pub(super) fn checked(self, support: Support, predictions: &[Prediction]) -> Self {
         let factor = |percent: f64| (percent / 100.0).ln_1p();
         let of = |output: Output| predictions.iter().find(|one| one.output == output);

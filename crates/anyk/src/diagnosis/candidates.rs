@@ -1,7 +1,7 @@
 //! Remark 1: which networks follow the size law of a policy.
 //!
 //! Propositions 2 to 4 apply to every network of a kind, so each kind is measured on random networks. The exponent of
-//! `q̂(x, K)` is fitted on the policy's inputs over the same range of K as the exponent of `f(x, K)`.
+//! `q̂(x, K)` is measured on the policy's inputs over the same range of K as the exponent of `f(x, K)`.
 
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
@@ -18,7 +18,7 @@ const WIDTHS: [usize; 4] = [1, 6, 6, 1];
 /// Number of random networks of each kind.
 const NETWORKS: u64 = 9;
 const DRAWS: u64 = 40;
-/// Largest difference of exponents that count as the same law: a factor of 1.26 over a decade of K.
+/// Largest difference of exponents that count as the same size law: a factor of 1.26 over a decade of K.
 const ALIGNED: f64 = 0.1;
 
 /// Kind of network and its size law.

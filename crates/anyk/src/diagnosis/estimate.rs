@@ -32,8 +32,8 @@ pub struct Point {
     pub samples: usize,
 }
 
-/// Estimate of `f` over K for one input. It is the mean over a window of inputs, corrected to the window's centre;
-/// the error that this causes is the same at every K.
+/// Estimate of `f` over K for one input: the mean over a window of inputs, corrected to the window's centre. The
+/// width of the window adds an error that is the same at every K.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
     /// Input `x`.

@@ -69,7 +69,8 @@ impl Finding {
     }
 
     /// Trains networks at the smaller size of the recommendation, predicts their losses at the larger size, and
-    /// measures them. If another output layer than the recommended one has a smaller loss, that one is recommended.
+    /// measures them. If another output layer has a clearly smaller loss than the recommended one, it is recommended
+    /// instead.
     pub fn check(&mut self, samples: &Samples, seed: u64) -> Result<(), Error> {
         let sizes = (self.recommendation.from_k, self.recommendation.to_k);
         self.predictions = predict(samples, sizes, seed)?;

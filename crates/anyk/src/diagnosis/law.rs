@@ -213,7 +213,7 @@ impl Form {
         self.scale.back(self.value(coefficients, k))
     }
 
-    /// Returns the limit of a law that has one.
+    /// Returns the limit of a size law that has one.
     pub(super) fn limit(&self, coefficients: &[f64; MOST]) -> f64 {
         self.scale.back(coefficients[0])
     }

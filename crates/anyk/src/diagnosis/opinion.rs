@@ -1,5 +1,6 @@
-//! Extrapolation of curves over K to a larger size. Every form that can be fitted predicts a value. Its weight
-//! follows from how well it would have predicted the last sizes, and from how much noise changes its prediction.
+//! Extrapolation of curves over K to a larger size. Every form that can be fitted makes a prediction. The prediction
+//! of the form with the smallest error at the last size is used. The others, weighted by their expected errors,
+//! determine its uncertainty.
 
 use super::Point;
 

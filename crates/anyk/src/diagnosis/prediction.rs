@@ -54,16 +54,16 @@ pub struct Prediction {
     pub train_k: usize,
     /// Number of users in the test.
     pub test_k: usize,
-    /// Loss at the test's size, in percent, that the size laws alone would cause if the network were exact at `K_0`.
+    /// Loss at the test's size, in percent, of a network that is exact at `K_0`: only the size laws cause it.
     pub drift_percent: f64,
     /// Loss of the trained network at `K_0`, in percent.
     pub train_loss_percent: f64,
     /// Predicted loss at the test's size, in percent.
     pub predicted_percent: f64,
-    /// Lower end of the prediction's range, in percent, which is meant to contain [`PROMISE_PERCENT`] of the measured
-    /// losses. The range allows for a size law that is wrong by two standard deviations, for an influence of other
-    /// users that decays fully or not at all, for two standard errors over cells, and for a tenth of the loss to
-    /// cover all other errors.
+    /// Lower end of the prediction's range, in percent. The range is meant to contain [`PROMISE_PERCENT`] of the
+    /// measured losses. It allows for an error of two standard deviations in the size law, two standard errors over
+    /// cells, and a tenth of the loss for all other errors. The influence of other users may decay fully or not at
+    /// all.
     pub low_percent: f64,
     /// Upper end of the range, in percent.
     pub high_percent: f64,

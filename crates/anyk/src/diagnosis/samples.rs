@@ -67,8 +67,8 @@ fn not_finite(row: usize, name: &str, value: f64) -> Invalid {
 }
 
 impl Samples {
-    /// Checks and groups the rows of a file. Unless all rows have an instance, each row counts as an instance of its
-    /// own.
+    /// Checks and groups the rows of a file. Unless all rows have an instance, each row counts as a separate
+    /// instance.
     pub fn from_rows(rows: &[SampleRow]) -> Result<Self, Invalid> {
         let clustered = !rows.is_empty() && rows.iter().all(|row| row.instance.is_some());
         let mut sizes: BTreeMap<usize, BTreeMap<u64, Instance>> = BTreeMap::new();

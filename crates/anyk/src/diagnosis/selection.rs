@@ -28,14 +28,14 @@ const HARDLY: f64 = 0.08;
 /// If two laws fit about equally well and `f` changes by more than this over the last decade of K, as a logarithm,
 /// the law without a limit is selected.
 const CLEARLY: f64 = 0.3;
-/// Largest factor between the value at the largest size and the limit of a law that has one.
+/// Largest factor between the value at the largest size and the limit of a size law that has one.
 const NEAR_LIMIT: f64 = 3.0;
 /// Standard errors above which an exponent counts as a trend, regardless of the noise.
 const TREND: f64 = 4.0;
 /// Half-width of a 95 % confidence interval in standard errors.
 const INTERVAL: f64 = 2.0;
 
-/// Goodness of fit of a law.
+/// Goodness of fit of a size law.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LawScore {
     /// Law, represented by the best of its forms.

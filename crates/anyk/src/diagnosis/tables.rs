@@ -153,12 +153,12 @@ impl Finding {
             title: format!("Loss at K = {test_k} of networks trained at K = {train_k}"),
             note: format!(
                 "A loss is the factor by which outputs are wrong, max(ŷ/y, y/ŷ), as a geometric mean over users, \
-                 minus 1, in percent. It is predicted from samples of at most {train_k} users: the cost of the size \
-                 laws up to K = {test_k} (drift), plus the loss of the trained network at K = {train_k}, of which \
-                 the part that other users cause decays. The range is meant to contain {PROMISE_PERCENT:.0} % of the \
-                 measured losses. It allows for a size law that is wrong by two standard deviations, for an \
-                 influence of other users that decays fully or not at all, for two standard errors over cells, and \
-                 for a tenth of the loss. In the ratio, losses below 1 % count as 1 %."
+                 minus 1, in percent. It is predicted from samples of at most {train_k} users. The prediction adds \
+                 the cost of the size laws up to K = {test_k} (drift) to the loss of the trained network at \
+                 K = {train_k}, of which the part that other users cause decays. The range is meant to contain \
+                 {PROMISE_PERCENT:.0} % of the measured losses. It allows for an error of two standard deviations \
+                 in the size law, two standard errors over cells, and a tenth of the loss. The influence of other \
+                 users may decay fully or not at all. In the ratio, losses below 1 % count as 1 %."
             ),
             columns: row![
                 "mean aggregator and",

@@ -15,7 +15,7 @@ pub trait Observer: Send + Sync {
     /// Passes a message to the user, such as a restart or a run that is already finished.
     fn tell(&self, _message: &str) {}
 
-    /// Returns whether the operation should stop as soon as this loses no result.
+    /// Returns whether the operation should stop at the next point at which it can stop without losing results.
     fn stop(&self) -> bool {
         false
     }

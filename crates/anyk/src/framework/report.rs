@@ -315,7 +315,7 @@ fn filled(format: &str, numbers: &[f64]) -> String {
     text
 }
 
-/// Maximum number of digits after the decimal point. More digits of an `f64` carry no information.
+/// Maximum number of digits after the decimal point. Further digits of an `f64` are not significant.
 const MOST_DIGITS: usize = 17;
 
 /// Returns a number in the notation of a placeholder, such as `:+.2`.

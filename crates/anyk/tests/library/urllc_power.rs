@@ -51,8 +51,8 @@ fn the_golden_cell_from_the_other_side() {
     }
 }
 
-/// Tests that the bandwidth that (P1) needs for a power is the band in which that power is the minimum: strong
-/// duality of the two problems, for one class and for several, from one user to a thousand.
+/// Tests the strong duality with (P1): in the band that (P1) needs for a power, that power is the minimum. This must
+/// hold for one class and for several, from one user to a thousand.
 #[test]
 fn mirrors_p1() {
     let system = paper();
